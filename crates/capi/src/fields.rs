@@ -150,6 +150,10 @@ impl Fields {
         if pointer.is_null() && may_be_missing {
             return Ok(0);
         }
+        // Such a token says how long it is.
+        if pointer.is_null() && length == Length::Own {
+            return Err(code::NULL_POINTER);
+        }
         let room = length.bytes(integer, words, header).ok_or(code::BUFFER_TOO_SMALL)?;
         if pointer.is_null() && room != 0 {
             return Err(code::NULL_POINTER);

@@ -99,6 +99,9 @@ fn ecc(token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
     fields.push(("usage", usage(private.usage)));
     match private.value {
         EccValue::Wrapped(wrapped) => fields.push(("master-key pattern", to_hexadecimal(wrapped.pattern))),
+        EccValue::Transported(wrapped) => {
+            fields.push(("transport-key pattern", to_hexadecimal(wrapped.pattern)));
+        }
         EccValue::Clear(_) => fields.push(("key", "clear".to_owned())),
         EccValue::Skeleton => fields.push(("key", "absent: a skeleton".to_owned())),
     }

@@ -53,6 +53,8 @@ pub enum Wrapping {
     Tested,
     /// Private keys (EXPORT, IMPORT): a key for them alone (IMP-PKA) wraps nothing else.
     PrivateKeys,
+    /// The only token of a generated private key (of AES GEN-PUB, of DES EXPORT, IMPORT).
+    GeneratedPrivateKeys,
 }
 
 impl Wrapping {
@@ -61,7 +63,7 @@ impl Wrapping {
             Self::GeneratedForBoth => 18,
             Self::GeneratedOnce => 19,
             Self::GeneratedTwice => 20,
-            Self::Keys | Self::PrivateKeys => 21,
+            Self::Keys | Self::PrivateKeys | Self::GeneratedPrivateKeys => 21,
             Self::Translated => 22,
             Self::Tested => return None,
         })
@@ -86,7 +88,8 @@ pub(crate) const fn allows(vector: ControlVector, usage: Use) -> bool {
                 Some(bit) => vector.bit(bit),
                 None => true,
             };
-            let is_for_these = matches!(wrapping, Wrapping::PrivateKeys) || !is_for_private_keys(vector);
+            let of_private = matches!(wrapping, Wrapping::PrivateKeys | Wrapping::GeneratedPrivateKeys);
+            let is_for_these = of_private || !is_for_private_keys(vector);
             matches!(vector.type_bits(), (MAIN_TRANSPORT, sub) if sub == subtype)
                 && is_permitted
                 && is_for_these

@@ -4,10 +4,10 @@
 use openssl::sha::{sha1, sha256};
 use proptest::prelude::*;
 use token::control_vector::{ControlVector, KeyForm};
-use token::pka::ecc::{self, EccAttributes, EccCurve, EccInternalBuilder, EccToken, EccValue};
+use token::pka::ecc::{self, EccAttributes, EccCurve, EccToken, EccValue, EccWrappedBuilder};
 use token::pka::{
-    Attributes, ClearKey, Form, InternalBuilder, PkaToken, PrivateValues, Source, clear_token, public_token,
-    skeleton_token,
+    Attributes, ClearKey, Destination, Form, PkaToken, PrivateValues, Source, WrappedBuilder, clear_token,
+    public_token, skeleton_token,
 };
 use token::variable::{self, PayloadVersion, VariableKey, VariableType, Wrapper};
 use token::{
@@ -77,8 +77,15 @@ const KEY: ClearKey<'static> = ClearKey::Me { n: &N, e: &E, d: &D };
 
 fn internal_pka() -> Vec<u8> {
     let attributes = Attributes { name: Some([b'A'; 64]), ..Attributes::default() };
-    let builder =
-        InternalBuilder::new(Source::Random, &attributes, &N, &E, KEY.lengths(), &(sha1, sha256)).unwrap();
+    let builder = WrappedBuilder::new(
+        Destination::Internal(Source::Random),
+        &attributes,
+        &N,
+        &E,
+        KEY.lengths(),
+        &(sha1, sha256),
+    )
+    .unwrap();
     let payload = vec![9; builder.payload_bytes()];
     builder.finish(&[7; 48], &PATTERN, &payload)
 }
@@ -87,7 +94,9 @@ const POINT: [u8; 65] = [4; 65];
 
 fn internal_ecc() -> Vec<u8> {
     let attributes = EccAttributes::default();
-    let builder = EccInternalBuilder::new(Source::Random, EccCurve::P256, &POINT, &attributes).unwrap();
+    let builder =
+        EccWrappedBuilder::new(Destination::Internal(Source::Random), EccCurve::P256, &POINT, &attributes)
+            .unwrap();
     builder.finish(&[7; 48], &PATTERN, &vec![9; builder.payload_bytes()])
 }
 
@@ -95,8 +104,8 @@ fn ecc_tokens() -> Vec<Row> {
     use Format::{PkaExternal as External, PkaInternal as Internal};
     let (curve, none) = (EccCurve::P256, EccAttributes::default());
     let clear = ecc::clear_token(curve, &[5; 32], &POINT, &none).unwrap().to_vec();
-    let mut transported = clear.clone();
-    transported[8 + 10] = 0x42;
+    let builder = EccWrappedBuilder::new(Destination::External, curve, &POINT, &none).unwrap();
+    let transported = builder.finish(&[0; 48], &PATTERN, &vec![9; builder.payload_bytes()]);
     let transported_as = Ok((External, Holds::Wrapped(Under::Key)));
     vec![
         ("a public ECC key", ecc::public_token(curve, &POINT).unwrap(), Ok((External, Holds::Public))),
@@ -335,7 +344,9 @@ fn agrees(field: &[u8]) {
             None => Holds::Public,
             Some(PrivateValues::Skeleton) => Holds::Nothing,
             Some(PrivateValues::ClearMe { .. } | PrivateValues::ClearCrt(_)) => Holds::Clear,
-            Some(PrivateValues::Transported(_)) => Holds::Wrapped(Under::Key),
+            Some(PrivateValues::Transported(_) | PrivateValues::TransportedAes(_)) => {
+                Holds::Wrapped(Under::Key)
+            }
             Some(PrivateValues::Asym(wrapped)) => {
                 let pattern = wrapped.pattern.first_chunk().copied();
                 Holds::Wrapped(Under::Master { register: Register::Asym, pattern })
@@ -357,6 +368,7 @@ fn agrees_on_ecc(field: &[u8]) {
         None => Holds::Public,
         Some(EccValue::Skeleton) => Holds::Nothing,
         Some(EccValue::Clear(_)) => Holds::Clear,
+        Some(EccValue::Transported(_)) => Holds::Wrapped(Under::Key),
         Some(EccValue::Wrapped(wrapped)) => {
             let pattern = Some(*wrapped.pattern);
             Holds::Wrapped(Under::Master { register: Register::Apka, pattern })

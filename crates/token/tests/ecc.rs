@@ -2,10 +2,10 @@
 //! published ones.
 
 use token::pka::ecc::{
-    Derivation, DerivedAlgorithm, DerivedType, EccAttributes, EccCurve, EccInternalBuilder, EccKeyValues,
-    EccToken, EccValue, USER_DATA_BYTES_MAX, clear_token, is_ecc, public_token, skeleton_token,
+    Derivation, DerivedAlgorithm, DerivedType, EccAttributes, EccCurve, EccKeyValues, EccToken, EccValue,
+    EccWrappedBuilder, USER_DATA_BYTES_MAX, clear_token, is_ecc, public_token, skeleton_token,
 };
-use token::pka::{Attributes, Origin, PkaToken, Problem, Source, Usage};
+use token::pka::{Attributes, Destination, Origin, PkaToken, Problem, Source, Usage};
 use wire::code;
 
 const PATTERN: [u8; 8] = [0xEF; 8];
@@ -35,8 +35,15 @@ fn full() -> EccAttributes {
     }
 }
 
+fn external(curve: EccCurve, attributes: &EccAttributes) -> Vec<u8> {
+    let builder = EccWrappedBuilder::new(Destination::External, curve, &point(curve), attributes).unwrap();
+    builder.finish(&[0; 48], &PATTERN, &vec![0xAB; builder.payload_bytes()])
+}
+
 fn internal(curve: EccCurve, attributes: &EccAttributes) -> Vec<u8> {
-    let builder = EccInternalBuilder::new(Source::Random, curve, &point(curve), attributes).unwrap();
+    let builder =
+        EccWrappedBuilder::new(Destination::Internal(Source::Random), curve, &point(curve), attributes)
+            .unwrap();
     builder.finish(&[0xCD; 48], &PATTERN, &vec![0xAB; builder.payload_bytes()])
 }
 
@@ -48,6 +55,7 @@ fn samples(curve: EccCurve) -> Vec<(String, Vec<u8>)> {
         out.push((format!("clear {name} {curve:?}"), clear.to_vec()));
         out.push((format!("skeleton {name} {curve:?}"), skeleton_token(curve, &attributes).unwrap()));
         out.push((format!("internal {name} {curve:?}"), internal(curve, &attributes)));
+        out.push((format!("transported {name} {curve:?}"), external(curve, &attributes)));
     }
     out
 }
@@ -58,7 +66,7 @@ fn seen(token: &EccToken<'_>) -> String {
         let value = match private.value {
             EccValue::Skeleton => "skeleton".to_owned(),
             EccValue::Clear(value) => format!("{value:?}"),
-            EccValue::Wrapped(wrapped) => {
+            EccValue::Wrapped(wrapped) | EccValue::Transported(wrapped) => {
                 format!("{:?} {:?} {:?} {:?}", wrapped.pattern, wrapped.opk, wrapped.payload, wrapped.hashed)
             }
         };
@@ -99,8 +107,23 @@ fn what_is_built_reads_back() {
             assert_eq!(private.source, Some(Source::Random));
             let EccValue::Wrapped(wrapped) = private.value else { panic!("{curve:?}") };
             assert_eq!((wrapped.pattern, wrapped.opk), (&PATTERN, &[0xCD; 48]));
-            let builder = EccInternalBuilder::new(Source::Random, curve, &point(curve), &attributes).unwrap();
+            let builder = EccWrappedBuilder::new(
+                Destination::Internal(Source::Random),
+                curve,
+                &point(curve),
+                &attributes,
+            )
+            .unwrap();
             assert_eq!(wrapped.hashed, builder.hashed());
+
+            let token = external(curve, &attributes);
+            let view = EccToken::parse(&token).unwrap();
+            assert_eq!((view.origin(), view.attributes()), (Origin::External, attributes.clone()));
+            let private = view.private().unwrap();
+            assert_eq!(private.source, None);
+            let EccValue::Transported(wrapped) = private.value else { panic!("{curve:?}") };
+            assert_eq!((wrapped.pattern, wrapped.opk), (&PATTERN, &[0; 48]));
+            assert_eq!((token[8 + 10], token[8 + 11], wrapped.hashed[1]), (0x42, 0, &[0][..]));
 
             let public = public_token(curve, &point(curve)).unwrap();
             let view = EccToken::parse(&public).unwrap();
@@ -112,8 +135,13 @@ fn what_is_built_reads_back() {
 #[test]
 fn lengths_and_places_are_the_published_ones() {
     let payload = |curve| {
-        let builder =
-            EccInternalBuilder::new(Source::Random, curve, &point(curve), &EccAttributes::default()).unwrap();
+        let builder = EccWrappedBuilder::new(
+            Destination::Internal(Source::Random),
+            curve,
+            &point(curve),
+            &EccAttributes::default(),
+        )
+        .unwrap();
         builder.payload_bytes()
     };
     assert_eq!(EccCurve::ALL.map(payload), [72, 80, 96, 112, 80, 96, 80, 80]);
@@ -240,7 +268,12 @@ fn parts_of_two_tokens_do_not_go_together() {
     let mut wrapped =
         clear_token(EccCurve::P256, &[1; 32], &point(EccCurve::P256), &full()).unwrap().to_vec();
     wrapped[18] = 0x42;
-    assert_eq!(error(&wrapped).codes(), code::TOKEN_VERSION, "under a transport key");
+    assert_eq!(error(&wrapped).codes(), code::PKA_FIELD, "clear, and said to be under a transport key");
+    wrapped[18] = 0x08;
+    assert_eq!(error(&wrapped).codes(), code::TOKEN_VERSION, "external, and said to be under a master key");
+    let mut external = external(EccCurve::P256, &full());
+    external[8 + 24] = 1;
+    assert_eq!(error(&external).problem, Problem::Reserved, "an object protection key outside");
     // Both parsers refuse what is the other's.
     let hashes = (openssl::sha::sha1, openssl::sha::sha256);
     for (kind, token) in samples(EccCurve::P256) {
@@ -284,7 +317,10 @@ fn builders_refuse_what_a_token_cannot_hold() {
     for bad in [&good[..64], &[&good[..], &[0]].concat(), &[&[2], &good[1..]].concat(), &[2; 33], &[0], &[]] {
         assert!(public_token(curve, bad).is_err(), "{bad:?}");
         assert!(clear_token(curve, &[7; 32], bad, &none).is_err(), "{bad:?}");
-        assert!(EccInternalBuilder::new(Source::Random, curve, bad, &none).is_err(), "{bad:?}");
+        assert!(
+            EccWrappedBuilder::new(Destination::Internal(Source::Random), curve, bad, &none).is_err(),
+            "{bad:?}"
+        );
     }
     let long = EccAttributes { user_data: vec![1; USER_DATA_BYTES_MAX + 1], ..full() };
     assert!(skeleton_token(curve, &long).is_err());

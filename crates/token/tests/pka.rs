@@ -3,9 +3,9 @@
 use openssl::sha::{sha1, sha256};
 use proptest::prelude::*;
 use token::pka::{
-    Attributes, ClearKey, CrtComponents, Form, InternalBuilder, KeyValues, Lengths, Origin, PkaToken,
-    PrivateValues, Problem, Source, SplitValues, TransportedBuilder, Usage, clear_token, public_token,
-    skeleton_token, stated_length,
+    Attributes, ClearKey, CrtComponents, Destination, Form, KeyValues, Lengths, Origin, PkaToken,
+    PrivateValues, Problem, Source, SplitValues, TransportedBuilder, Usage, WrappedBuilder, clear_token,
+    public_token, skeleton_token, stated_length,
 };
 
 /// Numbers of a key's shape; tokens do not ask whether they are an RSA key.
@@ -62,7 +62,7 @@ fn seen(token: &PkaToken<'_>) -> String {
                 let t = w.values;
                 format!("{:?} {:?} {:?} {:?} {:?}", w.pattern, w.opk, t.enciphered, t.lengths, t.hash)
             }
-            PrivateValues::Wrapped(w) => {
+            PrivateValues::Wrapped(w) | PrivateValues::TransportedAes(w) => {
                 format!("{:?} {:?} {:?} {:?} {:?}", w.pattern, w.opk, w.associated_data, w.payload, w.lengths)
             }
         };
@@ -82,9 +82,13 @@ fn seen(token: &PkaToken<'_>) -> String {
 }
 
 fn internal(numbers: &Numbers, form: Form, attributes: &Attributes) -> Vec<u8> {
+    wrapped(Destination::Internal(Source::Random), numbers, form, attributes)
+}
+
+fn wrapped(destination: Destination, numbers: &Numbers, form: Form, attributes: &Attributes) -> Vec<u8> {
     let lengths = numbers.key(form).lengths();
     let builder =
-        InternalBuilder::new(Source::Random, attributes, &numbers.n, &numbers.e, lengths, &(sha1, sha256))
+        WrappedBuilder::new(destination, attributes, &numbers.n, &numbers.e, lengths, &(sha1, sha256))
             .unwrap();
     let payload = vec![0xAB; builder.payload_bytes()];
     builder.finish(&[0xCD; 48], &[0xEF; 8], &payload)
@@ -122,6 +126,8 @@ fn samples() -> Vec<(String, Vec<u8>)> {
         }
         for form in [Form::MeAes, Form::CrtAes] {
             out.push((format!("internal {form:?} {named}"), internal(&numbers, form, &attributes)));
+            let external = wrapped(Destination::External, &numbers, form, &attributes);
+            out.push((format!("transported {form:?} {named}"), external));
         }
     }
     out
@@ -250,7 +256,15 @@ fn builders_refuse_what_a_token_cannot_hold() {
     assert!(skeleton_token(Form::Crt, 511, &[3], &attributes, &(sha1, sha256)).is_err());
     let long = Lengths::Crt { p: 129, q: 64, dp: 64, dq: 64, u: 64 };
     assert!(
-        InternalBuilder::new(Source::Random, &attributes, &numbers.n, &[3], long, &(sha1, sha256)).is_err()
+        WrappedBuilder::new(
+            Destination::Internal(Source::Random),
+            &attributes,
+            &numbers.n,
+            &[3],
+            long,
+            &(sha1, sha256)
+        )
+        .is_err()
     );
 }
 

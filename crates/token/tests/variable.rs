@@ -5,7 +5,7 @@ use token::des::Origin;
 use token::usage::{Side, Wrapping};
 use token::variable::{
     Attributes, AttributesError, Carrier, CipherMode, Completeness, HmacHash, PayloadVersion, Pedigree,
-    VARIABLE_TOKEN_BYTES_MAX, VariableKey, VariableType, VariableUse, Wrapper,
+    PrivateAlgorithm, VARIABLE_TOKEN_BYTES_MAX, VariableKey, VariableType, VariableUse, Wrapper,
 };
 use token::{TokenError, VariableToken};
 
@@ -238,18 +238,38 @@ fn keys_do_what_their_fields_say_and_nothing_before_they_are_complete() {
         assert_eq!(own, known, "{key_type:?}");
     }
     let wrap = |side, wrapping| vec![Wrap(side, wrapping), Wrap(side, Wrapping::Tested)];
-    assert_eq!(may(VariableType::Exporter, &["EXPORT"]), wrap(Side::Sending, Wrapping::Keys));
+    let of_keys =
+        |side| [Wrapping::Keys, Wrapping::PrivateKeys, Wrapping::Tested].map(|wrapping| Wrap(side, wrapping));
+    assert_eq!(may(VariableType::Exporter, &["EXPORT"]), of_keys(Side::Sending));
+    assert_eq!(may(VariableType::Importer, &["IMPORT"]), of_keys(Side::Receiving));
+    let generated = wrap(Side::Sending, Wrapping::GeneratedPrivateKeys);
+    assert_eq!(may(VariableType::Exporter, &["GEN-PUB"]), generated);
     assert_eq!(may(VariableType::Exporter, &["GEN-EXEX"]), wrap(Side::Sending, Wrapping::GeneratedTwice));
     assert_eq!(may(VariableType::Importer, &["TRANSLAT"]), wrap(Side::Receiving, Wrapping::Translated));
     assert_eq!(may(VariableType::Importer, &["GEN-OPIM"]), wrap(Side::Receiving, Wrapping::GeneratedOnce));
     assert_eq!(may(VariableType::Importer, &["GEN-IMEX"]), wrap(Side::Receiving, Wrapping::GeneratedForBoth));
     assert_eq!(may(VariableType::Importer, &["IMPORT", "UDX-ONLY"]), []);
-    assert_eq!((may(VariableType::Exporter, &[]).len(), may(VariableType::Importer, &[]).len()), (6, 6));
+    assert_eq!((may(VariableType::Exporter, &[]).len(), may(VariableType::Importer, &[]).len()), (8, 8));
     for incomplete in [Completeness::Sufficient, Completeness::OneMissing, Completeness::TwoMissing] {
         let part = attributes(VariableType::Cipher, &["ANY-MODE"]).made(Pedigree::ClearParts, incomplete);
         assert_eq!(part.completeness(), incomplete);
         assert!(VariableUse::ALL.into_iter().all(|usage| !part.may(usage)), "{incomplete:?}");
     }
+}
+
+#[test]
+fn private_keys_come_under_what_wraps_their_algorithm() {
+    use PrivateAlgorithm::{Ecc, Rsa};
+    let wraps = |key_type, keywords: &[&str]| {
+        [Rsa, Ecc].map(|algorithm| attributes(key_type, keywords).wraps_private(algorithm))
+    };
+    for key_type in [VariableType::Exporter, VariableType::Importer] {
+        assert_eq!(wraps(key_type, &[]), [true, true]);
+        assert_eq!(wraps(key_type, &["WR-RSA"]), [true, false]);
+        assert_eq!(wraps(key_type, &["WR-ECC"]), [false, true]);
+        assert_eq!(wraps(key_type, &["WR-AES", "WR-QSA"]), [false, false]);
+    }
+    assert_eq!(wraps(VariableType::Cipher, &[]), [false, false]);
 }
 
 #[test]

@@ -41,6 +41,10 @@ pub fn key_token(data: &[u8]) {
                 assert!(matches!(described.holds, Holds::Wrapped(_)));
                 assert!(key.values(key.enciphered).is_some_and(|values| values.len() == key.lengths.total()));
             }
+            Some(PrivateValues::TransportedAes(key)) => {
+                assert_eq!(described.holds, Holds::Wrapped(Under::Key));
+                assert!(key.payload.len() > key.lengths.total());
+            }
             Some(PrivateValues::Wrapped(key)) => assert_eq!(described.pattern(), Some(*key.pattern)),
             Some(PrivateValues::Asym(key)) => {
                 assert_eq!(described.pattern(), key.pattern.first_chunk().copied());
@@ -62,6 +66,9 @@ fn curve(data: &[u8]) {
         Some(EccValue::Skeleton) => described.holds == Holds::Nothing && token.point().is_empty(),
         Some(EccValue::Clear(value)) => {
             described.holds == Holds::Clear && value.len() == token.curve().bytes()
+        }
+        Some(EccValue::Transported(key)) => {
+            described.holds == Holds::Wrapped(Under::Key) && key.payload.len() > token.curve().bytes()
         }
         Some(EccValue::Wrapped(key)) => described.pattern() == Some(*key.pattern),
     };

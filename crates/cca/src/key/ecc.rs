@@ -100,7 +100,7 @@ pub(super) fn prepare_private(
     let view = EccToken::parse(token).map_err(|error| error.codes())?;
     let (curve, private) = (view.curve(), view.private().ok_or(code::TOKEN_INVALID)?);
     let (key, age) = match private.value {
-        EccValue::Skeleton => return Err(code::TOKEN_INVALID),
+        EccValue::Skeleton | EccValue::Transported(_) => return Err(code::TOKEN_INVALID),
         EccValue::Clear(value) => (PrivateKey::new(curve, value)?, None),
         EccValue::Wrapped(wrapped) => {
             let (value, age) = pka_sections::open_ecc(kernel, domain, curve, &wrapped)?;
@@ -112,6 +112,24 @@ pub(super) fn prepare_private(
         return Err(code::PKA_FIELD);
     }
     Ok(PrivateContext { key, curve, point, usage: private.usage, age })
+}
+
+/// The private value of an external token under a key-encrypting key, which is that of the public key beside it.
+///
+/// # Errors
+/// 8/47 where it does not open, whatever is wrong with it.
+pub(super) fn open_transported(
+    engine: &Engine,
+    wrapping: &SecretBytes,
+    token: &[u8],
+) -> Result<SecretBytes, Codes> {
+    let view = EccToken::parse(token).map_err(|error| error.codes())?;
+    let Some(EccValue::Transported(wrapped)) = view.private().map(|private| private.value) else {
+        return Err(code::TOKEN_INVALID);
+    };
+    let value = pka_sections::open_transported_ecc(engine, wrapping, view.curve(), &wrapped)?;
+    let key = PrivateKey::new(view.curve(), &value).map_err(|_| code::TOKEN_INVALID)?;
+    if key.point() == view.point() { Ok(value) } else { Err(code::TOKEN_INVALID) }
 }
 
 /// A public key of a curve.
@@ -161,13 +179,14 @@ pub(crate) fn agree(key: &PrivateContext, peer: &PublicContext) -> Result<Secret
     }
 }
 
-/// Whether a token has a private section.
+/// Whether a token has a private section that opens without another key: the public key beside one that does not is a claim, as in
+/// a public token.
 ///
 /// # Errors
 /// The token's own.
 pub(super) fn is_private(token: &[u8]) -> Result<bool, Codes> {
     let view = EccToken::parse(token).map_err(|error| error.codes())?;
-    Ok(view.private().is_some())
+    Ok(view.private().is_some_and(|private| !matches!(private.value, EccValue::Transported(_))))
 }
 
 /// The public key of a public token.

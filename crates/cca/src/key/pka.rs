@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use engine::Engine;
+use engine::{Engine, SecretBytes};
 use token::pka::{ecc::is_ecc, is_asym, stated_length};
 use wire::bounds::CONTEXTS_PER_DOMAIN_MAX;
 use wire::{Codes, code};
@@ -69,6 +69,22 @@ fn of<'k>(kernel: &'k mut Kernel<'_>, domain: u16) -> Result<&'k mut Domain, Cod
 fn token_bytes(field: &[u8]) -> Result<&[u8], Codes> {
     let length = stated_length(field).ok_or(code::TOKEN_INVALID)?;
     field.get(..length).ok_or(code::OUT_OF_AREA)
+}
+
+/// The private values of the external token that starts the field, under a key-encrypting key.
+///
+/// # Errors
+/// As [`rsa::open_transported`].
+pub(crate) fn open_transported(
+    engine: &Engine,
+    wrapping: &SecretBytes,
+    field: &[u8],
+) -> Result<SecretBytes, Codes> {
+    if is_ecc(field) {
+        ecc::open_transported(engine, wrapping, field)
+    } else {
+        rsa::open_transported(engine, wrapping, field)
+    }
 }
 
 /// The private key of a token, which starts the field.

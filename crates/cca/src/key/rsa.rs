@@ -5,7 +5,7 @@ use engine::{
     sha1, sha256,
 };
 use subtle::ConstantTimeEq;
-use token::pka::{PkaToken, PrivateSection, PrivateValues, Source, SplitValues, Usage};
+use token::pka::{PkaToken, PrivateSection, PrivateValues, Source, SplitValues, Transported, Usage};
 use wire::{Codes, code};
 
 use crate::pass::Kernel;
@@ -83,7 +83,9 @@ fn prepare(
 ) -> Result<(RsaPrivateKey, Option<Age>), Codes> {
     let engine = kernel.engine;
     match private.values {
-        PrivateValues::Skeleton | PrivateValues::Transported(_) => Err(code::TOKEN_INVALID),
+        PrivateValues::Skeleton | PrivateValues::Transported(_) | PrivateValues::TransportedAes(_) => {
+            Err(code::TOKEN_INVALID)
+        }
         PrivateValues::ClearMe { d } => Ok((private_key(engine, view, SplitValues::Me { d })?, None)),
         PrivateValues::ClearCrt(components) => {
             Ok((private_key(engine, view, SplitValues::Crt(components))?, None))
@@ -132,16 +134,33 @@ fn private_key(
 /// # Errors
 /// 8/47 where they do not open, whatever is wrong with them; 8/783 for a key that only the setting for weak algorithms
 /// allows; 8/39 for a wrapping key of another length than TDES takes.
-pub(crate) fn open_transported(
+pub(super) fn open_transported(
     engine: &Engine,
     wrapping: &SecretBytes,
     token: &[u8],
 ) -> Result<SecretBytes, Codes> {
     let view = PkaToken::parse(token, &(sha1, sha256)).map_err(|error| error.codes())?;
-    let Some(PrivateValues::Transported(transported)) = view.private().map(|private| private.values) else {
-        return Err(code::TOKEN_INVALID);
-    };
     strong_enough(engine, view.modulus_bits())?;
+    let (values, lengths) = match view.private().map(|private| private.values) {
+        Some(PrivateValues::Transported(transported)) => {
+            (open_enciphered(engine, wrapping, &transported)?, transported.lengths)
+        }
+        Some(PrivateValues::TransportedAes(wrapped)) => {
+            (pka_sections::open_transported_rsa(engine, wrapping, &view, &wrapped)?, wrapped.lengths)
+        }
+        _ => return Err(code::TOKEN_INVALID),
+    };
+    let split = lengths.split(&values).ok_or(code::TOKEN_INVALID)?;
+    private_key(engine, &view, split).map_err(|_| code::TOKEN_INVALID)?;
+    Ok(values)
+}
+
+/// The private values that a key-encrypting key of DES enciphers.
+fn open_enciphered(
+    engine: &Engine,
+    wrapping: &SecretBytes,
+    transported: &Transported<'_>,
+) -> Result<SecretBytes, Codes> {
     let mut opened = SecretBytes::from_slice(transported.enciphered);
     des_cbc::run(engine, wrapping, transported.form, CipherDirection::Decipher, opened.as_mut())?;
     let hash = sha1(&transported.hashed(&opened));
@@ -149,8 +168,6 @@ pub(crate) fn open_transported(
         return Err(code::TOKEN_INVALID);
     }
     let values = transported.values(&opened).ok_or(code::TOKEN_INVALID)?;
-    let split = transported.lengths.split(values).ok_or(code::TOKEN_INVALID)?;
-    private_key(engine, &view, split).map_err(|_| code::TOKEN_INVALID)?;
     Ok(SecretBytes::from_slice(values))
 }
 

@@ -46,10 +46,7 @@ impl<'p, 'a> Call<'p, 'a> {
         wrapping: Wrapping,
         wrapped: &Attributes,
     ) -> Result<Key, Refusal> {
-        let side = match self.key(field)?.variable()?.variable()?.key_type() {
-            VariableType::Exporter => Side::Sending,
-            _ => Side::Receiving,
-        };
+        let side = side_of_type(self.key(field)?.variable()?.variable()?.key_type());
         self.aes_key_encrypting_key(field, side, wrapping, wrapped).await
     }
 }
@@ -115,6 +112,14 @@ impl Key {
 pub(crate) fn strength_bits(key_type: VariableType, key_bytes: usize) -> usize {
     let bits = 8 * key_bytes;
     if key_type.is_aes() { bits } else { bits.min(HMAC_STRENGTH_BITS_MAX) }
+}
+
+/// The side on which transport keys of a type stand; any other key stands on none, and is refused for its use.
+pub(crate) fn side_of_type(key_type: VariableType) -> Side {
+    match key_type {
+        VariableType::Exporter => Side::Sending,
+        _ => Side::Receiving,
+    }
 }
 
 /// The token of a key of variable length that may leave this system under an AES transport key.

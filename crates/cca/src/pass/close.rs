@@ -3,8 +3,8 @@
 use std::ops::Deref;
 
 use engine::{CipherDirection, SecretBytes, sha1};
-use token::pka::ecc::EccInternalBuilder;
-use token::pka::{AsymBuilder, InternalBuilder, TransportedBuilder};
+use token::pka::ecc::EccWrappedBuilder;
+use token::pka::{AsymBuilder, TransportedBuilder, WrappedBuilder};
 use token::{DesToken, TOKEN_BYTES, VariableToken};
 use wire::control::TokenForm;
 use wire::{Codes, code};
@@ -30,14 +30,14 @@ pub(crate) enum Skeleton {
     Aes,
     /// A token of variable length, external where a key-encrypting key wraps.
     Variable(Box<VariableToken>),
-    /// An internal RSA token; its secret is the private values, in the order of the token.
-    Rsa(Box<InternalBuilder>),
+    /// An RSA token, internal, or external under a key-encrypting key of AES; its secret is the private values, in the order of the token.
+    Rsa(Box<WrappedBuilder>),
     /// An internal RSA token under the ASYM master key; its secret is what is enciphered.
     Asym(Box<AsymBuilder>),
-    /// An external RSA token under a key-encrypting key; its secret is what is enciphered.
+    /// An external RSA token under a key-encrypting key of DES; its secret is what is enciphered.
     Transported(Box<TransportedBuilder>),
-    /// An internal token of an elliptic curve; its secret is the private value.
-    Ecc(Box<EccInternalBuilder>),
+    /// A token of an elliptic curve, internal, or external under a key-encrypting key of AES; its secret is the private value.
+    Ecc(Box<EccWrappedBuilder>),
 }
 
 /// A token.

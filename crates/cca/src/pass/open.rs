@@ -8,7 +8,6 @@ use wire::{Codes, code};
 
 use super::{Kernel, Pass, Queue, Work};
 use crate::key::pka::{self, Private, Public};
-use crate::key::rsa;
 use crate::registers::Age;
 use crate::wrap::{By, aes_cbc, check_parts, des_ecb, des_enhanced, variable, wide_block};
 
@@ -20,7 +19,7 @@ pub(crate) enum Open<'a> {
     Aes { domain: u16, token: AesToken },
     /// Of a variable-length token.
     Variable { by: By, token: Box<VariableToken> },
-    /// The private values of the external RSA token that starts the field, wrapped under this key.
+    /// The private values of the external PKA token that starts the field, wrapped under this key.
     Transported { wrapping: SecretBytes, field: &'a [u8] },
     /// The private PKA key of a token, internal or clear, which starts the field.
     Private { domain: u16, field: &'a [u8] },
@@ -30,7 +29,7 @@ pub(crate) enum Open<'a> {
 
 /// An opened key.
 pub(crate) enum Opened {
-    /// A symmetric one, or the private values of RSA, and how old the master key is that wrapped it; current, where none did.
+    /// A symmetric one, or private values, and how old the master key is that wrapped it; current, where none did.
     Secret(SecretBytes, Age),
     Private(Private),
     Public(Public),
@@ -88,7 +87,7 @@ impl<'a> Work<'a> for Open<'a> {
                     answers[index] = Some(opened.map(|(key, age)| Opened::Secret(key, age)));
                 }
                 (Self::Transported { wrapping, field }, _) => {
-                    let opened = rsa::open_transported(kernel.engine, wrapping, field);
+                    let opened = pka::open_transported(kernel.engine, wrapping, field);
                     answers[index] = Some(opened.map(|values| Opened::Secret(values, Age::Current)));
                 }
                 (Self::Private { domain, field }, _) => {

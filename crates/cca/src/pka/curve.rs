@@ -1,8 +1,8 @@
 //! Tokens of elliptic-curve keys as verbs make and read them.
 
 use engine::SecretBytes;
-use token::pka::Source;
-use token::pka::ecc::{EccAttributes, EccCurve, EccInternalBuilder, EccToken};
+use token::pka::ecc::{EccAttributes, EccCurve, EccToken, EccWrappedBuilder};
+use token::pka::{Destination, Source};
 use wire::verb::RsaHash;
 use wire::{Codes, code};
 
@@ -27,7 +27,8 @@ pub(crate) async fn internal(
     attributes: &EccAttributes,
     source: Source,
 ) -> Result<Token, Refusal> {
-    let builder = EccInternalBuilder::new(source, curve, point, attributes).map_err(|error| error.codes())?;
+    let builder = EccWrappedBuilder::new(Destination::Internal(source), curve, point, attributes)
+        .map_err(|error| error.codes())?;
     Ok(call.make(Skeleton::Ecc(Box::new(builder)), value).await?)
 }
 

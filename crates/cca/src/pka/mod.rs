@@ -4,6 +4,7 @@ pub(crate) mod curve;
 pub(crate) mod encryption;
 pub(crate) mod self_test;
 pub(crate) mod signature;
+pub(crate) mod transport;
 pub(crate) mod x931;
 pub(crate) mod x963;
 

@@ -143,7 +143,7 @@ fn agreeing<'t, 'a>(call: &Call<'_, 'a>, token: &'t EccToken<'a>) -> Result<&'t 
     match private.value {
         EccValue::Wrapped(_) => {}
         EccValue::Clear(_) => return Err(code::KEY_USAGE.into()),
-        EccValue::Skeleton => return Err(code::TOKEN_INVALID.into()),
+        EccValue::Skeleton | EccValue::Transported(_) => return Err(code::TOKEN_INVALID.into()),
     }
     if !private.usage.may_agree() {
         return Err(code::KEY_USAGE.into());

@@ -1,12 +1,16 @@
 //! PKA_Key_Generate (CSNDPKG): generates an RSA or elliptic-curve key from a skeleton token.
 //!
 //! Keywords: MASTER (default; an internal token under the APKA master key, or in a home that makes compatible tokens, of an
-//! X'08' skeleton under the ASYM master key), CLEAR (a clear external token of the skeleton's
-//! form) or XPORT (an external token of the skeleton's form under a transport key). Transport keys of XPORT are an EXPORTER
-//! key with the use EXPORT, or an IMP-PKA key, under which the key is then imported here; an IMPORTER key in a role with
-//! `pka-importers-of-both`. They wrap X'02' and X'08'; skeletons of X'30', X'31' and elliptic curves, which take a transport
-//! key of AES, are refused with 8/49. A modulus of more than 2048 bits is stronger than a transport key of DES: 8/170, unless
-//! the role permits weak transport keys.
+//! X'08' skeleton under the ASYM master key), CLEAR (a clear external token of the skeleton's form) or XPORT (an external token of the skeleton's form under a transport key).
+//!
+//! | form of XPORT | transport key |
+//! |---|---|
+//! | X'02', X'08' | of DES (OKEK-DES): an EXPORTER key with the use EXPORT, or an IMP-PKA key, under which the key is then imported here; an IMPORTER key in a role with `pka-importers-of-both` |
+//! | X'30', X'31', X'20' | of AES (OKEK-AES): an EXPORTER or IMPORTER key with the use GEN-PUB that wraps keys of RSA (WR-RSA) or of curves (WR-ECC) |
+//!
+//! A transport key of the other algorithm, or its keyword, is refused with 8/49. What is stronger than its transport key is
+//! refused with 8/170, unless the role permits weak transport keys: of DES a modulus of more than 2048 bits, of AES-128 one of more than
+//! 3072 bits or a curve of more than 256, of AES-192 a curve of more than 384.
 //!
 //! RETAIN needs a card that keeps keys: it is refused. Regeneration data is refused with 8/21: it would make keys from
 //! a procedure that only one kind of card knows.
@@ -14,13 +18,15 @@
 use engine::{RsaPrivateKey, SecretBytes, sha1, sha256};
 use token::pka::ecc::{self, EccValue, is_ecc};
 use token::pka::{
-    AsymBuilder, Attributes, ClearKey, CrtComponents, Form, InternalBuilder, PkaToken, PrivateValues, Source,
-    TransportedBuilder, clear_token,
+    AsymBuilder, Attributes, ClearKey, CrtComponents, Destination, Form, PkaToken, PrivateValues, Source,
+    TransportedBuilder, WrappedBuilder, clear_token,
 };
+use token::usage::Wrapping;
+use token::variable::PrivateAlgorithm;
 use wire::control::{Register, TokenForm};
 use wire::point::Point;
-use wire::verb::PkaOutput;
 use wire::verb::pka_key_generate::{Answer, Request};
+use wire::verb::{OutputKekType, PkaOutput};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
@@ -31,6 +37,7 @@ use crate::key::opening::Opening;
 use crate::key::target::is_null;
 use crate::pass::{Asymmetric, Close, Generate, Skeleton, Token};
 use crate::pka::curve;
+use crate::pka::transport::{check_kind, strength_of_curve, strength_of_modulus, values_of};
 use crate::wrap::By;
 
 /// A longer modulus is stronger than a key of TDES.
@@ -56,13 +63,21 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
         call.permit(Point::ShortRsa)?;
     }
     check_outcome(call, &request, register_of(call, form))?;
-    let transport = if is_transported { Some(transport_key(call, &request, form, &skeleton)?) } else { None };
+    let is_aes = matches!(form, Form::MeAes | Form::CrtAes);
+    let transport = match (is_transported, is_aes) {
+        (false, _) => None,
+        (true, false) => Some(transport_key(call, &request, &skeleton)?),
+        (true, true) => Some(aes_transport_key(call, &request, PrivateAlgorithm::Rsa)?),
+    };
     // Asked before anything is awaited: a card looks there for what it has to search for.
     let asked = call.ask(Generate { modulus_bits: skeleton.modulus_bits(), exponent: skeleton.exponent() });
     let transport = match transport {
         Some(opening) => Some(opening.await?),
         None => None,
     };
+    if let (Some(key), true) = (&transport, is_aes) {
+        key.check_strength(&call, strength_of_modulus(skeleton.modulus_bits()), Point::WeakTransport)?;
+    }
     let key = Generated::of(&asked.await?, form)?;
     let token = match request.output {
         PkaOutput::Clear => clear_token(form, &key.clear()?, &skeleton.attributes(), &(sha1, sha256))
@@ -74,7 +89,12 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
         PkaOutput::Retained => return Err(code::KEYWORD.into()),
         PkaOutput::Transported => {
             let Some(transport) = &transport else { return Err(code::SELF_CHECK.into()) };
-            let made = external(call, form, &key.clear()?, &skeleton.attributes(), transport).await?;
+            let (key, attributes) = (key.clear()?, skeleton.attributes());
+            let made = if is_aes {
+                transport.wrap_rsa(call, &key, &attributes).await?
+            } else {
+                external(call, form, &key, &attributes, transport).await?
+            };
             Zeroizing::new(made.to_vec())
         }
     };
@@ -82,17 +102,14 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
     Ok(transport.map_or(code::OK, |key| key.age.codes()))
 }
 
-/// The transport key of a key that is to be generated.
+/// The transport key of DES of a key that is to be generated.
 fn transport_key<'p, 'a>(
     call: Call<'p, 'a>,
     request: &Request<'a>,
-    form: Form,
     skeleton: &PkaToken<'_>,
 ) -> Result<Opening<'p, 'a>, Refusal> {
-    if !matches!(form, Form::Me1024 | Form::Crt) {
-        return Err(code::TOKEN_VERSION.into());
-    }
     let field = request.transport_key_identifier;
+    check_kind(field, false, named(request))?;
     let side = side_of_private(call, field)?;
     if skeleton.modulus_bits() > TDES_BITS && call.permit(Point::WeakTransport).is_err() {
         return Err(code::STRENGTH.into());
@@ -100,7 +117,23 @@ fn transport_key<'p, 'a>(
     call.private_key_encrypting_key(field, side)
 }
 
-/// The external token of a clear key under a key-encrypting key.
+/// Whether a keyword says that the transport key is of AES.
+fn named(request: &Request<'_>) -> Option<bool> {
+    request.transport.map(|kind| kind == OutputKekType::Aes)
+}
+
+/// The transport key of AES of a key that is to be generated.
+fn aes_transport_key<'p, 'a>(
+    call: Call<'p, 'a>,
+    request: &Request<'a>,
+    algorithm: PrivateAlgorithm,
+) -> Result<Opening<'p, 'a>, Refusal> {
+    let field = request.transport_key_identifier;
+    check_kind(field, true, named(request))?;
+    call.aes_private_key_encrypting_key(field, None, Wrapping::GeneratedPrivateKeys, algorithm)
+}
+
+/// The external token of a clear key under a key-encrypting key of DES.
 async fn external(
     call: Call<'_, '_>,
     form: Form,
@@ -132,16 +165,27 @@ async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Rep
     }
     check_outcome(call, request, Register::Apka)?;
     let (curve, attributes) = (skeleton.curve(), skeleton.attributes());
-    if request.output == PkaOutput::Transported {
-        return Err(code::TOKEN_VERSION.into());
-    }
+    let transport = match request.output {
+        PkaOutput::Transported => {
+            let key = aes_transport_key(call, request, PrivateAlgorithm::Ecc)?.await?;
+            key.check_strength(&call, strength_of_curve(curve), Point::WeakTransport)?;
+            Some(key)
+        }
+        _ => None,
+    };
     let pair = call.ask(Asymmetric::Generate { curve }).await?;
     let (value, point) = pair.split_at(curve.bytes());
     let token = match request.output {
         PkaOutput::Clear => {
             ecc::clear_token(curve, value, point, &attributes).map_err(|error| error.codes())?
         }
-        PkaOutput::Transported | PkaOutput::Retained => return Err(code::KEYWORD.into()),
+        PkaOutput::Transported => {
+            let Some(transport) = &transport else { return Err(code::SELF_CHECK.into()) };
+            let value = SecretBytes::from_slice(value);
+            let made = transport.wrap_ecc(call, curve, value, point, &attributes).await?;
+            Zeroizing::new(made.to_vec())
+        }
+        PkaOutput::Retained => return Err(code::KEYWORD.into()),
         PkaOutput::Master => {
             let value = SecretBytes::from_slice(value);
             let made = curve::internal(call, curve, value, point, &attributes, Source::Random).await?;
@@ -149,7 +193,7 @@ async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Rep
         }
     };
     reply.write(Answer { generated_key_identifier: Some(&token) })?;
-    Ok(code::OK)
+    Ok(transport.map_or(code::OK, |key| key.age.codes()))
 }
 
 /// The register whose master key wraps an internal token of a key that came in this form: that of the form X'08' where the home
@@ -175,15 +219,10 @@ pub(super) async fn internal(
     let (n, e) = match *key {
         ClearKey::Me { n, e, .. } | ClearKey::Crt { n, e, .. } => (n, e),
     };
-    let builder = InternalBuilder::new(source, attributes, n, e, key.lengths(), &(sha1, sha256))
+    let destination = Destination::Internal(source);
+    let builder = WrappedBuilder::new(destination, attributes, n, e, key.lengths(), &(sha1, sha256))
         .map_err(|error| error.codes())?;
-    let mut values = SecretBytes::new(key.lengths().total());
-    let mut at = 0;
-    for value in key.values() {
-        values[at..at + value.len()].copy_from_slice(value);
-        at += value.len();
-    }
-    Ok(call.make(Skeleton::Rsa(Box::new(builder)), values).await?)
+    Ok(call.make(Skeleton::Rsa(Box::new(builder)), values_of(key)).await?)
 }
 
 /// The numbers of a key: of the private ones d alone, or p, q, dp, dq and U.

@@ -1,28 +1,38 @@
 //! PKA_Key_Import (CSNDPKI): an external private key, clear or under a transport key, into an internal token under the APKA
 //! master key.
 //!
-//! The importer is a null token for a clear key. An encrypted X'02' or X'08' token takes an IMP-PKA key, or in a role with
-//! `pka-importers-of-both` an IMPORTER key with the use IMPORT; encrypted X'30', X'31' and elliptic-curve tokens, which take a
-//! transport key of AES, are refused with 8/49. The numbers are checked to be one key before they are wrapped; of an
-//! encrypted token whatever is wrong is one refusal, 8/47. Usage, translation and name are kept; the form of an RSA token
-//! becomes X'30' or X'31', or in a home that makes compatible tokens X'08' stays. Of an elliptic-curve token all that it says is kept.
+//! | source | importer |
+//! |---|---|
+//! | clear | a null token |
+//! | encrypted X'02', X'08' | of DES (IKEK-DES): an IMP-PKA key, or in a role with `pka-importers-of-both` an IMPORTER key with the use IMPORT |
+//! | encrypted X'30', X'31', X'20' | of AES (IKEK-AES): an IMPORTER key with the use IMPORT that wraps keys of RSA (WR-RSA) or of curves (WR-ECC) |
 //!
-//! The source may be left with RSA (default) or ECC, and the transport key with IKEK-DES (default).
+//! An importer of the other algorithm, or its keyword, is refused with 8/49; one of AES that is weaker than the key with 8/170, unless
+//! the role has `symmetric-key-import2-weak`. The numbers are checked to be one key before they are wrapped; of an encrypted token
+//! whatever is wrong is one refusal, 8/47. Usage, translation and name are kept; the form of an RSA token becomes X'30' or X'31', or in a
+//! home that makes compatible tokens X'08' stays. Of an
+//! elliptic-curve token all that it says is kept.
+//!
+//! RSA and ECC say of which algorithm the key is (8/47 where it is of the other). IKEK-PKA is refused (8/33).
 
 use engine::SecretBytes;
 use token::pka::ecc::{EccValue, is_ecc};
 use token::pka::{ClearKey, Form, Origin, PrivateValues, Source, SplitValues};
-use token::usage::Side;
+use token::usage::{Side, Wrapping};
+use token::variable::PrivateAlgorithm;
 use wire::code;
 use wire::point::Point;
-use wire::verb::ChangedPkaAlgorithm;
 use wire::verb::pka_key_import::{Answer, Request};
+use wire::verb::{ChangedPkaAlgorithm, ImporterKind};
 
 use super::pka_key_generate::internal;
-use crate::call::{Call, Reply, Verdict};
+use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::key::Key;
+use crate::key::opening::Opening;
 use crate::key::target::is_null;
 use crate::pass::{Open, Opened};
 use crate::pka::curve;
+use crate::pka::transport::{check_kind, strength_of_curve, strength_of_modulus};
 
 pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
@@ -31,7 +41,12 @@ pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>
         return Err(code::TOKEN_INVALID.into());
     }
     if !is_null(request.importer_key_identifier) {
-        return transported(call, &request, reply).await;
+        call.permit(Point::PkaKeyImportTransported)?;
+        return if is_curve {
+            transported_curve(call, &request, reply).await
+        } else {
+            transported(call, &request, reply).await
+        };
     }
     if is_curve {
         return of_curve(call, &request, reply).await;
@@ -56,27 +71,76 @@ pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>
 
 /// An RSA key under a transport key.
 async fn transported<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
-    call.permit(Point::PkaKeyImportTransported)?;
-    if is_ecc(request.source_key_token) {
-        return Err(code::TOKEN_VERSION.into());
-    }
     let source = call.pka_token(request.source_key_token)?;
-    let Some(PrivateValues::Transported(transported)) = source.private().map(|private| private.values) else {
-        return Err(code::TOKEN_INVALID.into());
+    let field = request.importer_key_identifier;
+    let (kek, lengths) = match source.private().map(|private| private.values) {
+        Some(PrivateValues::Transported(transported)) => {
+            check_kind(field, false, named(request))?;
+            (call.private_key_encrypting_key(field, Side::Receiving)?.await?, transported.lengths)
+        }
+        Some(PrivateValues::TransportedAes(wrapped)) => {
+            let kek = aes_importer(call, request, PrivateAlgorithm::Rsa)?.await?;
+            kek.check_strength(&call, strength_of_modulus(source.modulus_bits()), Point::WeakImport)?;
+            (kek, wrapped.lengths)
+        }
+        _ => return Err(code::TOKEN_INVALID.into()),
     };
-    let kek = call.private_key_encrypting_key(request.importer_key_identifier, Side::Receiving)?.await?;
     let codes = kek.age.codes();
-    let asked = Open::Transported { wrapping: kek.secret, field: request.source_key_token };
-    let Opened::Secret(values, _) = call.ask(asked).await? else { return Err(code::SELF_CHECK.into()) };
+    let values = opened(call, kek, request.source_key_token).await?;
     let (n, e) = (source.modulus(), source.exponent());
-    let key = match transported.lengths.split(&values).ok_or(code::SELF_CHECK)? {
+    let key = match lengths.split(&values).ok_or(code::SELF_CHECK)? {
         SplitValues::Me { d } => ClearKey::Me { n, e, d },
         SplitValues::Crt(components) => ClearKey::Crt { n, e, components },
     };
-    let token =
-        internal(call, transported.form, &key, &source.attributes(), Source::ExternalEncrypted).await?;
+    let form = source.private().map_or(Form::CrtAes, |private| private.form);
+    let token = internal(call, form, &key, &source.attributes(), Source::ExternalEncrypted).await?;
     reply.write(Answer { target_key_identifier: Some(&token) })?;
     Ok(codes)
+}
+
+/// A key of an elliptic curve under a transport key.
+async fn transported_curve<'a>(
+    call: Call<'_, 'a>,
+    request: &Request<'a>,
+    reply: &mut Reply<'_, '_>,
+) -> Verdict {
+    let source = call.ecc_token(request.source_key_token)?;
+    if !matches!(source.private().map(|private| private.value), Some(EccValue::Transported(_))) {
+        return Err(code::TOKEN_INVALID.into());
+    }
+    let kek = aes_importer(call, request, PrivateAlgorithm::Ecc)?.await?;
+    let (curve, attributes) = (source.curve(), source.attributes());
+    kek.check_strength(&call, strength_of_curve(curve), Point::WeakImport)?;
+    let codes = kek.age.codes();
+    let value = opened(call, kek, request.source_key_token).await?;
+    let from = Source::ExternalEncrypted;
+    let token = curve::internal(call, curve, value, source.point(), &attributes, from).await?;
+    reply.write(Answer { target_key_identifier: Some(&token) })?;
+    Ok(codes)
+}
+
+/// Whether a keyword says that the transport key is of AES.
+fn named(request: &Request<'_>) -> Option<bool> {
+    request.transport.map(|kind| kind == ImporterKind::Aes)
+}
+
+/// The transport key of AES.
+fn aes_importer<'p, 'a>(
+    call: Call<'p, 'a>,
+    request: &Request<'a>,
+    algorithm: PrivateAlgorithm,
+) -> Result<Opening<'p, 'a>, Refusal> {
+    let field = request.importer_key_identifier;
+    check_kind(field, true, named(request))?;
+    call.aes_private_key_encrypting_key(field, Some(Side::Receiving), Wrapping::PrivateKeys, algorithm)
+}
+
+/// The private values of the external token that starts the field.
+async fn opened<'a>(call: Call<'_, 'a>, kek: Key, field: &'a [u8]) -> Result<SecretBytes, Refusal> {
+    match call.ask(Open::Transported { wrapping: kek.secret, field }).await? {
+        Opened::Secret(values, _) => Ok(values),
+        _ => Err(code::SELF_CHECK.into()),
+    }
 }
 
 /// A key of an elliptic curve.

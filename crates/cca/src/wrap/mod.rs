@@ -8,8 +8,8 @@
 //! | AES in CBC under the AES master key | AES keys of compatible tokens | [`aes_cbc`] |
 //! | AES key wrap of ANSI X9.102 | used by other methods | [`aeskw`] |
 //! | AES key wrap, bound to the rest of the token | AES and HMAC keys of tokens of variable length | [`variable`] |
-//! | AES key wrap under an object protection key | the private values of internal PKA tokens | [`pka_sections`] |
-//! | DES and TDES in CBC under a key-encrypting key | the private values of external RSA tokens | [`des_cbc`] |
+//! | AES key wrap under an object protection key, or a key-encrypting key | the private values of internal PKA tokens, and of external ones under AES keys | [`pka_sections`] |
+//! | DES and TDES in CBC under a key-encrypting key | the private values of external RSA tokens under DES keys | [`des_cbc`] |
 //! | TDES in CBC under an object protection key, and that under the ASYM master key | the private values of compatible internal RSA tokens | [`asym`] |
 //!
 //! A method prepares one lane per key and runs all lanes in one kernel call.

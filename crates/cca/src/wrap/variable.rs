@@ -12,7 +12,7 @@
 //! is wrapped under a transport key for others is CCA's: of such a token only the version of the payload is not bound to the key, which
 //! says no more than how long the payload is.
 
-use engine::{CipherDirection, CipherKey, SecretBytes, sha256};
+use engine::{CipherDirection, CipherKey, Engine, SecretBytes, sha256};
 use token::VariableToken;
 use token::unconfirmed::TRANSPORT_PATTERN_BYTES;
 use token::variable::{ASSOCIATED_AT, VariableKey, WRAPPER_PATTERN_BYTES, Wrapper};
@@ -47,10 +47,10 @@ pub(crate) fn open(
         }
         (By::Key(wrapping), VariableKey::Wrapped { under: Wrapper::Key(pattern), payload }) => {
             // Patterns are public.
-            if pattern_of(kernel, wrapping) != *pattern {
+            if pattern_of(engine, wrapping) != *pattern {
                 return Err(code::TOKEN_INVALID);
             }
-            let key = transport_key(kernel, wrapping)?;
+            let key = transport_key(engine, wrapping)?;
             let decipher = block(engine, &key, CipherDirection::Decipher);
             let hash = sha256(&token.head()[ASSOCIATED_AT..]);
             (aeskw::unwrap_padded(decipher, &hash, payload), Age::Current, payload.len())
@@ -85,9 +85,9 @@ pub(crate) fn close(
             with(under, aeskw::wrap_padded(encipher, &hash, key, bytes))
         }
         By::Key(wrapping) => {
-            let under = Wrapper::Key(pattern_of(kernel, wrapping));
+            let under = Wrapper::Key(pattern_of(engine, wrapping));
             let hash = sha256(&with(under, vec![0; bytes])?.head()[ASSOCIATED_AT..]);
-            let wrapping = transport_key(kernel, wrapping)?;
+            let wrapping = transport_key(engine, wrapping)?;
             let encipher = block(engine, &wrapping, CipherDirection::Encipher);
             with(under, aeskw::wrap_padded(encipher, &hash, key, bytes))
         }
@@ -95,14 +95,14 @@ pub(crate) fn close(
 }
 
 /// A transport key, prepared.
-fn transport_key(kernel: &Kernel<'_>, key: &SecretBytes) -> Result<CipherKey, Codes> {
+pub(super) fn transport_key(engine: &Engine, key: &SecretBytes) -> Result<CipherKey, Codes> {
     let cipher = Algorithm::Aes.cipher(key.len());
-    kernel.engine.cipher_key_internal(cipher, key).map_err(|_| code::SELF_CHECK)
+    engine.cipher_key_internal(cipher, key).map_err(|_| code::SELF_CHECK)
 }
 
 /// What names a transport key in the tokens that it wraps.
-fn pattern_of(kernel: &Kernel<'_>, key: &SecretBytes) -> [u8; WRAPPER_PATTERN_BYTES] {
-    let mut pattern = patterns::both(kernel.engine, Register::Aes, key);
+pub(super) fn pattern_of(engine: &Engine, key: &SecretBytes) -> [u8; WRAPPER_PATTERN_BYTES] {
+    let mut pattern = patterns::both(engine, Register::Aes, key);
     pattern[TRANSPORT_PATTERN_BYTES..].fill(0);
     pattern
 }

@@ -137,7 +137,7 @@ fn refusals() {
         (&["RETAIN"], code::KEYWORD),
         (&["MASTER", "CLEAR"], code::KEYWORD_COMBINATION),
         (&["RETAIN", "CLONE"], code::KEYWORD),
-        (&["MASTER", "CLONE", "X"], code::KEYWORD_COUNT),
+        (&["MASTER", "OKEK-AES", "CLONE", "X"], code::KEYWORD_COUNT),
     ] {
         assert_eq!(key_generate(&mut processor, words, &small).unwrap_err(), codes, "{words:?}");
     }

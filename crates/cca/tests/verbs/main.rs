@@ -23,6 +23,7 @@ mod mdc;
 mod one_way_hash;
 mod peer;
 mod pka_transport;
+mod pka_transport_aes;
 mod random;
 mod robustness;
 mod sequences;

@@ -253,7 +253,7 @@ fn what_the_key_of_a_token_is_for_is_asked_before_it_is_opened() {
         (&token, &other, code::TOKEN_INVALID),
         (&token, &[0; 64], code::TOKEN_INVALID),
         (&clear, &importer, code::TOKEN_INVALID),
-        (&curve, &importer, code::TOKEN_VERSION),
+        (&curve, &importer, code::TOKEN_INVALID),
         (&token, &[b'A'; 64], code::LABEL_NOT_FOUND),
     ];
     for (source, importer, codes) in cases {
@@ -261,7 +261,7 @@ fn what_the_key_of_a_token_is_for_is_asked_before_it_is_opened() {
     }
     import(&token, &importer).rules(&["ECC"]).refused(&mut processor, code::TOKEN_INVALID);
     import(&curve, &[0; 64]).rules(&["ECC"]).ok(&mut processor);
-    import(&token, &importer).rules(&["IKEK-AES"]).refused(&mut processor, code::KEYWORD);
+    import(&token, &importer).rules(&["IKEK-AES"]).refused(&mut processor, code::TOKEN_VERSION);
     import(&token, &importer).rules(&["IKEK-PKA"]).refused(&mut processor, code::KEYWORD);
     import(&token, &importer).domain(OLDER_DOMAIN).refused(&mut processor, code::MASTER_KEY_MISMATCH);
     import(&token, &importer).domain(EMPTY_DOMAIN).refused(&mut processor, code::MASTER_KEY_NOT_LOADED);

@@ -159,6 +159,17 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
         {
             Some(attributes.may(VariableUse::Wrap(Side::Sending, Wrapping::Translated)))
         }
+        (SampleKind::Variable(attributes), Verb::PkaKeyGenerate)
+            if position == pka_key_generate::TRANSPORT_KEY_IDENTIFIER =>
+        {
+            let may = |side| attributes.may(VariableUse::Wrap(side, Wrapping::GeneratedPrivateKeys));
+            Some([Side::Sending, Side::Receiving].into_iter().any(may))
+        }
+        (SampleKind::Variable(attributes), Verb::PkaKeyImport)
+            if position == pka_key_import::IMPORTER_KEY_IDENTIFIER =>
+        {
+            Some(attributes.may(VariableUse::Wrap(Side::Receiving, Wrapping::PrivateKeys)))
+        }
         (SampleKind::Rsa(usage) | SampleKind::Ecc(usage), Verb::DigitalSignatureGenerate) => {
             Some(usage.may_sign())
         }

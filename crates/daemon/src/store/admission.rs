@@ -160,8 +160,8 @@ pub(crate) mod tests {
 
     #[test]
     fn what_the_builders_make_is_told_apart() {
-        use token::pka::{Attributes, ClearKey, InternalBuilder, clear_token, public_token};
-        use token::pka::{Form, Source};
+        use token::pka::{Attributes, ClearKey, WrappedBuilder, clear_token, public_token};
+        use token::pka::{Destination, Form, Source};
         use token::{AesToken, control_vector::KeyForm, des};
         use wire::control::TokenForm;
         let des =
@@ -187,8 +187,15 @@ pub(crate) mod tests {
             let clear = clear_token(form, &key, &attributes, &hashes).unwrap();
             assert_eq!(admit(Store::Pka, &clear), Err(TokenFault::Clear), "{form:?}");
         }
-        let builder =
-            InternalBuilder::new(Source::Random, &attributes, &n, &e, key.lengths(), &hashes).unwrap();
+        let builder = WrappedBuilder::new(
+            Destination::Internal(Source::Random),
+            &attributes,
+            &n,
+            &e,
+            key.lengths(),
+            &hashes,
+        )
+        .unwrap();
         let payload = vec![9; builder.payload_bytes()];
         admit(Store::Pka, &builder.finish(&[7; 48], &[1; 8], &payload)).unwrap();
     }

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! The payload of a clear section is the private values one after the other; of a wrapped one,
-//! what [`unconfirmed`](super::unconfirmed) says.
+//! what [`unconfirmed`](super::unconfirmed) says. External tokens are clear, or wrapped (format X'82' ME, X'42' CRT) under a
+//! transport key of AES; their source is zero.
 
 use super::build::{Attributes, ClearKey, Lengths};
 use super::clear::{Read, crt_values, read_usage, usage_byte};
@@ -19,7 +20,7 @@ use super::section::{FollowingHash, Section, halfword, start};
 use super::unconfirmed::{
     CRT_ASSOCIATED_BYTES, CRT_LENGTHS, CRT_OPK, ME_EXPONENT_LENGTH, OPK_FIELD_BYTES, wrapped_payload_bytes,
 };
-use super::{CrtComponents, Form, Origin, PrivateSection, PrivateValues, SectionHash, Source};
+use super::{CrtComponents, Destination, Form, Origin, PrivateSection, PrivateValues, SectionHash, Source};
 use zeroize::Zeroizing;
 
 /// Offset of the associated data.
@@ -33,12 +34,12 @@ const HASH_SHA256: u8 = 0x02;
 const HASH: usize = 15;
 const USAGE: usize = 50;
 
-/// The private key of an internal token, as it stands in the token.
+/// A wrapped private key, as it stands in a token.
 #[derive(Clone, Copy)]
 pub struct Wrapped<'a> {
-    /// Verification pattern of the APKA master key.
+    /// Verification pattern of the APKA master key, in an external token of the transport key.
     pub pattern: &'a [u8; 8],
-    /// The object protection key, wrapped under that master key.
+    /// The object protection key, wrapped under that key.
     pub opk: &'a [u8; OPK_FIELD_BYTES],
     /// What the payload's hash covers before modulus and public exponent.
     pub associated_data: &'a [u8],
@@ -53,6 +54,7 @@ struct Layout {
     form: Form,
     version: u8,
     clear: u8,
+    transported: u8,
     internal: u8,
     associated_bytes: usize,
 }
@@ -62,6 +64,7 @@ impl Layout {
         form: Form::MeAes,
         version: 0x02,
         clear: 0x00,
+        transported: 0x82,
         internal: 0x02,
         associated_bytes: ME_ASSOCIATED_BYTES,
     };
@@ -69,6 +72,7 @@ impl Layout {
         form: Form::CrtAes,
         version: 0x03,
         clear: 0x40,
+        transported: 0x42,
         internal: 0x08,
         associated_bytes: CRT_ASSOCIATED_BYTES,
     };
@@ -102,11 +106,13 @@ pub(crate) fn read<'a>(section: &Section<'a>, origin: Origin) -> Result<Read<'a>
     if section.byte(10)? != layout.version {
         return Err(section.problem(10, Problem::Version));
     }
-    let wrapped = origin == Origin::Internal;
-    if section.byte(11)? != if wrapped { layout.internal } else { layout.clear } {
+    let is_internal = origin == Origin::Internal;
+    let format = section.byte(11)?;
+    let wrapped = is_internal || format == layout.transported;
+    if is_internal && format != layout.internal || !wrapped && format != layout.clear {
         return Err(section.problem(11, Problem::NotServed));
     }
-    let source = match (wrapped, Source::from_byte(section.byte(12)?)) {
+    let source = match (is_internal, Source::from_byte(section.byte(12)?)) {
         (true, None) => return Err(section.problem(12, Problem::Value)),
         (true, source) => source,
         (false, _) => section.reserved(12, 1).map(|()| None)?,
@@ -138,13 +144,14 @@ pub(crate) fn read<'a>(section: &Section<'a>, origin: Origin) -> Result<Read<'a>
         }
         let pattern = section.array::<PATTERN_FIELD_BYTES>(layout.pattern())?;
         section.reserved(layout.pattern() + 8, PATTERN_FIELD_BYTES - 8)?;
-        PrivateValues::Wrapped(Wrapped {
+        let values = Wrapped {
             pattern: pattern.first_chunk().ok_or(section.problem(layout.pattern(), Problem::OutOfArea))?,
             opk: section.array(layout.opk())?,
             associated_data: section.range(ASSOCIATED_AT, layout.associated_bytes)?,
             payload,
             lengths,
-        })
+        };
+        if is_internal { PrivateValues::Wrapped(values) } else { PrivateValues::TransportedAes(values) }
     } else {
         section.reserved(layout.opk(), OPK_FIELD_BYTES + PATTERN_FIELD_BYTES)?;
         clear_values(section, lengths, payload, modulus)?
@@ -235,7 +242,7 @@ impl Lengths {
 /// Everything of a section before its key field, and the section's length; the caller has bounded the lengths.
 fn write_start(
     layout: &Layout,
-    wrapped: Option<Source>,
+    wrapped: Option<Destination>,
     attributes: &Attributes,
     n: &[u8],
     lengths: Lengths,
@@ -250,8 +257,11 @@ fn write_start(
     bytes[4..6].copy_from_slice(&halfword(layout.associated_bytes));
     bytes[6..8].copy_from_slice(&halfword(payload_bytes));
     bytes[10] = layout.version;
-    bytes[11] = if wrapped.is_some() { layout.internal } else { layout.clear };
-    bytes[12] = wrapped.map_or(0, |source| source as u8);
+    (bytes[11], bytes[12]) = match wrapped {
+        Some(Destination::Internal(source)) => (layout.internal, source as u8),
+        Some(Destination::External) => (layout.transported, 0),
+        None => (layout.clear, 0),
+    };
     if wrapped.is_some() || !following.is_empty() {
         bytes[HASH_TYPE] = HASH_SHA256;
     }
@@ -298,7 +308,7 @@ pub(crate) fn write_clear(
 
 /// A wrapped section, without key field, pattern and payload.
 pub(crate) fn write_wrapped(
-    source: Source,
+    destination: Destination,
     attributes: &Attributes,
     n: &[u8],
     lengths: Lengths,
@@ -306,7 +316,7 @@ pub(crate) fn write_wrapped(
     hashes: &impl SectionHash,
 ) -> Vec<u8> {
     let layout = Layout::of(lengths.form());
-    write_start(layout, Some(source), attributes, n, lengths, following, hashes)
+    write_start(layout, Some(destination), attributes, n, lengths, following, hashes)
 }
 
 /// Ranges of a wrapped section that are filled once the key is wrapped.

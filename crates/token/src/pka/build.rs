@@ -9,8 +9,8 @@ use super::public;
 use super::section::{halfword, write_name};
 use super::unconfirmed::{OPK_FIELD_BYTES, wrapped_payload_bytes};
 use super::{
-    CrtComponents, EXTERNAL, Form, HEADER_BYTES, INTERNAL, ME1024_BITS_MAX, MODULUS_BITS_MAX,
-    MODULUS_BITS_MIN, NAME_BYTES, SectionHash, Source, Usage, bit_length,
+    CrtComponents, Destination, EXTERNAL, Form, HEADER_BYTES, ME1024_BITS_MAX, MODULUS_BITS_MAX,
+    MODULUS_BITS_MIN, NAME_BYTES, SectionHash, Usage, bit_length,
 };
 use zeroize::Zeroizing;
 
@@ -201,8 +201,9 @@ fn private_section(
     }
 }
 
-/// Builds an internal token in two steps: what the wrapping covers is known before the key is wrapped.
-pub struct InternalBuilder {
+/// Builds a token with a wrapped private key in two steps: what the wrapping covers is known before the key is wrapped.
+pub struct WrappedBuilder {
+    destination: Destination,
     section: Vec<u8>,
     rest: Vec<u8>,
     public: [Vec<u8>; 2],
@@ -210,13 +211,13 @@ pub struct InternalBuilder {
     payload_bytes: usize,
 }
 
-impl InternalBuilder {
+impl WrappedBuilder {
     /// Begins the token of a key with modulus `n`, public exponent `e` and private values of these lengths.
     ///
     /// # Errors
     /// As [`clear_token`].
     pub fn new(
-        source: Source,
+        destination: Destination,
         attributes: &Attributes,
         n: &[u8],
         e: &[u8],
@@ -226,10 +227,11 @@ impl InternalBuilder {
         check_public(n, e)?;
         check_private(lengths.form(), n.len(), lengths)?;
         let name = attributes.name_section();
-        let section = aes::write_wrapped(source, attributes, n, lengths, &name, hashes);
+        let section = aes::write_wrapped(destination, attributes, n, lengths, &name, hashes);
         let mut rest = public::write(e, bit_length(n), &[]);
         rest.extend_from_slice(&name);
         Ok(Self {
+            destination,
             section,
             rest,
             public: [n.to_vec(), e.to_vec()],
@@ -253,13 +255,13 @@ impl InternalBuilder {
     /// The token.
     ///
     /// # Panics
-    /// If the payload has not [`InternalBuilder::payload_bytes`].
+    /// If the payload has not [`WrappedBuilder::payload_bytes`].
     pub fn finish(&self, opk: &[u8; OPK_FIELD_BYTES], pattern: &[u8; 8], payload: &[u8]) -> Vec<u8> {
         let mut section = self.section.clone();
         section[self.fields.opk.clone()].copy_from_slice(opk);
         section[self.fields.pattern.clone()].copy_from_slice(pattern);
         section[self.fields.payload.clone()].copy_from_slice(payload);
-        let mut token = vec![INTERNAL, 0, 0, 0, 0, 0, 0, 0];
+        let mut token = vec![self.destination.header(), 0, 0, 0, 0, 0, 0, 0];
         token.extend_from_slice(&section);
         token.extend_from_slice(&self.rest);
         finish(&mut token);

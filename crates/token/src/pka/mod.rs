@@ -33,7 +33,7 @@ pub use aes::{SplitValues, Wrapped};
 pub use asym::{
     ASYM_OPK_CONFOUNDER_BYTES, ASYM_OPK_FIELD_BYTES, ASYM_PATTERN_BYTES, AsymBuilder, AsymWrapped,
 };
-pub use build::{Attributes, ClearKey, InternalBuilder, Lengths, clear_token, public_token, skeleton_token};
+pub use build::{Attributes, ClearKey, Lengths, WrappedBuilder, clear_token, public_token, skeleton_token};
 pub use error::{PkaTokenError, Problem};
 pub(crate) use holds::holds;
 pub use key_values::{KeyValues, KeyValuesError};
@@ -185,6 +185,25 @@ impl Source {
     }
 }
 
+/// For whom a private key is wrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// This system, under a master key; the key came from there.
+    Internal(Source),
+    /// Another one, under a transport key of AES.
+    External,
+}
+
+impl Destination {
+    /// First byte of the token.
+    pub(crate) const fn header(self) -> u8 {
+        match self {
+            Self::Internal(_) => INTERNAL,
+            Self::External => EXTERNAL,
+        }
+    }
+}
+
 /// CRT components of a clear private key.
 #[derive(Clone, Copy)]
 pub struct CrtComponents<'a> {
@@ -224,6 +243,8 @@ pub enum PrivateValues<'a> {
     Transported(Transported<'a>),
     /// A private key wrapped under the ASYM master key.
     Asym(AsymWrapped<'a>),
+    /// A private key under a transport key of AES.
+    TransportedAes(Wrapped<'a>),
 }
 
 /// A private section.

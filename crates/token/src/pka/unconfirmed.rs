@@ -27,6 +27,10 @@
 //! | X'02' and X'08' under a transport key: variant | none: the transport key as it is | documents name the process (EDE2; outer CBC) and no control vector |
 //! | X'02' and X'08' under a transport key: hash at 4 | over the section as it stands in the token, its format byte X'82' or X'42' with it | "the cleartext from 28 to the end" |
 //! | X'08' under the ASYM master key: hash at 4 | over the section as it stands in the token, but with the values from 124 on deciphered | "the cleartext from 28 to the end of the modulus"; the key field is none of what it protects |
+//! | X'30' and X'31' under a transport key of AES: key field | eight bytes of check value, eight random ones, the 32-byte key, by AESKW under the transport key, whatever its length | what is published of the key field of X'20' |
+//! | X'30' and X'31' under a transport key of AES: payload, hash | as of internal tokens | |
+//! | X'20' under a transport key of AES: payload | AESKW under the transport key itself; the hash as of internal tokens | the key field is published as zero in external tokens |
+//! | X'20', X'30', X'31' under a transport key of AES: pattern | 8 bytes of SHA-256 of X'01' and the key, as in tokens of version X'05' | |
 //! | format restriction at 51 | only 0 is served | a restriction that is not enforced must not be accepted |
 
 /// Offset of the private-exponent length in X'30'.

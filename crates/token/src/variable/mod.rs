@@ -29,7 +29,7 @@ mod types;
 mod uses;
 
 pub use attributes::{Attributes, AttributesError, Completeness, NAME_BYTES, Pedigree, USER_DATA_BYTES_MAX};
-pub use transport::Carrier;
+pub use transport::{Carrier, PrivateAlgorithm};
 pub use types::VariableType;
 pub use uses::{CipherMode, HmacHash, VariableUse};
 

@@ -33,6 +33,15 @@ impl Carrier {
     }
 }
 
+/// Algorithm of a private key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PrivateAlgorithm {
+    /// WR-RSA.
+    Rsa,
+    /// WR-ECC.
+    Ecc,
+}
+
 impl Attributes {
     /// Whether a complete key of these attributes may leave in this way. One with parts missing never does.
     pub fn may_leave(&self, under: Carrier) -> bool {
@@ -46,6 +55,17 @@ impl Attributes {
         let (algorithm, kind) = kind_of(wrapped.key_type);
         let is_transport = matches!(self.key_type, VariableType::Exporter | VariableType::Importer);
         is_transport && self.usage[2] & algorithm != 0 && self.usage[3] & kind != 0
+    }
+
+    /// Whether a transport key of these attributes wraps private keys of this algorithm, which are of no kind that the fourth usage
+    /// field names; no other key wraps any.
+    pub fn wraps_private(&self, algorithm: PrivateAlgorithm) -> bool {
+        let bit = match algorithm {
+            PrivateAlgorithm::Rsa => WR_RSA,
+            PrivateAlgorithm::Ecc => WR_ECC,
+        };
+        let is_transport = matches!(self.key_type, VariableType::Exporter | VariableType::Importer);
+        is_transport && self.usage[2] & bit != 0
     }
 
     /// The same for a key that was under a weaker one: the history in the second management field says so from then on.
@@ -82,6 +102,8 @@ const fn kind_of(key_type: VariableType) -> (u16, u16) {
 
 const WR_AES: u16 = 0x4000;
 const WR_HMAC: u16 = 0x2000;
+const WR_RSA: u16 = 0x1000;
+const WR_ECC: u16 = 0x0800;
 const WR_DATA: u16 = 0x8000;
 const WR_KEK: u16 = 0x4000;
 const WR_PIN: u16 = 0x2000;

@@ -58,7 +58,7 @@ pub enum HmacHash {
 
 impl VariableUse {
     /// Every use.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 38] = [
         Self::Encipher(CipherMode::Cbc),
         Self::Encipher(CipherMode::Ecb),
         Self::Encipher(CipherMode::Gcm),
@@ -86,12 +86,16 @@ impl VariableUse {
         Self::Wrap(Side::Sending, Wrapping::GeneratedOnce),
         Self::Wrap(Side::Sending, Wrapping::GeneratedForBoth),
         Self::Wrap(Side::Sending, Wrapping::GeneratedTwice),
+        Self::Wrap(Side::Sending, Wrapping::PrivateKeys),
+        Self::Wrap(Side::Sending, Wrapping::GeneratedPrivateKeys),
         Self::Wrap(Side::Sending, Wrapping::Tested),
         Self::Wrap(Side::Receiving, Wrapping::Keys),
         Self::Wrap(Side::Receiving, Wrapping::Translated),
         Self::Wrap(Side::Receiving, Wrapping::GeneratedOnce),
         Self::Wrap(Side::Receiving, Wrapping::GeneratedForBoth),
         Self::Wrap(Side::Receiving, Wrapping::GeneratedTwice),
+        Self::Wrap(Side::Receiving, Wrapping::PrivateKeys),
+        Self::Wrap(Side::Receiving, Wrapping::GeneratedPrivateKeys),
         Self::Wrap(Side::Receiving, Wrapping::Tested),
     ];
 }
@@ -164,6 +168,8 @@ const fn wraps(wrapping: Wrapping) -> Option<u16> {
         Wrapping::GeneratedForBoth => 0x1000,
         // GEN-EXEX, GEN-IMIM.
         Wrapping::GeneratedTwice => 0x0800,
+        // GEN-PUB.
+        Wrapping::GeneratedPrivateKeys => 0x0400,
         Wrapping::Tested => return None,
     })
 }

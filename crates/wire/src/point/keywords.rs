@@ -138,7 +138,9 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         Verb::KeyGenerate2 => &[Point::KeyGenerate2SetExtended, Point::WeakTransport],
         Verb::KeyPartImport2 => &[Point::KeyPartSecond, Point::KeyPartLast, Point::KeyPartOptional],
         Verb::PkaKeyGenerate => &[Point::ShortRsa, Point::WeakTransport, Point::ImportUnderImporter],
-        Verb::PkaKeyImport => &[Point::PkaKeyImportTransported, Point::ImportUnderImporter],
+        Verb::PkaKeyImport => {
+            &[Point::PkaKeyImportTransported, Point::ImportUnderImporter, Point::WeakImport]
+        }
         Verb::DigitalSignatureGenerate => &[Point::SignAnyData],
         Verb::PkaDecrypt | Verb::SymmetricKeyImport => &[Point::DecipherBoth],
         Verb::EcDiffieHellman => &[

@@ -142,7 +142,7 @@ points! {
     Import {
         SymmetricKeyImport "symmetric-key-import" = 0xF015 Permits IMPORT "Import keys under RSA keys, in the forms that are permitted";
         KeyImport "key-import" = 0x0012 Permits IMPORT "Import DES keys under IMPORTER keys";
-        PkaKeyImportTransported "pka-key-import-transported" = 0xF061 Permits NONE "Import RSA keys under IMP-PKA keys";
+        PkaKeyImportTransported "pka-key-import-transported" = 0xF061 Permits NONE "Import RSA keys under IMP-PKA keys, RSA and elliptic-curve keys under AES IMPORTER keys";
         DataKeyImport "data-key-import" = 0x0109 Permits IMPORT "Import DATA keys of DES under IMPORTER keys";
         SymmetricKeyImport2 "symmetric-key-import2" = 0xF041 Permits IMPORT "Import keys of external tokens of variable length, by the methods that are permitted";
         Import2Aeskw "symmetric-key-import2-aeskw" = 0x0329 Permits NONE "Import AES and HMAC keys under AES IMPORTER keys";
@@ -169,7 +169,7 @@ points! {
         DataKeyExport "data-key-export" = 0x010A Permits EXPORT "Export DATA keys of DES under EXPORTER keys";
         KeyTranslate "key-translate" = 0xF036 Permits EXPORT "Put DES keys from one key-encrypting key under another";
         KeyGenerateTransported "key-generate-transported" = 0xF037 Permits NONE "Generate DES keys under IMPORTER and EXPORTER keys";
-        PkaKeyGenerateTransported "pka-key-generate-transported" = 0xF060 Permits NONE "Generate RSA keys under EXPORTER and IMP-PKA keys";
+        PkaKeyGenerateTransported "pka-key-generate-transported" = 0xF060 Permits NONE "Generate RSA keys under EXPORTER and IMP-PKA keys, RSA and elliptic-curve keys under AES transport keys";
         KeyGenerate2Transported "key-generate2-transported" = 0xF040 Permits NONE "Generate keys of variable length under AES IMPORTER and EXPORTER keys";
         ProhibitExport "prohibit-export" = 0x00CD Permits WRITE "Forbid the export of DES keys";
         ProhibitExportExtended "prohibit-export-extended" = 0x0301 Permits EXPORT "Forbid whoever imports a DES key to export it";
@@ -255,11 +255,11 @@ points! {
     }
     Legacy {
         KeyEncryptionTranslate "key-encryption-translate" = 0xF073 Permits EXPORT "Turn DATA keys from CBC into tokens and back: the difference of two keys is the caller's choice";
-        WeakImport "symmetric-key-import2-weak" = 0x032B Forbids NONE "Import keys of variable length under key-encrypting keys that are weaker";
+        WeakImport "symmetric-key-import2-weak" = 0x032B Forbids NONE "Import keys of variable length, RSA and elliptic-curve keys under AES key-encrypting keys that are weaker";
         KeyTranslate2Fixed "key-translate2-fixed-length" = 0x032A Forbids NONE "Put AES keys from tokens of variable length into tokens of fixed length, which say nothing of their use";
         AgreementWeak "ec-diffie-hellman-weak-curve" = 0x036F Forbids NONE "Derive keys that are stronger than the curve they are agreed on";
         AgreementPassThrough "ec-diffie-hellman-passthru" = 0x0361 Permits NONE "Show the secret that two parties agree on, from which keys are derived";
-        WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap keys under key-encrypting keys that are weaker: DES keys under shorter ones, RSA keys above 2048 bits under those of DES";
+        WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap keys under key-encrypting keys that are weaker: DES keys under shorter ones, RSA keys above 2048 bits under those of DES, above 3072 bits under AES-128, curves above their length under those of AES";
         ExportRakw "symmetric-key-export-rakw" = 0x03B8 Permits NONE "Export AES keys as objects of PKCS #11 under RSA keys (CKM-RAKW), which say nothing of their use";
         WeakRakw "symmetric-key-export-rakw-weak" = 0x033E Permits NONE "Export AES keys by CKM-RAKW under RSA keys that are weaker, which all of this system are from 192 bits on";
         Import2Rakw "symmetric-key-import2-rakw" = 0x03CD Permits NONE "Import AES keys from objects of PKCS #11 under RSA keys (CKM-RAKW): the caller says what their use is";

@@ -260,8 +260,8 @@ groups! {
     EccVersion optional { One "ECC-VER1" }
     /// What becomes of a generated PKA key.
     PkaOutput Master { Master "MASTER", Clear "CLEAR", Transported "XPORT", Retained "RETAIN" }
-    /// Of which kind the transport key of a private key is, where that is not a DES key.
-    ImporterKind Des { Des "IKEK-DES", Aes "IKEK-AES", Pka "IKEK-PKA" }
+    /// Of which kind the transport key of a private key is, where that is said beside its token.
+    ImporterKind optional { Des "IKEK-DES", Aes "IKEK-AES", Pka "IKEK-PKA" }
     /// Formats of a block that RSA enciphers.
     RsaFormat required_first {
         ZeroPad "ZERO-PAD", Mrp "MRP", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP", Oaep2 "PKOAEP2",
@@ -452,9 +452,16 @@ pub(super) const PKA_BUILD_RULES: &[Rule] = &[
 const PRIVATE_ATTRIBUTES: &[&str] = &["SIG-ONLY", "KEY-MGMT", "KM-ONLY", "XLATE-OK", "NO-XLATE"];
 
 // A key that only one card has does not fit cards that come and go.
-pub(super) const PKA_OUTPUT_RULES: &[Rule] = &[Rule::Refused("RETAIN")];
-// No layout under these keys is published.
-pub(super) const PKA_IMPORT_RULES: &[Rule] = &[Rule::Refused("IKEK-AES"), Rule::Refused("IKEK-PKA")];
+pub(super) const PKA_OUTPUT_RULES: &[Rule] = &[
+    Rule::Refused("RETAIN"),
+    Rule::Needs(&["OKEK-DES"], &["XPORT"]),
+    Rule::Needs(&["OKEK-AES"], &["XPORT"]),
+];
+pub(super) const PKA_IMPORT_RULES: &[Rule] = &[
+    // The object of PKCS #11 that such a key wraps comes without a token.
+    Rule::Refused("IKEK-PKA"),
+    Rule::Excludes(&["ECC"], &["IKEK-DES"]),
+];
 
 pub(super) const RSA_RULES: &[Rule] = &[
     Rule::Excludes(&["ZERO-PAD"], HASHES),

@@ -15,8 +15,8 @@ const AGREEMENT: RegisterSet = RegisterSet::of(&[Sym, Aes, Apka]);
 /// Of RSA and elliptic-curve keys, by the form of the token.
 const PKA: RegisterSet = RegisterSet::of(&[Asym, Apka]);
 
-/// Of private keys, and of the transport keys of DES that they come and go under.
-const PKA_TRANSPORTED: RegisterSet = RegisterSet::of(&[Sym, Asym, Apka]);
+/// Of private keys, and of the transport keys that they come and go under.
+const PKA_TRANSPORTED: RegisterSet = RegisterSet::of(&[Sym, Aes, Asym, Apka]);
 
 /// Of keys of variable length, and of the RSA keys that they come under.
 const AES_TRANSPORTED: RegisterSet = RegisterSet::of(&[Aes, Asym, Apka]);

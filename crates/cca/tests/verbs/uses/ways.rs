@@ -20,6 +20,7 @@ use wire::verb::{
 use wire::verb::{key_test2, key_translate2, prohibit_export2, restrict_key_attribute};
 
 use super::wrapped::{made, unwrapped};
+use crate::pka_transport_aes::foreign_ecc;
 use crate::support::{Request, aes_key, entered, generate, imported, mac, part, processor, verify};
 
 const RSA_BITS: usize = 1024;
@@ -58,6 +59,7 @@ pub struct Others {
     /// Keys of a curve that DATA keys of AES, CIPHER keys of AES, and DATA keys of DES of 128 bits are derived with.
     pub deriving: [Vec<u8>; 3],
     /// AES key-encrypting keys of one value, for every use of their side.
+    curve_skeleton: Vec<u8>,
     pub aes_importer: Vec<u8>,
     pub aes_exporter: Vec<u8>,
     /// A CIPHER key, and the same under that value.
@@ -153,6 +155,7 @@ impl Others {
         let external_rsa = generate_under(&crt_skeleton, &exporter).ok(&mut processor);
         let external_rsa = external_rsa.bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER);
         let mut others = Self {
+            curve_skeleton: curve_token(&mut processor, "KEY-MGMT", None),
             crt_skeleton,
             external_rsa,
             processor,
@@ -489,7 +492,7 @@ impl Others {
                 ["X9.9-1", "X9.19OPT"].map(|method| verify(&[], &[method], &TEXT, &[0; 4])).to_vec()
             }
             Verb::PkaKeyGenerate if position == pka_key_generate::TRANSPORT_KEY_IDENTIFIER => {
-                vec![generate_under(&self.crt_skeleton, &[])]
+                vec![generate_under(&self.curve_skeleton, &[]), generate_under(&self.crt_skeleton, &[])]
             }
             Verb::PkaKeyGenerate => {
                 use pka_key_generate::{
@@ -501,7 +504,7 @@ impl Others {
                 vec![base.bytes(TRANSPORT_KEY_IDENTIFIER, [0; 64])]
             }
             Verb::PkaKeyImport if position == pka_key_import::IMPORTER_KEY_IDENTIFIER => {
-                vec![import_under(&self.external_rsa, &[])]
+                vec![import_under(&self.curve_under(key), &[]), import_under(&self.external_rsa, &[])]
             }
             Verb::PkaKeyImport => {
                 use pka_key_import::{
@@ -614,6 +617,16 @@ impl Others {
                 made(&kek, &attributes, PayloadVersion::Variable, &TEXT)
             }
             None => self.external_variable.clone(),
+        }
+    }
+
+    /// A key of a curve under the key of a token of variable length; the RSA key under the key-encrypting key of DES where that is none.
+    fn curve_under(&self, token: &[u8]) -> Vec<u8> {
+        let wraps = |token: &VariableToken| matches!(token.key(), VariableKey::Wrapped { .. });
+        let kek = VariableToken::parse(token).ok().filter(wraps);
+        match kek.and_then(|_| unwrapped(&aes_key(false), token)) {
+            Some(kek) => foreign_ecc(&kek, None),
+            None => self.external_rsa.clone(),
         }
     }
 

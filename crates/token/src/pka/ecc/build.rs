@@ -6,15 +6,15 @@ use zeroize::Zeroizing;
 
 use super::{
     ASSOCIATED, ASSOCIATED_BYTES_MIN, ECC_PRIVATE_SECTION, EccAttributes, EccCurve, FORMAT_CLEAR,
-    FORMAT_INTERNAL, HASH_SHA256, OPK, PATTERN, PUBLIC_SECTION, SOURCE, USER_DATA_BYTES_MAX, WRAPPING_AESKW,
-    write_derivation, write_public,
+    FORMAT_INTERNAL, FORMAT_TRANSPORTED, HASH_SHA256, OPK, PATTERN, PUBLIC_SECTION, SOURCE,
+    USER_DATA_BYTES_MAX, WRAPPING_AESKW, write_derivation, write_public,
 };
 use crate::pka::build::finish;
 use crate::pka::clear::usage_byte;
 use crate::pka::error::{PkaTokenError, Problem};
 use crate::pka::section::{halfword, start};
 use crate::pka::unconfirmed::{OPK_FIELD_BYTES, wrapped_payload_bytes};
-use crate::pka::{EXTERNAL, HEADER_BYTES, INTERNAL, Source};
+use crate::pka::{Destination, EXTERNAL, HEADER_BYTES};
 
 /// An external token of a public key.
 ///
@@ -77,21 +77,22 @@ fn external(
     Ok(token)
 }
 
-/// Builds an internal token in two steps: what the wrapping covers is known before the key is wrapped.
-pub struct EccInternalBuilder {
+/// Builds a token with a wrapped private key in two steps: what the wrapping covers is known before the key is wrapped.
+pub struct EccWrappedBuilder {
+    destination: Destination,
     section: Vec<u8>,
     following: Vec<u8>,
     /// Where the wrapped private value stands.
     payload_at: usize,
 }
 
-impl EccInternalBuilder {
+impl EccWrappedBuilder {
     /// Begins the token of a key with this public key.
     ///
     /// # Errors
     /// As [`clear_token`].
     pub fn new(
-        source: Source,
+        destination: Destination,
         curve: EccCurve,
         point: &[u8],
         attributes: &EccAttributes,
@@ -99,9 +100,9 @@ impl EccInternalBuilder {
         check_point(curve, point)?;
         check_attributes(attributes)?;
         let payload_bytes = wrapped_payload_bytes(curve.bytes());
-        let section = write_private(curve, attributes, Some(source), payload_bytes);
+        let section = write_private(curve, attributes, Some(destination), payload_bytes);
         let payload_at = section.len() - payload_bytes;
-        Ok(Self { section, following: write_following(curve, point, attributes), payload_at })
+        Ok(Self { destination, section, following: write_following(curve, point, attributes), payload_at })
     }
 
     /// What the hash within the payload covers: see [`EccWrapped::hashed`](super::EccWrapped::hashed).
@@ -114,16 +115,16 @@ impl EccInternalBuilder {
         self.section.len() - self.payload_at
     }
 
-    /// The token.
+    /// The token; its object protection key is zero where it goes to another system.
     ///
     /// # Panics
-    /// If the payload has not [`EccInternalBuilder::payload_bytes`].
+    /// If the payload has not [`EccWrappedBuilder::payload_bytes`].
     pub fn finish(&self, opk: &[u8; OPK_FIELD_BYTES], pattern: &[u8; 8], payload: &[u8]) -> Vec<u8> {
         let mut section = self.section.clone();
         section[PATTERN..OPK].copy_from_slice(pattern);
         section[OPK..OPK + OPK_FIELD_BYTES].copy_from_slice(opk);
         section[self.payload_at..].copy_from_slice(payload);
-        let mut token = vec![INTERNAL, 0, 0, 0, 0, 0, 0, 0];
+        let mut token = vec![self.destination.header(), 0, 0, 0, 0, 0, 0, 0];
         token.extend_from_slice(&section);
         token.extend_from_slice(&self.following);
         finish(&mut token);
@@ -135,7 +136,7 @@ impl EccInternalBuilder {
 fn write_private(
     curve: EccCurve,
     attributes: &EccAttributes,
-    wrapped: Option<Source>,
+    wrapped: Option<Destination>,
     value_bytes: usize,
 ) -> Vec<u8> {
     let name: &[u8] = attributes.common.name.as_ref().map_or(&[], |name| name);
@@ -143,13 +144,16 @@ fn write_private(
     let associated_bytes = own_bytes + attributes.user_data.len();
     let mut bytes = start(ECC_PRIVATE_SECTION, ASSOCIATED + associated_bytes + value_bytes);
     bytes[1] = attributes.is_version_1.into();
-    if let Some(source) = wrapped {
+    if wrapped.is_some() {
         bytes[4..6].copy_from_slice(&[WRAPPING_AESKW, HASH_SHA256]);
-        bytes[SOURCE] = source as u8;
     }
+    (bytes[10], bytes[SOURCE]) = match wrapped {
+        Some(Destination::Internal(source)) => (FORMAT_INTERNAL, source as u8),
+        Some(Destination::External) => (FORMAT_TRANSPORTED, 0),
+        None => (FORMAT_CLEAR, 0),
+    };
     bytes[8] = usage_byte(&attributes.common);
     bytes[9] = curve.kind();
-    bytes[10] = if wrapped.is_some() { FORMAT_INTERNAL } else { FORMAT_CLEAR };
     bytes[12..14].copy_from_slice(&halfword(curve.bits()));
     bytes[14..16].copy_from_slice(&halfword(own_bytes));
     bytes[72..74].copy_from_slice(&halfword(associated_bytes));

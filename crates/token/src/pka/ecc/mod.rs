@@ -24,7 +24,7 @@
 mod build;
 mod key_values;
 
-pub use build::{EccInternalBuilder, clear_token, public_token, skeleton_token};
+pub use build::{EccWrappedBuilder, clear_token, public_token, skeleton_token};
 pub use key_values::EccKeyValues;
 
 use super::clear::read_usage;
@@ -46,6 +46,7 @@ const WRAPPING_AESKW: u8 = 0x01;
 const HASH_SHA256: u8 = 0x02;
 const FORMAT_CLEAR: u8 = 0x40;
 const FORMAT_INTERNAL: u8 = 0x08;
+const FORMAT_TRANSPORTED: u8 = 0x42;
 /// First byte of an uncompressed point.
 const UNCOMPRESSED: u8 = 0x04;
 
@@ -236,14 +237,14 @@ pub struct EccAttributes {
     pub derivation: Option<Derivation>,
 }
 
-/// The private key of an internal token, as it stands in the token.
+/// A wrapped private key, as it stands in a token.
 #[derive(Clone, Copy)]
 pub struct EccWrapped<'a> {
-    /// Verification pattern of the APKA master key.
+    /// Verification pattern of the APKA master key, in an external token of the transport key.
     pub pattern: &'a [u8; 8],
-    /// The object protection key, wrapped under that master key.
+    /// The object protection key, wrapped under that master key; zero in an external token.
     pub opk: &'a [u8; OPK_FIELD_BYTES],
-    /// The private value, wrapped under the object protection key.
+    /// The private value, wrapped under the object protection key, in an external token under the transport key itself.
     pub payload: &'a [u8],
     /// What the hash in the payload covers, one after the other: the associated data, the source, and all that follows
     /// the private section.
@@ -259,6 +260,8 @@ pub enum EccValue<'a> {
     Clear(&'a [u8]),
     /// A private value wrapped under the APKA master key.
     Wrapped(EccWrapped<'a>),
+    /// A private value wrapped under a transport key of AES.
+    Transported(EccWrapped<'a>),
 }
 
 /// A private section.
@@ -390,11 +393,12 @@ fn read_private<'a>(
     origin: Origin,
     following: &'a [u8],
 ) -> Result<EccPrivate<'a>, PkaTokenError> {
-    let is_wrapped = origin == Origin::Internal;
-    let format = if is_wrapped { FORMAT_INTERNAL } else { FORMAT_CLEAR };
-    if section.byte(10)? != format {
-        return Err(section.problem(10, Problem::NotServed));
-    }
+    let is_internal = origin == Origin::Internal;
+    let is_wrapped = match (is_internal, section.byte(10)?) {
+        (true, FORMAT_INTERNAL) | (false, FORMAT_TRANSPORTED) => true,
+        (false, FORMAT_CLEAR) => false,
+        _ => return Err(section.problem(10, Problem::NotServed)),
+    };
     let method = if is_wrapped { [WRAPPING_AESKW, HASH_SHA256] } else { [0, 0] };
     if *section.array::<2>(4)? != method {
         return Err(section.problem(4, Problem::Value));
@@ -403,8 +407,8 @@ fn read_private<'a>(
     let (usage, translatable) = read_usage(section, 8)?;
     let curve = read_curve(section, 9, 12)?;
     let source = match Source::from_byte(section.byte(SOURCE)?) {
-        None if is_wrapped => return Err(section.problem(SOURCE, Problem::Value)),
-        source if is_wrapped => source,
+        None if is_internal => return Err(section.problem(SOURCE, Problem::Value)),
+        source if is_internal => source,
         _ => section.reserved(SOURCE, 1).map(|()| None)?,
     };
     let associated = read_associated(section)?;
@@ -419,12 +423,14 @@ fn read_private<'a>(
             return Err(section.problem(74, Problem::Inconsistent));
         }
         let hashed = [associated.bytes, section.range(SOURCE, 1)?, following];
-        EccValue::Wrapped(EccWrapped {
-            pattern: section.array(PATTERN)?,
-            opk: section.array(OPK)?,
-            payload: value,
-            hashed,
-        })
+        let (pattern, opk) = (section.array(PATTERN)?, section.array(OPK)?);
+        let wrapped = EccWrapped { pattern, opk, payload: value, hashed };
+        if is_internal {
+            EccValue::Wrapped(wrapped)
+        } else {
+            section.reserved(OPK, OPK_FIELD_BYTES)?;
+            EccValue::Transported(wrapped)
+        }
     } else {
         section.reserved(PATTERN, 72 - PATTERN)?;
         match value_bytes {

@@ -35,7 +35,7 @@ macro_rules! pka_verbs {
             /// PKA_Key_Generate.
             PkaKeyGenerate pka_key_generate = 0x0202 slot 18 "CSNDPKG" Coprocessor {
                 class: Pure; audited: false;
-                keywords: 0 to 2 { output: PkaOutput }, rules PKA_OUTPUT_RULES;
+                keywords: 0 to 3 { output: PkaOutput, transport: OutputKekType }, rules PKA_OUTPUT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -43,7 +43,7 @@ macro_rules! pka_verbs {
                     REGENERATION_DATA: In Bytes(By(REGENERATION_DATA_LENGTH)), empty;
                     SKELETON_KEY_TOKEN_LENGTH: In Length;
                     SKELETON_KEY_TOKEN: In skeleton(By(SKELETON_KEY_TOKEN_LENGTH));
-                    TRANSPORT_KEY_IDENTIFIER: In uses(Fixed(64));
+                    TRANSPORT_KEY_IDENTIFIER: In uses(Own);
                     GENERATED_KEY_IDENTIFIER_LENGTH: InOut Length;
                     GENERATED_KEY_IDENTIFIER: InOut makes(By(GENERATED_KEY_IDENTIFIER_LENGTH)), secret;
                 }
@@ -57,7 +57,7 @@ macro_rules! pka_verbs {
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     SOURCE_KEY_TOKEN_LENGTH: In Length;
                     SOURCE_KEY_TOKEN: In uses(By(SOURCE_KEY_TOKEN_LENGTH)), secret;
-                    IMPORTER_KEY_IDENTIFIER: In uses(Fixed(64));
+                    IMPORTER_KEY_IDENTIFIER: In uses(Own);
                     TARGET_KEY_IDENTIFIER_LENGTH: InOut Length;
                     TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH));
                 }
