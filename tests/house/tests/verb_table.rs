@@ -96,7 +96,8 @@ weak-transport-key. A key whose control vector forbids export is not translated 
 change a key's type: give the points of these steps to different roles.
 
 **Transport keys of private keys.** What numbers of RSA are enciphered to under a DES key could be brought in as DES keys, block by block. So an IMP-PKA key (an IMPORTER key whose one use is IMPORT, and that
-may not be exported) imports, tests and translates no DES keys (8/39), and CSNDPKI takes IMPORTER keys only in a role with pka-importers-of-both. On the other side the EXPORTER key is no such matter: it opens nothing.
+may not be exported) imports, tests and translates no DES keys (8/39), and CSNDPKI takes IMPORTER keys only in a role with pka-importers-of-both. On the other side an EXPORTER key with the use EXPORT opens nothing but to test or narrow it, and tests no key without a control vector (8/39): a block of a private key would pass for one,
+and its pattern tell in a search of 2^56 keys what the block holds.
 Under AES keys each payload says what it is: an object protection key, a private value bound to its token, or a symmetric key bound to its attributes. None of them opens as another, and one IMPORTER key may carry all
 (its usage says which: IMPORT with WR-RSA, WR-ECC, WR-AES and others; GEN-PUB for CSNDPKG).
 

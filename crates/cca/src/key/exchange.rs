@@ -128,6 +128,26 @@ pub(crate) fn side_of<'a>(call: Call<'_, 'a>, field: &'a [u8]) -> Result<Side, R
     side_that(call, field, Wrapping::Tested)
 }
 
+/// The side of the key-encrypting key in a field under which the key of this external token is to be tested.
+///
+/// Private keys are enciphered under the key as it is, block by block, and so is a key without a control vector: any block of
+/// a private key passes for such a key, and its pattern would tell in a search of DES keys what the block holds. Under a key that carries
+/// private keys out (EXPORT) only what has a control vector or is wrapped by the enhanced method is tested, for either changes the
+/// key-encrypting key; a key that brings them in and tests keys is no more than one that imports these.
+///
+/// # Errors
+/// 8/39 for a key that wraps none, and for a token that such a key does not test; as [`Call::key`].
+pub(crate) fn side_of_tested<'a>(
+    call: Call<'_, 'a>,
+    field: &'a [u8],
+    token: &DesToken,
+) -> Result<Side, Refusal> {
+    let side = side_of(call, field)?;
+    let carries = side_of_private(call, field).is_ok() && side == Side::Sending;
+    let is_bare = token.control_vector().is_zero() && !token.is_enhanced();
+    if carries && is_bare { Err(code::KEY_USAGE.into()) } else { Ok(side) }
+}
+
 fn side_that<'a>(call: Call<'_, 'a>, field: &'a [u8], wrapping: Wrapping) -> Result<Side, Refusal> {
     let found = call.key(field)?.of(Algorithm::Des)?;
     let vector = found.des().ok_or(code::TOKEN_INVALID)?.control_vector();

@@ -13,7 +13,8 @@
 //!
 //! A part of a key, and a key with parts missing, is tested like a key: its holders see that they entered the same. Clear keys
 //! are refused (8/47). The key-encrypting key of an external token may be of either side and need not be permitted to do anything with
-//! keys, but one of AES must wrap keys of this algorithm and kind (8/39). Refused are KEY-LEN, KEY-NKM and IKEK-PKA (8/33). A pattern to verify may lie in a longer field (8/21 in a shorter
+//! keys, but one of AES must wrap keys of this algorithm and kind, and an EXPORTER key of DES with the usage EXPORT tests no key without a
+//! control vector, as in Key_Test_Extended (8/39). Refused are KEY-LEN, KEY-NKM and IKEK-PKA (8/33). A pattern to verify may lie in a longer field (8/21 in a shorter
 //! one).
 
 use std::borrow::Cow;
@@ -31,7 +32,7 @@ use wire::{Codes, code};
 use super::key_import::source;
 use super::key_test::{enc_zero, master_key};
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::exchange::{AskedType, side_of};
+use crate::key::exchange::{AskedType, side_of_tested};
 use crate::key::field::KeyField;
 use crate::key::{Algorithm, Key};
 use crate::pass::{Derive, Mac, Token};
@@ -86,7 +87,8 @@ async fn tested<'a>(
     let (field, kek) = (request.key_identifier, request.kek_key_identifier);
     if algorithm == SymmetricAlgorithm::Des && Format::of(field) == Format::DesExternal {
         let token = source(field, AskedType::Token)?;
-        let wrapping = call.key_encrypting_key(kek, side_of(call, kek)?, Wrapping::Tested).await?;
+        let side = side_of_tested(call, kek, &token)?;
+        let wrapping = call.key_encrypting_key(kek, side, Wrapping::Tested).await?;
         let renewal = wrapping.renew(call, kek)?;
         let key = KeyField::of_token(call, token).under(&wrapping)?.await?;
         return Ok((key, (None, renewal.token().await?), wrapping.age.codes()));

@@ -3,7 +3,8 @@
 //!
 //! The token says whose key it is: an external one is opened by the key-encrypting key, which may be any EXPORTER, IMPORTER,
 //! OKEYXLAT or IKEYXLAT key; an internal one needs none, and the field is not looked at. KEY-ENC and KEY-ENCD are accepted
-//! for keys of every length. A key of triple length needs ENC-ZERO, of which the first 4 bytes count.
+//! for keys of every length. A key without a control vector, by the original wrapping, is not tested under an EXPORTER key with the usage
+//! EXPORT, which carries private keys of RSA (8/39): their blocks pass for such keys. A key of triple length needs ENC-ZERO, of which the first 4 bytes count.
 
 use token::Format;
 use token::usage::Wrapping;
@@ -15,7 +16,7 @@ use super::key_import::source;
 use super::key_test::{is_same, values};
 use crate::call::{Call, Reply, Verdict};
 use crate::key::Algorithm;
-use crate::key::exchange::{AskedType, side_of};
+use crate::key::exchange::{AskedType, side_of_tested};
 use crate::key::field::KeyField;
 
 /// GENERATE answers with random number and pattern; VERIFY with 4/1 where the pattern is another.
@@ -32,7 +33,8 @@ pub(crate) async fn key_test_extended(call: Call<'_, '_>, reply: &mut Reply<'_, 
     let (field, kek) = (request.key_identifier, request.kek_key_identifier);
     let (key, renewed_key, renewed_kek, codes) = if Format::of(field) == Format::DesExternal {
         let token = source(field, AskedType::Token)?;
-        let wrapping = call.key_encrypting_key(kek, side_of(call, kek)?, Wrapping::Tested).await?;
+        let side = side_of_tested(call, kek, &token)?;
+        let wrapping = call.key_encrypting_key(kek, side, Wrapping::Tested).await?;
         let renewal = wrapping.renew(call, kek)?;
         let key = KeyField::of_token(call, token).under(&wrapping)?.await?;
         (key, None, renewal.token().await?, wrapping.age.codes())

@@ -8,6 +8,8 @@ pub mod chaining;
 mod exchange;
 mod export;
 pub mod numbers;
+mod payloads;
+mod private_blocks;
 mod signatures;
 mod transport;
 mod variable;

@@ -1,26 +1,18 @@
-//! RSA private keys under transport keys: PKA_Key_Generate with XPORT, PKA_Key_Import with a transport key, and what such a
-//! key must not be taken for.
+//! RSA private keys under transport keys of DES: PKA_Key_Generate with XPORT, PKA_Key_Import with a transport key.
 
 use cca::Processor;
 use openssl::bn::BigNum;
 use openssl::pkey::Private;
 use openssl::rsa::{Rsa, RsaPrivateKeyBuilder};
 use openssl::sha::sha1;
-use token::control_vector::KeyForm;
-use token::des::Origin;
-use token::{ControlVector, DesToken};
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
-use wire::verb::{
-    Verb, data_key_import as dkm, encipher as enc, key_generate as kgn, key_import as kim,
-    key_test_extended as kytx, key_translate as ktr, pka_key_generate as pkg, pka_key_import as pki,
-    prohibit_export_extended as pexx,
-};
+use wire::verb::{Verb, pka_key_generate as pkg, pka_key_import as pki};
 use wire::{Codes, code};
 
 use crate::exchange::Keks;
 use crate::peer;
-use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, processor, skeleton, text};
+use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, processor, skeleton};
 use crate::uses::ways::{
     TRANSPORT, curve_token, generate_under, import_under as import, public_part, rsa_skeleton,
 };
@@ -28,7 +20,7 @@ use crate::uses::ways::{
 const CAPACITY: i64 = 2500;
 
 /// A role in which an IMPORTER key carries private keys as well.
-const BOTH: &PointSet = &{
+pub const BOTH: &PointSet = &{
     let mut points = BUILT_IN[0].points;
     points.allow(Point::ImportUnderImporter);
     points
@@ -46,7 +38,7 @@ pub fn imp_pka(processor: &mut Processor, value: &[u8; 16]) -> Vec<u8> {
 }
 
 /// Where the enciphered bytes of a token's private section lie in the token.
-fn enciphered(token: &[u8]) -> std::ops::Range<usize> {
+pub fn enciphered(token: &[u8]) -> std::ops::Range<usize> {
     let half = |at: usize| usize::from(u16::from_be_bytes([token[at], token[at + 1]]));
     match token[8] {
         0x02 => 8 + 84..8 + 236,
@@ -87,7 +79,7 @@ fn open(section: u8, data: &[u8]) -> Vec<u8> {
 }
 
 /// The key of a token under the transport key, by another library.
-fn opened(token: &[u8]) -> Rsa<Private> {
+pub fn opened(token: &[u8]) -> Rsa<Private> {
     let section = token[8];
     let length = usize::from(u16::from_be_bytes([token[10], token[11]]));
     let area = enciphered(token);
@@ -127,7 +119,7 @@ fn opened(token: &[u8]) -> Rsa<Private> {
 }
 
 /// An external token of a key, made by another library.
-fn foreign(key: &Rsa<Private>, section: u8) -> Vec<u8> {
+pub fn foreign(key: &Rsa<Private>, section: u8) -> Vec<u8> {
     let n = key.n().to_vec();
     let mut bytes = vec![0; 132];
     let clear = if section == 0x02 {
@@ -311,93 +303,4 @@ fn clear_tokens_whose_hashes_are_zero_are_taken_and_others_are_checked() {
             }
         }
     }
-}
-
-/// A DES DATA key of single length in an external token without a control vector.
-fn as_data_key(block: &[u8]) -> Vec<u8> {
-    let skeleton = DesToken::skeleton(Origin::External, KeyForm::Single, ControlVector::ZERO).unwrap();
-    skeleton.with_key([0; 8], block).unwrap().to_bytes().to_vec()
-}
-
-/// What private numbers are enciphered to, brought in block by block as DES keys: each is a number xor a block that is known.
-#[test]
-fn blocks_of_a_private_key_are_no_des_keys() {
-    let mut processor = processor();
-    let keks = Keks::new(&mut processor);
-    let importer = imp_pka(&mut processor, &TRANSPORT);
-    let key = Rsa::generate(512).unwrap();
-    let token = foreign(&key, 0x08);
-    let area = enciphered(&token);
-    let (before, block) = (&token[area.start..area.start + 8], &token[area.start + 8..area.start + 16]);
-    let stolen = as_data_key(block);
-
-    // Under a key that imports both, the first 8 bytes of a prime are a DATA key.
-    let data_key = |importer: &[u8]| {
-        Request::new(Verb::DataKeyImport)
-            .bytes(dkm::SOURCE_KEY_TOKEN, &stolen)
-            .bytes(dkm::IMPORTER_KEY_IDENTIFIER, importer)
-            .bytes(dkm::TARGET_KEY_IDENTIFIER, [0; 64])
-    };
-    import(&token, &keks.importer).points(BOTH).ok(&mut processor);
-    let data = data_key(&keks.importer).points(BOTH).run(&mut processor);
-    assert!(data.codes.has_output());
-    let secret = peer::xor(&key.p().unwrap().to_vec()[..8], before);
-    let shown = Request::new(Verb::Encipher)
-        .bytes(enc::KEY_IDENTIFIER, data.bytes(dkm::TARGET_KEY_IDENTIFIER))
-        .counted(enc::TEXT_LENGTH, enc::PLAINTEXT, text(8))
-        .bytes(enc::INITIALIZATION_VECTOR, [0; 8])
-        .integer(enc::PAD_CHARACTER, 0)
-        .run(&mut processor);
-    assert_eq!(shown.bytes(enc::CIPHERTEXT), peer::des(&secret, true, &text(8)), "the attack bites");
-
-    // So that key does not carry private keys, and one that does imports, tests, translates and makes nothing else.
-    import(&token, &keks.importer).refused(&mut processor, code::KEY_USAGE);
-    import(&token, &importer).ok(&mut processor);
-    data_key(&importer).refused(&mut processor, code::KEY_USAGE);
-    for points in [&BUILT_IN[0].points, BOTH] {
-        data_key(&importer).points(points).refused(&mut processor, code::KEY_USAGE);
-        Request::new(Verb::KeyImport)
-            .points(points)
-            .bytes(kim::KEY_TYPE, "TOKEN   ")
-            .bytes(kim::SOURCE_KEY_TOKEN, &stolen)
-            .bytes(kim::IMPORTER_KEY_IDENTIFIER, &importer)
-            .bytes(kim::TARGET_KEY_IDENTIFIER, [0; 64])
-            .refused(&mut processor, code::KEY_USAGE);
-        Request::new(Verb::KeyTestExtended)
-            .points(points)
-            .rules(&["GENERATE", "ENC-ZERO"])
-            .bytes(kytx::KEY_IDENTIFIER, &stolen)
-            .bytes(kytx::KEK_KEY_IDENTIFIER, &importer)
-            .refused(&mut processor, code::KEY_USAGE);
-        for (from, to) in [(&importer, &keks.exporter), (&keks.importer, &importer)] {
-            Request::new(Verb::KeyTranslate)
-                .points(points)
-                .bytes(ktr::INPUT_KEY_TOKEN, &stolen)
-                .bytes(ktr::INPUT_KEK_KEY_IDENTIFIER, from)
-                .bytes(ktr::OUTPUT_KEK_KEY_IDENTIFIER, to)
-                .refused(&mut processor, code::KEY_USAGE);
-        }
-        Request::new(Verb::ProhibitExportExtended)
-            .points(points)
-            .bytes(pexx::SOURCE_KEY_TOKEN, &stolen)
-            .bytes(pexx::KEK_KEY_IDENTIFIER, &importer)
-            .refused(&mut processor, code::KEY_USAGE);
-        for form in ["IM  ", "OPIM", "IMIM"] {
-            let request = Request::new(Verb::KeyGenerate)
-                .points(points)
-                .bytes(kgn::KEY_FORM, form)
-                .bytes(kgn::KEY_LENGTH, "DOUBLE  ")
-                .bytes(kgn::KEY_TYPE_1, "DATA    ")
-                .bytes(kgn::KEY_TYPE_2, if form == "IM  " { "        " } else { "DATA    " })
-                .bytes(kgn::GENERATED_KEY_IDENTIFIER_1, [0; 64])
-                .bytes(kgn::GENERATED_KEY_IDENTIFIER_2, [0; 64])
-                .bytes(kgn::KEK_KEY_IDENTIFIER_1, &importer)
-                .bytes(kgn::KEK_KEY_IDENTIFIER_2, &importer);
-            assert_eq!(request.run(&mut processor).codes.return_code, 8, "{form}");
-        }
-    }
-    // An IMPORTER key with no use but IMPORT that stays here is such a key by its control vector.
-    let narrow = entered(&mut processor, "IMPORTER", &["IMPORT", "NO-XPORT"], &TRANSPORT);
-    assert_eq!(narrow[32..48], importer[32..48]);
-    data_key(&narrow).refused(&mut processor, code::KEY_USAGE);
 }

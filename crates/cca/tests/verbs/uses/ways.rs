@@ -20,7 +20,7 @@ use wire::verb::{
 use wire::verb::{key_test2, key_translate2, prohibit_export2, restrict_key_attribute};
 
 use super::wrapped::{made, unwrapped};
-use crate::pka_transport_aes::foreign_ecc;
+use crate::pka_transport_aes::book::foreign_ecc;
 use crate::support::{Request, aes_key, entered, generate, imported, mac, part, processor, verify};
 
 const RSA_BITS: usize = 1024;
