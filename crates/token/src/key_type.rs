@@ -326,7 +326,7 @@ fn derivation_keyword(keyword: &str) -> Option<UsageBits> {
 }
 
 /// Bits 18-22.
-const USAGE_FIELD: u64 = 0b1_1111 << 41;
+pub(crate) const USAGE_FIELD: u64 = 0b1_1111 << 41;
 /// KEYGENKY, double length, exportable, without its usage bit; parity follows with the usage bit.
 const KEYGENKY_BASE: u64 = 0x0053_4100_0341_0000;
 /// SECMSG: as above.

@@ -30,6 +30,7 @@ pub mod tvv;
 pub mod unconfirmed;
 pub mod usage;
 pub mod variable;
+mod vector_keywords;
 
 pub use aes::AesToken;
 pub use control_vector::ControlVector;

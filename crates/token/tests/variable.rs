@@ -334,6 +334,48 @@ fn a_key_is_in_the_form_of_its_origin_and_type() {
     );
 }
 
+/// The keywords that attributes say make them again.
+#[test]
+fn attributes_say_the_keywords_that_make_them() {
+    let mut tried = 0;
+    for (key_type, own) in [
+        (VariableType::Cipher, &["ENCRYPT", "C-XLATE", "UDX-100", "GCM", "ANY-MODE"][..]),
+        (VariableType::Mac, &["GENERATE", "GENONLY", "VERIFY", "PTR2AUTH", "DKPINOP"]),
+        (VariableType::Exporter, &["EXPORT", "GEN-PUB", "WR-TR31", "KEK-RAW", "WR-AES", "WR-KEK"]),
+        (VariableType::Importer, &["IMPORT", "GEN-OPIM", "KEK-RAW", "WR-HMAC", "WRDERIVE"]),
+        (
+            VariableType::PinProt,
+            &["ENCRYPT", "DECRYPT", "CPINENC", "CPINGENA", "PINXLATE", "DKPINAD1", "ISO-4"],
+        ),
+        (VariableType::PinCalc, &["UDX-001"]),
+        (VariableType::PinPrw, &["GENONLY", "VERIFY"]),
+        (VariableType::DkyGenKy, &["D-ALL", "KUF-MBE", "KMF-MBP", "KMF-MBE", "DKYL2", "A-DUKPT"]),
+        (VariableType::SecMsg, &["DPC-ONLY"]),
+        (VariableType::Hmac, &["GENERATE", "VERIFY", "SHA-224", "SHA-512"]),
+    ] {
+        let managed = ["NOEX-SYM", "NOEXUASY", "XPRT-RAW", "XPRTCPAC", "NOEX-DES", "NOEX-RSA"];
+        let words: Vec<&str> = own.iter().copied().chain(managed).collect();
+        for set in 0..1usize << words.len() {
+            let given = words.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1).map(|(_, word)| *word);
+            let Ok(attributes) = Attributes::new(key_type, given.clone(), None) else { continue };
+            let said = attributes.keywords();
+            assert!(!said.is_partial && said.derived.is_none());
+            let all: Vec<&str> = said.usage.iter().chain(&said.management).copied().collect();
+            assert!(given.clone().all(|word| all.contains(&word)), "{key_type:?} {all:?}");
+            assert_eq!(
+                Attributes::new(key_type, all.iter().copied(), None),
+                Ok(attributes),
+                "{key_type:?} {all:?}"
+            );
+            tried += 1;
+        }
+    }
+    assert!(tried > 1_000, "{tried}");
+    let derived = Attributes::new(VariableType::Mac, ["VERIFY", "CMAC"], None).unwrap();
+    let deriving = Attributes::new(VariableType::DkyGenKy, ["D-MAC"], Some(&derived)).unwrap().keywords();
+    assert_eq!(deriving.derived, Some((VariableType::Mac, vec!["VERIFY", "CMAC", "NOP2AUTH"])));
+}
+
 proptest! {
     #[test]
     fn what_is_read_is_written_back(

@@ -198,6 +198,11 @@ impl Attributes {
         }
     }
 
+    /// What a DKYGENKY key derives, where that is one type.
+    pub(super) fn derived_type(&self) -> Option<VariableType> {
+        derived_type(self.key_type, &self.usage)
+    }
+
     /// The same, with the ways of export taken away that these management keywords forbid. Nothing is given back.
     ///
     /// # Errors

@@ -24,11 +24,13 @@
 //! [`VariableToken::parse`].
 
 mod attributes;
+mod keywords;
 mod transport;
 mod types;
 mod uses;
 
 pub use attributes::{Attributes, AttributesError, Completeness, NAME_BYTES, Pedigree, USER_DATA_BYTES_MAX};
+pub use keywords::Keywords;
 pub use transport::{Carrier, PrivateAlgorithm};
 pub use types::VariableType;
 pub use uses::{CipherMode, HmacHash, VariableUse};

@@ -1,0 +1,65 @@
+//! The keywords that attributes of a variable-length key say: the inverse of [`Attributes::new`].
+
+use super::attributes::Attributes;
+use super::types::{DERIVED, MANAGEMENT, Place, VariableType, Word};
+
+/// What attributes say in keywords of Key_Token_Build2.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keywords {
+    /// Those of the key's own usage fields, in the order of the fields.
+    pub usage: Vec<&'static str>,
+    /// Those of the first management field: for each way of export whether it is permitted.
+    pub management: Vec<&'static str>,
+    /// Type and usage keywords of the keys that a DKYGENKY key derives, where these are of one type.
+    pub derived: Option<(VariableType, Vec<&'static str>)>,
+    /// Whether fields say more than keywords do: of a KDKGENKY key all but the first.
+    pub is_partial: bool,
+}
+
+impl Attributes {
+    /// The keywords that make these attributes.
+    pub fn keywords(&self) -> Keywords {
+        let own = if self.key_type == VariableType::DkyGenKy { 2 } else { self.usage.len() };
+        let (own, rest) = self.usage.split_at(own.min(self.usage.len()));
+        let derived = self.derived_type().map(|derived| (derived, said(derived.row().words, rest)));
+        Keywords {
+            usage: said(self.key_type.row().words, own),
+            management: {
+                let is_said = |word: &&Word| match word.place {
+                    Place::Management(field) => self.management[field] & word.mask == word.value,
+                    Place::Usage(_) => false,
+                };
+                MANAGEMENT.iter().filter(is_said).map(|word| word.text).collect()
+            },
+            derived,
+            is_partial: self.key_type == VariableType::KdkGenKy,
+        }
+    }
+}
+
+/// The keywords of a type that usage fields say. A keyword of a bit of its own is said where the bit is set, one of several
+/// values where the value is there.
+fn said(words: &'static [Word], usage: &[u16]) -> Vec<&'static str> {
+    let is_said = |word: &&Word| {
+        let Place::Usage(field) = word.place else { return false };
+        let goes = word
+            .with
+            .is_none_or(|(at, mask, value)| usage.get(at).is_some_and(|field| field & mask == value));
+        goes && usage.get(field).is_some_and(|field| field & word.mask == word.value)
+    };
+    words.iter().filter(is_said).map(|word| word.text).collect()
+}
+
+impl VariableType {
+    /// Every keyword that keys of the type take: those of usage, then those of export.
+    pub fn keywords(self) -> impl Iterator<Item = &'static str> {
+        self.row().words.iter().chain(MANAGEMENT).map(|word| word.text)
+    }
+
+    /// The type of the keys that a DKYGENKY key with this keyword derives, where that is one.
+    pub fn derived_by(keyword: &str) -> Option<Self> {
+        let words = Self::DkyGenKy.row().words;
+        let word = words.iter().find(|word| word.text == keyword && keyword.starts_with("D-"))?;
+        DERIVED.iter().find(|(byte, _)| u16::from(*byte) == word.value >> 8).and_then(|(_, derived)| *derived)
+    }
+}
