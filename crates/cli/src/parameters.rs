@@ -100,8 +100,12 @@ impl Owned {
                     Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. },
                     Slot::Bytes(bytes),
                 ) => (at, bytes.len()),
+                (Kind::Bytes(Length::Bits(at)), Slot::Bytes(bytes)) => (at, 8 * bytes.len()),
+                // What is changed in place, in a length that is not answered, is changed only where it is there.
                 (Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. }, Slot::Absent)
-                    if parameter.direction != Direction::In =>
+                    if parameter.direction == Direction::Out
+                        || parameter.direction == Direction::InOut
+                            && parameters[at].direction != Direction::In =>
                 {
                     (at, self.room())
                 }
@@ -210,7 +214,7 @@ fn element(bytes: &[u8]) -> Value {
 mod tests {
     use super::*;
     use serde_json::json;
-    use wire::verb::{encipher, mac_generate};
+    use wire::verb::{encipher, key_generate2, key_part_import2, mac_generate};
 
     fn read(verb: Verb, value: Value) -> Result<Owned, Failure> {
         Owned::read(verb, value.as_object().unwrap())
@@ -232,6 +236,18 @@ mod tests {
 
         let owned = read(Verb::Encipher, json!({"plaintext": "hex:0001020304050607"})).unwrap();
         assert_eq!(owned.arguments().integer(encipher::TEXT_LENGTH), 8);
+
+        // Room for what is made, none for a key-encrypting key that is not there; bits of a clear part.
+        let words = json!(["AES", "OP"]);
+        let owned =
+            read(Verb::KeyGenerate2, json!({"rule_array": words, "clear_key_bit_length": 256})).unwrap();
+        let arguments = owned.arguments();
+        assert!(arguments.integer(key_generate2::GENERATED_KEY_IDENTIFIER_1_LENGTH) > 0);
+        assert_eq!(arguments.integer(key_generate2::KEK_KEY_IDENTIFIER_1_LENGTH), 0);
+        let words = json!(["AES", "FIRST"]);
+        let owned =
+            read(Verb::KeyPartImport2, json!({"rule_array": words, "clear_key_part": "hex:0102"})).unwrap();
+        assert_eq!(owned.arguments().integer(key_part_import2::CLEAR_KEY_PART_LENGTH), 16);
     }
 
     #[test]
