@@ -10,6 +10,7 @@ mod role;
 mod tenant;
 pub mod time;
 
+use crate::kind::{self, Kind};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -265,9 +266,9 @@ const LISTEN_DEFAULT: &str = "127.0.0.1:9418";
 pub enum StoreName {
     /// DES and TDES keys
     Des,
-    /// AES keys
+    /// AES and HMAC keys
     Aes,
-    /// RSA keys
+    /// RSA keys and those of elliptic curves
     Pka,
 }
 
@@ -288,28 +289,49 @@ pub enum Key {
         json: bool,
     },
     /// Generate a key in a card and record it under a label
+    #[command(after_help = kind::HELP)]
     Generate {
         /// The label, such as PAY.MAC.KEY1
         label: String,
-        /// What for
-        #[arg(long = "type", value_name = "TYPE")]
-        key_type: KeyType,
+        /// Which kind of key; they are listed below
+        #[arg(long = "type", value_name = "TYPE", value_parser = kind::Parser, hide_possible_values = true)]
+        kind: Kind,
+        /// What it may do, in CCA's keywords, where that is not all that its kind may
+        #[arg(long, value_name = "KEYWORDS", value_delimiter = ',')]
+        usage: Vec<String>,
+        /// Of a DKYGENKY key of AES: what the keys may do that it derives
+        #[arg(long, value_name = "KEYWORDS", value_delimiter = ',')]
+        derived_usage: Vec<String>,
+        /// Of a key that agrees: which kind of key comes of it
+        #[arg(long, value_name = "TYPE", value_parser = kind::Parser, hide_possible_values = true)]
+        derives: Option<Kind>,
         /// Domain whose master key wraps it
         #[arg(long, default_value_t = 0)]
         domain: u16,
     },
-    /// Enter a DES key in clear parts, each typed by another person: how two partners get their first shared key
+    /// Enter a key in clear parts, each typed by another person: how two partners get their first shared key
+    ///
+    /// A part is typed on a terminal, twice, and is not shown; of a pipe it is a line. It is never an argument. Its check value
+    /// is printed, then that of what the key is so far; compare them with what is on the sheets. The key is used by nothing until
+    /// its last part is in. What was typed wrong is begun anew: `cryptand key delete LABEL`, then `first`.
+    #[command(after_help = PART_EXAMPLES)]
     Part {
         /// The label, such as LINK.KEK1
         label: String,
         /// Which part comes
         step: PartStep,
-        /// With the first part: the key's type in CCA, such as importer, exporter or mac
-        #[arg(long = "type", value_name = "TYPE")]
-        key_type: Option<String>,
-        /// With the first part: its uses, where they are not the type's own (such as IMPORT,OPIM)
-        #[arg(long, value_name = "KEYWORDS", value_delimiter = ',', requires = "key_type")]
+        /// With the first part: the kind of key, such as tdes-importer or aes256-exporter; as of `key generate`
+        #[arg(long = "type", value_name = "TYPE", value_parser = kind::Parser, hide_possible_values = true)]
+        kind: Option<Kind>,
+        /// With the first part: what the key may do, where that is not all that its kind may (such as IMPORT,OPIM)
+        #[arg(long, value_name = "KEYWORDS", value_delimiter = ',', requires = "kind")]
         usage: Vec<String>,
+        /// With the first part of an AES or HMAC key: how many parts it needs at least
+        #[arg(long, value_name = "N", requires = "kind", value_parser = clap::value_parser!(u8).range(2..=3))]
+        parts: Option<u8>,
+        /// The check value of this part on its sheet: another part is refused
+        #[arg(long, value_name = "HEX")]
+        check_value: Option<String>,
         /// Domain whose master key wraps it
         #[arg(long, default_value_t = 0)]
         domain: u16,
@@ -411,49 +433,23 @@ pub enum Key {
     },
 }
 
+const PART_EXAMPLES: &str = "\
+Examples, one at each person's terminal; the partner enters an importer:
+  cryptand key part LINK.KEK1 first --type aes256-exporter
+  cryptand key part LINK.KEK1 last --check-value 8CA64D
+  cryptand key test LINK.KEK1                     the value that both sides have";
+
 /// Which part of a key is entered.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartStep {
     /// The first one, which begins a record
     First,
-    /// A further one, after which others may come
+    /// A further one; others may come
     Add,
     /// The last one, which completes the key
     Last,
     /// No part: the key is complete as it is
     Complete,
-}
-
-/// Kinds of keys that `key generate` makes.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-#[value(rename_all = "kebab-case")]
-pub enum KeyType {
-    /// Double-length DES key: encipher, decipher
-    TdesData,
-    /// Double-length DES key: make and verify MACs
-    TdesMac,
-    /// Double-length DES key: verify MACs
-    TdesMacver,
-    /// Double-length DES key: encipher and decipher only
-    TdesCipher,
-    /// Single-length DES key (weak)
-    DesData,
-    /// AES-128 key
-    Aes128,
-    /// AES-192 key
-    Aes192,
-    /// AES-256 key
-    Aes256,
-    /// RSA-2048 key for signatures
-    Rsa2048Sign,
-    /// RSA-2048 key for signatures over digests, and for deciphering data
-    Rsa2048Keymgmt,
-    /// RSA-2048 key under which other keys are imported
-    Rsa2048Transport,
-    /// RSA-3072 key for signatures
-    Rsa3072Sign,
-    /// RSA-4096 key for signatures
-    Rsa4096Sign,
 }
 
 /// A master-key register.

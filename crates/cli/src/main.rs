@@ -8,6 +8,7 @@ mod describe;
 mod failure;
 mod gnupg;
 mod keywords;
+mod kind;
 mod messages;
 mod parameters;
 mod prompt;

@@ -3,27 +3,29 @@
 //! | need | module |
 //! |---|---|
 //! | check that a partner holds the same key | [`check`] |
+//! | make a key of any kind | [`generate`] |
 //! | enter a key in clear parts | [`part`] |
 //! | exchange public keys with programs that do not know tokens | [`public`] |
 
 mod check;
+mod generate;
 mod part;
 mod public;
 
 use super::{print, print_json, reencipher, renew, table};
-use crate::args::{Key, KeyType, StoreName};
+use crate::args::{Key, StoreName};
 use crate::describe::describe;
 use crate::failure::Failure;
+use crate::kind::{Kind, Words};
 use crate::prompt;
 use crate::session;
 use check::Given;
 use facility::Facility;
+use generate::Wanted;
 use std::io::Read;
 use std::path::Path;
-use wire::bounds::{PKA_TOKEN_BYTES_MAX, TOKEN_BYTES_MAX};
+use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::Store;
-use wire::frame::Arguments;
-use wire::verb::{Verb, key_generate as kgn, pka_key_generate as pkg, pka_key_token_build as pkb};
 use wire::{Codes, Label};
 
 const TOKEN_BYTES: usize = 64;
@@ -34,10 +36,16 @@ pub fn run(asked: Option<&Path>, key: &Key) -> Result<(), Failure> {
     let facility = session::connect(asked)?;
     match key {
         Key::List { pattern, store, json } => list(&facility, pattern, store.map(Store::from), *json),
-        Key::Generate { label, key_type, domain } => generate(&facility, &parse(label)?, *key_type, *domain),
-        Key::Part { label, step, key_type, usage, domain } => {
-            let begun = part::Begun { key_type: key_type.as_deref(), usage };
-            part::run(&facility, &parse(label)?, *domain, *step, &begun)
+        Key::Generate { label, kind, usage, derived_usage, derives, domain } => {
+            let usage = Words::new(usage, derived_usage);
+            let wanted = Wanted { kind: *kind, usage: &usage, derives: *derives };
+            generate(&facility, &parse(label)?, &wanted, *domain)
+        }
+        Key::Part { label, step, kind, usage, parts, check_value, domain } => {
+            let words = Words::new(usage, &[]);
+            let begins = kind.map(|kind| part::Begun { kind, words: &words, parts: *parts });
+            let sheet = part::sheet(check_value.as_deref())?;
+            part::run(&facility, &parse(label)?, *domain, *step, begins, &sheet)
         }
         Key::Write { label, token, replace } => write(&facility, &parse(label)?, token, *replace),
         Key::Show { label, raw, json } => show(&facility, &parse(label)?, *raw, *json),
@@ -70,94 +78,25 @@ fn list(facility: &Facility, pattern: &str, store: Option<Store>, json: bool) ->
     print(&table(&["label", "store", "token"], rows))
 }
 
-fn generate(facility: &Facility, label: &Label, key_type: KeyType, domain: u16) -> Result<(), Failure> {
-    let (store, token) = match key_type {
-        KeyType::TdesData => (Store::Des, symmetric(facility, domain, b"DOUBLE  ", b"DATA    ")?),
-        KeyType::TdesMac => (Store::Des, symmetric(facility, domain, b"DOUBLE  ", b"MAC     ")?),
-        KeyType::TdesMacver => (Store::Des, symmetric(facility, domain, b"DOUBLE  ", b"MACVER  ")?),
-        KeyType::TdesCipher => (Store::Des, symmetric(facility, domain, b"DOUBLE  ", b"CIPHER  ")?),
-        KeyType::DesData => (Store::Des, symmetric(facility, domain, b"SINGLE  ", b"DATA    ")?),
-        KeyType::Aes128 => (Store::Aes, symmetric(facility, domain, b"KEYLN16 ", b"AESDATA ")?),
-        KeyType::Aes192 => (Store::Aes, symmetric(facility, domain, b"KEYLN24 ", b"AESDATA ")?),
-        KeyType::Aes256 => (Store::Aes, symmetric(facility, domain, b"KEYLN32 ", b"AESDATA ")?),
-        KeyType::Rsa2048Sign => (Store::Pka, rsa(facility, domain, 2048, b"SIG-ONLY")?),
-        KeyType::Rsa2048Keymgmt => (Store::Pka, rsa(facility, domain, 2048, b"KEY-MGMT")?),
-        KeyType::Rsa2048Transport => (Store::Pka, rsa(facility, domain, 2048, b"KM-ONLY ")?),
-        KeyType::Rsa3072Sign => (Store::Pka, rsa(facility, domain, 3072, b"SIG-ONLY")?),
-        KeyType::Rsa4096Sign => (Store::Pka, rsa(facility, domain, 4096, b"SIG-ONLY")?),
-    };
-    facility.record_create(store, label, &token)?;
+fn generate(facility: &Facility, label: &Label, wanted: &Wanted<'_>, domain: u16) -> Result<(), Failure> {
+    let token = generate::generated(facility, domain, wanted)?;
+    facility.record_create(wanted.kind.store(), label, &token)?;
     eprintln!("{label}: generated and recorded");
     Ok(())
 }
 
-/// Makes sure that there is an RSA key under a label: an existing one stays, otherwise one of this type is made.
-pub fn rsa_where_missing(
+/// Makes sure that there is a key pair under a label: an existing one stays, otherwise one of this kind is made.
+pub fn generate_where_missing(
     facility: &Facility,
     label: &Label,
-    key_type: KeyType,
+    kind: Kind,
     domain: u16,
 ) -> Result<(), Failure> {
-    let rows = facility.records(Some(Store::Pka), label.as_str())?;
+    let rows = facility.records(Some(kind.store()), label.as_str())?;
     if rows.iter().any(|row| row.label == *label) {
         return Ok(());
     }
-    generate(facility, label, key_type, domain)
-}
-
-fn symmetric(
-    facility: &Facility,
-    domain: u16,
-    length: &[u8; 8],
-    key_type: &[u8; 8],
-) -> Result<Vec<u8>, Failure> {
-    let mut arguments = Arguments::new(Verb::KeyGenerate);
-    arguments
-        .set_bytes(kgn::KEY_FORM, b"OP  ")
-        .set_bytes(kgn::KEY_LENGTH, length)
-        .set_bytes(kgn::KEY_TYPE_1, key_type)
-        .set_bytes(kgn::KEY_TYPE_2, b"        ")
-        .set_bytes(kgn::KEK_KEY_IDENTIFIER_1, &EMPTY_TOKEN)
-        .set_bytes(kgn::KEK_KEY_IDENTIFIER_2, &EMPTY_TOKEN)
-        .set_bytes(kgn::GENERATED_KEY_IDENTIFIER_1, &EMPTY_TOKEN)
-        .set_bytes(kgn::GENERATED_KEY_IDENTIFIER_2, &EMPTY_TOKEN);
-    let reply = facility.call(domain, &arguments)?;
-    complete("key-generate", reply.codes())?;
-    Ok(reply.arguments().bytes(kgn::GENERATED_KEY_IDENTIFIER_1).to_vec())
-}
-
-fn rsa(facility: &Facility, domain: u16, bits: u16, usage: &[u8; 8]) -> Result<Vec<u8>, Failure> {
-    // Key values of a skeleton (RSA-AESC): modulus bits, modulus length, exponent length, reserved,
-    // five empty private lengths, then the exponent.
-    let exponent = [1, 0, 1];
-    let mut values = Vec::new();
-    for field in [bits, 0, exponent.len() as u16, 0, 0, 0, 0, 0, 0] {
-        values.extend_from_slice(&field.to_be_bytes());
-    }
-    values.extend_from_slice(&exponent);
-    let rules = [*b"RSA-AESC", *usage].concat();
-    let mut arguments = Arguments::new(Verb::PkaKeyTokenBuild);
-    arguments
-        .set_integer(pkb::RULE_ARRAY_COUNT, 2)
-        .set_bytes(pkb::RULE_ARRAY, &rules)
-        .set_integer(pkb::KEY_VALUES_STRUCTURE_LENGTH, values.len() as i64)
-        .set_bytes(pkb::KEY_VALUES_STRUCTURE, &values)
-        .set_integer(pkb::TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
-    let reply = facility.call(domain, &arguments)?;
-    complete("pka-key-token-build", reply.codes())?;
-    let skeleton = reply.arguments().bytes(pkb::TOKEN).to_vec();
-
-    let mut arguments = Arguments::new(Verb::PkaKeyGenerate);
-    arguments
-        .set_integer(pkg::RULE_ARRAY_COUNT, 1)
-        .set_bytes(pkg::RULE_ARRAY, b"MASTER  ")
-        .set_integer(pkg::SKELETON_KEY_TOKEN_LENGTH, skeleton.len() as i64)
-        .set_bytes(pkg::SKELETON_KEY_TOKEN, &skeleton)
-        .set_bytes(pkg::TRANSPORT_KEY_IDENTIFIER, &EMPTY_TOKEN)
-        .set_integer(pkg::GENERATED_KEY_IDENTIFIER_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
-    let reply = facility.call(domain, &arguments)?;
-    complete("pka-key-generate", reply.codes())?;
-    Ok(reply.arguments().bytes(pkg::GENERATED_KEY_IDENTIFIER).to_vec())
+    generate(facility, label, &Wanted { kind, usage: &Words::default(), derives: None }, domain)
 }
 
 fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Result<(), Failure> {

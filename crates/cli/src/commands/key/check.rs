@@ -2,9 +2,11 @@
 //!
 //! | value | of | made by |
 //! |---|---|---|
-//! | check value (KCV) | DES, TDES, AES | Key_Test with ENC-ZERO: the first bytes of a block of zeros enciphered |
+//! | check value (KCV) | DES, TDES, AES | ENC-ZERO: the first bytes of a block of zeros enciphered |
 //! | random number and pattern | DES, TDES of two parts | Key_Test |
-//! | pattern | AES | Key_Test: of SHA-256 of the key |
+//! | pattern | AES; HMAC | SHA-256 of the key; SHA2VP1 |
+//!
+//! Tokens of fixed length are tested by Key_Test, those of variable length by Key_Test2.
 
 use super::find;
 use crate::commands::{print, print_json};
@@ -12,21 +14,23 @@ use crate::failure::Failure;
 use crate::prompt;
 use facility::Facility;
 use serde_json::json;
+use token::VariableToken;
 use wire::control::Store;
 use wire::frame::Arguments;
-use wire::verb::{Verb, key_test as kyt};
+use wire::verb::{Verb, key_test as kyt, key_test2 as kyt2};
 use wire::{Label, code};
 
-const NAME: &str = "key-test";
 /// Length of a check value as it is printed, and of the longest one that is compared, in bytes.
 const SHOWN_BYTES: usize = 3;
 const CHECK_BYTES: usize = 4;
+/// Longest pattern, in bytes: that of an HMAC key.
+const PATTERN_BYTES_MAX: usize = 16;
 
 /// What a partner gave.
 pub enum Given {
     Nothing,
     CheckValue(Vec<u8>),
-    Pattern { random: [u8; 8], pattern: [u8; 8] },
+    Pattern { random: [u8; 8], pattern: Vec<u8> },
 }
 
 impl Given {
@@ -36,33 +40,35 @@ impl Given {
         random: Option<&str>,
         pattern: Option<&str>,
     ) -> Result<Self, Failure> {
-        let bytes = |name: &str, text: &str| {
-            prompt::hexadecimal(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
-        };
-        let whole = |name: &str, text: Option<&str>| -> Result<[u8; 8], Failure> {
-            let Some(text) = text else { return Ok([0; 8]) };
-            let bytes = bytes(name, text)?;
-            <[u8; 8]>::try_from(&bytes[..]).map_err(|_| {
-                Failure::Usage(format!("{name}: 8 bytes are expected, and {} are given", bytes.len()))
-            })
-        };
         match (check_value, pattern) {
-            (Some(text), _) => {
-                let value = bytes("--check-value", text)?;
-                if !(SHOWN_BYTES..=CHECK_BYTES).contains(&value.len()) {
-                    let text =
-                        format!("--check-value: 3 or 4 bytes are expected, and {} are given", value.len());
-                    return Err(Failure::Usage(text));
-                }
-                Ok(Self::CheckValue(value.to_vec()))
+            (Some(text), _) => Ok(Self::CheckValue(typed_check_value(text)?)),
+            (None, Some(text)) => {
+                let random = random.map_or(Ok(Vec::new()), |text| bytes("--random", text))?;
+                let given = random.len();
+                let random = if random.is_empty() { Ok([0; 8]) } else { <[u8; 8]>::try_from(random) };
+                let random = random.map_err(|_| {
+                    Failure::Usage(format!("--random: 8 bytes are expected, and {given} are given"))
+                })?;
+                Ok(Self::Pattern { random, pattern: bytes("--pattern", text)? })
             }
-            (None, Some(_)) => Ok(Self::Pattern {
-                random: whole("--random", random)?,
-                pattern: whole("--pattern", pattern)?,
-            }),
             (None, None) => Ok(Self::Nothing),
         }
     }
+}
+
+/// A check value that was typed, in hexadecimal.
+pub fn typed_check_value(text: &str) -> Result<Vec<u8>, Failure> {
+    let value = bytes("--check-value", text)?;
+    if (SHOWN_BYTES..=CHECK_BYTES).contains(&value.len()) {
+        return Ok(value);
+    }
+    let text = format!("--check-value: 3 or 4 bytes are expected, and {} are given", value.len());
+    Err(Failure::Usage(text))
+}
+
+fn bytes(name: &str, text: &str) -> Result<Vec<u8>, Failure> {
+    let read = prompt::hexadecimal(text).map_err(|error| Failure::Usage(format!("{name}: {error}")));
+    read.map(|bytes| bytes.to_vec())
 }
 
 /// Prints the values of a key, or compares them with what a partner gave.
@@ -73,37 +79,142 @@ pub fn run(
     given: &Given,
     json: bool,
 ) -> Result<(), Failure> {
-    let (store, _) = find(facility, label)?;
+    let (store, token) = find(facility, label)?;
     if store == Store::Pka {
         let text = format!(
-            "{label}: an RSA key has no verification pattern; `cryptand key public-key {label}` shows it"
+            "{label}: a key pair has no verification pattern; `cryptand key public-key {label}` shows its public key"
         );
         return Err(Failure::Usage(text));
     }
-    let key = Key { facility, label, domain };
-    match given {
-        Given::Nothing => key.show(store, json),
-        Given::CheckValue(value) => {
-            let found = key.check_value()?;
-            key.tell(found.starts_with(value), json)
+    // The role may permit the label and no token.
+    let field = label.to_field();
+    let key = Key { facility, domain, field: &field, method: Method::of(store, &token) };
+    let same = match given {
+        Given::Nothing => {
+            let values = key.values()?;
+            return if json { print_json(&values.json(label)) } else { print(&values.text()) };
         }
-        Given::Pattern { random, pattern } => match key.test(&["VERIFY"], random, pattern) {
-            Ok(_) => key.tell(true, json),
-            Err(Failure::Verb { codes: code::VERIFICATION_FAILED, .. }) => key.tell(false, json),
-            Err(failure) => Err(failure),
-        },
+        Given::CheckValue(value) => {
+            let found = key.check_value()?.ok_or_else(|| {
+                Failure::Usage(format!("{label}: an HMAC key has no check value; compare with --pattern"))
+            })?;
+            found.starts_with(value)
+        }
+        Given::Pattern { random, pattern } => {
+            let (wanted, expected) = (key.method.pattern_bytes(), pattern.len());
+            if wanted != expected {
+                return Err(Failure::Usage(format!(
+                    "--pattern: {wanted} bytes are expected of this key, and {expected} are given"
+                )));
+            }
+            match key.verifies(random, pattern) {
+                Ok(()) => true,
+                Err(Failure::Verb { codes: code::VERIFICATION_FAILED, .. }) => false,
+                Err(failure) => return Err(failure),
+            }
+        }
+    };
+    if json {
+        print_json(&json!({ "label": label.as_str(), "same": same }))?;
+    }
+    match (same, json) {
+        (false, _) => Err(Failure::Verb { verb: key.method.verb(), codes: code::VERIFICATION_FAILED }),
+        (true, false) => print(&format!("{label}: the same key\n")),
+        (true, true) => Ok(()),
+    }
+}
+
+/// The values of the key in a token.
+pub fn values(facility: &Facility, domain: u16, store: Store, token: &[u8]) -> Result<Values, Failure> {
+    Key { facility, domain, field: token, method: Method::of(store, token) }.values()
+}
+
+/// What tells a key apart, and nothing of it.
+pub struct Values {
+    /// Of an HMAC key there is none.
+    pub check: Option<[u8; CHECK_BYTES]>,
+    /// Of DES keys.
+    random: Option<[u8; 8]>,
+    /// Of a DES key of three parts there is none.
+    pub pattern: Option<Vec<u8>>,
+}
+
+impl Values {
+    fn named(&self) -> [(&'static str, &'static str, Option<String>); 3] {
+        let shown = |bytes: &[u8]| prompt::to_hexadecimal(bytes);
+        [
+            ("check value", "check_value", self.check.map(|check| shown(&check[..SHOWN_BYTES]))),
+            ("random", "random", self.random.map(|random| shown(&random))),
+            ("pattern", "pattern", self.pattern.as_deref().map(shown)),
+        ]
+    }
+
+    /// For people, a line each.
+    pub fn text(&self) -> String {
+        let lines = self.named().map(|(name, _, value)| value.map(|value| format!("{name} {value}\n")));
+        lines.into_iter().flatten().collect()
+    }
+
+    fn json(&self, label: &Label) -> serde_json::Value {
+        let mut all = json!({ "label": label.as_str() });
+        for (_, name, value) in self.named() {
+            all[name] = value.into();
+        }
+        all
+    }
+}
+
+/// How the keys of a token are tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    /// Key_Test, of a DES key.
+    Des,
+    /// Key_Test, of an AES key.
+    Aes,
+    /// Key_Test2, of an AES key.
+    AesVariable,
+    /// Key_Test2, of an HMAC key.
+    Hmac,
+}
+
+impl Method {
+    fn of(store: Store, token: &[u8]) -> Self {
+        match (store, VariableToken::parse(token)) {
+            (Store::Des, _) => Self::Des,
+            (_, Ok(token)) if token.key_type().is_aes() => Self::AesVariable,
+            (_, Ok(_)) => Self::Hmac,
+            (_, Err(_)) => Self::Aes,
+        }
+    }
+
+    fn verb(self) -> &'static str {
+        if self.is_of_fixed_length() { "key-test" } else { "key-test2" }
+    }
+
+    fn is_of_fixed_length(self) -> bool {
+        matches!(self, Self::Des | Self::Aes)
+    }
+
+    fn pattern_bytes(self) -> usize {
+        if self == Self::Hmac { PATTERN_BYTES_MAX } else { 8 }
     }
 }
 
 struct Key<'a> {
     facility: &'a Facility,
-    label: &'a Label,
     domain: u16,
+    /// Label or token.
+    field: &'a [u8],
+    method: Method,
 }
 
 impl Key<'_> {
-    fn show(&self, store: Store, json: bool) -> Result<(), Failure> {
-        let check = prompt::to_hexadecimal(&self.check_value()?[..SHOWN_BYTES]);
+    fn values(&self) -> Result<Values, Failure> {
+        let check = self.check_value()?;
+        if !self.method.is_of_fixed_length() {
+            let pattern = self.test2("GENERATE", None, &[0; PATTERN_BYTES_MAX])?;
+            return Ok(Values { check, random: None, pattern: Some(pattern) });
+        }
         // A DES key of three parts has a check value alone.
         let values = match self.test(&["GENERATE"], &[0; 8], &[0; 8]) {
             Ok(values) => Some(values),
@@ -111,61 +222,73 @@ impl Key<'_> {
             Err(failure) => return Err(failure),
         };
         // The pattern of a DES key is taken over a random number; that of an AES key over the key alone.
-        let random =
-            values.filter(|_| store == Store::Des).map(|(random, _)| prompt::to_hexadecimal(&random));
-        let pattern = values.map(|(_, pattern)| prompt::to_hexadecimal(&pattern));
-        if json {
-            return print_json(&json!({
-                "label": self.label.as_str(), "check_value": check, "random": random, "pattern": pattern,
-            }));
-        }
-        let mut text = format!("check value {check}\n");
-        if let Some(random) = random {
-            text += &format!("random {random}\n");
-        }
-        if let Some(pattern) = pattern {
-            text += &format!("pattern {pattern}\n");
-        }
-        print(&text)
+        let random = values.filter(|_| self.method == Method::Des).map(|(random, _)| random);
+        Ok(Values { check, random, pattern: values.map(|(_, pattern)| pattern.to_vec()) })
     }
 
-    fn tell(&self, is_same: bool, json: bool) -> Result<(), Failure> {
-        if json {
-            print_json(&json!({ "label": self.label.as_str(), "same": is_same }))?;
-        }
-        if is_same {
-            if json { Ok(()) } else { print(&format!("{}: the same key\n", self.label)) }
-        } else {
-            Err(Failure::Verb { verb: NAME, codes: code::VERIFICATION_FAILED })
+    fn check_value(&self) -> Result<Option<[u8; CHECK_BYTES]>, Failure> {
+        let value = match self.method {
+            Method::Hmac => return Ok(None),
+            Method::AesVariable => {
+                self.test2("GENERATE", Some("ENC-ZERO"), &[0; CHECK_BYTES])?.first_chunk().copied()
+            }
+            Method::Des | Method::Aes => {
+                self.test(&["GENERATE", "ENC-ZERO"], &[0; 8], &[0; 8])?.1.first_chunk().copied()
+            }
+        };
+        Ok(Some(value.unwrap_or_default()))
+    }
+
+    fn verifies(&self, random: &[u8; 8], pattern: &[u8]) -> Result<(), Failure> {
+        match <[u8; 8]>::try_from(pattern) {
+            Ok(pattern) if self.method.is_of_fixed_length() => {
+                self.test(&["VERIFY"], random, &pattern).map(drop)
+            }
+            _ => self.test2("VERIFY", None, pattern).map(drop),
         }
     }
 
-    fn check_value(&self) -> Result<[u8; CHECK_BYTES], Failure> {
-        let (_, value) = self.test(&["GENERATE", "ENC-ZERO"], &[0; 8], &[0; 8])?;
-        Ok(value.first_chunk().copied().unwrap_or_default())
-    }
-
+    /// By Key_Test.
     fn test(
         &self,
         rules: &[&str],
         value_1: &[u8; 8],
         value_2: &[u8; 8],
     ) -> Result<([u8; 8], [u8; 8]), Failure> {
-        let field = self.label.to_field();
         let array: String = rules.iter().map(|rule| format!("{rule:<8}")).collect();
         let mut arguments = Arguments::new(Verb::KeyTest);
         arguments
             .set_integer(kyt::RULE_ARRAY_COUNT, rules.len() as i64)
             .set_bytes(kyt::RULE_ARRAY, array.as_bytes())
-            .set_bytes(kyt::KEY_IDENTIFIER, &field)
+            .set_bytes(kyt::KEY_IDENTIFIER, self.field)
             .set_bytes(kyt::VALUE_1, value_1)
             .set_bytes(kyt::VALUE_2, value_2);
         let reply = self.facility.call(self.domain, &arguments)?;
         if !reply.codes().is_ok() {
-            return Err(Failure::Verb { verb: NAME, codes: reply.codes() });
+            return Err(Failure::Verb { verb: self.method.verb(), codes: reply.codes() });
         }
         let value =
             |position| -> [u8; 8] { reply.arguments().bytes(position).try_into().unwrap_or_default() };
         Ok((value(kyt::VALUE_1), value(kyt::VALUE_2)))
+    }
+
+    /// By Key_Test2: the pattern.
+    fn test2(&self, process: &str, method: Option<&str>, pattern: &[u8]) -> Result<Vec<u8>, Failure> {
+        let algorithm = if self.method == Method::Hmac { "HMAC" } else { "AES" };
+        let words = [Some(process), Some(algorithm), method];
+        let array: String = words.iter().flatten().map(|word| format!("{word:<8}")).collect();
+        let mut arguments = Arguments::new(Verb::KeyTest2);
+        arguments
+            .set_integer(kyt2::RULE_ARRAY_COUNT, words.iter().flatten().count() as i64)
+            .set_bytes(kyt2::RULE_ARRAY, array.as_bytes())
+            .set_integer(kyt2::KEY_IDENTIFIER_LENGTH, self.field.len() as i64)
+            .set_bytes(kyt2::KEY_IDENTIFIER, self.field)
+            .set_integer(kyt2::VERIFICATION_PATTERN_LENGTH, pattern.len() as i64)
+            .set_bytes(kyt2::VERIFICATION_PATTERN, pattern);
+        let reply = self.facility.call(self.domain, &arguments)?;
+        if !reply.codes().is_ok() {
+            return Err(Failure::Verb { verb: self.method.verb(), codes: reply.codes() });
+        }
+        Ok(reply.arguments().bytes(kyt2::VERIFICATION_PATTERN).to_vec())
     }
 }

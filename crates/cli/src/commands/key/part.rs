@@ -1,26 +1,49 @@
-//! A DES key from clear parts, each typed by another person at a terminal of its own: what two partners share before
-//! anything else can be sent.
+//! A key from clear parts, each typed by another person at a terminal of its own: what two partners share before anything else
+//! can be sent.
+//!
+//! | step | DES, by Key_Part_Import | AES and HMAC, by Key_Part_Import2 |
+//! |---|---|---|
+//! | `first` | FIRST | FIRST, MIN2PART or MIN3PART |
+//! | `add` | ADD-PART | ADD-PART |
+//! | `last` | LAST | ADD-PART, COMPLETE |
+//! | `complete` | COMPLETE | COMPLETE |
+//!
+//! What can be refused is refused before anybody types a part. A record changes once in a step, when the step has succeeded: who
+//! leaves in the middle, or types a part that is refused, changes nothing.
 
-use super::{Given, TOKEN_BYTES, check, complete, find};
+mod sheet;
+
+use super::{TOKEN_BYTES, check, complete, find};
 use crate::args::PartStep;
 use crate::failure::Failure;
+use crate::kind::{Kind, Words};
 use crate::prompt;
 use facility::Facility;
+pub use sheet::sheet;
+use sheet::{Algorithm, Sheet};
 use std::io::{IsTerminal, stdin};
-use wire::bounds::KEYWORD_BYTES;
+use token::control_vector::KeyForm;
+use token::variable::{Completeness, VariableKey, Wrapper};
+use token::{DesToken, VariableToken};
+use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::Store;
 use wire::frame::Arguments;
-use wire::verb::{Verb, key_part_import as kpi, key_token_build as ktb};
-use wire::{Label, code};
+use wire::verb::{Verb, key_part_import as kpi, key_part_import2 as kpi2};
+use wire::{Codes, Label, code};
 use zeroize::Zeroizing;
 
-/// Length of a part: of a key of double length.
-const PART_BYTES: usize = 16;
+/// Length of the part that Key_Part_Import takes, whatever the length of the key.
+const DES_PART_BYTES: usize = 16;
+/// Of the token of a variable-length key, beside the key: header and hash of AESKW.
+const PAYLOAD_BYTES: usize = 44;
 
-/// What a first part begins: a key of this type, for these uses.
+/// What a first part begins.
 pub struct Begun<'a> {
-    pub key_type: Option<&'a str>,
-    pub usage: &'a [String],
+    pub kind: Kind,
+    /// What the key is for.
+    pub words: &'a Words,
+    /// How many parts it needs at least, two where that is not said.
+    pub parts: Option<u8>,
 }
 
 /// Takes one part, or completes the key, and records what there is of it under the label.
@@ -29,116 +52,289 @@ pub fn run(
     label: &Label,
     domain: u16,
     step: PartStep,
-    begun: &Begun<'_>,
+    begins: Option<Begun<'_>>,
+    sheet: &Sheet,
 ) -> Result<(), Failure> {
-    let token = match (step, begun.key_type) {
-        (PartStep::First, Some(_)) if is_recorded(facility, label)? => {
-            return Err(Failure::Usage(format!(
-                "{label}: this record exists; its next part is `last` or `add`"
-            )));
-        }
-        (PartStep::First, Some(key_type)) => skeleton(facility, domain, key_type, begun.usage)?,
+    if step == PartStep::Complete {
+        sheet.is_of_no_part()?;
+    }
+    let entry = match (step, begins) {
+        (PartStep::First, Some(begun)) => Entry::begin(facility, label, &begun)?,
         (PartStep::First, None) => {
             return Err(Failure::Usage(
-                "the first part begins a key: say of which --type, such as importer".to_owned(),
+                "the first part begins a key: say of which --type, such as aes256-importer".to_owned(),
             ));
         }
         (_, Some(_)) => {
             return Err(Failure::Usage("--type belongs to the first part: the key has its type".to_owned()));
         }
-        (_, None) => part_of(facility, label)?,
+        (_, None) => Entry::go_on(facility, label, step)?,
     };
-    let bytes = if step == PartStep::Complete { Zeroizing::default() } else { typed(label)? };
+    let part = if step == PartStep::Complete { Zeroizing::default() } else { entry.typed(label, sheet)? };
+    let token = entry.with(facility, domain, step, &part)?;
+    let values = check::values(facility, domain, entry.store, &token)?;
+    if matches!(step, PartStep::Last | PartStep::Complete) && sheet::is_zero(entry.algorithm, &values) {
+        return Err(Failure::Usage(format!(
+            "{label}: its parts cancel each other: the same part was entered twice, and the key would be known to \
+             everybody. Nothing was recorded. If the part before was the wrong one, begin anew: `cryptand key delete {label}`"
+        )));
+    }
+    entry.record(facility, label, step, &token)?;
+    let next = if needs_more(&token) { "add" } else { "last" };
+    eprintln!(
+        "{}",
+        match step {
+            PartStep::First | PartStep::Add => {
+                format!("{label}: not complete; the next person types `cryptand key part {label} {next}`")
+            }
+            PartStep::Last | PartStep::Complete => {
+                format!("{label}: complete; compare this with the partner's")
+            }
+        }
+    );
+    crate::commands::print(&values.text())
+}
+
+/// Whether more than one part is missing.
+fn needs_more(token: &[u8]) -> bool {
+    VariableToken::parse(token)
+        .is_ok_and(|token| token.attributes().completeness() == Completeness::TwoMissing)
+}
+
+/// A key that parts are entered of.
+struct Entry {
+    store: Store,
+    /// What there is of it: a skeleton, or some of its parts.
+    token: Vec<u8>,
+    algorithm: Algorithm,
+    /// Lengths that a part may have, in bytes. Some tokens hide the length of their key.
+    lengths: Vec<usize>,
+    /// With the first part: the keyword that says how many are needed.
+    least: &'static str,
+}
+
+impl Entry {
+    /// One that has no part yet.
+    fn begin(facility: &Facility, label: &Label, begun: &Begun<'_>) -> Result<Self, Failure> {
+        let kind = begun.kind;
+        let algorithm = match kind {
+            Kind::Des(KeyForm::Triple, _) => {
+                return Err(Failure::Usage(format!(
+                    "{}: keys of triple length are not entered in parts; tdes- keys are",
+                    kind.name()
+                )));
+            }
+            Kind::Des(..) => Algorithm::Des,
+            Kind::Aes(..) => Algorithm::Aes,
+            Kind::Hmac(_) => Algorithm::Hmac,
+            Kind::AesData(bits) => {
+                return Err(Failure::Usage(format!(
+                    "aes{bits}: a key in a token of fixed length is not entered in parts; aes{bits}-cipher is"
+                )));
+            }
+            Kind::Rsa(..) | Kind::Signing(_) | Kind::Agreeing(_) => {
+                return Err(Failure::Usage(format!("{}: a key pair is not entered in parts", kind.name())));
+            }
+        };
+        if algorithm == Algorithm::Des && begun.parts.is_some() {
+            return Err(Failure::Usage(
+                "--parts: the token of a DES key does not count its parts".to_owned(),
+            ));
+        }
+        let least = if begun.parts == Some(3) { "MIN3PART" } else { "MIN2PART" };
+        let token = kind.skeleton(begun.words, None).map_err(Failure::Usage)?;
+        let is_there = facility.records(None, label.as_str())?.iter().any(|row| row.label == *label);
+        if is_there {
+            return Err(Failure::Usage(format!(
+                "{label}: this record exists: if it waits for another part, that is `last` or `add`; \
+                 `cryptand key show {label}` says what it is"
+            )));
+        }
+        let lengths = kind.key_bytes().into_iter().collect();
+        Ok(Self { store: kind.store(), token, algorithm, lengths, least })
+    }
+
+    /// One that has parts.
+    fn go_on(facility: &Facility, label: &Label, step: PartStep) -> Result<Self, Failure> {
+        let (store, token) = find(facility, label)?;
+        let is_complete =
+            || Failure::Usage(format!("{label}: the key is complete, and takes no further part"));
+        if let Ok(read) = DesToken::parse(&token) {
+            if !read.control_vector().is_key_part() {
+                return Err(is_complete());
+            }
+            let lengths = vec![read.form().key_bytes()];
+            return Ok(Self { store, token, algorithm: Algorithm::Des, lengths, least: "" });
+        }
+        let Ok(read) = VariableToken::parse(&token) else {
+            return Err(Failure::Usage(format!(
+                "{label}: this is no key that is entered in parts; `cryptand key show {label}` says what it is"
+            )));
+        };
+        let VariableKey::Wrapped { under: Wrapper::Master(_), payload } = read.key() else {
+            return Err(Failure::Usage(format!(
+                "{label}: a key from another system is not entered in parts"
+            )));
+        };
+        match (read.attributes().completeness(), step) {
+            (Completeness::Complete, _) => return Err(is_complete()),
+            (Completeness::TwoMissing | Completeness::OneMissing, PartStep::Complete)
+            | (Completeness::TwoMissing, PartStep::Last) => {
+                return Err(Failure::Usage(format!(
+                    "{label}: a part is missing: the next person types `cryptand key part {label} add`"
+                )));
+            }
+            _ => {}
+        }
+        let key_type = read.key_type();
+        let longest = payload.len().saturating_sub(PAYLOAD_BYTES);
+        let hides = read.payload_version() == token::variable::PayloadVersion::Fixed;
+        let shortest = if hides { 0 } else { longest.saturating_sub(7) };
+        let lengths = (shortest..=longest).filter(|bytes| key_type.has_length(*bytes)).collect();
+        let algorithm = if key_type.is_aes() { Algorithm::Aes } else { Algorithm::Hmac };
+        Ok(Self { store, token, algorithm, lengths, least: "" })
+    }
+
+    /// A part as a person types it: twice on a terminal, where nothing is shown.
+    fn typed(&self, label: &Label, sheet: &Sheet) -> Result<Zeroizing<Vec<u8>>, Failure> {
+        let part = prompt::until_valid(|| {
+            let digits = self.lengths(2);
+            let part = self.once(&format!("Part of {label}, {digits} hexadecimal digits: "))?;
+            if stdin().is_terminal() && *part != *self.once("  The same once more: ")? {
+                return Err(Failure::Usage("the two differ".to_owned()));
+            }
+            // The low bits of DES are parity, and no part of the key.
+            let counts = if self.algorithm == Algorithm::Des { 0xFE } else { 0xFF };
+            if part.iter().fold(0, |all, byte| all | byte & counts) == 0 {
+                return Err(Failure::Usage(
+                    "a part of zeros leaves the key to who typed the others".to_owned(),
+                ));
+            }
+            sheet.has(self.algorithm, &part)?;
+            Ok(part)
+        })?;
+        eprintln!("  this part: {}", sheet::value(self.algorithm, &part)?);
+        Ok(part)
+    }
+
+    fn once(&self, question: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
+        let part = prompt::hexadecimal(&prompt::secret(question)?)?;
+        if self.lengths.contains(&part.len()) {
+            return Ok(part);
+        }
+        Err(Failure::Usage(format!("a part has {} bytes, not {}", self.lengths(1), part.len())))
+    }
+
+    /// The lengths of a part, in so many units for each byte, as text.
+    fn lengths(&self, units: usize) -> String {
+        match self.lengths.as_slice() {
+            [first, .., last] if self.lengths.len() > 3 => format!("{} to {}", first * units, last * units),
+            lengths => {
+                let lengths: Vec<String> = lengths.iter().map(|bytes| (bytes * units).to_string()).collect();
+                lengths.join(" or ")
+            }
+        }
+    }
+
+    /// The token with this part, or with none more.
+    fn with(
+        &self,
+        facility: &Facility,
+        domain: u16,
+        step: PartStep,
+        part: &[u8],
+    ) -> Result<Vec<u8>, Failure> {
+        let name = match self.algorithm {
+            Algorithm::Des => {
+                let word = match step {
+                    PartStep::First => "FIRST",
+                    PartStep::Add => "ADD-PART",
+                    PartStep::Last => "LAST",
+                    PartStep::Complete => "COMPLETE",
+                };
+                return des(facility, domain, word, &self.token, part);
+            }
+            Algorithm::Aes => "AES",
+            Algorithm::Hmac => "HMAC",
+        };
+        let step_by = |words: &[&str], token: &[u8], part: &[u8]| {
+            variable(facility, domain, &[&[name], words].concat(), token, part)
+        };
+        match step {
+            PartStep::First => step_by(&["FIRST", self.least], &self.token, part),
+            PartStep::Add => step_by(&["ADD-PART"], &self.token, part),
+            PartStep::Last => step_by(&["COMPLETE"], &step_by(&["ADD-PART"], &self.token, part)?, &[]),
+            PartStep::Complete => step_by(&["COMPLETE"], &self.token, &[]),
+        }
+    }
+
+    /// Records the token, unless somebody else has changed the record meanwhile: a part would be lost.
+    fn record(
+        &self,
+        facility: &Facility,
+        label: &Label,
+        step: PartStep,
+        token: &[u8],
+    ) -> Result<(), Failure> {
+        if step == PartStep::First {
+            return Ok(facility.record_create(self.store, label, token)?);
+        }
+        if facility.record_read(self.store, label)? != self.token {
+            return Err(Failure::Usage(format!(
+                "{label}: somebody else entered a part meanwhile, and this one is not in the key: enter it again"
+            )));
+        }
+        Ok(facility.record_write(self.store, label, token)?)
+    }
+}
+
+fn des(facility: &Facility, domain: u16, word: &str, token: &[u8], part: &[u8]) -> Result<Vec<u8>, Failure> {
+    let mut padded = Zeroizing::new(vec![0; if part.is_empty() { 0 } else { DES_PART_BYTES }]);
+    padded.iter_mut().zip(part).for_each(|(byte, typed)| *byte = *typed);
+    let rules = format!("{word:8}");
     let mut arguments = Arguments::new(Verb::KeyPartImport);
-    let word = keyword(match step {
-        PartStep::First => "FIRST",
-        PartStep::Add => "ADD-PART",
-        PartStep::Last => "LAST",
-        PartStep::Complete => "COMPLETE",
-    })?;
     arguments
         .set_integer(kpi::RULE_ARRAY_COUNT, 1)
-        .set_bytes(kpi::RULE_ARRAY, &word)
-        .set_bytes(kpi::KEY_PART, &bytes)
-        .set_bytes(kpi::KEY_IDENTIFIER, &token);
+        .set_bytes(kpi::RULE_ARRAY, rules.as_bytes())
+        .set_bytes(kpi::KEY_PART, &padded)
+        .set_bytes(kpi::KEY_IDENTIFIER, token);
     let reply = facility.call(domain, &arguments)?;
-    complete("key-part-import", reply.codes())?;
+    explained("key-part-import", reply.codes())?;
     let token = reply.arguments().bytes(kpi::KEY_IDENTIFIER).to_vec();
-    if step == PartStep::First {
-        facility.record_create(Store::Des, label, &token)?;
-    } else {
-        facility.record_write(Store::Des, label, &token)?;
-    }
-    let said = match step {
-        PartStep::First | PartStep::Add => {
-            format!("{label}: a part; the next person types `cryptand key part {label} last`")
-        }
-        PartStep::Last | PartStep::Complete => {
-            format!("{label}: complete; compare the check value with the partner's")
-        }
-    };
-    eprintln!("{said}");
-    check::run(facility, label, domain, &Given::Nothing, false)
+    if token.len() == TOKEN_BYTES { Ok(token) } else { Err(Failure::Unexpected("key-part-import")) }
 }
 
-fn is_recorded(facility: &Facility, label: &Label) -> Result<bool, Failure> {
-    Ok(facility.records(None, label.as_str())?.iter().any(|row| row.label == *label))
-}
-
-/// The token of a key that has parts already.
-fn part_of(facility: &Facility, label: &Label) -> Result<Vec<u8>, Failure> {
-    match find(facility, label)? {
-        (Store::Des, token) if token.len() == TOKEN_BYTES => Ok(token),
-        _ => Err(Failure::Usage(format!("{label}: a key of DES is entered in parts, and this is none"))),
-    }
-}
-
-/// A token without a key, of double length.
-fn skeleton(facility: &Facility, domain: u16, key_type: &str, usage: &[String]) -> Result<Vec<u8>, Failure> {
-    let words = ["INTERNAL", "DOUBLE"].into_iter().chain(usage.iter().map(String::as_str));
-    let words = words.map(keyword).collect::<Result<Vec<_>, _>>()?;
-    let key_type = keyword(key_type)?;
-    let mut arguments = Arguments::new(Verb::KeyTokenBuild);
-    let array = words.concat();
+fn variable(
+    facility: &Facility,
+    domain: u16,
+    words: &[&str],
+    token: &[u8],
+    part: &[u8],
+) -> Result<Vec<u8>, Failure> {
+    let rules: String = words.iter().map(|word| format!("{word:8}")).collect();
+    let mut arguments = Arguments::new(Verb::KeyPartImport2);
     arguments
-        .set_bytes(ktb::KEY_TYPE, &key_type)
-        .set_integer(ktb::RULE_ARRAY_COUNT, words.len() as i64)
-        .set_bytes(ktb::RULE_ARRAY, &array);
+        .set_integer(kpi2::RULE_ARRAY_COUNT, words.len() as i64)
+        .set_bytes(kpi2::RULE_ARRAY, rules.as_bytes())
+        .set_integer(kpi2::CLEAR_KEY_PART_LENGTH, 8 * part.len() as i64)
+        .set_bytes(kpi2::CLEAR_KEY_PART, part)
+        .set_integer(kpi2::KEY_IDENTIFIER_LENGTH, TOKEN_BYTES_MAX as i64)
+        .set_bytes(kpi2::KEY_IDENTIFIER, token);
     let reply = facility.call(domain, &arguments)?;
-    if reply.codes() == code::KEYWORD {
-        let text =
-            "--type or --usage: no key type or use of DES in CCA; `cryptand verb key-token-build` lists them";
-        return Err(Failure::Usage(text.to_owned()));
-    }
-    complete("key-token-build", reply.codes())?;
-    Ok(reply.arguments().bytes(ktb::KEY_TOKEN).to_vec())
+    explained("key-part-import2", reply.codes())?;
+    Ok(reply.arguments().bytes(kpi2::KEY_IDENTIFIER).to_vec())
 }
 
-/// A keyword in its field.
-fn keyword(word: &str) -> Result<[u8; KEYWORD_BYTES], Failure> {
-    if word.is_empty() || word.len() > KEYWORD_BYTES {
-        return Err(Failure::Usage(format!("{word:?}: a keyword has 1 to {KEYWORD_BYTES} characters")));
-    }
-    let mut field = [b' '; KEYWORD_BYTES];
-    field[..word.len()].copy_from_slice(word.to_ascii_uppercase().as_bytes());
-    Ok(field)
-}
-
-/// A part as a person types it: twice on a terminal, where nothing is shown.
-fn typed(label: &Label) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    prompt::until_valid(|| {
-        let part = once(&format!("Part of {label}, {} hexadecimal digits: ", 2 * PART_BYTES))?;
-        if stdin().is_terminal() && *part != *once("  The same once more: ")? {
-            return Err(Failure::Usage("the two differ".to_owned()));
+/// What a refusal means to whoever typed a part.
+fn explained(verb: &'static str, codes: Codes) -> Result<(), Failure> {
+    match codes {
+        code::KEY_BITS => {
+            Err(Failure::Usage("the part is of another length than those before; nothing was recorded".to_owned()))
         }
-        Ok(part)
-    })
-}
-
-fn once(question: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    let part = prompt::hexadecimal(&prompt::secret(question)?)?;
-    match part.len() {
-        PART_BYTES => Ok(part),
-        given => Err(Failure::Usage(format!("a part has {PART_BYTES} bytes, not {given}"))),
+        code::KEY_REPLICATED => Err(Failure::Usage(
+            "with this part the two halves of the key are equal, as when the same part is entered twice; nothing was recorded"
+                .to_owned(),
+        )),
+        _ => complete(verb, codes),
     }
 }

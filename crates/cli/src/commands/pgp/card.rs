@@ -1,10 +1,10 @@
 //! `cryptand pgp` for private keys that are labels in a home.
 
 use super::change::{failed, new_key, tell, warn_of_twins};
-use crate::args::KeyType;
 use crate::args::pgp::{Generate, Import};
 use crate::commands::key;
 use crate::failure::Failure;
+use crate::kind::Kind;
 use crate::messages::cards::{self, connect, label};
 use crate::messages::keys::of_file;
 use crate::{messages, session};
@@ -16,6 +16,7 @@ use openpgp::certificate::Certificate;
 use openpgp::generate::{KeysOf, certify};
 use pgp::types::KeyDetails;
 use std::path::Path;
+use token::pka::{Form, Usage};
 
 /// `cryptand pgp generate --label`: the key of an existing label, else a new one.
 pub fn generate(home: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
@@ -28,8 +29,9 @@ pub fn generate(home: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
     let fresh = |text: &str, role: Role| -> Result<LabelKey, Failure> {
         let label = label(text)?;
         let signs = role == Role::Primary && has_two;
-        let key_type = if signs { KeyType::Rsa2048Sign } else { KeyType::Rsa2048Keymgmt };
-        key::rsa_where_missing(&facility, &label, key_type, typed.domain)?;
+        let usage = if signs { Usage::SignatureOnly } else { Usage::KeyManagement };
+        let kind = Kind::Rsa(2048, usage, Form::CrtAes);
+        key::generate_where_missing(&facility, &label, kind, typed.domain)?;
         LabelKey::fresh(facility.clone(), typed.domain, label, role, what.is_v6, what.created)
             .map_err(|cause| cards::failed(text, cause))
     };

@@ -1,0 +1,8 @@
+//! Keys of every kind: made, entered in parts by people at terminals, and shown. Real homes, real daemons and cards.
+//! Needs `cryptand-daemon` and `cryptand-card` beside the command, as `make test` builds them.
+
+mod bench;
+mod generate;
+mod part;
+#[path = "../terminal/mod.rs"]
+mod terminal;
