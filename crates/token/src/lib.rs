@@ -13,6 +13,7 @@
 //! | what a DES key may be used for, and how that is written | [`control_vector`], [`key_type`], [`usage`] |
 //! | RSA tokens of variable length, external and internal | [`pka`] |
 //! | tokens of elliptic-curve keys | [`pka::ecc`] |
+//! | headers of TR-31 key blocks | [`tr31`] |
 //! | token-validation values | [`tvv`] |
 //! | verification patterns: constants and field lengths | [`pattern`] |
 //! | values that no source read here prints | [`unconfirmed`], [`pka::unconfirmed`] |
@@ -26,6 +27,7 @@ pub mod error;
 pub mod key_type;
 pub mod pattern;
 pub mod pka;
+pub mod tr31;
 pub mod tvv;
 pub mod unconfirmed;
 pub mod usage;

@@ -2,15 +2,17 @@
 
 use token::aes::AesKey;
 use token::pka::ecc::{EccToken, EccValue, is_ecc};
-use token::pka::{PkaToken, PrivateValues};
+use token::pka::{self, PkaToken, PrivateValues};
+use token::tr31::{self, Tr31};
 use token::variable::{VariableKey, VariableToken};
-use token::{AesToken, DesToken, Holds, TOKEN_BYTES, Under, describe, tvv};
+use token::{AesToken, DesToken, Holds, KeyType, TOKEN_BYTES, Under, describe, tvv};
 
 /// DES, AES, variable-length and PKA tokens; fixed-length ones also with their token-validation value made right, so
 /// that the fields behind it are reached. What one of their parsers reads, the classifier calls the same.
 pub fn key_token(data: &[u8]) {
     fixed(data);
     curve(data);
+    shown(data);
     if let Some(field) = data.first_chunk::<TOKEN_BYTES>() {
         let mut sealed = *field;
         tvv::seal(&mut sealed);
@@ -52,6 +54,37 @@ pub fn key_token(data: &[u8]) {
                 assert!(values.is_some_and(|values| values.len() == key.values.lengths.total()));
             }
         }
+    }
+}
+
+/// What only people are shown: the header of a TR-31 block, the sections of a PKA token, and keywords.
+fn shown(data: &[u8]) {
+    if let Ok(block) = Tr31::parse(data) {
+        assert_eq!(block.length(), data.len());
+        let optional: Option<usize> = block.optional_blocks().map(|found| Some(found.ok()?.1)).sum();
+        assert!(optional.is_some_and(|bytes| bytes + tr31::HEADER_BYTES <= data.len()));
+    }
+    let listed: usize = pka::sections(data).map(|section| section.bytes).sum();
+    assert!(listed <= data.len());
+    if let Ok(token) = DesToken::parse(data.get(..TOKEN_BYTES).unwrap_or_default()) {
+        let vector = token.control_vector();
+        let said = KeyType::of(vector).and_then(|key_type| Some((key_type, key_type.keywords_of(vector)?)));
+        if let (Some((key_type, words)), Some(form)) = (said, vector.form()) {
+            assert_eq!(
+                key_type.vector_with(form, words),
+                Ok(vector),
+                "keywords make the vector that says them"
+            );
+        }
+    }
+    if let Ok(token) = VariableToken::parse(data) {
+        let said = token.attributes().keywords();
+        assert!(
+            said.usage
+                .iter()
+                .chain(&said.management)
+                .all(|word| token.key_type().keywords().any(|own| own == *word))
+        );
     }
 }
 

@@ -72,6 +72,31 @@ pub(crate) fn holds(field: &[u8]) -> Result<(Holds, usize), DescribeError> {
     Ok((if skeleton && holds == Holds::Public { Holds::Nothing } else { holds }, bytes))
 }
 
+/// A section of a PKA token, of whatever kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SectionHeader {
+    /// Identifier.
+    pub id: u8,
+    /// Version.
+    pub version: u8,
+    /// Length in bytes.
+    pub bytes: usize,
+}
+
+/// The sections of the token that starts a field, as their headers say; it ends with the first that does not lie within the
+/// token.
+pub fn sections(field: &[u8]) -> impl Iterator<Item = SectionHeader> + '_ {
+    let end = super::stated_length(field).unwrap_or(0);
+    let mut rest = field.get(HEADER_BYTES..end).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let [id, version, high, low] = *rest.first_chunk::<4>()?;
+        let bytes = usize::from(u16::from_be_bytes([high, low]));
+        let (section, after) = rest.split_at_checked(bytes)?;
+        rest = if section.len() < 4 { return None } else { after };
+        Some(SectionHeader { id, version, bytes })
+    })
+}
+
 /// What one section holds; `None` for one that holds no key by its kind.
 fn section_holds(section: &[u8]) -> Result<Option<Holds>, DescribeError> {
     let kind = match section[0] {

@@ -36,6 +36,7 @@ pub use asym::{
 pub use build::{Attributes, ClearKey, Lengths, WrappedBuilder, clear_token, public_token, skeleton_token};
 pub use error::{PkaTokenError, Problem};
 pub(crate) use holds::holds;
+pub use holds::{SectionHeader, sections};
 pub use key_values::{KeyValues, KeyValuesError};
 
 pub use transported::{Transported, TransportedBuilder};

@@ -1,0 +1,203 @@
+//! The header of a TR-31 key block (ASC X9 TR 31; ANSI X9.143), and its optional blocks: what a block says of its key in the
+//! clear. The key and the MAC behind them are not looked at.
+//!
+//! ```text
+//!  0 version (A-D)  1 length of all, 4 decimal digits  5 usage (2)  7 algorithm  8 mode of use  9 version of the key (2)
+//! 11 exportability  12 number of optional blocks, 2 decimal digits  14 reserved (2)
+//! 16 optional blocks: identifier (2), length, 2 hexadecimal digits; X'00': 2 digits say how many digits of length follow
+//! ```
+//! All of it is printable ASCII.
+
+/// Length of the header in bytes.
+pub const HEADER_BYTES: usize = 16;
+
+/// What a block says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tr31<'a> {
+    block: &'a str,
+    optional: usize,
+}
+
+/// Why text is no block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tr31Error {
+    /// It does not begin with a version and a length.
+    Start,
+    /// The length that it says is not the one that it has.
+    Length {
+        /// What it says.
+        stated: usize,
+        /// What there is.
+        given: usize,
+    },
+    /// A character at this offset that has no place there.
+    Character(usize),
+    /// An optional block at this offset reaches beyond the block.
+    Optional(usize),
+}
+
+impl std::fmt::Display for Tr31Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Start => f.write_str("no TR-31 block begins like that"),
+            Self::Length { stated, given } => {
+                write!(f, "a TR-31 block that says {stated} characters, of which {given} are there")
+            }
+            Self::Character(at) => write!(f, "TR-31 block: character {at} has no place there"),
+            Self::Optional(at) => {
+                write!(f, "TR-31 block: the optional block at {at} reaches beyond the block")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Tr31Error {}
+
+/// Whether a field begins as a block does: a version, and four digits.
+pub fn begins(field: &[u8]) -> bool {
+    matches!(field, [b'A'..=b'D', digits @ ..] if digits.len() >= 4 && digits[..4].iter().all(u8::is_ascii_digit))
+}
+
+impl<'a> Tr31<'a> {
+    /// Reads a block, which is all of the field.
+    ///
+    /// # Errors
+    /// [`Tr31Error`].
+    pub fn parse(field: &'a [u8]) -> Result<Self, Tr31Error> {
+        if !begins(field) {
+            return Err(Tr31Error::Start);
+        }
+        let stated = number(&field[1..5], 10).ok_or(Tr31Error::Start)?;
+        if stated != field.len() || stated < HEADER_BYTES {
+            return Err(Tr31Error::Length { stated, given: field.len() });
+        }
+        if let Some(at) = field.iter().position(|byte| !matches!(byte, b' '..=b'~')) {
+            return Err(Tr31Error::Character(at));
+        }
+        let block = std::str::from_utf8(field).map_err(|error| Tr31Error::Character(error.valid_up_to()))?;
+        let optional = number(&field[12..14], 10).ok_or(Tr31Error::Character(12))?;
+        let read = Self { block, optional };
+        for found in read.optional_blocks() {
+            found?;
+        }
+        Ok(read)
+    }
+
+    /// The version: A to D.
+    pub fn version(&self) -> &'a str {
+        &self.block[..1]
+    }
+
+    /// Length of all in characters.
+    pub fn length(&self) -> usize {
+        self.block.len()
+    }
+
+    /// What the key is for, two characters.
+    pub fn usage(&self) -> &'a str {
+        &self.block[5..7]
+    }
+
+    /// Algorithm of the key.
+    pub fn algorithm(&self) -> &'a str {
+        &self.block[7..8]
+    }
+
+    /// Mode of use.
+    pub fn mode(&self) -> &'a str {
+        &self.block[8..9]
+    }
+
+    /// Version of the key, two characters.
+    pub fn key_version(&self) -> &'a str {
+        &self.block[9..11]
+    }
+
+    /// Whether it may leave.
+    pub fn exportability(&self) -> &'a str {
+        &self.block[11..12]
+    }
+
+    /// Identifiers of the optional blocks, and their lengths.
+    pub fn optional_blocks(&self) -> impl Iterator<Item = Result<(&'a str, usize), Tr31Error>> + use<'a> {
+        let block = self.block;
+        let (mut at, mut left) = (HEADER_BYTES, self.optional);
+        std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let Some(found) = optional_block(block, at) else {
+                left = 0;
+                return Some(Err(Tr31Error::Optional(at)));
+            };
+            at += found.1;
+            Some(Ok(found))
+        })
+    }
+}
+
+/// Identifier and length of the optional block at an offset, which lies within the block.
+fn optional_block(block: &str, at: usize) -> Option<(&str, usize)> {
+    let rest = block.get(at..)?;
+    let digits = |from: usize, to: usize| number(rest.as_bytes().get(from..to)?, 16);
+    let (length, least) = match digits(2, 4)? {
+        0 => {
+            let count = digits(4, 6)?;
+            (digits(6, 6usize.checked_add(count)?)?, 6 + count)
+        }
+        short => (short, 4),
+    };
+    (length >= least && length <= rest.len()).then_some((rest.get(..2)?, length))
+}
+
+/// A number in a few digits of this base, none of them a sign.
+fn number(digits: &[u8], base: u32) -> Option<usize> {
+    if digits.is_empty() || digits.len() > 8 {
+        return None;
+    }
+    digits.iter().try_fold(0usize, |all, digit| {
+        let value = (*digit as char).to_digit(base)?;
+        all.checked_mul(base as usize)?.checked_add(value as usize)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of version, length, header, optional blocks, and as many characters as the length needs.
+    fn block(header: &str, optional: &str, length: usize) -> String {
+        let start = format!("{}{length:04}{}{optional}", &header[..1], &header[1..]);
+        format!("{start}{}", "A".repeat(length.saturating_sub(start.len())))
+    }
+
+    #[test]
+    fn what_a_header_says_is_read() {
+        let text = block("DP0AE00E0000", "", 112);
+        let read = Tr31::parse(text.as_bytes()).unwrap();
+        assert_eq!((read.version(), read.length(), read.usage(), read.algorithm()), ("D", 112, "P0", "A"));
+        assert_eq!((read.mode(), read.key_version(), read.exportability()), ("E", "00", "E"));
+        assert_eq!(read.optional_blocks().count(), 0);
+        let text = block("BK0TB00S0200", "KS0812ABPB0004000E1234", 96);
+        let read = Tr31::parse(text.as_bytes()).unwrap();
+        let blocks: Vec<_> = read.optional_blocks().collect();
+        assert_eq!(blocks, [Ok(("KS", 8)), Ok(("PB", 14))]);
+    }
+
+    #[test]
+    fn what_is_no_block_is_refused_with_the_place() {
+        let refused =
+            |text: &str, expected| assert_eq!(Tr31::parse(text.as_bytes()), Err(expected), "{text}");
+        refused("", Tr31Error::Start);
+        refused("E0112P0AE00E0000", Tr31Error::Start);
+        refused("D01x2P0AE00E0000", Tr31Error::Start);
+        refused("D0016P0AE00E000", Tr31Error::Length { stated: 16, given: 15 });
+        refused("D0015P0AE00E000", Tr31Error::Length { stated: 15, given: 15 });
+        refused("D0016P0AE00E0x00", Tr31Error::Character(12));
+        refused("D0016P0AE00\n0000", Tr31Error::Character(11));
+        assert_eq!(Tr31::parse("D0017P0AE00E0000\u{7F}".as_bytes()), Err(Tr31Error::Character(16)));
+        refused("D0016P0AE00E0100", Tr31Error::Optional(16));
+        refused("D0020P0AE00E0100KS03", Tr31Error::Optional(16));
+        refused("D0020P0AE00E0100KS05", Tr31Error::Optional(16));
+        refused("D0022P0AE00E0100KS00FF", Tr31Error::Optional(16));
+        refused("D0024P0AE00E0200KS04KS05", Tr31Error::Optional(20));
+    }
+}
