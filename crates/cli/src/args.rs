@@ -9,6 +9,7 @@ pub mod pgp;
 mod role;
 mod tenant;
 pub mod time;
+mod token;
 
 use crate::kind::{self, Kind};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -23,6 +24,7 @@ pub use pgp::{Pgp, PgpKey};
 pub use role::{Role, RoleCheck};
 pub use tenant::{Clearable, Tenant, TenantOptions};
 pub use time::{Expiry, expiry, moment};
+pub use token::Token;
 
 /// Encrypts files with OpenPGP, and keeps keys where no other program can read them.
 ///
@@ -130,6 +132,9 @@ pub enum Command {
     /// List, make, show, test and delete keys under labels
     #[command(subcommand)]
     Key(Key),
+    /// Show what key tokens say, without a card
+    #[command(subcommand)]
+    Token(Token),
     /// Load parts of master keys, set and seal them
     #[command(subcommand)]
     MasterKey(MasterKey),
@@ -340,7 +345,7 @@ pub enum Key {
     Write {
         /// The label
         label: String,
-        /// File that holds the token, as bytes or in hexadecimal (- for standard input)
+        /// File that holds the token, as bytes, in hexadecimal or in base64 (- for standard input)
         token: PathBuf,
         /// Replace the token of an existing record
         #[arg(long)]

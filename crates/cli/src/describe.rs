@@ -1,109 +1,172 @@
-//! A key token as fields for people.
+//! A key token as fields for people: what it is for, in CCA's keywords, and what it is wrapped under. No clear key is shown.
+//!
+//! | tokens | module |
+//! |---|---|
+//! | symmetric of fixed length: DES, and AES of version X'04' | [`fixed`] |
+//! | symmetric of variable length: AES and HMAC, version X'05' | [`variable`] |
+//! | RSA and elliptic curves | [`pka`] |
+//! | TR-31 key blocks, their headers alone | [`tr31`] |
+
+mod fixed;
+mod pka;
+mod tr31;
+mod variable;
 
 use crate::prompt::to_hexadecimal;
-use token::aes::{AesKey, AesToken};
-use token::des::{DesToken, Origin};
-use token::pka::ecc::{EccToken, EccValue, is_ecc};
-use token::pka::{self, PkaToken, Usage};
-use wire::control::TokenForm;
+use token::{Format, Holds, Under};
+use wire::control::{Register, TokenForm};
 
-/// The fields of a token; for an invalid one, a single field that says so.
-pub fn describe(token: &[u8]) -> Vec<(&'static str, String)> {
-    let fields = match (token.first(), token.get(4)) {
-        (None | Some(0), _) => return vec![("kind", "no key".to_owned())],
-        (Some(&(pka::EXTERNAL | pka::INTERNAL)), _) if is_ecc(token) => ecc(token),
-        (Some(&(pka::EXTERNAL | pka::INTERNAL)), _) => rsa(token),
-        (Some(1), Some(4)) => aes(token),
-        _ => des(token),
+/// A field: its name and what it says.
+pub type Field = (&'static str, String);
+
+/// What bytes say of themselves.
+pub struct Description {
+    /// In the order in which they are shown.
+    pub fields: Vec<Field>,
+    /// Why there are no more of them: what is wrong with the token, or which part of it is of no kind that is served.
+    pub problem: Option<String>,
+}
+
+/// What a token says, or a label, or a TR-31 block.
+pub fn describe(bytes: &[u8]) -> Description {
+    match read(bytes) {
+        Ok(fields) => Description { fields, problem: None },
+        Err(problem) => Description { fields: outline(bytes), problem: Some(problem) },
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<Vec<Field>, String> {
+    if token::tr31::begins(bytes) {
+        return tr31::fields(bytes);
+    }
+    let format = Format::of(bytes);
+    let length = token::describe(bytes).map(|found| found.bytes).map_err(|error| error.to_string());
+    let own = |length: usize| bytes.get(..length).unwrap_or(bytes);
+    let mut fields = match format {
+        Format::Null => vec![("kind", "NULL token: no key".to_owned())],
+        Format::DesInternal | Format::DesExternal => fixed::des(own(length.clone()?))?,
+        Format::AesInternal => fixed::aes(own(length.clone()?))?,
+        Format::VariableInternal | Format::VariableExternal => variable::fields(bytes)?,
+        Format::PkaInternal | Format::PkaExternal => pka::fields(bytes)?,
+        Format::Label => {
+            let length = length.clone().map_err(|_| {
+                "text, and neither a token in hexadecimal or in base64 nor a label, which has 64 bytes"
+                    .to_owned()
+            })?;
+            vec![
+                ("kind", "label: the key is in the key store under it".to_owned()),
+                ("label", String::from_utf8_lossy(own(length)).trim_end().to_owned()),
+            ]
+        }
+        Format::Unknown => return Err(unknown(bytes)),
     };
-    fields.unwrap_or_else(|error| vec![("kind", format!("not a valid token: {error}"))])
+    let length = length?;
+    fields.push(("token", format!("{length} bytes")));
+    if bytes.len() > length {
+        fields.push(("after the token", format!("{} bytes that are none of its own", bytes.len() - length)));
+    }
+    Ok(fields)
 }
 
-fn des(token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
-    let token = DesToken::parse(token).map_err(|error| error.to_string())?;
-    let origin = if token.origin() == Origin::Internal { "internal" } else { "external" };
-    let vector = token.control_vector().to_bytes();
-    let mut fields = vec![
-        ("kind", format!("DES, {origin}")),
-        ("length", format!("{} bytes", token.form().key_bytes())),
-        ("control vector", format!("{} {}", to_hexadecimal(&vector[..8]), to_hexadecimal(&vector[8..]))),
-        ("export", if token.export_prohibited() { "prohibited" } else { "allowed" }.to_owned()),
-    ];
-    match token.wrapped() {
-        Some(wrapped) => {
-            fields.push(("master-key pattern", to_hexadecimal(&wrapped.pattern)));
-            if token.origin() == Origin::Internal {
-                fields.push(("wrapping", wrapping(wrapped.form)));
+fn unknown(bytes: &[u8]) -> String {
+    let first = bytes.first().copied().unwrap_or(0);
+    format!("byte 0 is X'{first:02X}', with which no token and no label begins")
+}
+
+/// What the header of a token says that is not read whole.
+fn outline(bytes: &[u8]) -> Vec<Field> {
+    let Ok(found) = token::describe(bytes) else { return Vec::new() };
+    let kind = match found.format {
+        Format::DesInternal => "DES, internal",
+        Format::DesExternal => "DES, external",
+        Format::AesInternal => "AES, internal",
+        Format::VariableInternal => "symmetric of variable length, internal",
+        Format::VariableExternal => "symmetric of variable length, external",
+        Format::PkaInternal => "PKA, internal",
+        Format::PkaExternal => "PKA, external",
+        Format::Null | Format::Label | Format::Unknown => return Vec::new(),
+    };
+    let mut fields = vec![("kind", kind.to_owned())];
+    match found.holds {
+        Holds::Nothing => fields.push(absent()),
+        Holds::Public => fields.push(("key", "public alone".to_owned())),
+        Holds::Clear => fields.push(clear()),
+        Holds::Wrapped(Under::Master { register, pattern }) => {
+            fields.extend(under_master(register, pattern.as_ref().map(|pattern| &pattern[..])))
+        }
+        Holds::Wrapped(Under::Key) => fields.push(under_transport_key()),
+        Holds::Wrapped(Under::Rsa) => fields.push(under_rsa()),
+        Holds::Named => {}
+    }
+    if matches!(found.format, Format::PkaInternal | Format::PkaExternal) {
+        fields.push(("sections", pka::sections(bytes)));
+    }
+    fields.push(("token", format!("{} bytes", found.bytes)));
+    fields
+}
+
+/// A key that a master key wraps.
+fn under_master(register: Register, pattern: Option<&[u8]>) -> Vec<Field> {
+    let name = crate::commands::register_name(register);
+    let mut fields = vec![("key", format!("wrapped under the {name} master key"))];
+    if let Some(pattern) = pattern {
+        fields.push(("master-key pattern", to_hexadecimal(pattern)));
+    }
+    fields
+}
+
+fn under_transport_key() -> Field {
+    ("key", "wrapped under a key-encrypting key that is shared with another system".to_owned())
+}
+
+fn under_rsa() -> Field {
+    ("key", "wrapped under an RSA key".to_owned())
+}
+
+fn clear() -> Field {
+    ("key", "CLEAR: whoever has the token has it (not shown)".to_owned())
+}
+
+fn absent() -> Field {
+    ("key", "none: a skeleton".to_owned())
+}
+
+fn wrapping(form: TokenForm, is_enhanced: bool) -> String {
+    match (form, is_enhanced) {
+        (TokenForm::Authenticated, _) => "authenticated: this system's own",
+        (TokenForm::Compatible, false) => "compatible: CCA's original method (WRAP-ECB)",
+        (TokenForm::Compatible, true) => "compatible: CCA's enhanced method (WRAP-ENH)",
+    }
+    .to_owned()
+}
+
+/// Keywords in a row.
+fn listed(words: &[&str]) -> String {
+    if words.is_empty() { "none".to_owned() } else { words.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_described(
+            mut bytes in proptest::collection::vec(any::<u8>(), 0..600),
+            first in prop::sample::select(vec![0x00u8, 0x01, 0x02, 0x1E, 0x1F, 0x20, b'A', b'D', 0xFF]),
+            version in 0u8..7,
+            section in prop::sample::select(vec![0x02u8, 0x04, 0x08, 0x20, 0x21, 0x23, 0x30, 0x31]),
+            is_sealed in any::<bool>(),
+        ) {
+            if let Some(start) = bytes.first_chunk_mut::<9>() {
+                (start[0], start[4], start[8]) = (first, version, section);
             }
+            if let (true, Some(fixed)) = (is_sealed, bytes.first_chunk_mut::<64>()) {
+                token::tvv::seal(fixed);
+            }
+            let found = describe(&bytes);
+            prop_assert!(found.problem.is_some() || !found.fields.is_empty());
         }
-        None => fields.push(("key", "absent: a skeleton".to_owned())),
     }
-    Ok(fields)
-}
-
-fn aes(token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
-    let token = AesToken::parse(token).map_err(|error| error.to_string())?;
-    let mut fields =
-        vec![("kind", "AES, internal".to_owned()), ("length", format!("{} bytes", token.key_bytes()))];
-    match token.key() {
-        AesKey::Wrapped { pattern, form, .. } => {
-            fields.push(("master-key pattern", to_hexadecimal(pattern)));
-            fields.push(("wrapping", wrapping(*form)));
-        }
-        AesKey::Clear(_) => fields.push(("key", "clear".to_owned())),
-        AesKey::Absent => fields.push(("key", "absent: a skeleton".to_owned())),
-    }
-    Ok(fields)
-}
-
-fn wrapping(form: TokenForm) -> String {
-    match form {
-        TokenForm::Authenticated => "authenticated",
-        TokenForm::Compatible => "compatible",
-    }
-    .to_owned()
-}
-
-fn rsa(token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
-    let token = PkaToken::parse(token, &(engine::sha1, engine::sha256)).map_err(|error| error.to_string())?;
-    let origin = if token.origin() == pka::Origin::Internal { "internal" } else { "external" };
-    let mut fields = vec![
-        ("kind", format!("RSA, {origin}")),
-        ("modulus", format!("{} bits", token.modulus_bits())),
-        ("exponent", to_hexadecimal(token.exponent())),
-    ];
-    if let Some(private) = token.private() {
-        fields.push(("private form", format!("{:?}", private.form)));
-        fields.push(("usage", usage(private.usage)));
-    }
-    Ok(fields)
-}
-
-fn usage(usage: Usage) -> String {
-    match usage {
-        Usage::SignatureOnly => "SIG-ONLY",
-        Usage::KeyManagement => "KEY-MGMT",
-        Usage::KeyManagementOnly => "KM-ONLY",
-    }
-    .to_owned()
-}
-
-fn ecc(token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
-    let token = EccToken::parse(token).map_err(|error| error.to_string())?;
-    let origin = if token.origin() == pka::Origin::Internal { "internal" } else { "external" };
-    let mut fields = vec![("kind", format!("ECC, {origin}")), ("curve", token.curve().name().to_owned())];
-    if !token.point().is_empty() {
-        fields.push(("public key", to_hexadecimal(token.point())));
-    }
-    let Some(private) = token.private() else { return Ok(fields) };
-    fields.push(("usage", usage(private.usage)));
-    match private.value {
-        EccValue::Wrapped(wrapped) => fields.push(("master-key pattern", to_hexadecimal(wrapped.pattern))),
-        EccValue::Transported(wrapped) => {
-            fields.push(("transport-key pattern", to_hexadecimal(wrapped.pattern)));
-        }
-        EccValue::Clear(_) => fields.push(("key", "clear".to_owned())),
-        EccValue::Skeleton => fields.push(("key", "absent: a skeleton".to_owned())),
-    }
-    Ok(fields)
 }

@@ -5,6 +5,7 @@
 mod args;
 mod commands;
 mod describe;
+mod encoded;
 mod failure;
 mod gnupg;
 mod keywords;

@@ -12,9 +12,10 @@ mod generate;
 mod part;
 mod public;
 
-use super::{print, print_json, reencipher, renew, table};
+use super::{described, print, print_json, reencipher, renew, table};
 use crate::args::{Key, StoreName};
 use crate::describe::describe;
+use crate::encoded;
 use crate::failure::Failure;
 use crate::kind::{Kind, Words};
 use crate::prompt;
@@ -22,9 +23,7 @@ use crate::session;
 use check::Given;
 use facility::Facility;
 use generate::Wanted;
-use std::io::Read;
 use std::path::Path;
-use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::Store;
 use wire::{Codes, Label};
 
@@ -100,24 +99,12 @@ pub fn generate_where_missing(
 }
 
 fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Result<(), Failure> {
-    let mut token = Vec::new();
-    // In hexadecimal a token is twice as long, behind `hex:` and before a line feed.
-    let limit = 2 * TOKEN_BYTES_MAX as u64 + 16;
-    let read = if path == Path::new("-") {
-        std::io::stdin().lock().take(limit).read_to_end(&mut token)
-    } else {
-        std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut token))
-    };
-    read.map_err(Failure::io(format!("read {}", path.display())))?;
-    // As `cryptand verb` and `key public-key` print it.
-    if let Some(bytes) = from_text(&token) {
-        token = bytes;
-    }
-    if token.len() > TOKEN_BYTES_MAX {
-        return Err(Failure::Usage(format!("{}: too long for a key token", path.display())));
-    }
+    let token = encoded::read(path)?;
     let store = store_of(&token).ok_or_else(|| {
-        Failure::Usage(format!("{}: not a key token, as bytes or in hexadecimal", path.display()))
+        Failure::Usage(format!(
+            "{}: not a key token, as bytes, in hexadecimal or in base64",
+            encoded::shown(path)
+        ))
     })?;
     if replace {
         facility.record_write(store, label, &token)?
@@ -126,13 +113,6 @@ fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Resu
     }
     eprintln!("{label}: recorded");
     Ok(())
-}
-
-/// A token that was written in hexadecimal, with or without `hex:` or quotation marks around it; no token begins like that.
-fn from_text(token: &[u8]) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(token).ok()?.trim().trim_matches('"');
-    let digits = text.strip_prefix("hex:").unwrap_or(text);
-    if digits.is_empty() { None } else { prompt::hexadecimal(digits).ok().map(|bytes| bytes.to_vec()) }
 }
 
 /// The store that a token belongs to: PKA by its header, AES by version 04 or 05, else DES.
@@ -158,21 +138,18 @@ fn show(facility: &Facility, label: &Label, raw: bool, json: bool) -> Result<(),
         use std::io::Write;
         return std::io::stdout().lock().write_all(&bytes).map_err(Failure::io("write to standard output"));
     }
-    let fields = describe(&bytes);
+    let found = describe(&bytes);
     if json {
-        let fields: serde_json::Map<_, _> =
-            fields.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
         return print_json(&serde_json::json!({
-            "label": label.as_str(), "store": store_name(store), "token": prompt::to_hexadecimal(&bytes), "fields": fields,
+            "label": label.as_str(), "store": store_name(store), "token": prompt::to_hexadecimal(&bytes),
+            "fields": described::json(&found.fields), "problem": found.problem,
         }));
     }
-    let mut rows = vec![
-        vec!["label".to_owned(), label.to_string()],
-        vec!["store".to_owned(), store_name(store).to_owned()],
-    ];
-    rows.extend(fields.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
-    rows.push(vec!["token".to_owned(), prompt::to_hexadecimal(&bytes)]);
-    print(&table(&["field", "value"], rows))
+    let mut fields = vec![("label", label.to_string()), ("store", store_name(store).to_owned())];
+    fields.extend(found.fields);
+    fields.extend(found.problem.map(|problem| ("problem", problem)));
+    fields.push(("in hexadecimal", prompt::to_hexadecimal(&bytes)));
+    print(&described::text(&fields))
 }
 
 fn delete(facility: &Facility, label: &Label, token_only: bool, yes: bool) -> Result<(), Failure> {

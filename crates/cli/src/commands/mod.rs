@@ -5,6 +5,7 @@ mod backup;
 mod card;
 mod carried;
 mod decrypt;
+mod described;
 mod encrypt;
 mod health;
 mod init;
@@ -22,6 +23,7 @@ mod serve;
 mod sign;
 mod status;
 mod tenant;
+mod token;
 mod top;
 mod upgrade;
 mod verb;
@@ -63,6 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Tenant(order) => tenant::run(home, order),
         Command::Role(order) => role::run(home, order),
         Command::Key(key) => key::run(home, key),
+        Command::Token(order) => token::run(order),
         Command::MasterKey(order) => officer::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),
         Command::Measure(_) => measure::run(),

@@ -6,3 +6,4 @@ mod generate;
 mod part;
 #[path = "../terminal/mod.rs"]
 mod terminal;
+mod token;
