@@ -9,7 +9,7 @@ use crate::fields::Fields;
 use crate::memory::{Pointer, wipe};
 use crate::process;
 use facility::Reply;
-use places::{AES, DES, Place, Places, SEGMENTS};
+use places::{AES, DES, Place, Places, SEGMENTS, word};
 use std::ffi::c_void;
 use std::ptr;
 use wire::Codes;
@@ -17,6 +17,10 @@ use wire::bounds::{KEYWORD_BYTES, KEYWORDS_MAX, TEXT_BYTES_MAX};
 use wire::code;
 use wire::frame::Argument;
 use wire::verb::{self, Direction, Entry, Kind, Length, Null, Verb};
+
+/// Blocks in bytes of the methods for which the longest text of a request is no whole number of them.
+const BLOCKS: [(&str, usize); 4] =
+    [("SHA3-224", 144), ("SHA3-256", 136), ("SHA3-384", 104), ("SHA3-512", 72)];
 
 /// Longest text of one call: what it gives out is held until all of it is there.
 pub const CUT_TEXT_BYTES_MAX: usize = 64 << 20;
@@ -66,7 +70,7 @@ cuttable! {
     mac_verify MacVerify SEGMENTS TEXT CHAINING_VECTOR[18];
     hmac_generate HmacGenerate SEGMENTS MESSAGE_TEXT CHAINING_VECTOR[128];
     hmac_verify HmacVerify SEGMENTS MESSAGE_TEXT CHAINING_VECTOR[128];
-    one_way_hash OneWayHash SEGMENTS TEXT CHAINING_VECTOR[128];
+    one_way_hash OneWayHash SEGMENTS TEXT CHAINING_VECTOR[256];
 }
 
 /// One call with a text that is cut.
@@ -130,8 +134,19 @@ impl<'a> Cut<'a> {
         let is_fine = |words: &[u64]| self.entry.keywords.check(words).is_ok();
         let places = [Place::First, Place::Between, Place::Last];
         let segments = || places.map(|place| self.row.places.of(&self.words, place));
-        is_fine(&self.words)
-            && (self.text_bytes <= TEXT_BYTES_MAX || segments().iter().all(|words| is_fine(words)))
+        is_fine(&self.words) && (self.segments() == 1 || segments().iter().all(|words| is_fine(words)))
+    }
+
+    /// Bytes of a segment that another one follows: whole blocks of the method.
+    fn segment_bytes(&self) -> usize {
+        let block_bytes = BLOCKS.iter().find(|(text, _)| self.words.contains(&word(text)));
+        let block_bytes = block_bytes.map_or(1, |(_, block_bytes)| *block_bytes);
+        TEXT_BYTES_MAX / block_bytes * block_bytes
+    }
+
+    /// How many segments there are.
+    fn segments(&self) -> usize {
+        self.text_bytes.div_ceil(self.segment_bytes()).max(1)
     }
 
     /// Sends all segments, and writes the outputs of the whole.
@@ -148,10 +163,11 @@ impl<'a> Cut<'a> {
         }
         let mut out = Out::new(self)?;
         let mut vector = vec![0; self.row.vector_bytes];
-        let segments = self.text_bytes.div_ceil(TEXT_BYTES_MAX).max(1);
+        let segment_bytes = self.segment_bytes();
+        let segments = self.segments();
         for segment in 0..segments {
-            let begin = segment * TEXT_BYTES_MAX;
-            let bytes = (self.text_bytes - begin).min(TEXT_BYTES_MAX);
+            let begin = segment * segment_bytes;
+            let bytes = (self.text_bytes - begin).min(segment_bytes);
             let place = match segment {
                 _ if segment + 1 == segments => Place::Last,
                 0 => Place::First,

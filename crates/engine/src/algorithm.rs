@@ -196,6 +196,8 @@ pub enum HashAlgorithm {
     Md5,
     /// SHA-1 (FIPS 180-4).
     Sha1,
+    /// RIPEMD-160 (ISO/IEC 10118-3).
+    Ripemd160,
     Sha224,
     Sha256,
     Sha384,
@@ -209,9 +211,10 @@ pub enum HashAlgorithm {
 
 impl HashAlgorithm {
     /// All of them.
-    pub const ALL: [HashAlgorithm; 10] = [
+    pub const ALL: [HashAlgorithm; 11] = [
         HashAlgorithm::Md5,
         HashAlgorithm::Sha1,
+        HashAlgorithm::Ripemd160,
         HashAlgorithm::Sha224,
         HashAlgorithm::Sha256,
         HashAlgorithm::Sha384,
@@ -226,7 +229,7 @@ impl HashAlgorithm {
     pub const fn digest_bytes(self) -> usize {
         match self {
             HashAlgorithm::Md5 => 16,
-            HashAlgorithm::Sha1 => 20,
+            HashAlgorithm::Sha1 | HashAlgorithm::Ripemd160 => 20,
             HashAlgorithm::Sha224 | HashAlgorithm::Sha3_224 => 28,
             HashAlgorithm::Sha256 | HashAlgorithm::Sha3_256 => 32,
             HashAlgorithm::Sha384 | HashAlgorithm::Sha3_384 => 48,
@@ -237,7 +240,11 @@ impl HashAlgorithm {
     /// Length of a block of text in bytes (the rate, for SHA-3).
     pub const fn block_bytes(self) -> usize {
         match self {
-            HashAlgorithm::Md5 | HashAlgorithm::Sha1 | HashAlgorithm::Sha224 | HashAlgorithm::Sha256 => 64,
+            HashAlgorithm::Md5
+            | HashAlgorithm::Sha1
+            | HashAlgorithm::Ripemd160
+            | HashAlgorithm::Sha224
+            | HashAlgorithm::Sha256 => 64,
             HashAlgorithm::Sha384 | HashAlgorithm::Sha512 => 128,
             HashAlgorithm::Sha3_224 => 144,
             HashAlgorithm::Sha3_256 => 136,
@@ -251,11 +258,23 @@ impl HashAlgorithm {
         matches!(self, HashAlgorithm::Md5)
     }
 
+    /// Whether it is one of SHA-3.
+    pub const fn is_sha3(self) -> bool {
+        matches!(
+            self,
+            HashAlgorithm::Sha3_224
+                | HashAlgorithm::Sha3_256
+                | HashAlgorithm::Sha3_384
+                | HashAlgorithm::Sha3_512
+        )
+    }
+
     /// The name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             HashAlgorithm::Md5 => "MD5",
             HashAlgorithm::Sha1 => "SHA-1",
+            HashAlgorithm::Ripemd160 => "RIPEMD-160",
             HashAlgorithm::Sha224 => "SHA-224",
             HashAlgorithm::Sha256 => "SHA-256",
             HashAlgorithm::Sha384 => "SHA-384",
@@ -271,7 +290,7 @@ impl HashAlgorithm {
     pub(crate) const fn state_bytes(self) -> Option<usize> {
         match self {
             HashAlgorithm::Md5 => Some(16),
-            HashAlgorithm::Sha1 => Some(20),
+            HashAlgorithm::Sha1 | HashAlgorithm::Ripemd160 => Some(20),
             HashAlgorithm::Sha224 | HashAlgorithm::Sha256 => Some(32),
             HashAlgorithm::Sha384 | HashAlgorithm::Sha512 => Some(64),
             _ => None,

@@ -272,7 +272,13 @@ impl Engine {
         Ok(HashState::new(algorithm))
     }
 
-    /// Goes on with a hash from the bytes that [`HashState::export`] gave.
+    /// The same in segments that other calls go on with: [`HashState::export`], or [`HashState::export_sha3`] of SHA-3, which is slower so.
+    pub fn hash_state_in_segments(&self, algorithm: HashAlgorithm) -> Result<HashState, HashError> {
+        self.allow_hash(algorithm)?;
+        Ok(HashState::in_segments(algorithm))
+    }
+
+    /// Goes on with a hash from the bytes that [`HashState::export`] or [`HashState::export_sha3`] gave.
     pub fn hash_state_import(&self, algorithm: HashAlgorithm, state: &[u8]) -> Result<HashState, HashError> {
         self.allow_hash(algorithm)?;
         HashState::import(algorithm, state)

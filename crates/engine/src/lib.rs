@@ -133,7 +133,7 @@ pub use mid::ec::{
     EcPrivateKey, EcPublicKey, EcdsaSignItem, EcdsaVerifyItem, Ed25519Key, ed25519_verify, is_ed25519_public,
     x25519, x25519_keypair, x25519_public,
 };
-pub use mid::hash::{HASH_STATE_BYTES, HashItem, HashState, sha1, sha256};
+pub use mid::hash::{HASH_STATE_BYTES, HashItem, HashState, SHA3_STATE_BYTES, sha1, sha256};
 pub use mid::prime_field::PrimeField;
 pub use mid::random::RandomBlock;
 pub use mid::rsa::batch::{RsaPrivateItem, RsaPublicItem};

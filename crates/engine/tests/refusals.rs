@@ -174,10 +174,25 @@ fn hash_states_that_are_none() {
         let mut state = engine.hash_state(hash).unwrap();
         if hash.name().starts_with("SHA3") {
             assert_eq!(state.export(), Err(HashError::NotExportable(hash)));
-            let error = engine.hash_state_import(hash, &[0; HASH_STATE_BYTES]).unwrap_err();
-            assert_eq!(error, HashError::NotExportable(hash));
+            let mut state = engine.hash_state_in_segments(hash).unwrap();
+            assert_eq!(state.export(), Err(HashError::NotExportable(hash)));
+            let good = state.export_sha3().unwrap();
+            assert!(engine.hash_state_import(hash, &good).is_ok());
+            state.update(&[1]);
+            let not_on_block = HashError::NotOnBlock { block_bytes: hash.block_bytes() };
+            assert_eq!(state.export_sha3(), Err(not_on_block));
+            for bytes in [0, 128, 199, 200, 255, 257] {
+                let error = engine.hash_state_import(hash, &vec![0; bytes]).unwrap_err();
+                assert_eq!(error, HashError::NotAState(hash));
+            }
+            for at in [200, 255] {
+                let mut bytes = good;
+                bytes[at] = 1;
+                assert_eq!(engine.hash_state_import(hash, &bytes).unwrap_err(), HashError::NotAState(hash));
+            }
             continue;
         }
+        assert_eq!(state.export_sha3(), Err(HashError::NotExportable(hash)));
         let good = state.export().unwrap();
         assert!(engine.hash_state_import(hash, &good).is_ok());
         state.update(&[1]);

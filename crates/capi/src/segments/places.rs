@@ -85,7 +85,7 @@ impl Places {
 }
 
 /// A keyword as a number.
-fn word(text: &str) -> u64 {
+pub(super) fn word(text: &str) -> u64 {
     let mut bytes = [b' '; KEYWORD_BYTES];
     bytes[..text.len()].copy_from_slice(text.as_bytes());
     u64::from_be_bytes(bytes)

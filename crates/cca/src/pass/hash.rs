@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use engine::{
     HASH_STATE_BYTES, HashAlgorithm, HashError, HashItem, HmacItem, HmacKey, MDC_BYTES, MdcAlgorithm,
-    MdcItem, SecretBytes,
+    MdcItem, SHA3_STATE_BYTES, SecretBytes,
 };
 use wire::{Codes, code};
 
@@ -47,6 +47,8 @@ pub(crate) enum HashOutput {
     Digest([u8; 64]),
     /// To be carried to the next segment.
     State([u8; HASH_STATE_BYTES]),
+    /// The same of SHA-3.
+    LongState(Box<[u8; SHA3_STATE_BYTES]>),
 }
 
 /// The value, or why there is none: 8/783 for a weak algorithm that is not enabled, 8/21 for a state
@@ -144,10 +146,13 @@ fn segment(kernel: &Kernel<'_>, work: &HashText<'_>) -> Answer {
     let mut state = match (&work.state, &key) {
         (Some(state), _) => kernel.engine.hash_state_import(work.algorithm, state).map_err(refusal)?,
         (None, Some(key)) => key.begin(),
-        (None, None) => kernel.engine.hash_state(work.algorithm).map_err(refusal)?,
+        (None, None) => kernel.engine.hash_state_in_segments(work.algorithm).map_err(refusal)?,
     };
     state.update(work.text);
     match key {
+        _ if !work.last && work.algorithm.is_sha3() => {
+            state.export_sha3().map(|state| HashOutput::LongState(Box::new(state))).map_err(refusal)
+        }
         _ if !work.last => state.export().map(HashOutput::State).map_err(refusal),
         Some(key) => Ok(HashOutput::Digest(key.end(state))),
         None => Ok(HashOutput::Digest(state.finish())),

@@ -128,6 +128,8 @@ impl<'a> Request<'a> {
                 let sealer = sealer.ok_or(code::SELF_CHECK)?;
                 Value::Chained(Box::new(sealer.seal_state(call.engine, &state)))
             }
+            // No HMAC of these verbs is of SHA-3.
+            HashOutput::LongState(_) => return Err(code::SELF_CHECK.into()),
         };
         let codes = key.age.codes();
         Ok(Computed { key_identifier: renewal.token().await?, value, codes })

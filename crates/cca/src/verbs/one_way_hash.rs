@@ -1,12 +1,16 @@
 //! One_Way_Hash (CSNBOWH): the digest of a text, whole or in segments.
 //!
-//! FIRST and MIDDLE take whole blocks of the hash (64 bytes; 128 for SHA-384 and SHA-512) and carry the
-//! state in the chaining vector of 128 bytes. The state of SHA-3 is longer than that: SHA-3 texts come
-//! whole.
+//! FIRST and MIDDLE take whole blocks of the hash and carry the state in the chaining vector.
+//!
+//! | hash | block | chaining vector |
+//! |---|---|---|
+//! | MD5, RPMD-160, SHA-1, SHA-224, SHA-256 | 64 bytes | 128 bytes |
+//! | SHA-384, SHA-512 | 128 | 128 |
+//! | SHA3-224, SHA3-256, SHA3-384, SHA3-512 | 144, 136, 104, 72 | 256 |
 
 use std::borrow::Cow;
 
-use engine::HashAlgorithm;
+use engine::{HASH_STATE_BYTES, HashAlgorithm, SHA3_STATE_BYTES};
 use wire::code;
 use wire::verb::one_way_hash::{Answer, Request};
 use wire::verb::{HashMethod, Segment};
@@ -27,13 +31,14 @@ pub(crate) async fn one_way_hash(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) 
     if !last && !request.text.len().is_multiple_of(algorithm.block_bytes()) {
         return Err(code::TEXT_LENGTH.into());
     }
+    let state_bytes = if algorithm.is_sha3() { SHA3_STATE_BYTES } else { HASH_STATE_BYTES };
     if !(first && last) {
-        request.chaining_vector.holds(engine::HASH_STATE_BYTES)?;
+        request.chaining_vector.holds(state_bytes)?;
     }
     if last {
         request.hash.holds(algorithm.digest_bytes())?;
     }
-    let state = if first { None } else { request.chaining_vector.given()?.get(..engine::HASH_STATE_BYTES) };
+    let state = if first { None } else { request.chaining_vector.given()?.get(..state_bytes) };
 
     let state = state.map(Cow::Borrowed);
     let text = HashText { algorithm, key: None, state, text: request.text, last };
@@ -44,6 +49,9 @@ pub(crate) async fn one_way_hash(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) 
         }
         HashOutput::State(state) => {
             reply.write(Answer { chaining_vector: Some(&state), ..Answer::default() })?;
+        }
+        HashOutput::LongState(state) => {
+            reply.write(Answer { chaining_vector: Some(&state[..]), ..Answer::default() })?;
         }
     }
     Ok(code::OK)
@@ -61,5 +69,6 @@ fn algorithm(method: HashMethod) -> HashAlgorithm {
         HashMethod::Sha3_256 => HashAlgorithm::Sha3_256,
         HashMethod::Sha3_384 => HashAlgorithm::Sha3_384,
         HashMethod::Sha3_512 => HashAlgorithm::Sha3_512,
+        HashMethod::Ripemd160 => HashAlgorithm::Ripemd160,
     }
 }

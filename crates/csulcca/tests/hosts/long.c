@@ -172,6 +172,23 @@ static void hashes(void)
     length = 2 * MIB;
     CSNBOWH(CODES, &count, TEXT("SHA-256 FIRST   "), &length, text, &chain_length, chain, &hash_length, other);
     answers(8, 72, "CSNBOWH into a chaining vector that is too short");
+    /* Blocks of 136 bytes, of which no whole number is a megabyte. */
+    unsigned char state[256] = {0};
+    const long first = 136 * 12000;
+    count = 1;
+    chain_length = 0;
+    length = LENGTH;
+    CSNBOWH(CODES, &count, TEXT("SHA3-256"), &length, text, &chain_length, NULL, &hash_length, hash);
+    answers(0, 0, "CSNBOWH by SHA-3");
+    count = 2;
+    chain_length = 256;
+    length = first;
+    CSNBOWH(CODES, &count, TEXT("SHA3-256FIRST   "), &length, text, &chain_length, state, &hash_length, other);
+    answers(0, 0, "CSNBOWH by SHA-3 of a first part");
+    length = LENGTH - first;
+    CSNBOWH(CODES, &count, TEXT("SHA3-256LAST    "), &length, text + first, &chain_length, state, &hash_length, other);
+    answers(0, 0, "CSNBOWH by SHA-3 of a last part");
+    holds(memcmp(hash, other, 32) == 0, "CSNBOWH by SHA-3 cuts otherwise");
 }
 
 static void hmacs(void)

@@ -38,6 +38,12 @@ pub(crate) fn wipe_bytes(bytes: &mut [u8]) {
     unsafe { wipe_raw(bytes.as_mut_ptr(), bytes.len()) }
 }
 
+/// The same for words.
+pub(crate) fn wipe_lanes(words: &mut [u64]) {
+    // SAFETY: pointer and length come from one exclusive slice.
+    unsafe { wipe_raw(words.as_mut_ptr().cast(), size_of_val(words)) }
+}
+
 /// The same for memory behind a pointer.
 ///
 /// # Safety
@@ -159,11 +165,18 @@ mod tests {
         assert!(schedule.set_encipher(&[0xa5; 32]));
         let (before, after) = left_by_dropping(schedule, all_of);
         assert!(before > 150 && after == 0, "{before} {after}");
-        for make in [HashContext::md5, HashContext::sha1, HashContext::sha224, HashContext::sha384] {
+        for make in [
+            HashContext::md5,
+            HashContext::ripemd160,
+            HashContext::sha1,
+            HashContext::sha224,
+            HashContext::sha384,
+        ] {
             let mut context = make();
             context.update(&[0xa5; 50]);
             let (before, after) = left_by_dropping(context, |context| match context {
                 HashContext::Md5(context) => all_of(context),
+                HashContext::Ripemd160(context) => all_of(context),
                 HashContext::Sha1(context) => all_of(context),
                 HashContext::Sha224(context) | HashContext::Sha256(context) => all_of(context),
                 HashContext::Sha384(context) | HashContext::Sha512(context) => all_of(context),

@@ -538,7 +538,7 @@ const MACLEN4: u64 = keyword(b"MACLEN4 ");
 const MACLEN6: u64 = keyword(b"MACLEN6 ");
 const MACLEN8: u64 = keyword(b"MACLEN8 ");
 const MACLEN16: u64 = keyword(b"MACLEN16");
-const HASHES: [(u64, HashAlgorithm); 10] = [
+const HASHES: [(u64, HashAlgorithm); 11] = [
     (keyword(b"SHA-1   "), HashAlgorithm::Sha1),
     (keyword(b"SHA-224 "), HashAlgorithm::Sha224),
     (keyword(b"SHA-256 "), HashAlgorithm::Sha256),
@@ -549,6 +549,7 @@ const HASHES: [(u64, HashAlgorithm); 10] = [
     (keyword(b"SHA3-384"), HashAlgorithm::Sha3_384),
     (keyword(b"SHA3-512"), HashAlgorithm::Sha3_512),
     (keyword(b"MD5     "), HashAlgorithm::Md5),
+    (keyword(b"RPMD-160"), HashAlgorithm::Ripemd160),
 ];
 
 #[cfg(test)]

@@ -188,6 +188,7 @@ rows! {
         ["SHA3-256"] - [] HashSha3_256;
         ["SHA3-384"] - [] HashSha3_384;
         ["SHA3-512"] - [] HashSha3_512;
+        ["RPMD-160"] - [] HashRipemd160;
     }
     CIPHERS {
         ["X9.23"] - [] CipherX923;

@@ -65,6 +65,7 @@ points! {
         HashSha3_256 "one-way-hash-sha3-256" = 0x03BE Permits NONE "Hash by SHA3-256";
         HashSha3_384 "one-way-hash-sha3-384" = 0x03BF Permits NONE "Hash by SHA3-384";
         HashSha3_512 "one-way-hash-sha3-512" = 0x03C0 Permits NONE "Hash by SHA3-512";
+        HashRipemd160 "one-way-hash-rpmd-160" = 0xF087 Permits NONE "Hash by RIPEMD-160";
         MdcGenerate "mdc-generate" = 0x008A Permits NONE "Hash by MDC-2 and MDC-4: 128 bits, of DES";
     }
     Cipher {

@@ -224,6 +224,7 @@ groups! {
     HashMethod required {
         Md5 "MD5", Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
         Sha3_224 "SHA3-224", Sha3_256 "SHA3-256", Sha3_384 "SHA3-384", Sha3_512 "SHA3-512",
+        Ripemd160 "RPMD-160",
     }
     /// How a modification detection code is computed, and whether the text is padded.
     MdcMethod Mdc2 { Mdc2 "MDC-2", Mdc4 "MDC-4", PaddedMdc2 "PADMDC-2", PaddedMdc4 "PADMDC-4" }
@@ -436,14 +437,6 @@ pub(super) const TRANSLATE_RULES: &[Rule] = &[
     Rule::Excludes(&["OKEY-AES"], &["O-X923", "O-CUSP", "O-IPS"]),
     Rule::Excludes(&["OKEY-DES"], &["O-ECB", "OPKCSPAD"]),
 ];
-pub(super) const HASH_RULES: &[Rule] = &[
-    Rule::Excludes(&["SHA3-224"], PARTS),
-    Rule::Excludes(&["SHA3-256"], PARTS),
-    Rule::Excludes(&["SHA3-384"], PARTS),
-    Rule::Excludes(&["SHA3-512"], PARTS),
-];
-const PARTS: &[&str] = &["FIRST", "MIDDLE", "LAST"];
-
 pub(super) const PKA_BUILD_RULES: &[Rule] = &[
     Rule::Excludes(&["RSA-PUBL"], PRIVATE_ATTRIBUTES),
     Rule::Excludes(&["ECC-PUBL"], PRIVATE_ATTRIBUTES),

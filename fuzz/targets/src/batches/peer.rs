@@ -135,6 +135,7 @@ pub fn digest(hash: HashAlgorithm) -> MessageDigest {
     match hash {
         HashAlgorithm::Md5 => MessageDigest::md5(),
         HashAlgorithm::Sha1 => MessageDigest::sha1(),
+        HashAlgorithm::Ripemd160 => MessageDigest::ripemd160(),
         HashAlgorithm::Sha224 => MessageDigest::sha224(),
         HashAlgorithm::Sha256 => MessageDigest::sha256(),
         HashAlgorithm::Sha384 => MessageDigest::sha384(),

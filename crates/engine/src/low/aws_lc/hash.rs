@@ -1,4 +1,4 @@
-//! Hash functions: MD5 (RFC 1321), SHA-1 and SHA-2 (FIPS 180-4), SHA-3 (FIPS 202).
+//! Hash functions: MD5 (RFC 1321), RIPEMD-160, SHA-1 and SHA-2 (FIPS 180-4), SHA-3 (FIPS 202).
 
 use std::ptr;
 
@@ -10,6 +10,7 @@ use crate::low::wipe;
 /// A running hash. Copies continue independently; every copy is wiped when dropped.
 pub(crate) enum HashContext {
     Md5(lc::MD5_CTX),
+    Ripemd160(lc::RIPEMD160_CTX),
     Sha1(lc::SHA_CTX),
     Sha224(lc::SHA256_CTX),
     Sha256(lc::SHA256_CTX),
@@ -42,6 +43,9 @@ impl HashContext {
     pub(crate) fn md5() -> HashContext {
         started!(Md5, lc::MD5_CTX, MD5_Init)
     }
+    pub(crate) fn ripemd160() -> HashContext {
+        started!(Ripemd160, lc::RIPEMD160_CTX, RIPEMD160_Init)
+    }
     pub(crate) fn sha1() -> HashContext {
         started!(Sha1, lc::SHA_CTX, SHA1_Init)
     }
@@ -70,6 +74,7 @@ impl HashContext {
         unsafe {
             match self {
                 HashContext::Md5(context) => lc::MD5_Update(context, data, bytes),
+                HashContext::Ripemd160(context) => lc::RIPEMD160_Update(context, data, bytes),
                 HashContext::Sha1(context) => lc::SHA1_Update(context, data, bytes),
                 HashContext::Sha224(context) => lc::SHA224_Update(context, data, bytes),
                 HashContext::Sha256(context) => lc::SHA256_Update(context, data, bytes),
@@ -89,6 +94,7 @@ impl HashContext {
         unsafe {
             match &mut self {
                 HashContext::Md5(context) => lc::MD5_Final(out, context),
+                HashContext::Ripemd160(context) => lc::RIPEMD160_Final(out, context),
                 HashContext::Sha1(context) => lc::SHA1_Final(out, context),
                 HashContext::Sha224(context) => lc::SHA224_Final(out, context),
                 HashContext::Sha256(context) => lc::SHA256_Final(out, context),
@@ -109,6 +115,7 @@ impl HashContext {
         }
         match self {
             HashContext::Md5(c) => words32(&c.h, c.Nl, c.Nh, c.num),
+            HashContext::Ripemd160(c) => words32(&c.h, c.Nl, c.Nh, c.num),
             HashContext::Sha1(c) => words32(&c.h, c.Nl, c.Nh, c.num),
             HashContext::Sha224(c) | HashContext::Sha256(c) => words32(&c.h, c.Nl, c.Nh, c.num),
             HashContext::Sha384(c) | HashContext::Sha512(c) => (c.num == 0 && c.Nh == 0)
@@ -166,6 +173,7 @@ impl HashContext {
         }
         match self {
             HashContext::Md5(c) => set!(c),
+            HashContext::Ripemd160(c) => set!(c),
             HashContext::Sha1(c) => set!(c),
             HashContext::Sha224(c) | HashContext::Sha256(c) => set!(c),
             HashContext::Sha384(c) | HashContext::Sha512(c) => {
@@ -207,6 +215,7 @@ impl Clone for HashContext {
     fn clone(&self) -> HashContext {
         match self {
             HashContext::Md5(c) => HashContext::Md5(*c),
+            HashContext::Ripemd160(c) => HashContext::Ripemd160(*c),
             HashContext::Sha1(c) => HashContext::Sha1(*c),
             HashContext::Sha224(c) => HashContext::Sha224(*c),
             HashContext::Sha256(c) => HashContext::Sha256(*c),
@@ -223,6 +232,7 @@ impl Drop for HashContext {
         unsafe {
             match self {
                 HashContext::Md5(context) => wipe(context),
+                HashContext::Ripemd160(context) => wipe(context),
                 HashContext::Sha1(context) => wipe(context),
                 HashContext::Sha224(context) | HashContext::Sha256(context) => wipe(context),
                 HashContext::Sha384(context) | HashContext::Sha512(context) => wipe(context),

@@ -1,5 +1,6 @@
 //! Hash functions: whole texts in batches, and running states that can be interrupted and carried as bytes.
 
+mod keccak;
 pub(crate) mod lanes;
 
 use std::fmt;
@@ -10,16 +11,26 @@ use crate::low::aws_lc::hash::{HashContext, Sha3Bytes};
 use crate::low::cpu::Cpu;
 use crate::low::sha::constants::{SHA1_START, SHA224_START, SHA256_START};
 use crate::low::sha::{ShaFamily, ShaLanes};
+use keccak::Keccak;
 use lanes::{LaneJob, LaneJobs, Start};
 
-/// Length of an exported hash state in bytes.
+/// Length of an exported hash state in bytes, but of SHA-3.
 pub const HASH_STATE_BYTES: usize = 128;
+/// Length of an exported state of SHA-3 in bytes.
+pub const SHA3_STATE_BYTES: usize = 256;
 
 /// A running hash; copies continue independently; wiped when dropped.
 #[derive(Clone)]
 pub struct HashState {
     algorithm: HashAlgorithm,
-    context: HashContext,
+    context: Context,
+}
+
+#[derive(Clone)]
+enum Context {
+    Library(HashContext),
+    /// SHA-3 that can be interrupted: the library gives its state to nobody.
+    Keccak(Keccak),
 }
 
 impl HashState {
@@ -27,6 +38,7 @@ impl HashState {
         let context = match algorithm {
             HashAlgorithm::Md5 => HashContext::md5(),
             HashAlgorithm::Sha1 => HashContext::sha1(),
+            HashAlgorithm::Ripemd160 => HashContext::ripemd160(),
             HashAlgorithm::Sha224 => HashContext::sha224(),
             HashAlgorithm::Sha256 => HashContext::sha256(),
             HashAlgorithm::Sha384 => HashContext::sha384(),
@@ -36,7 +48,16 @@ impl HashState {
             HashAlgorithm::Sha3_384 => HashContext::sha3(Sha3Bytes::B48),
             HashAlgorithm::Sha3_512 => HashContext::sha3(Sha3Bytes::B64),
         };
-        HashState { algorithm, context }
+        HashState { algorithm, context: Context::Library(context) }
+    }
+
+    /// One that can be exported whatever the hash: for SHA-3 without the library, and slower than it.
+    pub(crate) fn in_segments(algorithm: HashAlgorithm) -> HashState {
+        if algorithm.state_bytes().is_some() {
+            return HashState::new(algorithm);
+        }
+        let keccak = Keccak::new(algorithm.block_bytes(), algorithm.digest_bytes());
+        HashState { algorithm, context: Context::Keccak(keccak) }
     }
 
     /// The hash function.
@@ -46,56 +67,88 @@ impl HashState {
 
     /// Takes more of the text.
     pub fn update(&mut self, text: &[u8]) {
-        self.context.update(text);
+        match &mut self.context {
+            Context::Library(context) => context.update(text),
+            Context::Keccak(keccak) => keccak.update(text),
+        }
     }
 
     /// The digest: its length of bytes, then zeros.
     pub fn finish(self) -> [u8; 64] {
-        self.context.finish()
+        match self.context {
+            Context::Library(context) => context.finish(),
+            Context::Keccak(keccak) => keccak.finish(),
+        }
     }
 
     /// The state as bytes, so that another call can go on: the state words big-endian, zeros to byte 112,
     /// and the length of the text so far in bytes, 16 bytes big-endian.
     ///
-    /// Possible for MD5, SHA-1 and SHA-2, after whole blocks of text only (a partial block of SHA-512 would
-    /// not fit); the state of SHA-3 (200 bytes) does not fit. The bytes are not secret only if the text is
-    /// not.
+    /// Possible for MD5, RIPEMD-160, SHA-1 and SHA-2, after whole blocks of text only (a partial block of SHA-512 would
+    /// not fit); the state of SHA-3 (200 bytes) does not fit: see [`HashState::export_sha3`]. The bytes are not secret only if the
+    /// text is not.
     pub fn export(&self) -> Result<[u8; HASH_STATE_BYTES], HashError> {
+        let not_exportable = HashError::NotExportable(self.algorithm);
+        let Context::Library(context) = &self.context else { return Err(not_exportable) };
         if self.algorithm.state_bytes().is_none() {
-            return Err(HashError::NotExportable(self.algorithm));
+            return Err(not_exportable);
         }
-        let (words, text_bytes) = self
-            .context
-            .chaining()
-            .ok_or(HashError::NotOnBlock { block_bytes: self.algorithm.block_bytes() })?;
+        let (words, text_bytes) =
+            context.chaining().ok_or(HashError::NotOnBlock { block_bytes: self.algorithm.block_bytes() })?;
         let mut state = [0; HASH_STATE_BYTES];
         state[..words.len()].copy_from_slice(&words);
         state[HASH_STATE_BYTES - 8..].copy_from_slice(&text_bytes.to_be_bytes());
         Ok(state)
     }
 
+    /// The same of SHA-3 from [`Engine::hash_state_in_segments`](crate::Engine::hash_state_in_segments), after whole blocks: the state
+    /// as FIPS 202 has it as bytes (200), and zeros.
+    pub fn export_sha3(&self) -> Result<[u8; SHA3_STATE_BYTES], HashError> {
+        let Context::Keccak(keccak) = &self.context else {
+            return Err(HashError::NotExportable(self.algorithm));
+        };
+        let not_on_block = HashError::NotOnBlock { block_bytes: self.algorithm.block_bytes() };
+        let mut state = [0; SHA3_STATE_BYTES];
+        state[..keccak::STATE_BYTES].copy_from_slice(&keccak.state().ok_or(not_on_block)?);
+        Ok(state)
+    }
+
     /// The chaining value of SHA-1 or SHA-2 with 32-bit words after whole blocks.
     pub(crate) fn chaining_words(&self) -> Option<[u32; 8]> {
-        self.context.chaining_words()
+        match &self.context {
+            Context::Library(context) => context.chaining_words(),
+            Context::Keccak(_) => None,
+        }
     }
 
     /// Lets `compress` take whole blocks of text, so many bytes, into the chaining value of SHA-1. False,
     /// without calling it, inside a block and for other hashes.
     #[must_use]
     pub(crate) fn take_sha1_blocks(&mut self, bytes: u64, compress: impl FnOnce(&mut [u32; 5])) -> bool {
-        self.context.take_sha1_blocks(bytes, compress)
+        match &mut self.context {
+            Context::Library(context) => context.take_sha1_blocks(bytes, compress),
+            Context::Keccak(_) => false,
+        }
     }
 
     pub(crate) fn import(algorithm: HashAlgorithm, state: &[u8]) -> Result<HashState, HashError> {
-        let words = algorithm.state_bytes().ok_or(HashError::NotExportable(algorithm))?;
         let not_a_state = HashError::NotAState(algorithm);
+        let Some(words) = algorithm.state_bytes() else {
+            let (bytes, rest) = state.split_first_chunk().ok_or(not_a_state)?;
+            if state.len() != SHA3_STATE_BYTES || rest.iter().any(|byte| *byte != 0) {
+                return Err(not_a_state);
+            }
+            let keccak = Keccak::of_state(bytes, algorithm.block_bytes(), algorithm.digest_bytes());
+            return Ok(HashState { algorithm, context: Context::Keccak(keccak) });
+        };
         let (length, rest) =
             state.split_last_chunk::<8>().map(|(rest, length)| (length, rest)).ok_or(not_a_state)?;
         if state.len() != HASH_STATE_BYTES || rest[words..].iter().any(|byte| *byte != 0) {
             return Err(not_a_state);
         }
         let mut hash = HashState::new(algorithm);
-        if !hash.context.set_chaining(&state[..words], u64::from_be_bytes(*length)) {
+        let Context::Library(context) = &mut hash.context else { return Err(not_a_state) };
+        if !context.set_chaining(&state[..words], u64::from_be_bytes(*length)) {
             return Err(not_a_state);
         }
         Ok(hash)

@@ -8,7 +8,7 @@ macro_rules! hash_verbs {
             /// One_Way_Hash.
             OneWayHash one_way_hash = 0x0130 slot 14 "CSNBOWH" Coprocessor {
                 class: Pure; audited: false;
-                keywords: 1 to 2 { method: HashMethod, segment: Segment }, rules HASH_RULES;
+                keywords: 1 to 2 { method: HashMethod, segment: Segment };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
