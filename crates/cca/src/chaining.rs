@@ -310,8 +310,14 @@ mod tests {
     use engine::Options;
     use proptest::prelude::*;
 
-    const METHODS: [MacMethod; 5] =
-        [MacMethod::X99, MacMethod::X919, MacMethod::Tdes, MacMethod::Emv, MacMethod::EmvDouble];
+    const METHODS: [MacMethod; 6] = [
+        MacMethod::X99,
+        MacMethod::X919,
+        MacMethod::Tdes,
+        MacMethod::Emv,
+        MacMethod::EmvDouble,
+        MacMethod::Cmac,
+    ];
 
     fn sealer(engine: &Engine, masters: &[u8], domain: u16, verb: Verb, at: usize, key: &[u8]) -> Sealer {
         let keys = masters.iter().map(|byte| derived(engine, &[*byte; 24], LABEL, domain).unwrap()).collect();

@@ -7,6 +7,7 @@
 //! | TDES-MAC | double | TDES-CBC, last block padded with zeros (ISO 16609) |
 //! | EMVMAC | single | as X9.9-1, padded with X'80' and zeros (EMV book 2, A1.2) |
 //! | EMVMACD | double | as X9.19OPT, padded with X'80' and zeros |
+//! | CMAC | double, triple | CMAC of SP 800-38B with TDES |
 //!
 //! A text in segments: FIRST and MIDDLE take whole blocks. The 18-byte chaining vector that they leave is sealed
 //! ([`crate::chaining`]): MIDDLE and LAST go on from that of the same verb, method and key, of this domain.
@@ -191,11 +192,12 @@ impl<'a> Request<'a> {
     }
 
     fn check_key(&self, key: &Key) -> Result<(), Codes> {
-        let needed = match self.method {
-            MacMethod::X99 | MacMethod::Emv => 8,
-            MacMethod::X919 | MacMethod::Tdes | MacMethod::EmvDouble => 16,
+        let fits = match (self.method, key.secret.len()) {
+            (MacMethod::X99 | MacMethod::Emv, bytes) => bytes == 8,
+            (MacMethod::X919 | MacMethod::Tdes | MacMethod::EmvDouble, bytes) => bytes == 16,
+            (MacMethod::Cmac, bytes) => matches!(bytes, 16 | 24),
         };
-        if key.secret.len() == needed { Ok(()) } else { Err(code::KEY_USAGE) }
+        if fits { Ok(()) } else { Err(code::KEY_USAGE) }
     }
 
     /// The text as the method takes it: with its padding, where that is not zeros.
@@ -229,6 +231,8 @@ impl<'a> Request<'a> {
     fn mac(&self, key: SecretBytes, chain: [u8; 16]) -> Mac<'a> {
         let algorithm = match self.method {
             MacMethod::X919 | MacMethod::EmvDouble => MacAlgorithm::X919,
+            MacMethod::Cmac if key.len() == MacAlgorithm::CmacTdes2.key_bytes() => MacAlgorithm::CmacTdes2,
+            MacMethod::Cmac => MacAlgorithm::CmacTdes3,
             _ => MacAlgorithm::X99,
         };
         let (text, last) = (self.padded(), self.is_last());

@@ -12,6 +12,55 @@ fn double() -> [u8; 16] {
     0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes()
 }
 
+fn triple() -> [u8; 24] {
+    std::array::from_fn(|at| 0x2Fu8.wrapping_mul(at as u8 + 1))
+}
+
+/// CMAC by TDES of two or three keys, from single blocks of OpenSSL's: SP 800-38B, 6.
+fn cmac(key: &[u8], text: &[u8]) -> Vec<u8> {
+    let double = |block: &[u8]| {
+        let number = u64::from_be_bytes(block.try_into().unwrap());
+        ((number << 1) ^ if number >> 63 == 1 { 0x1B } else { 0 }).to_be_bytes().to_vec()
+    };
+    let whole = double(&peer::des(key, true, &[0; 8]));
+    let (subkey, last) = match text.chunks(8).last() {
+        Some(last) if last.len() == 8 => (whole, last.to_vec()),
+        last => {
+            let last = [last.unwrap_or_default(), &[0x80]].concat();
+            (double(&whole), [&last[..], &[0; 8]].concat()[..8].to_vec())
+        }
+    };
+    let before = text.len().saturating_sub(1) / 8 * 8;
+    let blocks = [&text[..before], &peer::xor(&last, &subkey)].concat();
+    peer::cbc_mac(key, &blocks)
+}
+
+/// SP 800-38B's examples with three and with two keys (D.4, D.5).
+#[test]
+fn the_published_cmacs() {
+    let hex = |text: &str| -> Vec<u8> {
+        (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+    };
+    let message = hex("6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51");
+    let (three, two) =
+        ("8aa83bf8cbda10620bc1bf19fbb6cd58bc313d4a371ca8b5", "4cf15134a2850dd58a3d10ba80570d38");
+    for (key, length, expected) in [
+        (three, 8, "8e8f293136283797"),
+        (three, 20, "743ddbe0ce2dc2ed"),
+        (three, 32, "33e6b1092400eae5"),
+        (two, 8, "4ff2ab813c53ce83"),
+        (two, 20, "62dd1b471902bd4e"),
+        (two, 32, "31b1e431dabc4eb8"),
+    ] {
+        let key = hex(key);
+        assert_eq!(cmac(&key, &message[..length]), hex(expected));
+        let mut processor = processor();
+        let token = imported(&mut processor, "DES", &key);
+        let reply = mac(&token, &["CMAC", "MACLEN8"], &message[..length]).ok(&mut processor);
+        assert_eq!(reply.bytes(MAC), hex(expected));
+    }
+}
+
 /// FIPS 113 gives this value for this text under this key.
 #[test]
 fn the_published_x9_9_value() {
@@ -28,10 +77,14 @@ fn every_method_agrees_with_openssl_at_every_length() {
     let mut processor = processor();
     let single = imported(&mut processor, "DES", &SINGLE);
     let double_token = imported(&mut processor, "DES", &double());
+    let triple_token = imported(&mut processor, "DES", &triple());
     for length in 0..=40 {
         let message = text(length);
         let (zeros, emv) = (peer::zero_padded(&message), peer::emv_padded(&message));
-        let cases: [(&str, &[u8], Vec<u8>); 5] = [
+        let with_text = |mac: Vec<u8>| if length == 0 { Vec::new() } else { mac };
+        let cases: [(&str, &[u8], Vec<u8>); 7] = [
+            ("CMAC", &double_token, with_text(cmac(&double(), &message))),
+            ("CMAC", &triple_token, with_text(cmac(&triple(), &message))),
             ("X9.9-1", &single, if length == 0 { Vec::new() } else { peer::cbc_mac(&SINGLE, &zeros) }),
             ("EMVMAC", &single, peer::cbc_mac(&SINGLE, &emv)),
             (
@@ -69,8 +122,11 @@ fn segments_give_what_the_whole_gives() {
     let mut processor = processor();
     let single = imported(&mut processor, "DES", &SINGLE);
     let double_token = imported(&mut processor, "DES", &double());
+    let triple_token = imported(&mut processor, "DES", &triple());
     let message = text(61);
     for (method, token) in [
+        ("CMAC", &double_token),
+        ("CMAC", &triple_token),
         ("X9.9-1", &single),
         ("EMVMAC", &single),
         ("X9.19OPT", &double_token),

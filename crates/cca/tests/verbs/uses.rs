@@ -59,8 +59,8 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
                 }
                 Verb::CipherTextTranslate2 => (Use::TranslateTo, true),
                 Verb::CryptographicVariableEncipher => (Use::EncipherVariable, true),
-                Verb::MacGenerate => (Use::MacGenerate, *bytes < 24),
-                Verb::MacVerify => (Use::MacVerify, *bytes < 24),
+                Verb::MacGenerate => (Use::MacGenerate, true),
+                Verb::MacVerify => (Use::MacVerify, true),
                 Verb::SymmetricKeyExport if position == symmetric_key_export::SOURCE_KEY_IDENTIFIER => {
                     (Use::TransportAsData, true)
                 }

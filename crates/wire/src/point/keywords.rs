@@ -206,11 +206,12 @@ rows! {
         [] - ["KEYIDENT"] CipherClearKey;
     }
     MACS {
-        [] - ["X9.19OPT", "TDES-MAC", "EMVMAC", "EMVMACD"] MacX99;
+        [] - ["X9.19OPT", "TDES-MAC", "EMVMAC", "EMVMACD", "CMAC"] MacX99;
         ["X9.19OPT"] - [] MacX919;
         ["TDES-MAC"] - [] MacTdes;
         ["EMVMAC"] - [] MacEmv;
         ["EMVMACD"] - [] MacEmvDouble;
+        ["CMAC"] - [] MacCmac;
     }
     HMAC_GENERATE {
         ["SHA-1"] - [] HmacGenerateSha1;

@@ -92,6 +92,7 @@ points! {
         MacTdes "mac-tdes" = 0xF010 Permits NONE "MACs by TDES-CBC";
         MacEmv "mac-emv" = 0xF011 Permits NONE "MACs by EMV under keys of single length";
         MacEmvDouble "mac-emv-double" = 0xF012 Permits NONE "MACs by EMV under keys of double length";
+        MacCmac "mac-cmac" = 0xF088 Permits NONE "CMACs by TDES";
         MacGenerate2 "mac-generate2" = 0xF070 Permits MAC_GENERATE "Make CMACs and HMACs, by the methods that are permitted";
         MacGenerate2Cmac "mac-generate2-cmac" = 0x0336 Permits NONE "Make CMACs under AES keys";
         MacVerify2 "mac-verify2" = 0xF071 Permits MAC_VERIFY "Verify CMACs and HMACs, by the methods that are permitted";

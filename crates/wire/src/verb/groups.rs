@@ -188,7 +188,7 @@ groups! {
     AesPosition optional { Initial "INITIAL", Continue "CONTINUE", Final "FINAL", Only "ONLY" }
     /// How a MAC is computed.
     MacMethod X99 {
-        X99 "X9.9-1", X919 "X9.19OPT", Tdes "TDES-MAC", Emv "EMVMAC", EmvDouble "EMVMACD",
+        X99 "X9.9-1", X919 "X9.19OPT", Tdes "TDES-MAC", Emv "EMVMAC", EmvDouble "EMVMACD", Cmac "CMAC",
     }
     /// Which part of a text comes.
     Segment Only { Only "ONLY", First "FIRST", Middle "MIDDLE", Last "LAST" }

@@ -439,7 +439,9 @@ impl Others {
                 let base = base.rules(&["AES", "ECB", "KEYIDENT"]).integer(BLOCK_SIZE, 16);
                 vec![base.counted(CIPHER_TEXT_LENGTH, CIPHER_TEXT, TEXT).integer(CLEAR_TEXT_LENGTH, 16)]
             }
-            Verb::MacGenerate => vec![mac(&[], &["X9.9-1"], &TEXT), mac(&[], &["X9.19OPT"], &TEXT)],
+            Verb::MacGenerate => {
+                ["X9.9-1", "CMAC", "X9.19OPT"].map(|method| mac(&[], &[method], &TEXT)).to_vec()
+            }
             Verb::MacGenerate2 => [&["AES"][..], &["HMAC", "SHA-256"], &["HMAC", "SHA-512"]]
                 .map(|keywords| mac2(&[], keywords, &TEXT))
                 .to_vec(),
@@ -489,7 +491,7 @@ impl Others {
                 ways.map(|(method, bytes)| verify_hmac(&[], &[method], &TEXT, &vec![0; bytes])).to_vec()
             }
             Verb::MacVerify => {
-                ["X9.9-1", "X9.19OPT"].map(|method| verify(&[], &[method], &TEXT, &[0; 4])).to_vec()
+                ["X9.9-1", "CMAC", "X9.19OPT"].map(|method| verify(&[], &[method], &TEXT, &[0; 4])).to_vec()
             }
             Verb::PkaKeyGenerate if position == pka_key_generate::TRANSPORT_KEY_IDENTIFIER => {
                 vec![generate_under(&self.curve_skeleton, &[]), generate_under(&self.crt_skeleton, &[])]
