@@ -7,7 +7,9 @@ use std::ops::Range;
 use wire::bounds::{BULK_BYTES_MAX, KEYWORD_BYTES, KEYWORDS_MAX, LABEL_BYTES, TEXT_BYTES_MAX};
 use wire::code;
 use wire::frame::{Argument, Arguments};
-use wire::verb::{Direction, Entry, Kind, Length, Null, Parameter, Role, TOKEN_HEADER_BYTES, words};
+use wire::verb::{
+    Direction, Entry, Kind, Length, Null, Parameter, Role, TOKEN_HEADER_BYTES, Verb, key_part_import, words,
+};
 use wire::{Codes, Label};
 
 /// One argument.
@@ -155,6 +157,9 @@ impl Fields {
             return Err(code::NULL_POINTER);
         }
         let room = length.bytes(integer, words, header).ok_or(code::BUFFER_TOO_SMALL)?;
+        // SAFETY: the caller's promise.
+        let room =
+            if unsafe { self.is_part_of_triple(position) } && room != 0 { TRIPLE_PART_BYTES } else { room };
         if pointer.is_null() && room != 0 {
             return Err(code::NULL_POINTER);
         }
@@ -172,6 +177,22 @@ impl Fields {
             self.fields[by].integer = count as i64;
         }
         Ok(sent)
+    }
+
+    /// Whether a field is a part of a DES key of triple length, which is longer than that of others: no integer and no keyword
+    /// says so, but the token that the key goes into.
+    ///
+    /// # Safety
+    /// As [`Fields::read`].
+    unsafe fn is_part_of_triple(&self, position: usize) -> bool {
+        let key = self.fields.get(key_part_import::KEY_IDENTIFIER).map(|field| field.pointer);
+        match (self.entry.verb, position, key) {
+            (Verb::KeyPartImport, key_part_import::KEY_PART, Some(key)) if !key.is_null() => {
+                // SAFETY: the caller's promise: a key identifier of this verb has as many bytes.
+                is_triple(&unsafe { key.first() })
+            }
+            _ => false,
+        }
     }
 
     /// What is sent.
@@ -234,6 +255,14 @@ fn is_sent(parameter: &Parameter) -> bool {
     parameter.direction != Direction::Out && parameter.null != Null::Ignored
 }
 
+/// Whether a token is an internal one of a DES key of triple length: bits 41 and 42 of its control vector.
+fn is_triple(token: &[u8; LABEL_BYTES]) -> bool {
+    token[0] == 0x01 && matches!(token[4], 0x00 | 0x01) && token[37] & 0x60 == 0x60
+}
+
+/// Length of a part of such a key.
+const TRIPLE_PART_BYTES: usize = 24;
+
 /// How many bytes of a key's field are sent, that has at least a token's header. Clients state the room of their buffer, in
 /// which the token may be shorter.
 fn key_bytes(role: Role, header: [u8; TOKEN_HEADER_BYTES], room: usize) -> usize {
@@ -266,6 +295,33 @@ mod tests {
             assert_eq!(sent(role, [0x1E, 0, 0, 16, 0, 0, 0, 0], 32), 32);
             // A length that no token has.
             assert_eq!(sent(role, [0x1E, 0, 0, 7, 0, 0, 0, 0], 2500), 2500);
+        }
+    }
+
+    /// The key forms of control vectors: 000 single, 010 and 110 double, 001 and 101 a right half, 011 and 111 triple.
+    #[test]
+    fn tokens_of_triple_length_are_told_from_others() {
+        let token = |first: u8, version: u8, vector: u64| {
+            let mut token = [0; 64];
+            (token[0], token[4]) = (first, version);
+            token[32..40].copy_from_slice(&vector.to_be_bytes());
+            token
+        };
+        for (vector, expected) in [
+            (0x0000_7D00_0300_0000, false),
+            (0x0000_7D00_0341_0000, false),
+            (0x0000_7D00_03C0_0000, false),
+            (0x0000_7D00_0321_0000, false),
+            (0x0000_7D00_03A0_0000, false),
+            (0x0000_7D00_0360_0000, true),
+            (0x0000_7D00_03E1_0000, true),
+            (0x0000_0000_0000_0000, false),
+        ] {
+            assert_eq!(is_triple(&token(1, 0, vector)), expected, "{vector:016X}");
+            assert_eq!(is_triple(&token(1, 1, vector)), expected);
+            for (first, version) in [(0, 0), (2, 0), (b'A', 0), (1, 4), (1, 5)] {
+                assert!(!is_triple(&token(first, version, vector)));
+            }
         }
     }
 

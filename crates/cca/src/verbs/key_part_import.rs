@@ -8,12 +8,12 @@
 //! | COMPLETE | a part of a key | the key |
 //!
 //! The control vector of a part of a key has bit 44 set: it is for no use but this verb, tests and changes of the master key,
-//! and is kept in authenticated tokens alone. A part has 16 bytes, of which a key of single length takes the first 8; keys
-//! of triple length are not made from parts (8/43). The parity of the first part is made odd and that of each further one
-//! even, so that the key has odd parity. A key of which two parts are equal is refused when it is completed (8/442). A
-//! record that is named by its label is not changed (8/30): read its token, and write it back. WRAP-ENH, with the part that
-//! completes a key, is for homes of compatible tokens; WRAP-ECB is refused for a key that is kept from it (8/2111). RETRKPR, for
-//! registers of a workstation of IBM's, is not served (8/33).
+//! and is kept in authenticated tokens alone. A part has 16 bytes, of which a key of single length takes the first 8, and 24
+//! where the token is one of triple length (8/21 for a shorter one); key-encrypting keys have double length (8/43). The parity
+//! of the first part is made odd and that of each further one even, so that the key has odd parity. A key of which two halves
+//! or thirds are equal is refused when it is completed (8/442). A record that is named by its label is not changed (8/30): read
+//! its token, and write it back. WRAP-ENH, with the part that completes a key, is for homes of compatible tokens; WRAP-ECB is
+//! refused for a key that is kept from it (8/2111). RETRKPR, for registers of a workstation of IBM's, is not served (8/33).
 
 use engine::SecretBytes;
 use token::control_vector::{KeyForm, bit};
@@ -74,7 +74,7 @@ pub(crate) async fn key_part_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_
 ///
 /// # Errors
 /// 8/47 for an external token, 8/2115 for FIRST where there is a key, 8/439 for another part where there is none, 8/441 for
-/// one that is complete, 8/43 for a key of triple length, 8/39 for one without a control vector, 8/90 for single length.
+/// one that is complete, 8/43 for a key-encrypting key of triple length, 8/39 for one without a control vector, 8/90 for single length.
 fn check(call: &Call<'_, '_>, token: &DesToken, part: KeyPart) -> Result<(), Refusal> {
     if token.origin() != Origin::Internal {
         return Err(code::TOKEN_INVALID.into());
@@ -92,7 +92,10 @@ fn check(call: &Call<'_, '_>, token: &DesToken, part: KeyPart) -> Result<(), Ref
     match token.form() {
         KeyForm::Single => Ok(call.permit(Point::SingleLengthDes)?),
         KeyForm::Double | KeyForm::DoubleUnique => Ok(()),
-        KeyForm::Triple | KeyForm::TripleUnique => Err(code::KEY_LENGTH_KEYWORD.into()),
+        KeyForm::Triple | KeyForm::TripleUnique if token.control_vector().is_transport() => {
+            Err(code::KEY_LENGTH_KEYWORD.into())
+        }
+        KeyForm::Triple | KeyForm::TripleUnique => Ok(()),
     }
 }
 
@@ -101,8 +104,12 @@ fn part(given: &[u8], bytes: usize) -> Result<SecretBytes, Codes> {
     Ok(SecretBytes::from_slice(given.get(..bytes).ok_or(code::INVALID_PARAMETER)?))
 }
 
-/// Whoever enters the last part knows what it makes of the others if the halves may be equal.
+/// Whoever enters the last part knows what it makes of the others if the halves or thirds may be equal.
 fn check_halves(token: &DesToken, key: &[u8]) -> Result<(), Codes> {
-    let form = if token.form() == KeyForm::Single { KeyForm::Single } else { KeyForm::DoubleUnique };
+    let form = match token.form() {
+        KeyForm::Single => KeyForm::Single,
+        KeyForm::Double | KeyForm::DoubleUnique => KeyForm::DoubleUnique,
+        KeyForm::Triple | KeyForm::TripleUnique => KeyForm::TripleUnique,
+    };
     crate::wrap::check_parts(form, ControlVector::ZERO, key)
 }

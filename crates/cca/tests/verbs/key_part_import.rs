@@ -1,6 +1,8 @@
 //! Key_Part_Import.
 
-use token::{DesToken, TokenError};
+use token::control_vector::KeyForm;
+use token::des::Origin;
+use token::{ControlVector, DesToken, KeyType, TokenError};
 use wire::code;
 use wire::control::TokenForm;
 use wire::verb::{key_part_import::KEY_IDENTIFIER, key_test};
@@ -54,6 +56,48 @@ fn a_key_of_single_length_takes_the_first_half_of_each_part() {
 }
 
 #[test]
+fn a_key_of_triple_length_takes_parts_of_24_bytes() {
+    let parts: [[u8; 24]; 3] =
+        [0x31u8, 0x9C, 0x5A].map(|seed| std::array::from_fn(|at| seed.wrapping_mul(at as u8 + 3)));
+    let parity = |byte: u8, odd: bool| byte ^ u8::from((byte.count_ones() % 2 == 1) != odd);
+    let key: Vec<u8> = (0..24)
+        .map(|at| parity(parts[0][at], true) ^ parity(parts[1][at], false) ^ parity(parts[2][at], false))
+        .collect();
+    for words in [["ADD-PART", "ADD-PART", "COMPLETE"], ["MIDDLE", "LAST", ""]] {
+        let mut processor = processor();
+        for (key_type, length) in [("DATA", "KEYLN24"), ("DATA", "TRIPLE"), ("DATA", "TRIPLE-O")] {
+            let empty = skeleton(&mut processor, key_type, &[length]);
+            let mut token = part(&empty, "FIRST", &parts[0]).ok(&mut processor).bytes(KEY_IDENTIFIER);
+            for (word, bytes) in words.iter().zip([&parts[1][..], &parts[2][..], &[]]) {
+                if !word.is_empty() {
+                    for short in [0, 8, 16, 23].into_iter().filter(|_| !bytes.is_empty()) {
+                        let short = part(&token, word, &bytes[..short]);
+                        short.refused(&mut processor, code::INVALID_PARAMETER);
+                    }
+                    token = part(&token, word, bytes).ok(&mut processor).bytes(KEY_IDENTIFIER);
+                }
+            }
+            let parsed = DesToken::parse(&token).unwrap();
+            assert_eq!(parsed.control_vector().to_bytes(), empty[32..48]);
+            assert_eq!(peer::unwrap_token(&sym_key(false), &token), key);
+            assert!(key.iter().all(|byte| byte.count_ones() % 2 == 1));
+            mac(&token, &["CMAC"], &text(16)).ok(&mut processor);
+        }
+    }
+    // A key of which two thirds are equal is one of single or double length.
+    let mut processor = processor();
+    let empty = skeleton(&mut processor, "DATA", &["KEYLN24"]);
+    let [one, two] = [[0x13u8; 8], [0x2A; 8]];
+    for thirds in [[one, one, two], [one, two, two], [one, two, one], [one, one, one]] {
+        let first = part(&empty, "FIRST", &thirds.concat()).ok(&mut processor).bytes(KEY_IDENTIFIER);
+        part(&first, "COMPLETE", &[]).refused(&mut processor, code::KEY_REPLICATED);
+        part(&first, "LAST", &[0; 24]).refused(&mut processor, code::KEY_REPLICATED);
+        part(&first, "LAST", &parts[0]).ok(&mut processor);
+    }
+    part(&empty, "FIRST", &text(16)).refused(&mut processor, code::INVALID_PARAMETER);
+}
+
+#[test]
 fn a_part_can_be_tested_and_nothing_else() {
     let mut processor = processor();
     let empty = skeleton(&mut processor, "MAC", &["DOUBLE"]);
@@ -94,8 +138,16 @@ fn parts_out_of_order_are_refused_by_name() {
     part(&[0; 64], "FIRST", &text(16)).refused(&mut processor, code::TOKEN_INVALID);
     let zero = skeleton(&mut processor, "DATA", &["NO-CV", "DOUBLE"]);
     part(&zero, "FIRST", &text(16)).refused(&mut processor, code::KEY_USAGE);
-    let triple = skeleton(&mut processor, "DATA", &["KEYLN24"]);
-    part(&triple, "FIRST", &text(16)).refused(&mut processor, code::KEY_LENGTH_KEYWORD);
+    for key_type in [KeyType::Importer, KeyType::Exporter] {
+        let double = key_type.default_vector(KeyForm::Double).unwrap().to_bytes();
+        // Both halves as the left one of a key of triple length: bits 40 to 42, and an even parity.
+        let mut half = [0; 8];
+        half.copy_from_slice(&double[..8]);
+        half[5] = half[5] & 0x1E | 0x60 | (half[5] & 0x1E).count_ones() as u8 & 1;
+        let vector = ControlVector::from_bytes(half, half).unwrap();
+        let token = DesToken::skeleton(Origin::Internal, KeyForm::Triple, vector).unwrap().to_bytes();
+        part(&token, "FIRST", &text(24)).refused(&mut processor, code::KEY_LENGTH_KEYWORD);
+    }
     let label = wire::Label::new("A.KEY").unwrap().to_field();
     part(&label, "FIRST", &text(16)).refused(&mut processor, code::LABEL_NOT_FOUND);
 }
