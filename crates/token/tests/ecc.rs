@@ -120,10 +120,10 @@ fn what_is_built_reads_back() {
             let view = EccToken::parse(&token).unwrap();
             assert_eq!((view.origin(), view.attributes()), (Origin::External, attributes.clone()));
             let private = view.private().unwrap();
-            assert_eq!(private.source, None);
+            assert_eq!(private.source, Some(Source::Random));
             let EccValue::Transported(wrapped) = private.value else { panic!("{curve:?}") };
             assert_eq!((wrapped.pattern, wrapped.opk), (&PATTERN, &[0; 48]));
-            assert_eq!((token[8 + 10], token[8 + 11], wrapped.hashed[1]), (0x42, 0, &[0][..]));
+            assert_eq!((token[8 + 10], token[8 + 11], wrapped.hashed[1]), (0x42, 0x24, &[0x24][..]));
 
             let public = public_token(curve, &point(curve)).unwrap();
             let view = EccToken::parse(&public).unwrap();
@@ -272,7 +272,13 @@ fn parts_of_two_tokens_do_not_go_together() {
     wrapped[18] = 0x08;
     assert_eq!(error(&wrapped).codes(), code::TOKEN_VERSION, "external, and said to be under a master key");
     let mut external = external(EccCurve::P256, &full());
-    external[8 + 24] = 1;
+    for (source, problem) in
+        [(0, None), (0x24, None), (0x21, Some(Problem::Value)), (7, Some(Problem::Value))]
+    {
+        external[8 + 11] = source;
+        assert_eq!(EccToken::parse(&external).err().map(|error| error.problem), problem, "{source:#x}");
+    }
+    (external[8 + 11], external[8 + 24]) = (0, 1);
     assert_eq!(error(&external).problem, Problem::Reserved, "an object protection key outside");
     // Both parsers refuse what is the other's.
     let hashes = (openssl::sha::sha1, openssl::sha::sha256);

@@ -76,11 +76,26 @@ pub(crate) struct PrivateContext {
     pub(crate) curve: EccCurve,
     pub(crate) point: Vec<u8>,
     pub(crate) usage: Usage,
-    /// Master key that wrapped the token; `None` for a clear token.
+    /// Master key that wrapped the token, or its key-encrypting key; `None` for a clear token.
     pub(crate) age: Option<Age>,
 }
 
 impl PrivateContext {
+    /// Of a private value that was opened under a key-encrypting key of this age, whose public key this is.
+    ///
+    /// # Errors
+    /// 8/770 for a value that is none of the curve.
+    pub(crate) fn of_value(
+        curve: EccCurve,
+        value: &[u8],
+        point: &[u8],
+        usage: Usage,
+        age: Age,
+    ) -> Result<Self, Codes> {
+        let key = PrivateKey::new(curve, value)?;
+        Ok(Self { key, curve, point: point.to_vec(), usage, age: Some(age) })
+    }
+
     /// Codes of a verb that did everything with this key.
     pub(crate) fn codes(&self) -> Codes {
         self.age.map_or(code::OK, Age::codes)

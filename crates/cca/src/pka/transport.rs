@@ -13,7 +13,7 @@ use crate::call::{Call, Refusal};
 use crate::key::Key;
 use crate::key::opening::Opening;
 use crate::key::variable_exchange::side_of_type;
-use crate::pass::{Close, Skeleton, Token};
+use crate::pass::{Close, Open, Opened, Skeleton, Token};
 use crate::wrap::By;
 
 impl<'p, 'a> Call<'p, 'a> {
@@ -99,6 +99,21 @@ impl Key {
             .map_err(|error| error.codes())?;
         let by = By::Key(Box::new(self.secret.clone()));
         Ok(call.ask(Close { skeleton: Skeleton::Ecc(Box::new(builder)), secret: value, by }).await?)
+    }
+}
+
+/// The private values of the external token that starts the field, under this key-encrypting key.
+///
+/// # Errors
+/// 8/47 where they do not open, whatever is wrong with them.
+pub(crate) async fn open_transported<'a>(
+    call: Call<'_, 'a>,
+    kek: Key,
+    field: &'a [u8],
+) -> Result<SecretBytes, Refusal> {
+    match call.ask(Open::Transported { wrapping: kek.secret, field }).await? {
+        Opened::Secret(values, _) => Ok(values),
+        _ => Err(code::SELF_CHECK.into()),
     }
 }
 

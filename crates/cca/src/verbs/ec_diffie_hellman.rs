@@ -4,9 +4,10 @@
 //! |---|---|
 //! | DERIV02 with SHA-224, SHA-256, SHA-384 or SHA-512 | a key by ANSI X9.63 from the secret and the party identifier (at most 256 bytes, may be empty) |
 //! | PASSTHRU | the secret itself, as long as the curve's prime; off in every role that does not name its point |
-//! | DERIV01, QSA-ECDH, OKEK-AES | refused with 8/33 |
+//! | DERIV01, QSA-ECDH | refused with 8/33 |
 //!
-//! The private key is under the master key and KEY-MGMT or KM-ONLY; a clear one is refused, as is the other party's on another
+//! The private key is KEY-MGMT or KM-ONLY, under the master key, or in an external token under the key in the private KEK field: an AES
+//! IMPORTER key with the use IMPORT that wraps keys of curves (WR-ECC), in a role that may import such keys. A clear one is refused, as is the other party's on another
 //! curve (8/770). Ed25519 agrees on nothing (8/874). DERIV02 takes keys that a card made at random and that say which key
 //! may be derived (X'23'): algorithm, type and length of the derived key are those (8/39), and PASSTHRU takes none of these
 //! keys, since the secret shows every key that is derived of it. A key that is stronger than the curve (AES-192 beyond 256
@@ -14,23 +15,24 @@
 //!
 //! The token comes from the output field: an AES DATA, CIPHER, EXPORTER or IMPORTER token, or a DES token, whose attributes
 //! are kept and whose key, if it has one, is replaced. An empty field gets the default of what the private key says. An external
-//! DES token is wrapped under the key in the output KEK field, an EXPORTER with OPEX or an IMPORTER with OPIM. DES keys get odd parity.
+//! token is wrapped under the key in the output KEK field: of a DES key by an EXPORTER with OPEX or an IMPORTER with OPIM, of an AES key of
+//! variable length by those of AES, with GEN-OPEX or GEN-OPIM, which must wrap keys of its kind. OKEK-DES and OKEK-AES say which (8/47
+//! for the other), and may be left out. DES keys get odd parity.
 //!
 //! Whoever has either private key knows the derived one: where both are the caller's, this imports a key of the caller's
 //! choice. So it has the rights of an import, and for transport keys a right of its own.
 
+mod target;
+
 use std::sync::Arc;
 
 use engine::{HashAlgorithm, SecretBytes};
-use token::control_vector::KeyForm;
-use token::des::Origin;
 use token::pka::Source;
 use token::pka::ecc::{
     Derivation, DerivedAlgorithm, DerivedType, EccCurve, EccPrivate, EccToken, EccValue, is_ecc,
 };
-use token::usage::Wrapping;
-use token::variable::{Attributes, Completeness, Pedigree, VariableType};
-use token::{AesToken, ControlVector, DesToken, Format, KeyType, TOKEN_BYTES, VariableToken};
+use token::usage::{Side, Wrapping};
+use token::variable::PrivateAlgorithm;
 use wire::point::Point;
 use wire::verb::ec_diffie_hellman::{Answer, Request};
 use wire::verb::{AgreedKeyType, AgreementHash, KeyAgreement};
@@ -40,7 +42,9 @@ use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::ecc::PrivateContext;
 use crate::key::exchange::side_of;
 use crate::parity;
-use crate::pass::{Asymmetric, Derive, Skeleton};
+use crate::pass::{Asymmetric, Derive};
+use crate::pka::transport::{open_transported, strength_of_curve};
+use target::Target;
 
 /// Longest party identifier in bytes.
 const PARTY_BYTES_MAX: usize = 256;
@@ -65,7 +69,7 @@ async fn pass_through<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut
         return Err(code::KEY_USAGE.into());
     }
     request.output_key_identifier.holds(token.curve().bytes())?;
-    let (secret, key) = agree(call, request, token.curve()).await?;
+    let (secret, key) = agree(call, request, &token).await?;
     reply.write(Answer { output_key_identifier: Some(&secret), ..Answer::default() })?;
     Ok(key.codes())
 }
@@ -88,19 +92,19 @@ async fn derive<'a>(
     };
     check(&call, request, token.curve(), derivation)?;
     let target = Target::of(&call, request, derivation)?;
+    let (field, once) = (request.output_kek_key_identifier, Wrapping::GeneratedOnce);
     let kek = match &target {
-        Target::External(_) => {
-            let field = request.output_kek_key_identifier;
-            let side = side_of(call, field)?;
-            Some(call.key_encrypting_key(field, side, Wrapping::GeneratedOnce).await?)
+        Target::External(_) => Some(call.key_encrypting_key(field, side_of(call, field)?, once).await?),
+        Target::ExternalAes(token) => {
+            Some(call.aes_key_encrypting_key_of_either_side(field, once, token.attributes()).await?)
         }
-        _ => None,
+        Target::Internal(_) => None,
     };
     let renewal = match &kek {
-        Some(kek) => Some(kek.renew(call, request.output_kek_key_identifier)?),
+        Some(kek) => Some(kek.renew(call, field)?),
         None => None,
     };
-    let (secret, private) = agree(call, request, token.curve()).await?;
+    let (secret, private) = agree(call, request, &token).await?;
     let bytes = usize::from(derivation.bits / 8);
     let shared = request.party_identifier.to_vec();
     let mut key = call.ask(Derive::X963 { secret, hash, shared, bytes }).await.key()?;
@@ -109,8 +113,9 @@ async fn derive<'a>(
     }
     let made = match (target, &kek) {
         (Target::External(skeleton), Some(kek)) => kek.wrap(&call, skeleton, key)?.await?,
+        (Target::ExternalAes(skeleton), Some(kek)) => kek.wrap_variable(&call, *skeleton, key)?.await?,
         (Target::Internal(skeleton), _) => call.make(skeleton, key).await?,
-        (Target::External(_), None) => return Err(code::SELF_CHECK.into()),
+        (Target::External(_) | Target::ExternalAes(_), None) => return Err(code::SELF_CHECK.into()),
     };
     let renewed = match renewal {
         Some(renewal) => renewal.token().await?,
@@ -141,9 +146,9 @@ fn ecc_token<'a>(call: &Call<'_, 'a>, field: &'a [u8]) -> Result<EccToken<'a>, R
 fn agreeing<'t, 'a>(call: &Call<'_, 'a>, token: &'t EccToken<'a>) -> Result<&'t EccPrivate<'a>, Refusal> {
     let private = token.private().ok_or(code::TOKEN_INVALID)?;
     match private.value {
-        EccValue::Wrapped(_) => {}
+        EccValue::Wrapped(_) | EccValue::Transported(_) => {}
         EccValue::Clear(_) => return Err(code::KEY_USAGE.into()),
-        EccValue::Skeleton | EccValue::Transported(_) => return Err(code::TOKEN_INVALID.into()),
+        EccValue::Skeleton => return Err(code::TOKEN_INVALID.into()),
     }
     if !private.usage.may_agree() {
         return Err(code::KEY_USAGE.into());
@@ -209,138 +214,46 @@ const fn curve_bits(derivation: Derivation) -> usize {
 /// The secret of both parties, and the private key that it was made with.
 ///
 /// # Errors
-/// 8/770 for a public key on another curve, or on none; as [`crate::key::field::KeyField::private_ecc`].
+/// 8/770 for a public key on another curve, or on none; 8/47 for a key-encrypting key beside a private key that is under none, or the
+/// reverse; as [`crate::key::field::KeyField::private_ecc`] and those of an import.
 async fn agree<'a>(
     call: Call<'_, 'a>,
     request: &Request<'a>,
-    curve: EccCurve,
+    token: &EccToken<'a>,
 ) -> Result<(SecretBytes, Arc<PrivateContext>), Refusal> {
-    if ecc_token(&call, request.public_key_identifier)?.curve() != curve {
+    if ecc_token(&call, request.public_key_identifier)?.curve() != token.curve() {
         return Err(code::PKA_FIELD.into());
     }
+    let private = token.private().ok_or(code::TOKEN_INVALID)?;
+    let is_transported = matches!(private.value, EccValue::Transported(_));
+    if is_transported == request.private_kek_key_identifier.is_empty() {
+        return Err(code::TOKEN_INVALID.into());
+    }
     let peer = call.key(request.public_key_identifier)?.public_ecc().await?;
-    let key = call.key(request.private_key_identifier)?.private_ecc().await?;
+    let key = if is_transported {
+        Arc::new(transported(call, request, token, private).await?)
+    } else {
+        call.key(request.private_key_identifier)?.private_ecc().await?
+    };
     let secret = call.ask(Asymmetric::Agree { key: Arc::clone(&key), peer }).await?;
     Ok((secret, key))
 }
 
-/// The token that a derived key goes into, without its key.
-enum Target {
-    /// Under the master key.
-    Internal(Skeleton),
-    /// Under a key-encrypting key.
-    External(DesToken),
-}
-
-impl Target {
-    /// What the output field says, or where it is empty, the private key; there is room for it.
-    ///
-    /// # Errors
-    /// 8/30 for a label, 8/47 for a token that holds no such key, and where a key-encrypting key is there and no external
-    /// token, or the reverse; 8/39 for a token of another type than that of the private key, 8/2114 for one of another length.
-    fn of(call: &Call<'_, '_>, request: &Request<'_>, derivation: Derivation) -> Result<Self, Refusal> {
-        let field = request.output_key_identifier.start();
-        let target = match (derivation.algorithm, Format::of(field)) {
-            (_, Format::Label) => return Err(code::LABEL_NOT_FOUND.into()),
-            (DerivedAlgorithm::Aes, _) => Self::Internal(aes(field, derivation)?),
-            (DerivedAlgorithm::Des, Format::Null) => Self::Internal(Skeleton::Des(des_default(derivation)?)),
-            (DerivedAlgorithm::Des, Format::DesInternal) => {
-                Self::Internal(Skeleton::Des(des(&DesToken::parse(field)?, derivation)?))
-            }
-            (DerivedAlgorithm::Des, Format::DesExternal) => {
-                call.permit(Point::KeyGenerateTransported)?;
-                Self::External(des(&DesToken::parse(field)?, derivation)?)
-            }
-            _ => return Err(code::TOKEN_INVALID.into()),
-        };
-        let has_kek = !request.output_kek_key_identifier.is_empty();
-        let is_external = matches!(target, Self::External(_));
-        if has_kek != is_external {
-            return Err(code::TOKEN_INVALID.into());
-        }
-        let bytes = usize::from(derivation.bits / 8);
-        request.output_key_identifier.holds(match &target {
-            Self::Internal(Skeleton::Variable(token)) => token.head().len() + token.wrapped_bytes(bytes)?,
-            _ => TOKEN_BYTES,
-        })?;
-        Ok(target)
-    }
-}
-
-/// The token of an AES key.
-fn aes(field: &[u8], derivation: Derivation) -> Result<Skeleton, Refusal> {
-    let key_type = match derivation.key_type {
-        DerivedType::Data => None,
-        DerivedType::Cipher => Some(VariableType::Cipher),
-        DerivedType::Exporter => Some(VariableType::Exporter),
-        DerivedType::Importer => Some(VariableType::Importer),
-    };
-    let made = |attributes: Attributes| attributes.made(Pedigree::Agreement, Completeness::Complete);
-    match (Format::of(field), key_type) {
-        (Format::Null, None) => Ok(Skeleton::Aes),
-        (Format::Null, Some(key_type)) => {
-            let attributes = Attributes::new(key_type, [], None).map_err(|_| code::SELF_CHECK)?;
-            let payload = VariableToken::default_payload(key_type);
-            let token = VariableToken::skeleton(Origin::Internal, payload, made(attributes))?;
-            Ok(Skeleton::Variable(Box::new(token)))
-        }
-        (Format::AesInternal, key_type) => {
-            let bits = 8 * AesToken::parse(field)?.key_bytes();
-            if key_type.is_some() {
-                return Err(code::KEY_USAGE.into());
-            }
-            let fits = bits == 0 || bits == usize::from(derivation.bits);
-            if fits { Ok(Skeleton::Aes) } else { Err(code::KEY_BITS.into()) }
-        }
-        (Format::VariableInternal, key_type) => {
-            let token = VariableToken::parse(field)?;
-            if Some(token.key_type()) != key_type {
-                return Err(code::KEY_USAGE.into());
-            }
-            let attributes = made(token.attributes().clone());
-            Ok(Skeleton::Variable(Box::new(token.with_attributes(attributes)?)))
-        }
-        _ => Err(code::TOKEN_INVALID.into()),
-    }
-}
-
-fn des_type(derivation: Derivation) -> KeyType {
-    match derivation.key_type {
-        DerivedType::Data => KeyType::Data,
-        DerivedType::Cipher => KeyType::Cipher,
-        DerivedType::Exporter => KeyType::Exporter,
-        DerivedType::Importer => KeyType::Importer,
-    }
-}
-
-fn des_form(derivation: Derivation) -> KeyForm {
-    match derivation.bits {
-        64 => KeyForm::Single,
-        128 => KeyForm::Double,
-        _ => KeyForm::Triple,
-    }
-}
-
-/// The token of a DES key with the default control vector of its type.
-fn des_default(derivation: Derivation) -> Result<DesToken, Refusal> {
-    let form = des_form(derivation);
-    let vector = des_type(derivation).default_vector(form).ok_or(code::KEY_BITS)?;
-    Ok(DesToken::skeleton(Origin::Internal, vector.form().unwrap_or(form), vector)?)
-}
-
-/// The token of a DES key that one in a field describes.
-fn des(there: &DesToken, derivation: Derivation) -> Result<DesToken, Refusal> {
-    let vector = there.control_vector();
-    if vector.is_key_part() || !des_type(derivation).covers(vector) {
-        return Err(code::KEY_USAGE.into());
-    }
-    if vector.is_zero() {
-        return Ok(DesToken::skeleton(there.origin(), des_form(derivation), ControlVector::ZERO)?);
-    }
-    if 8 * there.form().key_bytes() != usize::from(derivation.bits) {
-        return Err(code::KEY_BITS.into());
-    }
-    Ok(there.without_key())
+/// The private key of an external token.
+async fn transported<'a>(
+    call: Call<'_, 'a>,
+    request: &Request<'a>,
+    token: &EccToken<'a>,
+    private: &EccPrivate<'a>,
+) -> Result<PrivateContext, Refusal> {
+    call.permit(Point::PkaKeyImportTransported)?;
+    let (field, curve) = (request.private_kek_key_identifier, token.curve());
+    let (side, algorithm) = (Some(Side::Receiving), PrivateAlgorithm::Ecc);
+    let kek = call.aes_private_key_encrypting_key(field, side, Wrapping::PrivateKeys, algorithm)?.await?;
+    kek.check_strength(&call, strength_of_curve(curve), Point::WeakImport)?;
+    let age = kek.age;
+    let value = open_transported(call, kek, request.private_key_identifier).await?;
+    Ok(PrivateContext::of_value(curve, &value, token.point(), private.usage, age)?)
 }
 
 fn hash_of(keyword: AgreementHash) -> HashAlgorithm {

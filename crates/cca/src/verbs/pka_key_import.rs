@@ -27,12 +27,10 @@ use wire::verb::{ChangedPkaAlgorithm, ImporterKind};
 
 use super::pka_key_generate::internal;
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::Key;
 use crate::key::opening::Opening;
 use crate::key::target::is_null;
-use crate::pass::{Open, Opened};
 use crate::pka::curve;
-use crate::pka::transport::{check_kind, strength_of_curve, strength_of_modulus};
+use crate::pka::transport::{check_kind, open_transported, strength_of_curve, strength_of_modulus};
 
 pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
@@ -86,7 +84,7 @@ async fn transported<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut 
         _ => return Err(code::TOKEN_INVALID.into()),
     };
     let codes = kek.age.codes();
-    let values = opened(call, kek, request.source_key_token).await?;
+    let values = open_transported(call, kek, request.source_key_token).await?;
     let (n, e) = (source.modulus(), source.exponent());
     let key = match lengths.split(&values).ok_or(code::SELF_CHECK)? {
         SplitValues::Me { d } => ClearKey::Me { n, e, d },
@@ -112,7 +110,7 @@ async fn transported_curve<'a>(
     let (curve, attributes) = (source.curve(), source.attributes());
     kek.check_strength(&call, strength_of_curve(curve), Point::WeakImport)?;
     let codes = kek.age.codes();
-    let value = opened(call, kek, request.source_key_token).await?;
+    let value = open_transported(call, kek, request.source_key_token).await?;
     let from = Source::ExternalEncrypted;
     let token = curve::internal(call, curve, value, source.point(), &attributes, from).await?;
     reply.write(Answer { target_key_identifier: Some(&token) })?;
@@ -133,14 +131,6 @@ fn aes_importer<'p, 'a>(
     let field = request.importer_key_identifier;
     check_kind(field, true, named(request))?;
     call.aes_private_key_encrypting_key(field, Some(Side::Receiving), Wrapping::PrivateKeys, algorithm)
-}
-
-/// The private values of the external token that starts the field.
-async fn opened<'a>(call: Call<'_, 'a>, kek: Key, field: &'a [u8]) -> Result<SecretBytes, Refusal> {
-    match call.ask(Open::Transported { wrapping: kek.secret, field }).await? {
-        Opened::Secret(values, _) => Ok(values),
-        _ => Err(code::SELF_CHECK.into()),
-    }
 }
 
 /// A key of an elliptic curve.

@@ -13,10 +13,10 @@ use std::fmt::Write as _;
 use token::usage::{Side, Use, Wrapping};
 use token::variable::{Carrier, CipherMode, HmacHash, VariableUse};
 use wire::verb::{
-    Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, key_export, key_generate2,
-    key_import, key_test2, key_translate, key_translate2, pka_key_generate, pka_key_import, prohibit_export2,
-    restrict_key_attribute, symmetric_key_export, symmetric_key_generate, symmetric_key_import,
-    symmetric_key_import2,
+    Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, ec_diffie_hellman, key_export,
+    key_generate2, key_import, key_test2, key_translate, key_translate2, pka_key_generate, pka_key_import,
+    prohibit_export2, restrict_key_attribute, symmetric_key_export, symmetric_key_generate,
+    symmetric_key_import, symmetric_key_import2,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -170,6 +170,16 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
         {
             Some(attributes.may(VariableUse::Wrap(Side::Receiving, Wrapping::PrivateKeys)))
         }
+        (SampleKind::Variable(attributes), Verb::EcDiffieHellman) => Some(match position {
+            ec_diffie_hellman::PRIVATE_KEK_KEY_IDENTIFIER => {
+                attributes.may(VariableUse::Wrap(Side::Receiving, Wrapping::PrivateKeys))
+            }
+            ec_diffie_hellman::OUTPUT_KEK_KEY_IDENTIFIER => {
+                let may = |side| attributes.may(VariableUse::Wrap(side, Wrapping::GeneratedOnce));
+                [Side::Sending, Side::Receiving].into_iter().any(may)
+            }
+            _ => return None,
+        }),
         (SampleKind::Rsa(usage) | SampleKind::Ecc(usage), Verb::DigitalSignatureGenerate) => {
             Some(usage.may_sign())
         }

@@ -17,7 +17,7 @@
 //! | hash type of a clear section | X'00' without following sections, else X'02' | a hash that is there names its algorithm |
 //! | skeleton | external header, clear format, all private lengths and the modulus length zero; the length to generate is the modulus length in bits of X'04' | |
 //! | X'20': payload of a wrapped key | as of X'30': the hash covers the associated data, then the key source at 11, then all sections that follow | documents say the associated data alone: what follows could then be exchanged, the public key and what may be derived |
-//! | X'20': key source at 11 | in internal tokens of both versions, zero in others | older pages say reserved |
+//! | X'20': key source at 11 | in internal tokens of both versions; under a transport key of AES zero, or X'24' of a key that was generated for it; zero in clear tokens | older pages say reserved |
 //! | X'20': clear tokens | wrapping, hash, pattern and key field zero; the associated data as of internal tokens | |
 //! | X'20': skeleton | clear, without a private value; the public section without a public key | |
 //! | X'20': usage X'01' and X'04' | refused | rights that no verb served here grants |

@@ -144,6 +144,9 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         Verb::DigitalSignatureGenerate => &[Point::SignAnyData],
         Verb::PkaDecrypt | Verb::SymmetricKeyImport => &[Point::DecipherBoth],
         Verb::EcDiffieHellman => &[
+            Point::PkaKeyImportTransported,
+            Point::WeakTransport,
+            Point::WeakImport,
             Point::AgreementTransportKey,
             Point::AgreementP224,
             Point::AgreementP256,

@@ -545,8 +545,6 @@ pub(super) const AGREEMENT_RULES: &[Rule] = &[
     // Of the layout of what the first derivation hashes beside the secret no definition is published.
     Rule::Refused("DERIV01"),
     Rule::Refused("QSA-ECDH"),
-    // No key comes under an AES transport key.
-    Rule::Refused("OKEK-AES"),
     // Tokens have the form that the home makes.
     Rule::Refused("WRAP-ECB"),
     Rule::Refused("WRAP-ENH"),
@@ -557,6 +555,9 @@ pub(super) const AGREEMENT_RULES: &[Rule] = &[
     Rule::Excludes(&["PASSTHRU"], AGREEMENT_HASHES),
     Rule::Excludes(&["PASSTHRU"], &["KEY-DES", "KEY-AES", "OKEK-DES", "OKEK-AES", "USECONFG"]),
     Rule::Excludes(&["USECONFG"], &["KEY-AES"]),
+    // A key goes under one of its own algorithm.
+    Rule::Excludes(&["KEY-DES"], &["OKEK-AES"]),
+    Rule::Excludes(&["KEY-AES"], &["OKEK-DES"]),
 ];
 const AGREEMENT_HASHES: &[&str] = &["SHA-224", "SHA-256", "SHA-384", "SHA-512"];
 

@@ -97,7 +97,7 @@ pub fn foreign_rsa(key: &Rsa<Private>, section: u8, kek: &[u8]) -> Vec<u8> {
 /// The private value of an external token of a curve under a transport key, by another library.
 pub fn opened_ecc(kek: &[u8], token: &[u8]) -> Option<Vec<u8>> {
     let section = &token[8..8 + half(token, 10)];
-    assert_eq!((section[0], section[4], section[5], section[10], section[11]), (0x20, 1, 2, 0x42, 0));
+    assert_eq!((section[0], section[4], section[5], section[10]), (0x20, 1, 2, 0x42));
     assert_eq!(section[16..24], pattern(kek)[..8]);
     assert_eq!(section[24..72], [0; 48], "no key field outside");
     let payload_at = 76 + half(section, 72);

@@ -7,6 +7,7 @@ use token::des::Origin;
 use token::pka::{Form, KeyValues, Usage};
 use token::variable::{self, PayloadVersion, VariableKey, VariableType};
 use token::{ControlVector, DesToken, VariableToken};
+use wire::point::PointSet;
 use wire::verb::{
     Direction, Entry, Kind, Length, Parameter, Verb, cipher_text_translate2, clear_key_import,
     clear_key_import_multiple, cryptographic_variable_encipher, data_key_export, data_key_import, decipher,
@@ -60,6 +61,7 @@ pub struct Others {
     pub deriving: [Vec<u8>; 3],
     /// AES key-encrypting keys of one value, for every use of their side.
     curve_skeleton: Vec<u8>,
+    deriving_outside: Vec<u8>,
     pub aes_importer: Vec<u8>,
     pub aes_exporter: Vec<u8>,
     /// A CIPHER key, and the same under that value.
@@ -156,6 +158,7 @@ impl Others {
         let external_rsa = external_rsa.bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER);
         let mut others = Self {
             curve_skeleton: curve_token(&mut processor, "KEY-MGMT", None),
+            deriving_outside: Vec::new(),
             crt_skeleton,
             external_rsa,
             processor,
@@ -196,6 +199,9 @@ impl Others {
         let exported =
             export2("HMAC", &key, &others.public).rules(&["HMAC", "PKOAEP2", "SHA-256"]).ok(processor);
         others.external_hmac = exported.bytes(symmetric_key_export::RSA_ENCIPHERED_KEY);
+        let skeleton = deriving_skeleton(processor, 2, 4);
+        let outside = generate_under(&skeleton, &others.aes_importer).ok(processor);
+        others.deriving_outside = outside.bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER);
         let public = others.public.clone();
         let request = others.ways(Verb::PkaEncrypt, pka_encrypt::RSA_PUBLIC_KEY, &public).remove(0);
         others.enciphered_text = request.ok(&mut others.processor).bytes(pka_encrypt::RSA_ENCIPHER);
@@ -554,7 +560,14 @@ impl Others {
                         .bytes(OUTPUT_KEY_IDENTIFIER, output)
                 };
                 match position {
-                    OUTPUT_KEK_KEY_IDENTIFIER => vec![agreed(&self.deriving[2], &self.external_data)],
+                    PRIVATE_KEK_KEY_IDENTIFIER => {
+                        let passing = agreed(&self.curve_under(key), &[]).rules(&["PASSTHRU"]);
+                        vec![passing.points(&PointSet::EVERYTHING), agreed(&self.deriving_outside, &[])]
+                    }
+                    OUTPUT_KEK_KEY_IDENTIFIER => vec![
+                        agreed(&self.deriving[1], &self.external_variable),
+                        agreed(&self.deriving[2], &self.external_data),
+                    ],
                     _ => self.deriving.iter().map(|private| agreed(private, &[])).collect(),
                 }
             }
@@ -823,13 +836,18 @@ fn with_key(request: Request, entry: &Entry, position: usize, parameter: &Parame
 
 /// A P-256 key with which keys of 128 bits of this algorithm and type are derived.
 fn derives(processor: &mut Processor, algorithm: u8, key_type: u8) -> Vec<u8> {
+    let skeleton = deriving_skeleton(processor, algorithm, key_type);
+    curve_key(processor, &skeleton, "MASTER")
+}
+
+/// What asks for a P-256 key that derives keys of 128 bits of this algorithm and type.
+pub fn deriving_skeleton(processor: &mut Processor, algorithm: u8, key_type: u8) -> Vec<u8> {
     use pka_key_token_build::{KEY_DERIVATION_DATA, KEY_DERIVATION_DATA_LENGTH};
-    let skeleton = curve_skeleton("KM-ONLY")
+    curve_skeleton("KM-ONLY")
         .rules(&["ECC-PAIR", "KM-ONLY", "ECC-VER1"])
         .counted(KEY_DERIVATION_DATA_LENGTH, KEY_DERIVATION_DATA, [algorithm, key_type, 0, 128])
         .ok(processor)
-        .bytes(pka_key_token_build::TOKEN);
-    curve_key(processor, &skeleton, "MASTER")
+        .bytes(pka_key_token_build::TOKEN)
 }
 
 /// A P-256 key of this usage, or what asks for one.

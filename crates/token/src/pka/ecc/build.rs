@@ -14,7 +14,7 @@ use crate::pka::clear::usage_byte;
 use crate::pka::error::{PkaTokenError, Problem};
 use crate::pka::section::{halfword, start};
 use crate::pka::unconfirmed::{OPK_FIELD_BYTES, wrapped_payload_bytes};
-use crate::pka::{Destination, EXTERNAL, HEADER_BYTES};
+use crate::pka::{Destination, EXTERNAL, HEADER_BYTES, Source};
 
 /// An external token of a public key.
 ///
@@ -149,7 +149,8 @@ fn write_private(
     }
     (bytes[10], bytes[SOURCE]) = match wrapped {
         Some(Destination::Internal(source)) => (FORMAT_INTERNAL, source as u8),
-        Some(Destination::External) => (FORMAT_TRANSPORTED, 0),
+        // What is made for other systems was generated for them.
+        Some(Destination::External) => (FORMAT_TRANSPORTED, Source::Random as u8),
         None => (FORMAT_CLEAR, 0),
     };
     bytes[8] = usage_byte(&attributes.common);

@@ -273,7 +273,7 @@ pub struct EccPrivate<'a> {
     pub usage: Usage,
     /// XLATE-OK: the key may be translated to another transport key.
     pub translatable: bool,
-    /// Where the key came from; internal tokens only.
+    /// Where the key came from; of a token under a transport key nothing, or that it was generated at random.
     pub source: Option<Source>,
     /// The label.
     pub name: Option<&'a [u8; NAME_BYTES]>,
@@ -406,10 +406,16 @@ fn read_private<'a>(
     section.reserved(6, 2)?;
     let (usage, translatable) = read_usage(section, 8)?;
     let curve = read_curve(section, 9, 12)?;
-    let source = match Source::from_byte(section.byte(SOURCE)?) {
-        None if is_internal => return Err(section.problem(SOURCE, Problem::Value)),
-        source if is_internal => source,
-        _ => section.reserved(SOURCE, 1).map(|()| None)?,
+    let source = match (is_wrapped, section.byte(SOURCE)?) {
+        (true, 0) if !is_internal => None,
+        (true, byte) => match Source::from_byte(byte) {
+            None => return Err(section.problem(SOURCE, Problem::Value)),
+            Some(source) if !is_internal && source != Source::Random => {
+                return Err(section.problem(SOURCE, Problem::Value));
+            }
+            source => source,
+        },
+        (false, _) => section.reserved(SOURCE, 1).map(|()| None)?,
     };
     let associated = read_associated(section)?;
     let value_bytes = section.halfword(74)?;

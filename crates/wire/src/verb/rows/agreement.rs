@@ -19,7 +19,7 @@ macro_rules! agreement_verbs {
                     PRIVATE_KEY_IDENTIFIER_LENGTH: In Length;
                     PRIVATE_KEY_IDENTIFIER: In uses(By(PRIVATE_KEY_IDENTIFIER_LENGTH));
                     PRIVATE_KEK_KEY_IDENTIFIER_LENGTH: In Length;
-                    PRIVATE_KEK_KEY_IDENTIFIER: In Bytes(By(PRIVATE_KEK_KEY_IDENTIFIER_LENGTH)), empty;
+                    PRIVATE_KEK_KEY_IDENTIFIER: In uses(By(PRIVATE_KEK_KEY_IDENTIFIER_LENGTH));
                     PUBLIC_KEY_IDENTIFIER_LENGTH: In Length;
                     PUBLIC_KEY_IDENTIFIER: In uses(By(PUBLIC_KEY_IDENTIFIER_LENGTH));
                     CHAINING_VECTOR_LENGTH: In Length;
