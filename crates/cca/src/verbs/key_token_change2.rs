@@ -1,7 +1,7 @@
 //! Key_Token_Change2 (CSNBKTC2): returns an AES or HMAC token of variable length that is under the old master key under the current
 //! one, complete or not.
 //!
-//! Only RTCMK is supported: no card holds a new master key before it is set, as RTNMK would need. A token that is
+//! RTNMK is refused (8/707): no card holds a new master key before it is set. A token that is
 //! under the current master key already stays as it is.
 
 use wire::code;

@@ -1,7 +1,7 @@
 //! PKA_Key_Token_Change (CSNDKTC): returns an internal RSA or elliptic-curve token that is
 //! under the old master key under the current one.
 //!
-//! Only RTCMK is supported: no card holds a new master key before it is set, as RTNMK would need. The attributes of the key
+//! RTNMK is refused (8/707): no card holds a new master key before it is set. The attributes of the key
 //! are kept: usage, translation, name, source of the numbers. The private section is written again, with another
 //! object protection key. A token that is under the current master key already is returned unchanged. RSA and ECC say of
 //! which algorithm the key is (8/47 where it is of the other).

@@ -204,6 +204,9 @@ fn tokens_are_put_under_another_master_key() {
             (code::OK, Vec::new()),
             "current already"
         );
+        for words in [&["RTNMK", "ECC"][..], &["RTNMK"], &["RTNMK", "RSA"]] {
+            assert_eq!(change(&mut processor, words, &token), (code::REGISTER_STATE, Vec::new()));
+        }
 
         processor.load(&handout(0, &[1, 2, 3, 9], &[0, 0, 0, 4])).unwrap();
         let (words, data) = method(curve);

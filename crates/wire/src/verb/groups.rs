@@ -165,9 +165,7 @@ groups! {
         First "FIRST", Middle "MIDDLE", Last "LAST", Added "ADD-PART", Complete "COMPLETE",
     }
     /// Which master key a token is put under.
-    TokenChange required { Current "RTCMK" }
-    /// Which master key a token of fixed length is put under.
-    DesTokenChange required { Current "RTCMK", New "RTNMK" }
+    TokenChange required { Current "RTCMK", New "RTNMK" }
     /// Of which algorithm its key is, where that is to be checked.
     ChangedAlgorithm optional { Des "DES", Aes "AES" }
     /// Of which algorithm its key is.
@@ -346,13 +344,11 @@ pub(super) const BUILD_RULES: &[Rule] = &[
 const WRAPENH2: Rule = Rule::Unserved("WRAPENH2", code::WRAPPING_TYPE);
 const WRAPENH3: Rule = Rule::Unserved("WRAPENH3", code::WRAPPING_TYPE);
 pub(super) const WRAPPING_RULES: &[Rule] = &[WRAPENH2, WRAPENH3];
-pub(super) const CHANGE_RULES: &[Rule] = &[
-    // The master key that is to be set is with no card before it is.
-    Rule::Unserved("RTNMK", code::REGISTER_STATE),
-    Rule::Needs(&["ENH-ONLY"], &["WRAP-ENH"]),
-    WRAPENH2,
-    WRAPENH3,
-];
+/// The master key that is to be set is with no card before it is.
+const RTNMK: Rule = Rule::Unserved("RTNMK", code::REGISTER_STATE);
+pub(super) const NEW_MASTER_KEY_RULES: &[Rule] = &[RTNMK];
+pub(super) const CHANGE_RULES: &[Rule] =
+    &[RTNMK, Rule::Needs(&["ENH-ONLY"], &["WRAP-ENH"]), WRAPENH2, WRAPENH3];
 /// A control vector is that of a DES key.
 pub(super) const VECTOR_RULES: &[Rule] = &[Rule::Refused("KEYLN32")];
 pub(super) const VARIABLE_BUILD_RULES: &[Rule] = &[

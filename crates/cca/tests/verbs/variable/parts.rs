@@ -207,6 +207,7 @@ fn tokens_and_parts_under_the_old_key_come_back_under_the_current_one() {
         hmac(token, &["SHA-256"], b"text").domain(domain).run(processor).bytes(hmac_generate::MAC_TEXT)
     };
     let expected = value(&mut processor, &old, OLDER_DOMAIN);
+    change(&old, "HMAC").rules(&["RTNMK", "HMAC"]).refused(&mut processor, code::REGISTER_STATE);
     let changed = change(&old, "HMAC").ok(&mut processor).bytes(key_token_change2::KEY_IDENTIFIER);
     assert_eq!(value(&mut processor, &changed, 0), expected);
     assert_eq!(parsed(&changed).attributes(), parsed(&old).attributes());

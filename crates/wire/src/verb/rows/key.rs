@@ -85,7 +85,7 @@ macro_rules! key_verbs {
             KeyTokenChange key_token_change = 0x0106 slot 40 "CSNBKTC" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 1 to 4 {
-                    change: DesTokenChange, algorithm: ChangedAlgorithm, wrapping: TokenWrapping, bound: WrappingBound,
+                    change: TokenChange, algorithm: ChangedAlgorithm, wrapping: TokenWrapping, bound: WrappingBound,
                 }, rules CHANGE_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

@@ -78,7 +78,7 @@ macro_rules! pka_verbs {
             /// PKA_Key_Token_Change: a PKA token under the old master key is put under the current one.
             PkaKeyTokenChange pka_key_token_change = 0x0205 slot 41 "CSNDKTC" Coprocessor {
                 class: Pure; audited: false;
-                keywords: 1 to 2 { change: TokenChange, algorithm: ChangedPkaAlgorithm };
+                keywords: 1 to 2 { change: TokenChange, algorithm: ChangedPkaAlgorithm }, rules NEW_MASTER_KEY_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

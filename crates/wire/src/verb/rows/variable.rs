@@ -73,7 +73,7 @@ macro_rules! variable_verbs {
             /// Key_Token_Change2: a token of variable length under the old master key is put under the current one.
             KeyTokenChange2 key_token_change2 = 0x0163 slot 57 "CSNBKTC2" Coprocessor {
                 class: Pure; audited: false;
-                keywords: 2 to 2 { change: TokenChange, algorithm: VariableAlgorithm };
+                keywords: 2 to 2 { change: TokenChange, algorithm: VariableAlgorithm }, rules NEW_MASTER_KEY_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
