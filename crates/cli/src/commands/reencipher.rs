@@ -1,7 +1,7 @@
 //! `cryptand key reencipher`: puts key records that are under old master keys under the current ones.
 //!
 //! ```text
-//! a page of records that are under no current key -> Key_Token_Change on the cards, a batch of the page in flight
+//! a page of records that are under no current key -> a verb that changes tokens on the cards, a batch of the page in flight
 //!   -> replaced in one transaction, each where its record still is what was read -> the next batch
 //! ```
 //! If it is interrupted between two steps, each record is whole, under one of its two keys, and the next run does the
@@ -12,11 +12,12 @@ use crate::failure::Failure;
 use facility::{Facility, Ticket};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use token::{Format, VariableToken};
 use wire::Verb;
 use wire::bounds::{CONTROL_BYTES_MAX, LABEL_BYTES, PKA_TOKEN_BYTES_MAX, REPLACEMENTS_MAX};
-use wire::control::{MasterKeyName, Record, RegisterRow, Replacement, Store};
+use wire::control::{MasterKeyName, Record, RegisterRow, Replacement};
 use wire::frame::Arguments;
-use wire::verb::{key_token_change as ktc, pka_key_token_change as pka_ktc};
+use wire::verb::{key_token_change as ktc, key_token_change2 as ktc2, pka_key_token_change as pka_ktc};
 
 /// What became of the records, as it is printed for programs.
 #[derive(Default, Serialize)]
@@ -100,8 +101,7 @@ fn change(
             outcome.reenciphered += 1;
             continue;
         }
-        let ticket =
-            facility.submit(domain, &request(record.store, &field_of(record.store, &record.token)))?;
+        let ticket = facility.submit(domain, &request(&field_of(&record.token)))?;
         asked.push((record, ticket));
         if asked.len() == BATCH {
             replace(facility, std::mem::replace(&mut before, std::mem::take(&mut asked)), outcome)?;
@@ -116,7 +116,11 @@ fn replace(facility: &Facility, asked: Vec<(Record, Ticket)>, outcome: &mut Outc
     let mut replacements = Vec::with_capacity(asked.len());
     for (record, ticket) in asked {
         let reply = ticket.wait()?;
-        let at = if record.store == Store::Pka { pka_ktc::KEY_IDENTIFIER } else { ktc::KEY_IDENTIFIER };
+        let at = match Format::of(&record.token) {
+            Format::PkaInternal => pka_ktc::KEY_IDENTIFIER,
+            Format::VariableInternal => ktc2::KEY_IDENTIFIER,
+            _ => ktc::KEY_IDENTIFIER,
+        };
         let token = reply.arguments().bytes(at).to_vec();
         match reply.codes().has_output() && !token.is_empty() {
             true => replacements.push(Replacement { record, token }),
@@ -143,31 +147,45 @@ fn replace(facility: &Facility, asked: Vec<(Record, Ticket)>, outcome: &mut Outc
     Ok(())
 }
 
-/// The field in which a record's token is changed: of a PKA key with room for a longer one, as an RSA token may become.
-pub(super) fn field_of(store: Store, token: &[u8]) -> Vec<u8> {
+/// The field in which a token is changed: of an RSA key with room for a longer one, which it may become.
+pub(super) fn field_of(token: &[u8]) -> Vec<u8> {
     let mut field = token.to_vec();
-    if store == Store::Pka {
+    if Format::of(token) == Format::PkaInternal {
         field.resize(PKA_TOKEN_BYTES_MAX.max(field.len()), 0);
     }
     field
 }
 
-/// The change of a token, which starts this field.
-pub(super) fn request(store: Store, field: &[u8]) -> Arguments<'_> {
-    if store == Store::Pka {
-        let mut arguments = Arguments::new(Verb::PkaKeyTokenChange);
-        arguments
-            .set_integer(pka_ktc::RULE_ARRAY_COUNT, 1)
-            .set_bytes(pka_ktc::RULE_ARRAY, b"RTCMK   ")
-            .set_integer(pka_ktc::KEY_IDENTIFIER_LENGTH, field.len() as i64)
-            .set_bytes(pka_ktc::KEY_IDENTIFIER, field);
-        return arguments;
+/// The change of the token that starts this field, by the verb for its form.
+pub(super) fn request(token: &[u8]) -> Arguments<'_> {
+    let mut arguments;
+    match Format::of(token) {
+        Format::PkaInternal => {
+            arguments = Arguments::new(Verb::PkaKeyTokenChange);
+            arguments
+                .set_integer(pka_ktc::RULE_ARRAY_COUNT, 1)
+                .set_bytes(pka_ktc::RULE_ARRAY, b"RTCMK   ")
+                .set_integer(pka_ktc::KEY_IDENTIFIER_LENGTH, token.len() as i64)
+                .set_bytes(pka_ktc::KEY_IDENTIFIER, token);
+        }
+        Format::VariableInternal => {
+            let is_aes = VariableToken::parse(token).is_ok_and(|token| token.key_type().is_aes());
+            let rules: &[u8; 16] = if is_aes { b"RTCMK   AES     " } else { b"RTCMK   HMAC    " };
+            arguments = Arguments::new(Verb::KeyTokenChange2);
+            arguments
+                .set_integer(ktc2::RULE_ARRAY_COUNT, 2)
+                .set_bytes(ktc2::RULE_ARRAY, rules)
+                .set_integer(ktc2::KEY_IDENTIFIER_LENGTH, token.len() as i64)
+                .set_bytes(ktc2::KEY_IDENTIFIER, token);
+        }
+        _ => {
+            arguments = Arguments::new(Verb::KeyTokenChange);
+            arguments
+                .set_integer(ktc::RULE_ARRAY_COUNT, 1)
+                .set_bytes(ktc::RULE_ARRAY, b"RTCMK   ")
+                .set_bytes(ktc::KEY_IDENTIFIER, token);
+        }
     }
-    let mut arguments = Arguments::new(Verb::KeyTokenChange);
-    arguments
-        .set_integer(ktc::RULE_ARRAY_COUNT, 1)
-        .set_bytes(ktc::RULE_ARRAY, b"RTCMK   ")
-        .set_bytes(ktc::KEY_IDENTIFIER, field);
     arguments
 }
 

@@ -76,9 +76,9 @@ pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Res
 
 /// Renews one record; why not, where that is so.
 fn renew(facility: &Facility, row: &RecordRow, token: &[u8], domain: u16) -> Result<Option<String>, Failure> {
-    let field = reencipher::field_of(row.store, token);
+    let field = reencipher::field_of(token);
     let (arguments, at) = if row.store == Store::Pka {
-        (reencipher::request(row.store, &field), pka_ktc::KEY_IDENTIFIER)
+        (reencipher::request(&field), pka_ktc::KEY_IDENTIFIER)
     } else {
         (test(&field), kyt::KEY_IDENTIFIER)
     };

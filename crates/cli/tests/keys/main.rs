@@ -4,6 +4,7 @@
 mod bench;
 mod generate;
 mod part;
+mod reencipher;
 #[path = "../terminal/mod.rs"]
 mod terminal;
 mod token;
