@@ -362,22 +362,22 @@ pub enum Key {
         #[arg(long)]
         json: bool,
     },
-    /// Print the public key of an RSA record: as a token in hexadecimal, or --pem for programs like OpenSSL
+    /// Print the public key of a key pair: as a token in hexadecimal, or --pem for programs like OpenSSL
     PublicKey {
         /// The label
         label: String,
         /// Domain of the key
         #[arg(long, default_value_t = 0)]
         domain: u16,
-        /// As PEM (SubjectPublicKeyInfo, RFC 5280)
+        /// As PEM (SubjectPublicKeyInfo)
         #[arg(long)]
         pem: bool,
     },
-    /// Record a partner's RSA public key, to verify signatures and to send keys
+    /// Record a partner's public key, of RSA or a curve: to verify signatures, send keys, or agree on them
     ImportPublic {
         /// The label
         label: String,
-        /// PEM file with a SubjectPublicKeyInfo or an RSAPublicKey, as `openssl rsa -pubout` writes it (- for standard input)
+        /// PEM file with a SubjectPublicKeyInfo or an RSAPublicKey, as `openssl pkey -pubout` writes it (- for standard input)
         file: PathBuf,
     },
     /// Print a key's check value and verification pattern, or compare them with a partner's: exit code 4 if they differ

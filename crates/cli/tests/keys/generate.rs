@@ -156,6 +156,44 @@ fn a_kind_does_what_its_keywords_say_and_nothing_else() {
     );
 }
 
+/// Signatures of each curve here, verified by a partner with OpenSSL; and a partner's, verified under a label.
+#[test]
+fn public_keys_of_curves_go_out_and_come_in_as_pem() {
+    use openssl::ecdsa::EcdsaSig;
+    let bench = Bench::development();
+    let digest = openssl::sha::sha256(b"an order");
+    for (at, curve) in ["p256", "p521", "secp256k1", "brainpool384"].into_iter().enumerate() {
+        let label = format!("SIGN.K{at}");
+        bench.succeeds(&["key", "generate", &label, "--type", &format!("{curve}-sign")], "");
+        let pem = bench.succeeds(&["key", "public-key", &label, "--pem"], "");
+        let public = openssl::ec::EcKey::public_key_from_pem(pem.as_bytes()).unwrap();
+        let signed = bench.verb(
+            "CSNDDSG",
+            &json!({"rule_array": ["ECDSA"], "pka_private_key_id": format!("label:{label}"),
+                "hash": format!("hex:{}", crate::bench::hex(&digest))}),
+        );
+        assert_eq!(signed["return_code"], 0, "{signed}");
+        let digits = signed["signature_field"].as_str().unwrap().strip_prefix("hex:").unwrap();
+        let (r, s) = digits.split_at(digits.len() / 2);
+        let number = |digits| openssl::bn::BigNum::from_hex_str(digits).unwrap();
+        let signature = EcdsaSig::from_private_components(number(r), number(s)).unwrap();
+        assert!(signature.verify(&digest, &public).unwrap(), "{curve}");
+
+        // The same key as a partner's.
+        let partner = format!("PARTNER.K{at}");
+        bench.succeeds(&["key", "import-public", &partner, "-"], &pem);
+        let check = json!({"rule_array": ["ECDSA"], "pka_public_key_id": format!("label:{partner}"),
+            "hash": format!("hex:{}", crate::bench::hex(&digest)), "signature_field": signed["signature_field"]});
+        assert_eq!(bench.verb("CSNDDSV", &check)["return_code"], 0);
+        assert_eq!(bench.succeeds(&["key", "public-key", &partner, "--pem"], ""), pem);
+    }
+    bench.succeeds(&["key", "generate", "SIGN.ED", "--type", "ed25519-sign"], "");
+    let pem = bench.succeeds(&["key", "public-key", "SIGN.ED", "--pem"], "");
+    assert!(openssl::pkey::PKey::public_key_from_pem(pem.as_bytes()).is_ok());
+    let error = bench.fails(&["key", "public-key", "DEV.AES128.DATA"], "", 3);
+    assert!(error.contains("8/"), "{error}");
+}
+
 #[test]
 fn what_is_not_made_is_refused_with_the_way_on() {
     let bench = Bench::development();

@@ -1,17 +1,19 @@
-//! RSA public keys as tokens and as PEM.
+//! Public keys of RSA and of elliptic curves as tokens and as PEM (RFC 5280, RFC 5480, RFC 5639, RFC 8410).
 
 use super::complete;
 use crate::commands::print;
 use crate::failure::Failure;
 use crate::prompt;
+use engine::{Curve, EcPublicKey};
 use facility::Facility;
 use pkcs1::RsaPublicKey;
-use pkcs1::der::asn1::{AnyRef, BitStringRef, UintRef};
+use pkcs1::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, UintRef};
 use pkcs1::der::pem::LineEnding;
 use pkcs1::der::{Decode, Encode, EncodePem, SecretDocument};
 use spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
 use std::io::Read;
 use std::path::Path;
+use token::pka::ecc::{self, EccCurve, EccToken, is_ecc};
 use token::pka::{PkaToken, public_token};
 use wire::Label;
 use wire::bounds::PKA_TOKEN_BYTES_MAX;
@@ -36,11 +38,12 @@ pub fn show(facility: &Facility, label: &Label, domain: u16, pem: bool) -> Resul
     if !pem {
         return print(&(prompt::to_hexadecimal(token) + "\n"));
     }
-    let unfit =
-        |cause: String| Failure::Usage(format!("{label}: its public key cannot be written as PEM: {cause}"));
-    let read =
-        PkaToken::parse(token, &(engine::sha1, engine::sha256)).map_err(|error| unfit(error.to_string()))?;
-    print(&to_pem(read.modulus(), read.exponent()).map_err(|error| unfit(error.to_string()))?)
+    let public = PublicKey::of_token(token)
+        .and_then(|public| public.to_pem().map_err(|error| error.to_string()))
+        .map_err(|cause| {
+            Failure::Usage(format!("{label}: its public key cannot be written as PEM: {cause}"))
+        })?;
+    print(&public)
 }
 
 /// Records a public key under a label.
@@ -53,67 +56,221 @@ pub fn import(facility: &Facility, label: &Label, path: &Path) -> Result<(), Fai
     };
     read.map_err(Failure::io(format!("read {}", path.display())))?;
     let unfit = |cause: String| Failure::Usage(format!("{}: {cause}", path.display()));
-    let (modulus, exponent) = from_pem(&text).map_err(unfit)?;
-    let token = public_token(&modulus, &exponent).map_err(|error| unfit(error.to_string()))?;
+    let public = PublicKey::from_pem(&text).map_err(unfit)?;
+    let token = public.to_token().map_err(unfit)?;
     facility.record_create(Store::Pka, label, &token)?;
-    eprintln!("{label}: recorded, a public key of {} bits", 8 * modulus.len());
+    eprintln!("{label}: recorded, a public key: {}", public.named());
     Ok(())
 }
 
-fn to_pem(modulus: &[u8], exponent: &[u8]) -> Result<String, pkcs1::der::Error> {
-    let key = RsaPublicKey { modulus: UintRef::new(modulus)?, public_exponent: UintRef::new(exponent)? }
-        .to_der()?;
-    let info = SubjectPublicKeyInfoRef {
-        algorithm: AlgorithmIdentifierRef { oid: pkcs1::ALGORITHM_OID, parameters: Some(AnyRef::NULL) },
-        subject_public_key: BitStringRef::from_bytes(&key)?,
-    };
-    info.to_pem(LineEnding::LF)
+/// A public key, whoever holds the private one.
+#[derive(Debug, PartialEq, Eq)]
+enum PublicKey {
+    Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
+    Curve(EccCurve, Vec<u8>),
 }
 
-/// Modulus and exponent of a key in either form.
-fn from_pem(text: &str) -> Result<(Vec<u8>, Vec<u8>), String> {
-    let (name, document) = SecretDocument::from_pem(text).map_err(|error| format!("not PEM: {error}"))?;
-    let key_of = |der: &[u8]| {
-        let key = RsaPublicKey::from_der(der).map_err(|error| format!("not an RSA public key: {error}"))?;
-        Ok((key.modulus.as_bytes().to_vec(), key.public_exponent.as_bytes().to_vec()))
-    };
-    match name {
-        "RSA PUBLIC KEY" => key_of(document.as_bytes()),
-        "PUBLIC KEY" => {
-            let info = SubjectPublicKeyInfoRef::from_der(document.as_bytes())
-                .map_err(|error| format!("not a SubjectPublicKeyInfo: {error}"))?;
-            if info.algorithm.oid != pkcs1::ALGORITHM_OID {
-                return Err(format!("a key of another algorithm than RSA ({})", info.algorithm.oid));
-            }
-            key_of(info.subject_public_key.as_bytes().ok_or("not an RSA public key: its bits are no bytes")?)
+impl PublicKey {
+    fn of_token(token: &[u8]) -> Result<Self, String> {
+        if is_ecc(token) {
+            let read = EccToken::parse(token).map_err(|error| error.to_string())?;
+            return Ok(Self::Curve(read.curve(), read.point().to_vec()));
         }
-        other if other.contains("PRIVATE") => {
-            Err(format!("a private key ({other}): give the public one, `openssl rsa -pubout` writes it"))
-        }
-        other => Err(format!("PEM of something else ({other}): expected PUBLIC KEY or RSA PUBLIC KEY")),
+        let read =
+            PkaToken::parse(token, &(engine::sha1, engine::sha256)).map_err(|error| error.to_string())?;
+        Ok(Self::Rsa { modulus: read.modulus().to_vec(), exponent: read.exponent().to_vec() })
     }
+
+    fn to_token(&self) -> Result<Vec<u8>, String> {
+        let token = match self {
+            Self::Rsa { modulus, exponent } => public_token(modulus, exponent),
+            Self::Curve(curve, point) => ecc::public_token(*curve, point),
+        };
+        token.map_err(|error| error.to_string())
+    }
+
+    /// What it is, for people.
+    fn named(&self) -> String {
+        match self {
+            Self::Rsa { modulus, .. } => format!("RSA of {} bits", 8 * modulus.len()),
+            Self::Curve(curve, _) => curve.name().to_owned(),
+        }
+    }
+
+    fn to_pem(&self) -> Result<String, pkcs1::der::Error> {
+        let info = |algorithm, key: &[u8]| {
+            let subject_public_key = BitStringRef::from_bytes(key)?;
+            SubjectPublicKeyInfoRef { algorithm, subject_public_key }.to_pem(LineEnding::LF)
+        };
+        match self {
+            Self::Rsa { modulus, exponent } => {
+                let modulus = UintRef::new(modulus)?;
+                let key = RsaPublicKey { modulus, public_exponent: UintRef::new(exponent)? }.to_der()?;
+                let parameters = Some(AnyRef::NULL);
+                info(AlgorithmIdentifierRef { oid: pkcs1::ALGORITHM_OID, parameters }, &key)
+            }
+            Self::Curve(EccCurve::Ed25519, point) => {
+                info(AlgorithmIdentifierRef { oid: ED25519, parameters: None }, point)
+            }
+            Self::Curve(curve, point) => {
+                let oid = oid_of(*curve);
+                info(AlgorithmIdentifierRef { oid: EC_PUBLIC_KEY, parameters: Some((&oid).into()) }, point)
+            }
+        }
+    }
+
+    fn from_pem(text: &str) -> Result<Self, String> {
+        let (name, document) = SecretDocument::from_pem(text).map_err(|error| format!("not PEM: {error}"))?;
+        match name {
+            "RSA PUBLIC KEY" => Self::of_rsa(document.as_bytes()),
+            "PUBLIC KEY" => {
+                let info = SubjectPublicKeyInfoRef::from_der(document.as_bytes())
+                    .map_err(|error| format!("not a SubjectPublicKeyInfo: {error}"))?;
+                let key =
+                    info.subject_public_key.as_bytes().ok_or("not a public key: its bits are no bytes")?;
+                match info.algorithm.oid {
+                    pkcs1::ALGORITHM_OID => Self::of_rsa(key),
+                    ED25519 => Self::of_curve(EccCurve::Ed25519, key),
+                    EC_PUBLIC_KEY => {
+                        let oid = info.algorithm.parameters_oid();
+                        let oid = oid.map_err(|_| "a curve that is given by its numbers, and not by name")?;
+                        let curve = EccCurve::ALL.into_iter().find(|curve| oid_of(*curve) == oid);
+                        Self::of_curve(curve.ok_or(format!("a curve that is not served ({oid})"))?, key)
+                    }
+                    other => {
+                        Err(format!("a key of another algorithm than RSA and elliptic curves ({other})"))
+                    }
+                }
+            }
+            other if other.contains("PRIVATE") => {
+                Err(format!("a private key ({other}): give the public one, `openssl pkey -pubout` writes it"))
+            }
+            other => Err(format!("PEM of something else ({other}): expected PUBLIC KEY or RSA PUBLIC KEY")),
+        }
+    }
+
+    fn of_rsa(der: &[u8]) -> Result<Self, String> {
+        let key = RsaPublicKey::from_der(der).map_err(|error| format!("not an RSA public key: {error}"))?;
+        let [modulus, exponent] = [key.modulus, key.public_exponent].map(|number| number.as_bytes().to_vec());
+        Ok(Self::Rsa { modulus, exponent })
+    }
+
+    /// A point, which is checked: under one that is none of the curve nothing would ever verify.
+    fn of_curve(curve: EccCurve, point: &[u8]) -> Result<Self, String> {
+        if matches!(point.first(), Some(0x02 | 0x03)) && curve != EccCurve::Ed25519 {
+            return Err(
+                "a compressed point: `openssl ec -pubin -conv_form uncompressed` writes it whole".to_owned()
+            );
+        }
+        let is_valid = match engine_curve(curve) {
+            Some(engine_curve) => EcPublicKey::from_bytes(engine_curve, point).is_ok(),
+            None => point.try_into().is_ok_and(engine::is_ed25519_public),
+        };
+        if is_valid {
+            Ok(Self::Curve(curve, point.to_vec()))
+        } else {
+            Err(format!("no public key of {}", curve.name()))
+        }
+    }
+}
+
+const EC_PUBLIC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
+const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
+
+fn oid_of(curve: EccCurve) -> ObjectIdentifier {
+    match curve {
+        EccCurve::P224 => ObjectIdentifier::new_unwrap("1.3.132.0.33"),
+        EccCurve::P256 => ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7"),
+        EccCurve::P384 => ObjectIdentifier::new_unwrap("1.3.132.0.34"),
+        EccCurve::P521 => ObjectIdentifier::new_unwrap("1.3.132.0.35"),
+        EccCurve::Secp256k1 => ObjectIdentifier::new_unwrap("1.3.132.0.10"),
+        EccCurve::BrainpoolP256r1 => ObjectIdentifier::new_unwrap("1.3.36.3.3.2.8.1.1.7"),
+        EccCurve::BrainpoolP384r1 => ObjectIdentifier::new_unwrap("1.3.36.3.3.2.8.1.1.11"),
+        EccCurve::Ed25519 => ED25519,
+    }
+}
+
+/// The engine's word for a curve whose points it checks.
+fn engine_curve(curve: EccCurve) -> Option<Curve> {
+    Some(match curve {
+        EccCurve::P224 => Curve::P224,
+        EccCurve::P256 => Curve::P256,
+        EccCurve::P384 => Curve::P384,
+        EccCurve::P521 => Curve::P521,
+        EccCurve::Secp256k1 => Curve::Secp256k1,
+        EccCurve::BrainpoolP256r1 => Curve::BrainpoolP256r1,
+        EccCurve::BrainpoolP384r1 => Curve::BrainpoolP384r1,
+        EccCurve::Ed25519 => return None,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use openssl::ec::{EcGroup, EcKey, PointConversionForm};
+    use openssl::nid::Nid;
 
     #[test]
-    fn pem_is_read_back_and_other_pem_is_refused_by_name() {
+    fn pem_of_rsa_is_read_back_and_other_pem_is_refused_by_name() {
         let key = openssl::rsa::Rsa::generate(2048).unwrap();
-        let (modulus, exponent) = (key.n().to_vec(), key.e().to_vec());
-        let text = to_pem(&modulus, &exponent).unwrap();
+        let public = PublicKey::Rsa { modulus: key.n().to_vec(), exponent: key.e().to_vec() };
+        let text = public.to_pem().unwrap();
         assert_eq!(text.as_bytes(), key.public_key_to_pem().unwrap());
-        assert_eq!(from_pem(&text), Ok((modulus.clone(), exponent.clone())));
         let pkcs1 = String::from_utf8(key.public_key_to_pem_pkcs1().unwrap()).unwrap();
-        assert_eq!(from_pem(&pkcs1), Ok((modulus, exponent)));
+        for text in [&text, &pkcs1] {
+            assert_eq!(PublicKey::from_pem(text).as_ref(), Ok(&public));
+        }
+        assert_eq!(PublicKey::of_token(&public.to_token().unwrap()).as_ref(), Ok(&public));
 
         let private = String::from_utf8(key.private_key_to_pem().unwrap()).unwrap();
-        assert!(from_pem(&private).unwrap_err().contains("private key"));
-        let group = openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1).unwrap();
-        let curve = openssl::ec::EcKey::generate(&group).unwrap().public_key_to_pem().unwrap();
-        assert!(from_pem(std::str::from_utf8(&curve).unwrap()).unwrap_err().contains("another algorithm"));
-        assert!(from_pem("-----BEGIN").unwrap_err().contains("not PEM"));
-        assert!(from_pem(&text.replace("MIIB", "MIIC")).is_err());
+        assert!(PublicKey::from_pem(&private).unwrap_err().contains("private key"));
+        let dsa = openssl::dsa::Dsa::generate(1024).unwrap().public_key_to_pem().unwrap();
+        let error = PublicKey::from_pem(std::str::from_utf8(&dsa).unwrap()).unwrap_err();
+        assert!(error.contains("another algorithm"), "{error}");
+        assert!(PublicKey::from_pem("-----BEGIN").unwrap_err().contains("not PEM"));
+        assert!(PublicKey::from_pem(&text.replace("MIIB", "MIIC")).is_err());
+    }
+
+    #[test]
+    fn pem_of_every_curve_is_that_of_another_library() {
+        for (curve, nid) in [
+            (EccCurve::P224, Nid::SECP224R1),
+            (EccCurve::P256, Nid::X9_62_PRIME256V1),
+            (EccCurve::P384, Nid::SECP384R1),
+            (EccCurve::P521, Nid::SECP521R1),
+            (EccCurve::Secp256k1, Nid::SECP256K1),
+            (EccCurve::BrainpoolP256r1, Nid::BRAINPOOL_P256R1),
+            (EccCurve::BrainpoolP384r1, Nid::BRAINPOOL_P384R1),
+        ] {
+            let group = EcGroup::from_curve_name(nid).unwrap();
+            let key = EcKey::generate(&group).unwrap();
+            let mut context = openssl::bn::BigNumContext::new().unwrap();
+            let point =
+                key.public_key().to_bytes(&group, PointConversionForm::UNCOMPRESSED, &mut context).unwrap();
+            let public = PublicKey::Curve(curve, point.clone());
+            let text = String::from_utf8(key.public_key_to_pem().unwrap()).unwrap();
+            assert_eq!(public.to_pem().unwrap(), text);
+            assert_eq!(PublicKey::from_pem(&text).as_ref(), Ok(&public));
+            assert_eq!(PublicKey::of_token(&public.to_token().unwrap()).as_ref(), Ok(&public));
+            let mut off = point;
+            *off.last_mut().unwrap() ^= 1;
+            let text = PublicKey::Curve(curve, off).to_pem().unwrap();
+            assert_eq!(PublicKey::from_pem(&text), Err(format!("no public key of {}", curve.name())));
+        }
+        let key = openssl::pkey::PKey::generate_ed25519().unwrap();
+        let public = PublicKey::Curve(EccCurve::Ed25519, key.raw_public_key().unwrap());
+        let text = String::from_utf8(key.public_key_to_pem().unwrap()).unwrap();
+        assert_eq!(public.to_pem().unwrap(), text);
+        assert_eq!(PublicKey::from_pem(&text), Ok(public));
+
+        let mut group = EcGroup::from_curve_name(Nid::X9_62_PRIME192V1).unwrap();
+        let text = EcKey::generate(&group).unwrap().public_key_to_pem().unwrap();
+        assert!(PublicKey::from_pem(std::str::from_utf8(&text).unwrap()).unwrap_err().contains("not served"));
+        group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
+        group.set_asn1_flag(openssl::ec::Asn1Flag::EXPLICIT_CURVE);
+        let text = EcKey::generate(&group).unwrap().public_key_to_pem().unwrap();
+        assert!(
+            PublicKey::from_pem(std::str::from_utf8(&text).unwrap()).unwrap_err().contains("by its numbers")
+        );
     }
 }
