@@ -4,6 +4,7 @@
 //! Each is carried out where it works first, so that it is known to bite: in a role that lets a key serve two purposes,
 //! or on a model of a card that shows what ours seals.
 
+mod casting;
 pub mod chaining;
 mod exchange;
 mod export;
@@ -13,3 +14,19 @@ mod private_blocks;
 mod signatures;
 mod transport;
 mod variable;
+mod weakening;
+
+use cca::Processor;
+use wire::code;
+use wire::point::PointSet;
+
+use crate::support::Request;
+
+/// Refused in a role: by the card, which asks for the point of the verb before it runs, or by the verb, which asks for those of its
+/// keywords and parameters.
+#[track_caller]
+fn denied(processor: &mut Processor, request: &Request, points: &'static PointSet) {
+    if points.permits(request.verb().entry().point) {
+        request.clone().points(points).refused(processor, code::ACCESS_DENIED);
+    }
+}
