@@ -283,6 +283,33 @@ fn key_bytes(role: Role, header: [u8; TOKEN_HEADER_BYTES], room: usize) -> usize
 mod tests {
     use super::*;
 
+    /// A transport key of PKA_Key_Generate is as long as its token says, which a null pointer has not.
+    #[test]
+    fn a_token_that_says_its_own_length_is_there() {
+        use wire::verb::{Verb, pka_key_generate::*};
+        let entry = Verb::PkaKeyGenerate.entry();
+        let sent = |key: Option<&mut [u8]>| {
+            let mut integers = vec![0i64; entry.parameters.len()];
+            let mut pointers = vec![std::ptr::null_mut(); entry.parameters.len()];
+            for (position, parameter) in entry.parameters.iter().enumerate() {
+                if parameter.kind == Kind::Integer {
+                    pointers[position] = (&raw mut integers[position]).cast();
+                }
+            }
+            if let Some(key) = key {
+                pointers[TRANSPORT_KEY_IDENTIFIER] = key.as_mut_ptr().cast();
+            }
+            // SAFETY: each pointer is null, to an integer of this function, or to as many bytes as the token in them says.
+            let fields = unsafe { Fields::read(entry, &pointers) }?;
+            Ok(fields.arguments().bytes(TRANSPORT_KEY_IDENTIFIER).len())
+        };
+        assert_eq!(sent(None), Err(code::NULL_POINTER));
+        assert_eq!(sent(Some(&mut [0; 64])), Ok(64));
+        let mut variable = vec![0; 140];
+        (variable[0], variable[3], variable[4]) = (1, 140, 5);
+        assert_eq!(sent(Some(&mut variable)), Ok(140));
+    }
+
     #[test]
     fn of_a_longer_field_the_token_or_label_is_sent() {
         let sent = |role, header, room| key_bytes(role, header, room);
