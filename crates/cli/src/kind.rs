@@ -68,42 +68,45 @@ const RSA_USES: &[(Usage, &str)] = &[
 /// Public exponent of RSA keys.
 const EXPONENT: [u8; 3] = [1, 0, 1];
 
-/// What of the list of kinds people read.
+/// The list of kinds that people read, in lines that fit a manual page too.
 pub const HELP: &str = "\
 Kinds of keys (TYPE):
   des-TYPE, tdes-TYPE, tdes3-data
-      DES of 8 (weak), 16 and 24 bytes. TYPE: data datac datam datamv cipher
-      encipher decipher cipherxi cipherxo cipherxl mac macver ipinenc opinenc
-      pingen pinver exporter okeyxlat importer ikeyxlat imp-pka dkygenky
-      keygenky secmsg; of 8 bytes: data cipher encipher decipher mac macver
-      cvarenc cvardec cvarpine cvarxcvl cvarxcvr
+      DES of 8 (weak), 16 and 24 bytes. TYPE: data datac datam datamv
+      cipher encipher decipher cipherxi cipherxo cipherxl mac macver
+      ipinenc opinenc pingen pinver exporter okeyxlat importer ikeyxlat
+      imp-pka dkygenky keygenky secmsg; of 8 bytes: data cipher
+      encipher decipher mac macver cvarenc cvardec cvarpine cvarxcvl
+      cvarxcvr
   aes128, aes192, aes256
       AES in a token of 64 bytes: enciphers and deciphers
   aes128-TYPE, aes192-TYPE, aes256-TYPE
-      AES in a token of variable length. TYPE: cipher mac exporter importer
-      pinprot pincalc pinprw dkygenky secmsg
+      AES in a token of variable length. TYPE: cipher mac exporter
+      importer pinprot pincalc pinprw dkygenky secmsg
   hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384, hmac-sha512
       HMAC, as long as its hash
   rsa1024-USE, rsa2048-USE, rsa3072-USE, rsa4096-USE
-      RSA, the private key as primes (X'31'); USE-me: as an exponent (X'30').
-      USE: sign, keymgmt (signs digests, deciphers data), transport (imports
-      keys)
+      RSA, the private key as primes (X'31'); USE-me: as an exponent
+      (X'30'). USE: sign, keymgmt (signs digests, deciphers data),
+      transport (imports keys)
   CURVE-sign, CURVE-agree
-      Elliptic curves. CURVE: p224 p256 p384 p521 secp256k1 brainpool256
-      brainpool384; ed25519-sign. A key that agrees derives CIPHER keys as
-      strong as its curve: AES, of p224 TDES; --derives says other ones
+      Elliptic curves. CURVE: p224 p256 p384 p521 secp256k1
+      brainpool256 brainpool384; ed25519-sign. A key that agrees makes
+      CIPHER keys as strong as its curve (AES, of p224 TDES); --derives
+      says others
 
---usage narrows a key, by CCA's keywords; what it does not say stays as the type
-has it. Types that need it: keygenky (UKPT or CLR8-ENC), secmsg of DES (SMKEY or
-SMPIN), pinprot (ENCRYPT or DECRYPT), pinprw (GENONLY or VERIFY). It may also
-say which ways out a key has: NO-XPORT (DES), NOEX-SYM and others (AES, HMAC).
-An error names the keywords that a type has.
+Uses (--usage), by CCA's keywords, narrow a key; what they do not say
+stays as the type has it. Types that need them: keygenky (UKPT or
+CLR8-ENC), secmsg of DES (SMKEY or SMPIN), pinprot (ENCRYPT or
+DECRYPT), pinprw (GENONLY or VERIFY). They also say which ways out a
+key has: NO-XPORT (DES), NOEX-SYM and others (AES, HMAC). An error
+names the keywords that a type has.
 
 Examples:
   cryptand key generate PAY.MAC.KEY1 --type tdes-mac
-  cryptand key generate PAY.DATA.KEY1 --type aes256-cipher --usage GCM,NOEX-SYM
+  cryptand key generate A.K1 --type aes256-cipher --usage GCM,NOEX-SYM
   cryptand key generate LINK.KEK1 --type aes256-exporter
-  cryptand key generate LINK.AGREE1 --type p521-agree --derives aes256-importer";
+  cryptand key generate LINK.KEY1 --type p256-agree --derives aes128";
 
 impl Kind {
     /// Every kind.
@@ -471,7 +474,8 @@ mod tests {
                 || has(&format!("CURVE-{rest}")) && has(first);
             assert!(is_named, "{name}");
         }
-        assert!(HELP.lines().all(|line| line.len() <= 80));
+        // A manual page indents by seven columns, and ends two before the last.
+        assert!(HELP.lines().all(|line| line.len() <= 80 - 7 - 2));
     }
 
     #[test]
