@@ -61,7 +61,7 @@ fn of_key(key: &VariableKey, version: PayloadVersion, is_aes: bool) -> Vec<Field
         Wrapper::Key(pattern) => {
             fields.extend(length(payload.len(), version, is_aes));
             fields.push(under_transport_key());
-            fields.push(("pattern of that key", to_hexadecimal(pattern)));
+            fields.push(("transport-key pattern", to_hexadecimal(pattern)));
             fields.push(("wrapping", "AESKW".to_owned()));
         }
         Wrapper::Rsa(hash) => {

@@ -7,8 +7,11 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use token::control_vector::KeyForm;
 use token::des::Origin;
-use token::pka::ecc::{self, Derivation, EccAttributes, EccCurve, EccInternalBuilder};
-use token::pka::{self, ClearKey, Form, InternalBuilder, Source, clear_token, public_token, skeleton_token};
+use token::pka::ecc::{self, Derivation, EccAttributes, EccCurve, EccWrappedBuilder};
+use token::pka::{
+    self, AsymBuilder, ClearKey, Destination, Form, Source, TransportedBuilder, WrappedBuilder, clear_token,
+    public_token, skeleton_token,
+};
 use token::variable::{Attributes, Completeness, Pedigree, VariableType, Wrapper};
 use token::{AesToken, ControlVector, DesToken, KeyType, VariableToken};
 use wire::control::TokenForm;
@@ -213,7 +216,9 @@ fn tokens_of_key_pairs() {
         says(&fields(&skeleton), &[("key", "none: a skeleton"), ("modulus", "1024 bits")]);
     }
     let attributes = pka::Attributes { usage: pka::Usage::KeyManagement, translatable: true, name: None };
-    let builder = InternalBuilder::new(Source::Random, &attributes, &N, &E, me.lengths(), hashes).unwrap();
+    let builder =
+        WrappedBuilder::new(Destination::Internal(Source::Random), &attributes, &N, &E, me.lengths(), hashes)
+            .unwrap();
     let internal = builder.finish(&[7; 48], &MASTER, &vec![9; builder.payload_bytes()]);
     let expected = [
         ("kind", "RSA, internal"),
@@ -231,7 +236,9 @@ fn tokens_of_key_pairs() {
     hides(&fields(&ecc::clear_token(EccCurve::Ed25519, &[0xE7; 32], &[5; 32], &none).unwrap()), &[0xE7; 32]);
     let derivation = Derivation::from_bytes([0x02, 0x04, 0x01, 0x00]);
     let agreeing = EccAttributes { is_version_1: true, derivation, user_data: vec![0x5A; 3], ..none };
-    let builder = EccInternalBuilder::new(Source::Random, EccCurve::P521, &[4; 133], &agreeing).unwrap();
+    let builder =
+        EccWrappedBuilder::new(Destination::Internal(Source::Random), EccCurve::P521, &[4; 133], &agreeing)
+            .unwrap();
     let found = fields(&builder.finish(&[7; 48], &MASTER, &vec![9; builder.payload_bytes()]));
     let expected = [
         ("kind", "ECC, internal"),
@@ -242,6 +249,41 @@ fn tokens_of_key_pairs() {
     ];
     says(&found, &expected);
     assert!(found["sections"].as_str().unwrap().contains("X'23' what is derived"), "{found:#}");
+}
+
+/// Private keys under other keys than the APKA master key.
+#[test]
+fn tokens_of_key_pairs_in_transit_and_of_older_forms() {
+    let (hashes, none) = (&(sha1, sha256), pka::Attributes::default());
+    let me = ClearKey::Me { n: &N, e: &E, d: &D };
+    let crt = pka::CrtComponents { p: &HALF, q: &HALF, dp: &HALF, dq: &HALF, u: &HALF };
+    let crt = ClearKey::Crt { n: &N, e: &E, components: crt };
+    let transport = "wrapped under a key-encrypting key that is shared with another system";
+    let (builder, secret) = TransportedBuilder::new(Form::Crt, &crt, &none, hashes).unwrap();
+    let found = fields(&builder.finish(&[7; 20], &vec![9; secret.len()]));
+    says(&found, &[("kind", "RSA, external"), ("private key", "X'08': primes (CRT)"), ("key", transport)]);
+    let builder = WrappedBuilder::new(Destination::External, &none, &N, &E, me.lengths(), hashes).unwrap();
+    let found = fields(&builder.finish(&[7; 48], &MASTER, &vec![9; builder.payload_bytes()]));
+    says(&found, &[("key", transport), ("transport-key pattern", "ABABABABABABABAB")]);
+    let attributes = EccAttributes::default();
+    let builder =
+        EccWrappedBuilder::new(Destination::External, EccCurve::P256, &[4; 65], &attributes).unwrap();
+    let found = fields(&builder.finish(&[0; 48], &MASTER, &vec![9; builder.payload_bytes()]));
+    says(
+        &found,
+        &[("kind", "ECC, external"), ("key", transport), ("transport-key pattern", "ABABABABABABABAB")],
+    );
+
+    let (mut builder, secret) = AsymBuilder::new(Source::Random, &crt, &none, hashes).unwrap();
+    builder.put_key(&[0xCD; 16], &[7; pka::ASYM_OPK_FIELD_BYTES]);
+    let found = fields(&builder.finish(&[7; 20], &vec![9; secret.len()]));
+    let expected = [
+        ("kind", "RSA, internal"),
+        ("private key", "X'08': primes (CRT)"),
+        ("key", "wrapped under the asym master key"),
+        ("master-key pattern", "CDCDCDCDCDCDCDCDCDCDCDCDCDCDCDCD"),
+    ];
+    says(&found, &expected);
 }
 
 #[test]

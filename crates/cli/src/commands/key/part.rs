@@ -22,7 +22,6 @@ use facility::Facility;
 pub use sheet::sheet;
 use sheet::{Algorithm, Sheet};
 use std::io::{IsTerminal, stdin};
-use token::control_vector::KeyForm;
 use token::variable::{Completeness, VariableKey, Wrapper};
 use token::{DesToken, VariableToken};
 use wire::bounds::TOKEN_BYTES_MAX;
@@ -32,7 +31,7 @@ use wire::verb::{Verb, key_part_import as kpi, key_part_import2 as kpi2};
 use wire::{Codes, Label, code};
 use zeroize::Zeroizing;
 
-/// Length of the part that Key_Part_Import takes, whatever the length of the key.
+/// Shortest part that Key_Part_Import takes, of a shorter key too.
 const DES_PART_BYTES: usize = 16;
 /// Of the token of a variable-length key, beside the key: header and hash of AESKW.
 const PAYLOAD_BYTES: usize = 44;
@@ -118,12 +117,6 @@ impl Entry {
     fn begin(facility: &Facility, label: &Label, begun: &Begun<'_>) -> Result<Self, Failure> {
         let kind = begun.kind;
         let algorithm = match kind {
-            Kind::Des(KeyForm::Triple, _) => {
-                return Err(Failure::Usage(format!(
-                    "{}: keys of triple length are not entered in parts; tdes- keys are",
-                    kind.name()
-                )));
-            }
             Kind::Des(..) => Algorithm::Des,
             Kind::Aes(..) => Algorithm::Aes,
             Kind::Hmac(_) => Algorithm::Hmac,
@@ -289,7 +282,8 @@ impl Entry {
 }
 
 fn des(facility: &Facility, domain: u16, word: &str, token: &[u8], part: &[u8]) -> Result<Vec<u8>, Failure> {
-    let mut padded = Zeroizing::new(vec![0; if part.is_empty() { 0 } else { DES_PART_BYTES }]);
+    let mut padded =
+        Zeroizing::new(vec![0; if part.is_empty() { 0 } else { part.len().max(DES_PART_BYTES) }]);
     padded.iter_mut().zip(part).for_each(|(byte, typed)| *byte = *typed);
     let rules = format!("{word:8}");
     let mut arguments = Arguments::new(Verb::KeyPartImport);
@@ -332,7 +326,7 @@ fn explained(verb: &'static str, codes: Codes) -> Result<(), Failure> {
             Err(Failure::Usage("the part is of another length than those before; nothing was recorded".to_owned()))
         }
         code::KEY_REPLICATED => Err(Failure::Usage(
-            "with this part the two halves of the key are equal, as when the same part is entered twice; nothing was recorded"
+            "with this part two pieces of 8 bytes of the key are equal, as when the same part is entered twice; nothing was recorded"
                 .to_owned(),
         )),
         _ => complete(verb, codes),

@@ -78,6 +78,7 @@ pub fn is_zero(algorithm: Algorithm, values: &Values) -> bool {
 fn enc_zero(algorithm: Algorithm, part: &[u8]) -> Result<[u8; 4], Failure> {
     let cipher = match (algorithm, part.len()) {
         (Algorithm::Des, 8) => CipherAlgorithm::Des,
+        (Algorithm::Des, 24) => CipherAlgorithm::Tdes3,
         (Algorithm::Des, _) => CipherAlgorithm::Tdes2,
         (_, 16) => CipherAlgorithm::Aes128,
         (_, 24) => CipherAlgorithm::Aes192,
