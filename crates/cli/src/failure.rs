@@ -215,6 +215,9 @@ impl fmt::Display for Failure {
                         f,
                         "; `cryptand key show LABEL` says what the key is, `cryptand verb {verb}` which keywords there are"
                     ),
+                    wire::code::ACCESS_DENIED => f.write_str(
+                        "; `cryptand role check WHO LABEL VERB` says which point of a role it takes",
+                    ),
                     wire::code::MASTER_KEY_NOT_LOADED => f.write_str("; `cryptand health` says what to do"),
                     _ => Ok(()),
                 }

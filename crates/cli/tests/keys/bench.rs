@@ -19,6 +19,23 @@ impl Bench {
         bench
     }
 
+    /// The same with further settings.
+    pub fn with_settings(more: &str) -> Self {
+        let bench = Self { base: tempfile::tempdir().unwrap() };
+        bench.succeeds(&["init", "--insecure-dev"], "");
+        let path = bench.home().join("settings.toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let text = text.replacen("tenant_number_next = 1", "tenant_number_next = 9", 1);
+        std::fs::write(&path, text + more).unwrap();
+        bench.succeeds(&["serve", "--background"], "");
+        bench
+    }
+
+    /// A file of the test's own.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.base.path().join(name)
+    }
+
     fn home(&self) -> PathBuf {
         self.base.path().join("home")
     }
@@ -30,7 +47,11 @@ impl Bench {
     }
 
     pub fn run(&self, arguments: &[&str], input: &str) -> Output {
-        let mut command = self.command(arguments);
+        Self::fed(self.command(arguments), input)
+    }
+
+    /// Runs a command with this input.
+    pub fn fed(mut command: Command, input: &str) -> Output {
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = pipes.spawn().unwrap();
         // A command that reads nothing closes its input.

@@ -229,3 +229,43 @@ fn an_interrupted_entry_is_gone_on_with() {
     let value = check_value(&both(&FIRST, &both(&LAST, &[7; 32])));
     assert!(bench.succeeds(&["key", "test", "A.KEK"], "").contains(&value));
 }
+
+/// As docs/programs.md has it: roles with which one person cannot enter a whole key.
+#[test]
+fn a_role_enters_the_first_part_or_the_last_one() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/programs.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let roles = page.split("```toml\n").map(|rest| rest.split("```").next().unwrap());
+    let roles = roles.filter(|block| block.contains("key-part-import2")).collect::<String>();
+    let tenants = ["alice", "bob"].iter().zip(["first-part", "last-part"]).enumerate();
+    let tenants = tenants.map(|(at, (name, role))| {
+        format!("[[tenant]]\nname = \"{name}\"\nnumber = {}\nrole = \"{role}\"\n", at + 1)
+    });
+    let bench = Bench::with_settings(&format!("\n{roles}\n{}", tenants.collect::<String>()));
+    let as_person = |name: &str, step: &[&str], input: &[u8]| {
+        let file = bench.path(name);
+        if !file.exists() {
+            bench.succeeds(&["tenant", "credential", name, "-o", file.to_str().unwrap()], "");
+        }
+        let mut command = bench.command(&[&["key", "part", "LINK.KEK1"], step].concat());
+        command.env("CRYPTAND_CREDENTIAL_FILE", &file);
+        let output = Bench::fed(command, &hex(input));
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    let first = ["first", "--type", "aes256-exporter"];
+    let (done, said) = as_person("bob", &first, &LAST);
+    assert!(!done && said.contains("8/90 (not permitted); `cryptand role check"), "{said}");
+    let (done, said) = as_person("alice", &first, &FIRST);
+    assert!(done, "{said}");
+    for step in ["add", "last", "complete"] {
+        let (done, said) = as_person("alice", &[step], &LAST);
+        assert!(!done && said.contains("not permitted"), "{said}");
+    }
+    let (done, said) = as_person("bob", &["last"], &LAST);
+    assert!(done, "{said}");
+    bench.succeeds(&["key", "test", "LINK.KEK1", "--check-value", &check_value(&both(&FIRST, &LAST))], "");
+    // What is complete neither of them changes.
+    for name in ["alice", "bob"] {
+        assert!(!as_person(name, &["last"], &FIRST).0);
+    }
+}
