@@ -2,24 +2,26 @@
 //!
 //! Keys, texts and chaining values are marked; lengths, counts, counters, algorithms and outcomes are public. Each
 //! operation is named before it runs, so a report can be told apart. `marked_secrets LEVEL leak` branches
-//! on a secret, to show that the watch sees it.
+//! on a secret, to show that the watch sees it. `marked_secrets LEVEL refusals` takes padding off deciphered blocks that have none, and
+//! unwraps keys that do not open: there the verdict, which is public, is branched on, and is all that may be reported.
 //!
-//! Left out: the decipherment of GCM, OCB and EAX and the removal of padding, whose verdicts are public and are
-//! branched on; EAX at the portable level, where the bound library's CTR branches on a counter's wrapping and
+//! Left out: the decipherment of GCM, OCB and EAX, whose verdicts are public and are branched on; EAX at the portable level, where the bound library's CTR branches on a counter's wrapping and
 //! EAX begins to count at a MAC; and RSA and curves, which at the levels that valgrind knows are the bound library's own.
 
 mod valgrind;
 
 use engine::{
     CipherAlgorithm, CipherDirection, CipherItem, EaxItem, Engine, GcmItem, HashAlgorithm, HashItem,
-    Hctr2Item, HmacItem, Level, MacAlgorithm, MacItem, Mode, OcbItem, Options,
+    Hctr2Item, HmacItem, Level, MDC_BYTES, MacAlgorithm, MacItem, MdcAlgorithm, MdcItem, Mode, OcbItem,
+    Options, key_unwrap_padded, key_wrap_padded, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad,
+    pkcs1_v15_encrypt_unpad,
 };
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some(Ok(level)) = arguments.first().map(|name| name.parse::<Level>()) else {
-        eprintln!("usage: marked_secrets portable|avx2 [leak]");
+        eprintln!("usage: marked_secrets portable|avx2 [leak|refusals]");
         return ExitCode::from(2);
     };
     if !valgrind::is_watching() {
@@ -38,13 +40,21 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    if arguments.get(1).is_some_and(|word| word == "leak") {
-        return leak();
+    match arguments.get(1).map(String::as_str) {
+        Some("leak") => return leak(),
+        Some("refusals") => {
+            refusals();
+            eprintln!("{LAST}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
     }
     ciphers(&engine);
     single_texts(&engine);
     macs(&engine);
+    mac_segments(&engine);
     hashes(&engine);
+    detection_codes(&engine);
     authenticated(&engine);
     wide_blocks(&engine);
     feedback(&engine);
@@ -124,6 +134,90 @@ fn macs(engine: &Engine) {
                 keys.iter().zip(&texts).map(|(key, text)| MacItem::new(key, text)).collect();
             engine.mac_batch(&mut items);
             assert!(items.iter().all(|item| item.result.is_ok()));
+        }
+    }
+}
+
+/// Chaining values between segments are as secret as the text.
+fn mac_segments(engine: &Engine) {
+    for algorithm in MacAlgorithm::ALL {
+        for count in [1, 70] {
+            eprintln!("{algorithm} in segments, {count} texts");
+            let block = algorithm.block_bytes();
+            let keys: Vec<_> = (0..count)
+                .map(|at| engine.mac_key(algorithm, &secret(algorithm.key_bytes(), at)))
+                .map(|key| key.expect("the key is as long as it is to be"))
+                .collect();
+            let texts: Vec<_> = (0..count).map(|at| secret((at % 5 + 1) * block, at)).collect();
+            let with_chain = |key, text, last| {
+                let mut chain = [0; 16];
+                chain.copy_from_slice(&secret(16, 9));
+                MacItem { chain, last, ..MacItem::new(key, text) }
+            };
+            for last in [false, true] {
+                let mut items: Vec<_> =
+                    keys.iter().zip(&texts).map(|(key, text)| with_chain(key, text, last)).collect();
+                engine.mac_batch(&mut items);
+                assert!(items.iter().all(|item| item.result.is_ok()));
+            }
+        }
+    }
+}
+
+/// MDC-2 and MDC-4, whose chaining values are keys of DES.
+fn detection_codes(engine: &Engine) {
+    for algorithm in [MdcAlgorithm::Mdc2, MdcAlgorithm::Mdc4] {
+        for count in [1, 70] {
+            eprintln!("{algorithm:?}, {count} texts");
+            let texts: Vec<_> = (0..count).map(|at| secret((at % 7) * 8, at)).collect();
+            let mut items: Vec<_> = texts.iter().map(|text| MdcItem::new(algorithm, text)).collect();
+            for (at, item) in items.iter_mut().enumerate() {
+                item.state.copy_from_slice(&secret(MDC_BYTES, at));
+            }
+            engine.mdc_batch(&mut items);
+            assert!(items.iter().all(|item| item.result.is_ok()));
+        }
+    }
+}
+
+/// What verbs refuse that decipher data or import keys under RSA keys.
+fn refusals() {
+    const BYTES: usize = 256;
+    for hash in [HashAlgorithm::Sha1, HashAlgorithm::Sha256, HashAlgorithm::Sha384, HashAlgorithm::Sha512] {
+        eprintln!("OAEP with {hash}");
+        let padded =
+            |label: &[u8]| oaep_pad(hash, label, &[7; 32], BYTES).expect("the block has room").to_vec();
+        let mut first = padded(&[]);
+        first[0] = 1;
+        let mut last = padded(&[]);
+        last[BYTES - 1] ^= 1;
+        for mut block in [vec![0x5A; BYTES], first, last, padded(b"another label"), vec![0; BYTES]] {
+            valgrind::mark(&mut block);
+            assert!(oaep_unpad(hash, &[], &block).is_err());
+        }
+    }
+    eprintln!("PKCS #1 v1.5");
+    let padded = || pkcs1_v15_encrypt_pad(&[7; 32], BYTES).expect("the block has room").to_vec();
+    let changed = |at: usize, to: u8| {
+        let mut block = padded();
+        block[at] = to;
+        block
+    };
+    let endless = [&[0, 2][..], &[0x5A; BYTES - 2]].concat();
+    for mut block in [vec![0x5A; BYTES], changed(0, 1), changed(1, 1), changed(5, 0), endless, vec![0; BYTES]]
+    {
+        valgrind::mark(&mut block);
+        assert!(pkcs1_v15_encrypt_unpad(&block).is_err());
+    }
+    eprintln!("AES key wrap with padding");
+    for length in [15, 16, 24, 32] {
+        let mut key = secret(length, 1);
+        let wrapped = key_wrap_padded(&secret(32, 2), &key).expect("the lengths are right");
+        let mut changed = wrapped.clone();
+        changed[9] ^= 1;
+        key.fill(0);
+        for (wrapping, wrapped) in [(secret(32, 3), &wrapped), (secret(32, 2), &changed)] {
+            assert!(key_unwrap_padded(&wrapping, wrapped).is_none());
         }
     }
 }

@@ -46,3 +46,54 @@ fn no_secret_steers_at_the_portable_level() {
 fn no_secret_steers_at_avx2() {
     no_secret_steers(Level::Avx2);
 }
+
+/// Where a verdict is branched on, which the caller is told anyway: the only places that reports of refusals may name.
+const VERDICTS: [&str; 4] =
+    ["oaep_unpad", "pkcs1_v15_encrypt_unpad", "AES_unwrap_key_padded", "unwrap_padded"];
+
+/// Which byte of a block is wrong is what an attacker of RFC 8017, 7.2, or of Manger's wants to learn.
+fn refusals_tell_the_verdict_alone(level: Level) {
+    let output = watched(level, &["refusals"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(LEVEL_MISSING) {
+        println!("not watched: {told}");
+        return;
+    }
+    assert!(told.contains("all operations ran"), "it ended early: {told}");
+    let mut lines = told.lines().peekable();
+    let mut places = Vec::new();
+    while let Some(line) = lines.next() {
+        let is_report = line.starts_with("==") && !line.contains(" at 0x") && !line.contains(" by 0x");
+        if is_report && lines.peek().is_some_and(|next| next.contains(" at 0x")) {
+            let frame = lines.next().unwrap_or_default();
+            let place = frame.split_once(": ").map_or(frame, |(_, place)| place);
+            assert!(line.contains("Conditional jump"), "{level}: an address depends on a secret in {place}");
+            places.push(place.to_owned());
+        }
+    }
+    println!("{level}: {places:#?}");
+    assert!(!places.is_empty(), "the watch sees no verdict");
+    for place in &places {
+        assert!(
+            VERDICTS.iter().any(|known| place.contains(known)),
+            "{level}: a branch on a secret in {place}"
+        );
+    }
+    let of = |name: &str| {
+        places.iter().filter(|place| place.contains(name)).collect::<std::collections::BTreeSet<_>>()
+    };
+    // One line each: before it everything is looked at.
+    for name in ["oaep_unpad", "pkcs1_v15_encrypt_unpad"] {
+        assert_eq!(of(name).len(), 1, "{level}: {name} branches at {:?}", of(name));
+    }
+}
+
+#[test]
+fn refusals_tell_the_verdict_alone_at_the_portable_level() {
+    refusals_tell_the_verdict_alone(Level::Portable);
+}
+
+#[test]
+fn refusals_tell_the_verdict_alone_at_avx2() {
+    refusals_tell_the_verdict_alone(Level::Avx2);
+}

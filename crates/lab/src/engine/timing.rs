@@ -14,8 +14,8 @@ use super::seconds;
 use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::load::{LabError, keys};
 use engine::{
-    CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, MacAlgorithm, MacItem, MacKey,
-    Mode, RsaPrivateItem, RsaPrivateKey,
+    CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, HashAlgorithm, MacAlgorithm,
+    MacItem, MacKey, Mode, RsaPrivateItem, RsaPrivateKey, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_unpad,
 };
 use peers::core_ffi::cycles;
 use seeded::Random;
@@ -67,7 +67,7 @@ pub fn run(
 
 type Watch = fn(&Engine, &mut Samples<'_>) -> Result<(), String>;
 
-const WATCHED: [(&str, Watch); 9] = [
+const WATCHED: [(&str, Watch); 11] = [
     ("TDES-CBC encrypt, 64 streams: key and text fixed or random", |engine, samples| {
         ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 64, 64)
     }),
@@ -82,6 +82,8 @@ const WATCHED: [(&str, Watch); 9] = [
         ciphers(engine, samples, CipherAlgorithm::Aes128, CipherDirection::Encipher, 16, 256)
     }),
     ("AES-128-GCM open of a wrong tag: first byte or another one differs", tags),
+    ("OAEP, a block of 2048 bits: its first byte wrong, or all but that", oaep_blocks),
+    ("PKCS #1 v1.5, a block of 2048 bits: without an end of its padding, or random", pkcs1_blocks),
     ("RSA-1024 private CRT, 8 requests: input fixed or random", |engine, samples| {
         rsa_inputs(engine, samples, true)
     }),
@@ -237,6 +239,49 @@ fn tags(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
         samples.time(class, || engine.gcm_batch(CipherDirection::Decipher, black_box(&mut item)));
         if item[0].result.is_ok() {
             return Err("a wrong tag was accepted".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of a deciphered block.
+const BLOCK_BYTES: usize = 256;
+
+/// What Manger's attack tells apart: whether the first byte of a refused block was zero.
+fn oaep_blocks(_: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
+    let padded = oaep_pad(HashAlgorithm::Sha256, &[], &[0x5A; 32], BLOCK_BYTES);
+    let mut late = padded.map_err(|error| error.to_string())?.to_vec();
+    late[0] = 1;
+    refused(samples, &late, 0, |block| oaep_unpad(HashAlgorithm::Sha256, &[], block).is_err())
+}
+
+/// What Bleichenbacher's tells apart: whether a refused block began as a padded one.
+fn pkcs1_blocks(_: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
+    let mut late = vec![0x5A; BLOCK_BYTES];
+    late[..2].copy_from_slice(&[0, 2]);
+    refused(samples, &late, 1, |block| pkcs1_v15_encrypt_unpad(block).is_err())
+}
+
+/// Times the refusal of one block and of random ones, which begin with this byte.
+fn refused(
+    samples: &mut Samples<'_>,
+    fixed: &[u8],
+    first: u8,
+    unpad: impl Fn(&[u8]) -> bool,
+) -> Result<(), String> {
+    let mut random = Classes(Random(8));
+    let (mut other, mut block) = ([0; BLOCK_BYTES], [0; BLOCK_BYTES]);
+    while let Some(class) = samples.next() {
+        random.fill(false, &mut other);
+        other[0] = first;
+        let keep = black_box(u8::from(class)).wrapping_neg();
+        for ((byte, fixed), other) in block.iter_mut().zip(fixed).zip(other) {
+            *byte = fixed & keep | other & !keep;
+        }
+        let mut is_refused = false;
+        samples.time(class, || is_refused = unpad(black_box(&block)));
+        if !is_refused {
+            return Err("a block without padding was accepted".to_owned());
         }
     }
     Ok(())
