@@ -3,10 +3,10 @@
 use engine::SecretBytes;
 use token::pka::ecc::{EccAttributes, EccCurve, EccToken, EccWrappedBuilder};
 use token::pka::{Destination, Source};
-use wire::verb::RsaHash;
+use wire::verb::SignatureHash;
 use wire::{Codes, code};
 
-use super::hash_of;
+use super::signature_hash_of;
 use crate::call::{Call, Refusal};
 use crate::pass::{Skeleton, Token};
 
@@ -47,13 +47,18 @@ impl Method {
     /// # Errors
     /// 8/874 where the curve is not one of the method; 8/25 for a digest that has not the length of the hash that is
     /// named, or where none is, of any hash.
-    pub(crate) fn check(self, curve: EccCurve, data: &[u8], hash: Option<RsaHash>) -> Result<(), Codes> {
+    pub(crate) fn check(
+        self,
+        curve: EccCurve,
+        data: &[u8],
+        hash: Option<SignatureHash>,
+    ) -> Result<(), Codes> {
         if (self == Self::Eddsa) != (curve == EccCurve::Ed25519) {
             return Err(code::CURVE);
         }
         let fits = match (self, hash) {
             (Self::Eddsa, _) => true,
-            (Self::Ecdsa, Some(hash)) => data.len() == hash_of(hash).digest_bytes(),
+            (Self::Ecdsa, Some(hash)) => data.len() == signature_hash_of(hash).digest_bytes(),
             (Self::Ecdsa, None) => matches!(data.len(), 20 | 28 | 32 | 48 | 64),
         };
         if fits { Ok(()) } else { Err(code::TEXT_LENGTH) }

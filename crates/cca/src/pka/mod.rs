@@ -11,7 +11,7 @@ pub(crate) mod x963;
 use engine::{HashAlgorithm, SecretBytes, sha1, sha256};
 use token::pka::PkaToken;
 use wire::Codes;
-use wire::verb::RsaHash;
+use wire::verb::{RsaHash, SignatureHash};
 
 use crate::call::{Call, Refusal};
 
@@ -23,6 +23,18 @@ pub(crate) fn hash_of(keyword: RsaHash) -> HashAlgorithm {
         RsaHash::Sha256 => HashAlgorithm::Sha256,
         RsaHash::Sha384 => HashAlgorithm::Sha384,
         RsaHash::Sha512 => HashAlgorithm::Sha512,
+    }
+}
+
+/// The hash of a signature's keyword.
+pub(crate) fn signature_hash_of(keyword: SignatureHash) -> HashAlgorithm {
+    match keyword {
+        SignatureHash::Sha1 => HashAlgorithm::Sha1,
+        SignatureHash::Sha224 => HashAlgorithm::Sha224,
+        SignatureHash::Sha256 => HashAlgorithm::Sha256,
+        SignatureHash::Sha384 => HashAlgorithm::Sha384,
+        SignatureHash::Sha512 => HashAlgorithm::Sha512,
+        SignatureHash::Ripemd160 => HashAlgorithm::Ripemd160,
     }
 }
 

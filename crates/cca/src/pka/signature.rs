@@ -6,10 +6,10 @@
 use engine::{
     HashAlgorithm, SecretBytes, digest_info_prefix, pkcs1_v15_sign_pad_raw, pss_encode, pss_verify_vartime,
 };
-use wire::verb::{RsaHash, SignatureFormat};
+use wire::verb::{SignatureFormat, SignatureHash};
 use wire::{Codes, code};
 
-use super::{hash_of, right_justified, x931};
+use super::{right_justified, signature_hash_of, x931};
 
 /// Bytes before the data of a PKCS-1.0 block, at the least.
 const PKCS1_OVERHEAD: usize = 11;
@@ -38,10 +38,12 @@ impl Signature {
     /// Of the format keyword and its hash.
     ///
     /// # Errors
-    /// 8/33 for ISO-9796, 8/34 where a hash is missing, and for a method of elliptic curves.
-    pub(crate) fn of(format: SignatureFormat, hash: Option<RsaHash>) -> Result<Self, Codes> {
-        match (format, hash.map(hash_of)) {
-            (SignatureFormat::Iso9796, _) => Err(code::KEYWORD),
+    /// 8/33 for ISO-9796, and what is not computed here, 8/34 where a hash is missing, and for a method of elliptic curves.
+    pub(crate) fn of(format: SignatureFormat, hash: Option<SignatureHash>) -> Result<Self, Codes> {
+        match (format, hash.map(signature_hash_of)) {
+            (SignatureFormat::Iso9796 | SignatureFormat::Schnorr | SignatureFormat::Quantum, _) => {
+                Err(code::KEYWORD)
+            }
             (SignatureFormat::Pkcs10, _) => Ok(Self::Pkcs10),
             (SignatureFormat::Pkcs11, _) => Ok(Self::Pkcs11),
             (SignatureFormat::ZeroPad, _) => Ok(Self::ZeroPad),

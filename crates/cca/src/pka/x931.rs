@@ -14,6 +14,7 @@ const MODULUS_BITS_MIN: usize = 1024;
 /// Hash identifiers of ISO/IEC 10118, as X9.31 lists them; `None` where it lists none.
 pub(crate) fn identifier(hash: HashAlgorithm) -> Option<u8> {
     match hash {
+        HashAlgorithm::Ripemd160 => Some(0x31),
         HashAlgorithm::Sha1 => Some(0x33),
         HashAlgorithm::Sha224 => Some(0x38),
         HashAlgorithm::Sha256 => Some(0x34),

@@ -5,7 +5,8 @@
 //! prime, of Ed25519 the 64 bytes of RFC 8032; its length in bits is eight times that in bytes. Signing and agreement with
 //! one key reveal nothing to one another, so that KEY-MGMT signs as SIG-ONLY does.
 //!
-//! RSA. Keywords: PKCS-1.0, PKCS-1.1, ZERO-PAD, X9.31 and PKCS-PSS with a hash; ISO-9796 is refused.
+//! RSA. Keywords: PKCS-1.0, PKCS-1.1, ZERO-PAD, X9.31 and PKCS-PSS with a hash, X9.31 also with RPMD-160; ISO-9796 is refused, and
+//! so are EC-SDSA (Schnorr's signatures), CRDL-DSA and CRDLHASH (signatures that resist quantum computers), with 8/33.
 //! The key must be SIG-ONLY or KEY-MGMT. The signature is as long as the modulus.
 //!
 //! A secure key that may decipher as well (KEY-MGMT) signs only what has structure, else 8/39: PKCS-PSS, X9.31, and with

@@ -1,7 +1,7 @@
 //! Digital_Signature_Verify (CSNDDSV): verifies a signature with an RSA or elliptic-curve public key.
 //!
 //! Keywords as for Digital_Signature_Generate, and for PKCS-PSS EXMATCH, the default: the salt has the
-//! length given. NEXMATCH, which an access-control point has to allow, is not known here. The key may
+//! length given. NEXMATCH, with which it may have another, and TPK-ONLY, for trusted blocks, are refused with 8/33. The key may
 //! be a public, clear or internal token; one of an elliptic curve with a private key is opened, so that the public key is
 //! that of the private one. A signature that is not one answers 4/429.
 

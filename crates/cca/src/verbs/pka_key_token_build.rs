@@ -10,6 +10,8 @@
 //! | ECC-PUBL | X'21' | curve, Q |
 //! | ECC-PAIR | X'20' | curve, d, Q, or the curve |
 //!
+//! QSA-PUBL and QSA-PAIR, for keys that resist quantum computers, are refused with 8/33, and so are RSAMEVAR (section X'09') and RSA-OPT (X'05').
+//!
 //! Usage: SIG-ONLY (default), KEY-MGMT, KM-ONLY; translation: XLATE-OK, NO-XLATE (default). A name
 //! of 64 bytes is a label. The numbers are copied without a check: numbers that form no key are refused when
 //! they are used or imported. With ECC-PAIR, customer data of up to 100 bytes are bound to the private key, and with ECC-VER1
@@ -43,6 +45,10 @@ pub(crate) async fn pka_key_token_build(call: Call<'_, '_>, reply: &mut Reply<'_
         PkaTokenKind::AesCrt => Kind::Private(Form::CrtAes),
         PkaTokenKind::EccPublic => Kind::EccPublic,
         PkaTokenKind::EccPair => Kind::EccPair,
+        PkaTokenKind::QuantumPublic
+        | PkaTokenKind::QuantumPair
+        | PkaTokenKind::Variable
+        | PkaTokenKind::Optimized => return Err(code::KEYWORD.into()),
     };
     let usage = match request.usage {
         None => Usage::default(),

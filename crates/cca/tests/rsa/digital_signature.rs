@@ -146,7 +146,8 @@ fn x9_31_goes_both_ways_with_openssl() {
         let key = openssl_key(bits);
         let public = public_token(&mut processor, key);
         let internal = internal_token(&mut processor, "RSA-CRT", "SIG-ONLY", key);
-        for ((word, hash), identifier) in HASHES.iter().zip([0x33, 0x38, 0x34, 0x36, 0x35]) {
+        let hashes = HASHES.iter().copied().chain([("RPMD-160", MessageDigest::ripemd160 as Digest)]);
+        for ((word, hash), identifier) in hashes.zip([0x33, 0x38, 0x34, 0x36, 0x35, 0x31]) {
             for text in 0..4u8 {
                 let digest = digest(hash(), &[text]);
                 let words = ["X9.31", word];
@@ -263,6 +264,14 @@ fn refusals() {
     for (words, data, codes) in [
         (&[][..], &digest[..], code::KEYWORD),
         (&["ISO-9796"], &digest, code::KEYWORD),
+        (&["EC-SDSA"], &digest, code::KEYWORD),
+        (&["EC-SDSA", "SHA-256", "HASH"], &digest, code::KEYWORD),
+        (&["CRDL-DSA", "MESSAGE"], &digest, code::KEYWORD),
+        (&["CRDL-DSA", "CRDLHASH"], &digest, code::KEYWORD),
+        (&["PKCS-1.1", "CRDLHASH"], &digest, code::KEYWORD),
+        (&["PKCS-PSS", "RPMD-160"], &salted, code::KEYWORD_COMBINATION),
+        (&["PKCS-1.1", "RPMD-160"], &digest, code::KEYWORD_COMBINATION),
+        (&["ECDSA", "RPMD-160"], &digest, code::KEYWORD_COMBINATION),
         (&["PKCS-1.1", "ZERO-PAD"], &digest, code::KEYWORD_COMBINATION),
         (&["X9.31"], &digest, code::KEYWORD_COMBINATION),
         (&["PKCS-PSS"], &digest, code::KEYWORD_COMBINATION),
@@ -292,6 +301,8 @@ fn refusals() {
     assert_eq!(verify(&mut processor, &words, &public, &digest, &[1; 128]), code::KEYWORD_COMBINATION);
     let words = ["PKCS-PSS", "SHA-256", "NEXMATCH"];
     assert_eq!(verify(&mut processor, &words, &public, &salted, &[1; 128]), code::KEYWORD);
+    let words = ["PKCS-1.1", "TPK-ONLY"];
+    assert_eq!(verify(&mut processor, &words, &public, &digest, &[1; 128]), code::KEYWORD);
 
     let words = ["PKCS-1.1", "RSA", "HASH", "SHA-256"];
     let encoded = digest_info(MessageDigest::sha256(), &digest);

@@ -67,6 +67,10 @@ fn what_is_no_key_is_refused() {
     };
     check(&[], &me, &[], code::KEYWORD_COUNT);
     check(&["KEY-MGMT"], &me, &[], code::KEYWORD_COMBINATION);
+    for kind in ["QSA-PUBL", "QSA-PAIR", "RSAMEVAR", "RSA-OPT"] {
+        check(&[kind], &me, &[], code::KEYWORD);
+        check(&[kind, "KEY-MGMT"], &me, &[], code::KEYWORD);
+    }
     check(&["RSA-AESM", "RSA-AESC"], &me, &[], code::KEYWORD_COMBINATION);
     check(&["RSA-AESM", "KEY-MGMT", "SIG-ONLY"], &me, &[], code::KEYWORD_COMBINATION);
     check(&["ECC-PAIR"], &me, &[], code::PKA_FIELD);

@@ -249,7 +249,8 @@ groups! {
     /// What a PKA token holds.
     PkaTokenKind required {
         Public "RSA-PUBL", Private "RSA-PRIV", Crt "RSA-CRT", AesPrivate "RSA-AESM", AesCrt "RSA-AESC",
-        EccPublic "ECC-PUBL", EccPair "ECC-PAIR",
+        EccPublic "ECC-PUBL", EccPair "ECC-PAIR", QuantumPublic "QSA-PUBL", QuantumPair "QSA-PAIR",
+        Variable "RSAMEVAR", Optimized "RSA-OPT",
     }
     /// What a PKA key may do.
     PkaUsage optional { Signature "SIG-ONLY", KeyManagement "KEY-MGMT", KeyManagementOnly "KM-ONLY" }
@@ -269,19 +270,27 @@ groups! {
     RsaHash optional {
         Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
     }
+    /// The hash of a signature.
+    SignatureHash optional {
+        Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512", Ripemd160 "RPMD-160",
+    }
+    /// Where a value to be enciphered is.
+    ValueRule optional { Identified "KEYIDENT" }
+    /// Of which token the public key is that verifies.
+    VerifyingKey optional { TrustedBlock "TPK-ONLY" }
     /// The algorithm of the formats of RSA.
     SignatureAlgorithm optional { Rsa "RSA" }
     /// What is signed.
-    SignatureInput optional { Hash "HASH", Message "MESSAGE" }
+    SignatureInput optional { Hash "HASH", Message "MESSAGE", QuantumHash "CRDLHASH" }
     /// Formats of a block that RSA signs, and the methods of elliptic curves.
     SignatureFormat Iso9796 {
         Iso9796 "ISO-9796", Pkcs10 "PKCS-1.0", Pkcs11 "PKCS-1.1", ZeroPad "ZERO-PAD", X931 "X9.31",
-        Pss "PKCS-PSS", Ecdsa "ECDSA", Eddsa "EDDSA",
+        Pss "PKCS-PSS", Ecdsa "ECDSA", Eddsa "EDDSA", Schnorr "EC-SDSA", Quantum "CRDL-DSA",
     }
     /// The hash that EdDSA has for the curve.
     EddsaHash optional { Eddsa "ED-HASH" }
     /// Which salts of PKCS-PSS are accepted.
-    SaltLength optional { Exact "EXMATCH" }
+    SaltLength optional { Exact "EXMATCH", Any "NEXMATCH" }
     /// Formats in which symmetric keys are carried.
     TransportFormat required_first { ZeroPad "ZERO-PAD", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP" }
     /// Of which algorithm the key is that is exported.
@@ -434,6 +443,12 @@ pub(super) const TRANSLATE_RULES: &[Rule] = &[
     Rule::Excludes(&["OKEY-DES"], &["O-ECB", "OPKCSPAD"]),
 ];
 pub(super) const PKA_BUILD_RULES: &[Rule] = &[
+    // No key resists quantum computers here.
+    Rule::Refused("QSA-PUBL"),
+    Rule::Refused("QSA-PAIR"),
+    // The sections X'09' and X'05', whose layouts are not published whole, or are no longer made.
+    Rule::Refused("RSAMEVAR"),
+    Rule::Refused("RSA-OPT"),
     Rule::Excludes(&["RSA-PUBL"], PRIVATE_ATTRIBUTES),
     Rule::Excludes(&["ECC-PUBL"], PRIVATE_ATTRIBUTES),
     Rule::Needs(&["ECC-VER1"], &["ECC-PAIR"]),
@@ -452,6 +467,14 @@ pub(super) const PKA_IMPORT_RULES: &[Rule] = &[
     Rule::Excludes(&["ECC"], &["IKEK-DES"]),
 ];
 
+// What the label of a clear key stands for is for the caller's side to say.
+pub(super) const ENCRYPT_RULES: &[Rule] = &[
+    Rule::Refused("KEYIDENT"),
+    Rule::Excludes(&["ZERO-PAD"], HASHES),
+    Rule::Excludes(&["MRP"], HASHES),
+    Rule::Excludes(&["PKCS-1.2"], HASHES),
+    Rule::Excludes(&["PKCSOAEP"], NO_OAEP_HASHES),
+];
 pub(super) const RSA_RULES: &[Rule] = &[
     Rule::Excludes(&["ZERO-PAD"], HASHES),
     Rule::Excludes(&["MRP"], HASHES),
@@ -510,8 +533,13 @@ const KEY_LENGTHS: &[&str] = &["KEYLN8", "KEYLN16", "KEYLN24", "KEYLN32"];
 // ISO 9796-1 is withdrawn, and is what no keyword means.
 pub(super) const SIGN_RULES: &[Rule] = &[
     Rule::Refused("ISO-9796"),
+    // Schnorr's signatures and those that resist quantum computers are not computed.
+    Rule::Refused("EC-SDSA"),
+    Rule::Refused("CRDL-DSA"),
+    Rule::Refused("CRDLHASH"),
     Rule::Needs(&[], SERVED_FORMATS),
-    Rule::Needs(&["X9.31"], HASHES),
+    Rule::Needs(&["X9.31"], X931_HASHES),
+    Rule::Needs(&["RPMD-160"], &["X9.31"]),
     Rule::Needs(&["PKCS-PSS"], HASHES),
     Rule::Excludes(&["ECDSA"], &["RSA"]),
     Rule::Excludes(&["EDDSA"], &["RSA"]),
@@ -523,8 +551,17 @@ pub(super) const SIGN_RULES: &[Rule] = &[
 ];
 pub(super) const VERIFY_RULES: &[Rule] = &[
     Rule::Refused("ISO-9796"),
+    // Schnorr's signatures and those that resist quantum computers are not computed.
+    Rule::Refused("EC-SDSA"),
+    Rule::Refused("CRDL-DSA"),
+    Rule::Refused("CRDLHASH"),
+    // A salt of another length than the one given is one that the caller does not expect.
+    Rule::Refused("NEXMATCH"),
+    // There are no trusted blocks.
+    Rule::Refused("TPK-ONLY"),
     Rule::Needs(&[], SERVED_FORMATS),
-    Rule::Needs(&["X9.31"], HASHES),
+    Rule::Needs(&["X9.31"], X931_HASHES),
+    Rule::Needs(&["RPMD-160"], &["X9.31"]),
     Rule::Needs(&["PKCS-PSS"], HASHES),
     Rule::Excludes(&["ECDSA"], &["RSA"]),
     Rule::Excludes(&["EDDSA"], &["RSA"]),
@@ -535,6 +572,7 @@ pub(super) const VERIFY_RULES: &[Rule] = &[
     Rule::Needs(&["MESSAGE"], &["EDDSA"]),
     Rule::Needs(&["EXMATCH"], &["PKCS-PSS"]),
 ];
+const X931_HASHES: &[&str] = &["SHA-1", "SHA-224", "SHA-256", "SHA-384", "SHA-512", "RPMD-160"];
 const SERVED_FORMATS: &[&str] = &["PKCS-1.0", "PKCS-1.1", "ZERO-PAD", "X9.31", "PKCS-PSS", "ECDSA", "EDDSA"];
 
 pub(super) const AGREEMENT_RULES: &[Rule] = &[

@@ -89,7 +89,7 @@ macro_rules! pka_verbs {
             /// PKA_Encrypt.
             PkaEncrypt pka_encrypt = 0x0210 slot 21 "CSNDPKE" Coprocessor {
                 class: Pure; audited: false;
-                keywords: 1 to 8 { format: RsaFormat, hash_method: RsaHash }, rules RSA_RULES;
+                keywords: 1 to 8 { format: RsaFormat, hash_method: RsaHash, value: ValueRule }, rules ENCRYPT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

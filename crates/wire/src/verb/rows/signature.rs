@@ -9,7 +9,7 @@ macro_rules! signature_verbs {
             DigitalSignatureGenerate digital_signature_generate = 0x0220 slot 23 "CSNDDSG" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 0 to 8 {
-                    algorithm: SignatureAlgorithm, input: SignatureInput, format: SignatureFormat, hash_method: RsaHash,
+                    algorithm: SignatureAlgorithm, input: SignatureInput, format: SignatureFormat, hash_method: SignatureHash,
                     eddsa_hash: EddsaHash,
                 }, rules SIGN_RULES;
                 parameters {
@@ -28,8 +28,8 @@ macro_rules! signature_verbs {
             DigitalSignatureVerify digital_signature_verify = 0x0221 slot 24 "CSNDDSV" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 0 to 9 {
-                    algorithm: SignatureAlgorithm, input: SignatureInput, format: SignatureFormat, hash_method: RsaHash,
-                    eddsa_hash: EddsaHash, salt: SaltLength,
+                    algorithm: SignatureAlgorithm, input: SignatureInput, format: SignatureFormat, hash_method: SignatureHash,
+                    eddsa_hash: EddsaHash, salt: SaltLength, verifying_key: VerifyingKey,
                 }, rules VERIFY_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
