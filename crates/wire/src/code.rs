@@ -59,6 +59,7 @@ codes! {
     OLD_MASTER_KEY = 0 / 10001, "done; the token is wrapped by the old master key";
     VERIFICATION_FAILED = 4 / 1, "the value does not verify";
     RULE_ARRAY_TOO_SMALL = 4 / 16, "the rule array is too small for what is returned";
+    VECTOR_NOT_PARSED = 4 / 2039, "keywords do not say all of the control vector";
     SIGNATURE_NOT_VERIFIED = 4 / 429, "the signature does not verify";
     EXTERNAL_TVV = 8 / 12, "token-validation value of an external token is wrong";
     INVALID_PARAMETER = 8 / 21, "a parameter is not valid";

@@ -118,7 +118,7 @@ fn expected(entry: &Entry, position: usize) -> Codes {
             code::KEY_BITS
         }
         (Verb::CipherTextTranslate2, "reserved1" | "reserved2")
-        | (Verb::KeyTokenBuild2 | Verb::KeyTest2, "reserved")
+        | (Verb::KeyTokenBuild2 | Verb::KeyTest2 | Verb::KeyTokenParse2, "reserved")
         | (Verb::RestrictKeyAttribute, "opt_parameter1" | "opt_parameter2") => code::RESERVED_LENGTH,
         (Verb::EcDiffieHellman, "reserved" | "reserved2" | "reserved3" | "reserved4" | "reserved5") => {
             code::RESERVED_LENGTH

@@ -33,6 +33,7 @@ pub const KEYWORDS: &[&str] = &[
     "CMACZERO", "COMP-CHK", "COMP-TAG", "IKEK-AES", "IKEK-DES", "IKEK-PKA", "KEY-LEN", "KEY-NKM", "NL-EPP-5",
     "NOEXPORT", "PKA92", "REFORMAT", "RETAIN", "RTNMK", "SHA2VP1", "TRANSLAT", "TRIPLE", "XPORT", "RPMD-160",
     "QSA-PUBL", "QSA-PAIR", "RSAMEVAR", "RSA-OPT", "CRDLHASH", "EC-SDSA", "CRDL-DSA", "NEXMATCH", "TPK-ONLY",
+    "EXTDWAKW", "INTDWAKW", "SCVISA", "SCCOMME", "SCCOMCRT",
 ];
 
 /// A keyword as the interface has it.

@@ -335,6 +335,16 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
             ],
         ),
         (
+            Verb::PkaKeyTranslate,
+            vec![
+                ("rule_array", Bytes(b"EXTDWAKW")),
+                ("source_key_identifier", Bytes(&keys.rsa_external)),
+                ("source_transport_key_identifier", Bytes(&keys.private_importer)),
+                ("target_transport_key_identifier", Bytes(&keys.aes_exporter)),
+                ("target_key_token_length", Number(ROOM)),
+            ],
+        ),
+        (
             Verb::EcDiffieHellman,
             vec![
                 ("rule_array", Bytes(b"DERIV02 SHA-256 ")),
@@ -355,7 +365,9 @@ const NOT_FOR_THE_OWNER: [Verb; 1] = [Verb::KeyEncryptionTranslate];
 const PART: &[u8; 16] = b"a part of a key!";
 
 /// Verbs whose keys are public, clear, skeletons, or those that are made.
-const OPEN: [Verb; 12] = [
+const OPEN: [Verb; 14] = [
+    Verb::KeyTokenParse,
+    Verb::KeyTokenParse2,
     Verb::KeyGenerate,
     Verb::KeyGenerate2,
     Verb::KeyTokenBuild2,
@@ -402,6 +414,9 @@ struct Keys {
     aes_skeleton: Vec<u8>,
     /// Agrees on AES keys.
     curve: Vec<u8>,
+    /// A transport key of private keys, and an RSA key under its value.
+    private_importer: Vec<u8>,
+    rsa_external: Vec<u8>,
 }
 
 /// An AES key of variable length and of a known value: its first part, and all of it.
@@ -440,6 +455,32 @@ fn agreeing(facility: &Facility) -> Vec<u8> {
     );
     let skeleton = output(&call(facility, 0, &build), Verb::PkaKeyTokenBuild, "token");
     let made = facility.call(0, &system_tests::rsa_generate(&skeleton)).unwrap();
+    output(&made, Verb::PkaKeyGenerate, "generated_key_identifier")
+}
+
+/// An RSA key under a transport key, which may be translated.
+fn transported(facility: &Facility, transport: &[u8]) -> Vec<u8> {
+    // Bits and lengths; then the exponent.
+    let structure = [&1024_u16.to_be_bytes()[..], &[0, 0, 0, 3], &[0; 12], &[1, 0, 1]].concat();
+    let build: Call<'_> = (
+        Verb::PkaKeyTokenBuild,
+        vec![
+            ("rule_array", Bytes(b"RSA-CRT XLATE-OK")),
+            ("key_values_structure", Bytes(&structure)),
+            ("token_length", Number(ROOM)),
+        ],
+    );
+    let skeleton = output(&call(facility, 0, &build), Verb::PkaKeyTokenBuild, "token");
+    let generate: Call<'_> = (
+        Verb::PkaKeyGenerate,
+        vec![
+            ("rule_array", Bytes(b"XPORT   ")),
+            ("skeleton_key_token", Bytes(&skeleton)),
+            ("transport_key_identifier", Bytes(transport)),
+            ("generated_key_identifier_length", Number(ROOM)),
+        ],
+    );
+    let made = call(facility, 0, &generate);
     output(&made, Verb::PkaKeyGenerate, "generated_key_identifier")
 }
 
@@ -505,6 +546,8 @@ impl Keys {
         keys.aes_external =
             output(&call(facility, 0, &export), Verb::SymmetricKeyExport, "rsa_enciphered_key");
         keys.curve = agreeing(facility);
+        [_, keys.private_importer] = entered(facility, b"IMP-PKA ", b"INTERNAL");
+        keys.rsa_external = transported(facility, &keys.private_importer);
         let hmac: Call<'_> = (
             Verb::KeyGenerate2,
             vec![

@@ -216,6 +216,16 @@ pub(super) async fn internal(
             AsymBuilder::new(source, key, attributes, &(sha1, sha256)).map_err(|error| error.codes())?;
         return Ok(call.make(Skeleton::Asym(Box::new(builder)), SecretBytes::from_slice(&secret)).await?);
     }
+    under_apka(call, key, attributes, source).await
+}
+
+/// The internal token of a clear key, wrapped under the current APKA master key.
+pub(super) async fn under_apka(
+    call: Call<'_, '_>,
+    key: &ClearKey<'_>,
+    attributes: &Attributes,
+    source: Source,
+) -> Result<Token, Refusal> {
     let (n, e) = match *key {
         ClearKey::Me { n, e, .. } | ClearKey::Crt { n, e, .. } => (n, e),
     };

@@ -242,3 +242,36 @@ fn tokens_follow_their_master_key() {
     empty.set_token_forms(COMPATIBLE);
     assert_eq!(sign(&mut empty, &["PKCS-1.1"], &unknown, &digest_info()), Err(code::MASTER_KEY_NOT_LOADED));
 }
+
+#[test]
+fn a_token_is_translated_from_under_the_asym_master_key() {
+    use wire::verb::pka_key_translate::{
+        RULE_ARRAY, RULE_ARRAY_COUNT, SOURCE_KEY_IDENTIFIER, SOURCE_KEY_IDENTIFIER_LENGTH, TARGET_KEY_TOKEN,
+        TARGET_KEY_TOKEN_LENGTH,
+    };
+    let key = openssl_key(1024);
+    let token = written(key, 0x82, 0x24, &SECRET);
+    let mut arguments = wire::frame::Arguments::new(Verb::PkaKeyTranslate);
+    arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, b"INTDWAKW");
+    arguments.set_integer(SOURCE_KEY_IDENTIFIER_LENGTH, token.len() as i64);
+    arguments.set_bytes(SOURCE_KEY_IDENTIFIER, &token).set_integer(TARGET_KEY_TOKEN_LENGTH, CAPACITY);
+    // In every home that opens such tokens, whatever it makes.
+    for form in [TokenForm::Compatible, TokenForm::Authenticated] {
+        let mut processor = processor();
+        processor.set_token_forms(TokenForms { form, open_compatible: true });
+        let (codes, translated) = ask(&mut processor, &arguments, TARGET_KEY_TOKEN);
+        let view = PkaToken::parse(&translated, &(sha1, sha256)).unwrap();
+        let private = view.private().unwrap();
+        assert_eq!((codes, private.form, private.usage), (code::OK, Form::CrtAes, Usage::KeyManagement));
+        assert_eq!((private.translatable, private.source), (true, Some(Source::ExternalEncrypted)));
+        let signature = sign(&mut processor, &["PKCS-1.1"], &translated, &digest_info()).unwrap();
+        let mut opened = vec![0; signature.len()];
+        let length = key.public_decrypt(&signature, &mut opened, Padding::PKCS1).unwrap();
+        assert_eq!(opened[..length], digest_info());
+        processor.set_token_forms(TokenForms { form: TokenForm::Authenticated, open_compatible: false });
+        assert_eq!(ask(&mut processor, &arguments, TARGET_KEY_TOKEN).0, code::TOKEN_VERSION);
+    }
+    let mut older = with_keys(true, &[1, 9, 3, 4], &[0, 2, 0, 0]);
+    older.set_token_forms(COMPATIBLE);
+    assert_eq!(ask(&mut older, &arguments, TARGET_KEY_TOKEN).0, code::OLD_MASTER_KEY);
+}

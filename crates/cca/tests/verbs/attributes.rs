@@ -2,6 +2,8 @@
 
 mod external;
 mod key_test2;
+mod parse;
+pub mod parse2;
 mod restrict;
 mod translate2;
 

@@ -74,7 +74,10 @@ fn is_refused(entry: &Entry, words: &[&str]) -> bool {
 
 fn with_keywords() -> impl Iterator<Item = &'static Entry> {
     let takes = |entry: &&Entry| {
-        let has_array = entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Keywords(_)));
+        let has_array = entry.parameters.iter().any(|parameter| {
+            // One that only goes out takes no keywords.
+            matches!(parameter.kind, Kind::Keywords(_)) && parameter.direction != Direction::Out
+        });
         has_array && entry.place != Place::Daemon
     };
     TABLE.iter().filter(takes)

@@ -120,6 +120,11 @@ pub fn opened(token: &[u8]) -> Rsa<Private> {
 
 /// An external token of a key, made by another library.
 pub fn foreign(key: &Rsa<Private>, section: u8) -> Vec<u8> {
+    foreign_of(key, section, 0x80)
+}
+
+/// The same with this byte for usage and translation.
+pub fn foreign_of(key: &Rsa<Private>, section: u8, usage: u8) -> Vec<u8> {
     let n = key.n().to_vec();
     let mut bytes = vec![0; 132];
     let clear = if section == 0x02 {
@@ -143,7 +148,7 @@ pub fn foreign(key: &Rsa<Private>, section: u8) -> Vec<u8> {
     };
     let modulus = if section == 0x02 { key.n().to_vec_padded(128).unwrap() } else { n.clone() };
     let length = bytes.len() + clear.len() + modulus.len();
-    (bytes[0], bytes[50]) = (section, 0x80);
+    (bytes[0], bytes[50]) = (section, usage);
     bytes[2..4].copy_from_slice(&(length as u16).to_be_bytes());
     let hash = sha1(&[&bytes[28..], &clear, &modulus].concat());
     bytes[4..24].copy_from_slice(&hash);

@@ -15,8 +15,8 @@ use token::variable::{Carrier, CipherMode, HmacHash, VariableUse};
 use wire::verb::{
     Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, ec_diffie_hellman, key_export,
     key_generate2, key_import, key_test2, key_translate, key_translate2, pka_key_generate, pka_key_import,
-    prohibit_export2, restrict_key_attribute, symmetric_key_export, symmetric_key_generate,
-    symmetric_key_import, symmetric_key_import2,
+    pka_key_translate, prohibit_export2, restrict_key_attribute, symmetric_key_export,
+    symmetric_key_generate, symmetric_key_import, symmetric_key_import2,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -27,6 +27,7 @@ use ways::Others;
 pub const NOT_READ: &[(Verb, usize)] = &[
     (Verb::PkaKeyGenerate, pka_key_generate::GENERATED_KEY_IDENTIFIER),
     (Verb::PkaKeyImport, pka_key_import::TARGET_KEY_IDENTIFIER),
+    (Verb::PkaKeyTranslate, pka_key_translate::TARGET_KEY_TOKEN),
     (Verb::SymmetricKeyImport, symmetric_key_import::TARGET_KEY_IDENTIFIER),
     (Verb::SymmetricKeyImport2, symmetric_key_import2::TARGET_KEY_IDENTIFIER),
     (Verb::SymmetricKeyGenerate, symmetric_key_generate::LOCENC_KEY),
@@ -169,6 +170,12 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
             if position == pka_key_import::IMPORTER_KEY_IDENTIFIER =>
         {
             Some(attributes.may(VariableUse::Wrap(Side::Receiving, Wrapping::PrivateKeys)))
+        }
+        (SampleKind::Variable(attributes), Verb::PkaKeyTranslate)
+            if position == pka_key_translate::TARGET_TRANSPORT_KEY_IDENTIFIER =>
+        {
+            let may = |side| attributes.may(VariableUse::Wrap(side, Wrapping::PrivateKeys));
+            Some([Side::Sending, Side::Receiving].into_iter().any(may))
         }
         (SampleKind::Variable(attributes), Verb::EcDiffieHellman) => Some(match position {
             ec_diffie_hellman::PRIVATE_KEK_KEY_IDENTIFIER => {

@@ -16,7 +16,7 @@ use wire::verb::{
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate,
     symmetric_key_import, symmetric_key_import2,
 };
-use wire::verb::{key_test2, key_translate2, prohibit_export2, restrict_key_attribute};
+use wire::verb::{key_test2, key_translate2, pka_key_translate, prohibit_export2, restrict_key_attribute};
 use wire::{Codes, KeyReference, code};
 
 use crate::support::{DOMAIN, Request, generate, generated, imported, mac, part, run_raw, skeleton, verify};
@@ -75,6 +75,12 @@ fn good(others: &mut Others, verb: Verb) -> Request {
         Verb::ProhibitExportExtended => {
             key(others, prohibit_export_extended::KEK_KEY_IDENTIFIER, &others.exporter)
         }
+        Verb::KeyTokenParse => {
+            use wire::verb::key_token_parse::{KEY_TOKEN, RULE_ARRAY_COUNT};
+            request.bytes(KEY_TOKEN, &others.data).integer(RULE_ARRAY_COUNT, 32)
+        }
+        Verb::KeyTokenParse2 => crate::attributes::parse2::parse(&others.variable),
+        Verb::PkaKeyTranslate => key(others, pka_key_translate::TARGET_KEY_TOKEN, &[]),
         Verb::KeyTest2 => key(others, key_test2::KEK_KEY_IDENTIFIER, &others.importer),
         Verb::RestrictKeyAttribute => {
             key(others, restrict_key_attribute::KEK_KEY_IDENTIFIER, &others.exporter)

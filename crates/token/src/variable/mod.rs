@@ -217,6 +217,12 @@ impl VariableToken {
         &self.key
     }
 
+    /// What its wrapping information says in numbers: state of the key, kind of pattern, method, hash.
+    pub fn wrapping_numbers(&self) -> [u8; 4] {
+        let head = self.head();
+        [head[STATE_AT], head[9], head[METHOD_AT], head[27]]
+    }
+
     /// How many bytes AESKW makes of a key of this length.
     ///
     /// # Errors

@@ -65,6 +65,7 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::RestrictKeyAttribute => RESTRICTIONS,
         Verb::KeyTranslate2 => TRANSLATIONS,
         Verb::PkaKeyGenerate => PKA_OUTPUTS,
+        Verb::PkaKeyTranslate => PRIVATE_TRANSLATIONS,
         Verb::PkaEncrypt => PKA_ENCRYPT,
         Verb::PkaDecrypt => PKA_DECRYPT,
         Verb::DigitalSignatureGenerate => SIGNATURES,
@@ -138,6 +139,12 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         Verb::KeyGenerate2 => &[Point::KeyGenerate2SetExtended, Point::WeakTransport],
         Verb::KeyPartImport2 => &[Point::KeyPartSecond, Point::KeyPartLast, Point::KeyPartOptional],
         Verb::PkaKeyGenerate => &[Point::ShortRsa, Point::WeakTransport, Point::ImportUnderImporter],
+        Verb::PkaKeyTranslate => &[
+            Point::PkaKeyTranslateToExporter,
+            Point::PkaKeyTranslateToImporter,
+            Point::ImportUnderImporter,
+            Point::WeakTransport,
+        ],
         Verb::PkaKeyImport => {
             &[Point::PkaKeyImportTransported, Point::ImportUnderImporter, Point::WeakImport]
         }
@@ -287,6 +294,10 @@ rows! {
     TRANSLATIONS {
         [] - ["REFORMAT"] KeyTranslate2Translate;
         ["REFORMAT"] - [] KeyTranslate2Reformat;
+    }
+    PRIVATE_TRANSLATIONS {
+        ["INTDWAKW"] - [] PkaKeyTranslateInternal;
+        ["EXTDWAKW"] - [] PkaKeyTranslateExternal;
     }
     PKA_OUTPUTS {
         ["CLEAR"] - [] PkaKeyGenerateClear;

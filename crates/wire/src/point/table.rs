@@ -38,6 +38,8 @@ points! {
         Null "null" = 0xF001 Permits NONE "The verb that does nothing";
         KeyTokenBuild "key-token-build" = 0xF002 Permits NONE "Build DES and AES tokens";
         ControlVectorGenerate "control-vector-generate" = 0xF033 Permits NONE "Make control vectors";
+        KeyTokenParse "key-token-parse" = 0xF0A0 Permits NONE "Tell what DES tokens say";
+        KeyTokenParse2 "key-token-parse2" = 0xF0A1 Permits NONE "Tell what tokens of variable length say";
         KeyTokenBuild2 "key-token-build2" = 0xF038 Permits NONE "Build tokens of variable length";
         PkaKeyTokenBuild "pka-key-token-build" = 0xF003 Permits NONE "Build PKA tokens";
         PkaPublicKeyExtract "pka-public-key-extract" = 0xF004 Permits VERIFY "Take the public key out of a PKA token";
@@ -171,6 +173,11 @@ points! {
         DataKeyExport "data-key-export" = 0x010A Permits EXPORT "Export DATA keys of DES under EXPORTER keys";
         KeyTranslate "key-translate" = 0xF036 Permits EXPORT "Put DES keys from one key-encrypting key under another";
         KeyGenerateTransported "key-generate-transported" = 0xF037 Permits NONE "Generate DES keys under IMPORTER and EXPORTER keys";
+        PkaKeyTranslate "pka-key-translate" = 0xF0A2 Permits EXPORT "Put RSA keys from under keys of DES under keys of AES, as is permitted";
+        PkaKeyTranslateInternal "pka-key-translate-internal" = 0x00FE Permits NONE "Put internal RSA tokens from under the ASYM master key under the APKA one";
+        PkaKeyTranslateExternal "pka-key-translate-external" = 0x00FF Permits NONE "Put external RSA tokens from under transport keys of DES under those of AES";
+        PkaKeyTranslateToExporter "pka-key-translate-importer-to-exporter" = 0x031C Permits NONE "Translate RSA keys from under IMPORTER keys of DES under EXPORTER keys of AES";
+        PkaKeyTranslateToImporter "pka-key-translate-importer-to-importer" = 0x031D Permits NONE "Translate RSA keys from under IMPORTER keys of DES under IMPORTER keys of AES";
         PkaKeyGenerateTransported "pka-key-generate-transported" = 0xF060 Permits NONE "Generate RSA keys under EXPORTER and IMP-PKA keys, RSA and elliptic-curve keys under AES transport keys";
         KeyGenerate2Transported "key-generate2-transported" = 0xF040 Permits NONE "Generate keys of variable length under AES IMPORTER and EXPORTER keys";
         ProhibitExport "prohibit-export" = 0x00CD Permits WRITE "Forbid the export of DES keys";

@@ -131,9 +131,9 @@ pub(super) fn head_bytes(step: Step, is_last: bool, output: Argument<'_>) -> usi
 pub(super) fn fits(arguments: &Arguments<'_>, step: Step, output: Argument<'_>) -> Result<(), Fault> {
     if let Step::Field { room: Some((position, unit)) } = step
         && let Argument::Bytes(bytes) = output
-        && arguments.integer(position) < bytes.len().div_ceil(unit) as i64
+        && arguments.integer(position) < counted(bytes.len(), unit) as i64
     {
-        return Err(Fault::TooSmall { position, needed: bytes.len().div_ceil(unit) });
+        return Err(Fault::TooSmall { position, needed: counted(bytes.len(), unit) });
     }
     Ok(())
 }
@@ -162,11 +162,19 @@ pub(super) fn put<'a>(
             _ => None,
         },
         Step::Length(of, unit) => match output(of) {
-            Argument::Bytes(bytes) => Some(bytes.len().div_ceil(unit) as i64),
+            Argument::Bytes(bytes) => Some(counted(bytes.len(), unit) as i64),
             _ => None,
         },
     };
     put_integer(out, value.unwrap_or_else(|| arguments.integer(position)));
+}
+
+/// In the place of the bytes that are counted as one: bits are counted.
+const BITS: usize = 0;
+
+/// What the length of an output says of so many bytes.
+fn counted(bytes: usize, unit: usize) -> usize {
+    if unit == BITS { 8 * bytes } else { bytes.div_ceil(unit) }
 }
 
 /// Position of the integer that says how long a parameter is, and the bytes that it counts as one.
@@ -174,6 +182,7 @@ const fn length(parameters: &[Parameter], position: usize) -> Option<(usize, usi
     match parameters[position].kind {
         Kind::Bytes(Length::By(length) | Length::Padded { by: length, .. })
         | Kind::Key { length: Length::By(length), .. } => Some((length, 1)),
+        Kind::Bytes(Length::Bits(length)) => Some((length, BITS)),
         Kind::Keywords(count) => Some((count, KEYWORD_BYTES)),
         _ => None,
     }

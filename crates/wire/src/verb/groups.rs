@@ -80,6 +80,10 @@ macro_rules! groups {
 }
 
 groups! {
+    /// What becomes of a private RSA key: from DES to AES, outside or inside of this system, or the format of a smart card.
+    PrivateKeyTranslation required {
+        External "EXTDWAKW", Internal "INTDWAKW", Visa "SCVISA", ModulusExponent "SCCOMME", Crt "SCCOMCRT"
+    }
     /// Whose token is built.
     TokenOrigin required { Internal "INTERNAL", External "EXTERNAL" }
     /// Of which algorithm.
@@ -456,6 +460,12 @@ pub(super) const PKA_BUILD_RULES: &[Rule] = &[
 const PRIVATE_ATTRIBUTES: &[&str] = &["SIG-ONLY", "KEY-MGMT", "KM-ONLY", "XLATE-OK", "NO-XLATE"];
 
 // A key that only one card has does not fit cards that come and go.
+pub(super) const PRIVATE_TRANSLATION_RULES: &[Rule] = &[
+    // What smart cards take is not published where it was looked for.
+    Rule::Refused("SCVISA"),
+    Rule::Refused("SCCOMME"),
+    Rule::Refused("SCCOMCRT"),
+];
 pub(super) const PKA_OUTPUT_RULES: &[Rule] = &[
     Rule::Refused("RETAIN"),
     Rule::Needs(&["OKEK-DES"], &["XPORT"]),

@@ -68,6 +68,8 @@ impl Verb {
             // The public key beside a wrapped one of an elliptic curve is taken from what opens.
             | Self::PkaPublicKeyExtract
             | Self::DigitalSignatureVerify => PKA,
+            // Transport keys are of DES and AES, tokens under either register.
+            Self::PkaKeyTranslate => RegisterSet::ALL,
             // A test may be of a master key, and an import opens by an RSA key what it wraps as a symmetric one.
             Self::KeyTest | Self::KeyTest2 | Self::SymmetricKeyImport => RegisterSet::ALL,
             // The key comes under one of AES, or of RSA.
@@ -79,6 +81,8 @@ impl Verb {
             | Self::ClearRsaPublic
             | Self::KeyTokenBuild
             | Self::ControlVectorGenerate
+            | Self::KeyTokenParse
+            | Self::KeyTokenParse2
             | Self::KeyTokenBuild2
             | Self::OneWayHash
             | Self::MdcGenerate

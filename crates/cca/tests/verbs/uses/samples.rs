@@ -106,6 +106,7 @@ const VARIABLE: &[(VariableType, &[&str])] = &[
 pub fn samples(others: &mut Others) -> Vec<Sample> {
     let of_variable_length = variable(others);
     let clear = &others.clear;
+    let translatable_rsa = others.translatable_rsa.clone();
     let processor = &mut others.processor;
     let mut samples = Vec::new();
     for key_type in KeyType::ALL.iter().copied() {
@@ -162,6 +163,7 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
         other("label", wire::Label::new("A.KEY").unwrap().to_field().to_vec()),
         other("DES skeleton", internal_skeleton.to_bytes().to_vec()),
         other("DES external", external.to_bytes().to_vec()),
+        other("RSA external XLATE-OK", translatable_rsa),
         other("AES-128", wrapped("KEYLN16", processor)),
         other("AES-192", wrapped("KEYLN24", processor)),
         other("AES-256", wrapped("KEYLN32", processor)),

@@ -18,7 +18,7 @@ use wire::verb::{
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate,
     symmetric_key_import, symmetric_key_import2,
 };
-use wire::verb::{key_test2, key_translate2, prohibit_export2, restrict_key_attribute};
+use wire::verb::{key_test2, key_translate2, pka_key_translate, prohibit_export2, restrict_key_attribute};
 
 use super::wrapped::{made, unwrapped};
 use crate::pka_transport_aes::book::foreign_ecc;
@@ -55,6 +55,8 @@ pub struct Others {
     /// What asks for an RSA key under a transport key, and such a key under that value.
     crt_skeleton: Vec<u8>,
     external_rsa: Vec<u8>,
+    pub translatable_rsa: Vec<u8>,
+    private_importer: Vec<u8>,
     /// A CIPHER skeleton of variable length.
     pub variable: Vec<u8>,
     /// Keys of a curve that DATA keys of AES, CIPHER keys of AES, and DATA keys of DES of 128 bits are derived with.
@@ -154,6 +156,20 @@ impl Others {
         let translating = translating.bytes(key_generate::GENERATED_KEY_IDENTIFIER_1);
         let aes = imported(&mut processor, "AES", &TEXT);
         let crt_skeleton = rsa_skeleton(&mut processor, "RSA-CRT", 512);
+        let translatable = Request::new(Verb::PkaKeyTokenBuild)
+            .rules(&["RSA-CRT", "KEY-MGMT", "XLATE-OK"])
+            .counted(
+                pka_key_token_build::KEY_VALUES_STRUCTURE_LENGTH,
+                pka_key_token_build::KEY_VALUES_STRUCTURE,
+                rsa_structure("RSA-CRT", 512),
+            )
+            .integer(pka_key_token_build::TOKEN_LENGTH, CAPACITY)
+            .ok(&mut processor)
+            .bytes(pka_key_token_build::TOKEN);
+        let private_importer = entered(&mut processor, "IMP-PKA", &[], &TRANSPORT);
+        let translatable_rsa = generate_under(&translatable, &private_importer)
+            .ok(&mut processor)
+            .bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER);
         let external_rsa = generate_under(&crt_skeleton, &exporter).ok(&mut processor);
         let external_rsa = external_rsa.bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER);
         let mut others = Self {
@@ -161,6 +177,8 @@ impl Others {
             deriving_outside: Vec::new(),
             crt_skeleton,
             external_rsa,
+            translatable_rsa,
+            private_importer,
             processor,
             aes,
             clear,
@@ -523,6 +541,16 @@ impl Others {
                 let base = base.integer(TARGET_KEY_IDENTIFIER_LENGTH, CAPACITY);
                 vec![base.bytes(IMPORTER_KEY_IDENTIFIER, [0; 64])]
             }
+            Verb::PkaKeyTranslate => {
+                let (from, to) = (&self.private_importer, &self.aes_exporter);
+                let outside = translate_pka("EXTDWAKW", &self.translatable_rsa, from, to);
+                match position {
+                    pka_key_translate::SOURCE_KEY_IDENTIFIER => {
+                        vec![outside, translate_pka("INTDWAKW", &[], &[], &[])]
+                    }
+                    _ => vec![outside],
+                }
+            }
             Verb::PkaPublicKeyExtract => {
                 vec![base.integer(pka_public_key_extract::TARGET_KEY_TOKEN_LENGTH, CAPACITY)]
             }
@@ -661,11 +689,7 @@ impl Others {
 
 /// A skeleton of this kind.
 pub fn rsa_skeleton(processor: &mut Processor, kind: &str, bits: u16) -> Vec<u8> {
-    let mut structure = [&bits.to_be_bytes()[..], &[0, 0, 0, 3, 0, 0]].concat();
-    if matches!(kind, "RSA-CRT" | "RSA-AESC") {
-        structure.resize(18, 0);
-    }
-    structure.extend_from_slice(&[1, 0, 1]);
+    let structure = rsa_structure(kind, bits);
     Request::new(Verb::PkaKeyTokenBuild)
         .rules(&[kind, "KEY-MGMT"])
         .counted(
@@ -676,6 +700,16 @@ pub fn rsa_skeleton(processor: &mut Processor, kind: &str, bits: u16) -> Vec<u8>
         .integer(pka_key_token_build::TOKEN_LENGTH, CAPACITY)
         .ok(processor)
         .bytes(pka_key_token_build::TOKEN)
+}
+
+/// The key-value structure of a key of this kind and length that is to be generated, with the exponent 65537.
+fn rsa_structure(kind: &str, bits: u16) -> Vec<u8> {
+    let mut structure = [&bits.to_be_bytes()[..], &[0, 0, 0, 3, 0, 0]].concat();
+    if matches!(kind, "RSA-CRT" | "RSA-AESC") {
+        structure.resize(18, 0);
+    }
+    structure.extend_from_slice(&[1, 0, 1]);
+    structure
 }
 
 /// A request for a key under a transport key.
@@ -693,6 +727,21 @@ pub fn import_under(source: &[u8], importer: &[u8]) -> Request {
         .counted(pka_key_import::SOURCE_KEY_TOKEN_LENGTH, pka_key_import::SOURCE_KEY_TOKEN, source)
         .bytes(pka_key_import::IMPORTER_KEY_IDENTIFIER, importer)
         .integer(pka_key_import::TARGET_KEY_IDENTIFIER_LENGTH, CAPACITY)
+}
+
+/// A request to translate a private key.
+pub fn translate_pka(keyword: &str, source: &[u8], from: &[u8], to: &[u8]) -> Request {
+    use pka_key_translate::{
+        SOURCE_KEY_IDENTIFIER, SOURCE_KEY_IDENTIFIER_LENGTH, SOURCE_TRANSPORT_KEY_IDENTIFIER,
+        SOURCE_TRANSPORT_KEY_IDENTIFIER_LENGTH, TARGET_KEY_TOKEN_LENGTH, TARGET_TRANSPORT_KEY_IDENTIFIER,
+        TARGET_TRANSPORT_KEY_IDENTIFIER_LENGTH,
+    };
+    Request::new(Verb::PkaKeyTranslate)
+        .rules(&[keyword])
+        .counted(SOURCE_KEY_IDENTIFIER_LENGTH, SOURCE_KEY_IDENTIFIER, source)
+        .counted(SOURCE_TRANSPORT_KEY_IDENTIFIER_LENGTH, SOURCE_TRANSPORT_KEY_IDENTIFIER, from)
+        .counted(TARGET_TRANSPORT_KEY_IDENTIFIER_LENGTH, TARGET_TRANSPORT_KEY_IDENTIFIER, to)
+        .integer(TARGET_KEY_TOKEN_LENGTH, CAPACITY)
 }
 
 /// A request for a key under this RSA key.

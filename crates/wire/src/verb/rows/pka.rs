@@ -86,6 +86,23 @@ macro_rules! pka_verbs {
                     KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH));
                 }
             }
+            /// PKA_Key_Translate: an RSA token under a key of DES comes under one of AES.
+            PkaKeyTranslate pka_key_translate = 0x0206 slot 76 "CSNDPKT" Coprocessor {
+                class: Pure; audited: true;
+                keywords: 1 to 1 { translation: PrivateKeyTranslation }, rules PRIVATE_TRANSLATION_RULES;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    SOURCE_KEY_IDENTIFIER_LENGTH: In Length;
+                    SOURCE_KEY_IDENTIFIER: In uses(By(SOURCE_KEY_IDENTIFIER_LENGTH));
+                    SOURCE_TRANSPORT_KEY_IDENTIFIER_LENGTH: In Length;
+                    SOURCE_TRANSPORT_KEY_IDENTIFIER: In uses(By(SOURCE_TRANSPORT_KEY_IDENTIFIER_LENGTH));
+                    TARGET_TRANSPORT_KEY_IDENTIFIER_LENGTH: In Length;
+                    TARGET_TRANSPORT_KEY_IDENTIFIER: In uses(By(TARGET_TRANSPORT_KEY_IDENTIFIER_LENGTH));
+                    TARGET_KEY_TOKEN_LENGTH: InOut Length;
+                    TARGET_KEY_TOKEN: InOut makes(By(TARGET_KEY_TOKEN_LENGTH));
+                }
+            }
             /// PKA_Encrypt.
             PkaEncrypt pka_encrypt = 0x0210 slot 21 "CSNDPKE" Coprocessor {
                 class: Pure; audited: false;

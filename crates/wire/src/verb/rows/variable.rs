@@ -29,6 +29,34 @@ macro_rules! variable_verbs {
                     TARGET_KEY_TOKEN: Out Bytes(By(TARGET_KEY_TOKEN_LENGTH)), secret;
                 }
             }
+            /// Key_Token_Parse2: what a token of variable length says, as keywords and fields.
+            KeyTokenParse2 key_token_parse2 = 0x0168 slot 75 "CSNBKTP2" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 0 to 0 {};
+                parameters {
+                    KEY_TOKEN_LENGTH: In Length;
+                    KEY_TOKEN: In Bytes(By(KEY_TOKEN_LENGTH)), secret;
+                    KEY_TYPE: Out Bytes(Fixed(8));
+                    RULE_ARRAY_COUNT: InOut Length;
+                    RULE_ARRAY: Out Keywords(RULE_ARRAY_COUNT);
+                    KEY_MATERIAL_STATE: Out Integer;
+                    PAYLOAD_BIT_LENGTH: InOut Length;
+                    PAYLOAD: Out Bytes(Bits(PAYLOAD_BIT_LENGTH)), secret;
+                    KEY_VERIFICATION_TYPE: Out Integer;
+                    KEY_VERIFICATION_PATTERN_LENGTH: InOut Length;
+                    KEY_VERIFICATION_PATTERN: Out Bytes(By(KEY_VERIFICATION_PATTERN_LENGTH));
+                    KEY_WRAPPING_METHOD: Out Integer;
+                    KEY_HASH_METHOD: Out Integer;
+                    KEY_NAME_LENGTH: InOut Length;
+                    KEY_NAME: Out Bytes(By(KEY_NAME_LENGTH));
+                    TLVDATA_LENGTH: InOut Length;
+                    TLVDATA: Out Bytes(By(TLVDATA_LENGTH));
+                    USER_ASSOC_DATA_LENGTH: InOut Length;
+                    USER_ASSOC_DATA: Out Bytes(By(USER_ASSOC_DATA_LENGTH));
+                    RESERVED_LENGTH: In Length(RESERVED_LENGTH);
+                    RESERVED: In Bytes(By(RESERVED_LENGTH)), empty;
+                }
+            }
             /// Key_Generate2: an AES or HMAC key in one token of variable length or two.
             KeyGenerate2 key_generate2 = 0x0161 slot 53 "CSNBKGN2" Coprocessor {
                 class: Pure; audited: false;
