@@ -180,7 +180,18 @@ impl Kind {
             .filter_map(|kind| kind.strip_prefix(&format!("{begins}-")).map(str::to_owned))
             .collect();
         if begins.is_empty() || family.is_empty() {
-            return Err("no kind of key; `cryptand key generate --help` lists them".to_owned());
+            // Such as `aes` and `rsa`.
+            let mut heads: Vec<String> =
+                Self::all().map(Self::name).filter(|kind| kind.starts_with(&name)).collect();
+            heads.iter_mut().for_each(|kind| kind.truncate(kind.find('-').unwrap_or(kind.len())));
+            heads.sort();
+            heads.dedup();
+            let near = if heads.is_empty() || name.is_empty() {
+                String::new()
+            } else {
+                format!(", but such begin with {}", heads.join(", "))
+            };
+            return Err(format!("no kind of key{near}; `cryptand key generate --help` lists them"));
         }
         Err(format!("no kind of key; after `{begins}-` there are {}", family.join(", ")))
     }
@@ -275,6 +286,9 @@ mod tests {
         says("p256", "which of these: p256-sign, p256-agree");
         says("tdes-foo", "after `tdes-` there are data, datac");
         says("ed25519-agree", "after `ed25519-` there are sign");
-        says("blowfish", "cryptand key generate --help");
+        says("aes", "such begin with aes128, aes192, aes256; `cryptand key generate --help`");
+        says("rsa", "such begin with rsa1024, rsa2048, rsa3072, rsa4096; ");
+        says("blowfish", "no kind of key; `cryptand key generate --help`");
+        says("", "no kind of key; `cryptand key generate --help`");
     }
 }
