@@ -169,6 +169,22 @@ void CSNBKTC(long *return_code, long *reason_code, long *exit_data_length, unsig
 void CSNBKTC2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier);
 
+/* key-token-parse */
+void CSNBKTP(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *key_token, unsigned char *key_type, long *rule_array_count, unsigned char *rule_array,
+    unsigned char *key_value, unsigned char *master_key_verification_pattern_v03, long *reserved_field_2,
+    unsigned char *reserved_field_3, unsigned char *control_vector, unsigned char *reserved_field_4,
+    long *reserved_field_5, unsigned char *reserved_field_6, unsigned char *master_key_verification_pattern_v00);
+
+/* key-token-parse2 */
+void CSNBKTP2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *key_token_length, unsigned char *key_token, unsigned char *key_type, long *rule_array_count,
+    unsigned char *rule_array, long *key_material_state, long *payload_bit_length, unsigned char *payload,
+    long *key_verification_type, long *key_verification_pattern_length, unsigned char *key_verification_pattern,
+    long *key_wrapping_method, long *key_hash_method, long *key_name_length, unsigned char *key_name,
+    long *tlvdata_length, unsigned char *tlvdata, long *user_assoc_data_length, unsigned char *user_assoc_data,
+    long *reserved_length, unsigned char *reserved);
+
 /* key-translate */
 void CSNBKTR(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *input_key_token, unsigned char *input_kek_key_identifier, unsigned char *output_kek_key_identifier,
@@ -357,6 +373,13 @@ void CSNDPKI(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *source_key_token_length, unsigned char *source_key_token,
     unsigned char *importer_key_identifier, long *target_key_identifier_length,
     unsigned char *target_key_identifier);
+
+/* pka-key-translate */
+void CSNDPKT(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *source_key_identifier_length,
+    unsigned char *source_key_identifier, long *source_transport_key_identifier_length,
+    unsigned char *source_transport_key_identifier, long *target_transport_key_identifier_length,
+    unsigned char *target_transport_key_identifier, long *target_key_token_length, unsigned char *target_key_token);
 
 /* pka-public-key-extract */
 void CSNDPKX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -600,18 +623,6 @@ void CSNBKRL(long *return_code, long *reason_code, long *exit_data_length, unsig
 void CSNBKSI(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *file_name_length, unsigned char *file_name,
     long *description_length, unsigned char *description, unsigned char *clear_master_key);
-void CSNBKTP(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *key_token, unsigned char *key_type, long *rule_array_count, unsigned char *rule_array,
-    unsigned char *key_value, unsigned char *master_key_verification_pattern_v03, long *reserved_field_2,
-    unsigned char *reserved_field_3, unsigned char *control_vector, unsigned char *reserved_field_4,
-    long *reserved_field_5, unsigned char *reserved_field_6, unsigned char *master_key_verification_pattern_v00);
-void CSNBKTP2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *key_token_length, unsigned char *key_token, unsigned char *key_type, long *rule_array_count,
-    unsigned char *rule_array, long *key_material_state, long *payload_bit_length, unsigned char *payload,
-    long *key_verification_type, long *key_verification_pattern_length, unsigned char *key_verification_pattern,
-    long *key_wrapping_method, long *key_hash_method, long *key_name_length, unsigned char *key_name,
-    long *tlvdata_length, unsigned char *tlvdata, long *user_assoc_data_length, unsigned char *user_assoc_data,
-    long *reserved_length, unsigned char *reserved);
 void CSNBMKP(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_part);
 void CSNBPCU(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -703,11 +714,6 @@ void CSNDPKH(long *return_code, long *reason_code, long *exit_data_length, unsig
 void CSNDPKR(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *public_key_name,
     long *public_key_certificate_length, unsigned char *public_key_certificate);
-void CSNDPKT(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *source_key_identifier_length,
-    unsigned char *source_key_identifier, long *source_transport_key_identifier_length,
-    unsigned char *source_transport_key_identifier, long *target_transport_key_identifier_length,
-    unsigned char *target_transport_key_identifier, long *target_key_token_length, unsigned char *target_key_token);
 void CSNDRKD(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_label);
 void CSNDRKL(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,

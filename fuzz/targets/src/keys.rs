@@ -4,7 +4,7 @@ use cca::{Batch, Incoming, Processor};
 use engine::{Engine, Options};
 use lab::load::keys::rsa_test_key;
 use token::pka::{self, Attributes, ClearKey, CrtComponents, Form, PkaToken, Usage};
-use wire::control::{Handout, MasterKeyPair, Register};
+use wire::control::{Handout, MasterKeyPair, Register, TokenForm, TokenForms};
 use wire::frame::Arguments;
 use wire::verb::{
     Verb, clear_key_import_multiple as ckm, key_export as kex, key_generate as kgn, key_part_import as kpi,
@@ -19,6 +19,7 @@ const DATA_DOUBLE: usize = 1;
 const MAC_DOUBLE: usize = 3;
 const AES_128: usize = 11;
 const CRT_PUBLIC: usize = 18;
+const CRT_CLEAR: usize = 19;
 /// A token has at most this many bytes.
 const ROOM: i64 = wire::bounds::PKA_TOKEN_BYTES_MAX as i64;
 
@@ -41,7 +42,8 @@ pub struct Keys {
 impl Keys {
     /// DES keys of several types and lengths, AES keys of every length, RSA keys of two forms; then key-encrypting keys
     /// of both sides, what is wrapped under them, a token without a key, and a CVARENC key; then AES keys of variable length:
-    /// an IMPORTER and an EXPORTER key of one value, a CIPHER key, and that key under this value.
+    /// an IMPORTER and an EXPORTER key of one value, a CIPHER key, and that key under this value; then an RSA key under the ASYM
+    /// master key.
     pub fn new() -> Self {
         let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).expect("an engine");
         let mut processor = Processor::new(engine, 1);
@@ -87,6 +89,7 @@ impl Keys {
         let token = keys.generated("SINGLE", "CVARENC");
         keys.tokens.push(token);
         keys.add_variable(&mut secrets);
+        keys.add_asym();
         secrets.retain(|secret| secret.len() >= 16);
         keys.secrets = secrets;
         keys.exported = keys.exported();
@@ -162,6 +165,14 @@ impl Keys {
         self.tokens.extend([importer, exporter, cipher, external]);
     }
 
+    /// The 1024-bit CRT key under the ASYM master key.
+    fn add_asym(&mut self) {
+        self.processor.set_token_forms(TokenForms { form: TokenForm::Compatible, open_compatible: true });
+        let token = self.private(&self.tokens[CRT_CLEAR].clone());
+        self.processor.set_token_forms(TokenForms::default());
+        self.tokens.push(token);
+    }
+
     /// An AES key of variable length, entered in one part.
     fn entered_variable(&mut self, key_type: &str, value: &[u8]) -> Vec<u8> {
         let words: Vec<u8> = ["INTERNAL", "AES", key_type].iter().flat_map(|word| padded(word)).collect();
@@ -226,6 +237,15 @@ impl Keys {
         self.call(&request, ckm::TARGET_KEY_IDENTIFIER)
     }
 
+    /// The internal token of a clear one.
+    fn private(&mut self, source: &[u8]) -> Vec<u8> {
+        let mut request = Arguments::new(Verb::PkaKeyImport);
+        request.set_integer(pki::SOURCE_KEY_TOKEN_LENGTH, source.len() as i64);
+        request.set_bytes(pki::SOURCE_KEY_TOKEN, source).set_bytes(pki::IMPORTER_KEY_IDENTIFIER, &[0; 64]);
+        request.set_integer(pki::TARGET_KEY_IDENTIFIER_LENGTH, ROOM);
+        self.call(&request, pki::TARGET_KEY_IDENTIFIER)
+    }
+
     /// An RSA key as internal token, as public token and as clear external token.
     fn rsa(&mut self, bits: u32, form: Form, secrets: &mut Vec<Vec<u8>>) -> [Vec<u8>; 3] {
         let key = rsa_test_key(bits, usize::from(form == Form::Crt)).expect("a size that is listed");
@@ -239,11 +259,7 @@ impl Keys {
             .expect("a clear token")
             .to_vec();
         secrets.extend([key.d.clone(), key.p.clone(), key.q.clone()]);
-        let mut request = Arguments::new(Verb::PkaKeyImport);
-        request.set_integer(pki::SOURCE_KEY_TOKEN_LENGTH, source.len() as i64);
-        request.set_bytes(pki::SOURCE_KEY_TOKEN, &source).set_bytes(pki::IMPORTER_KEY_IDENTIFIER, &[0; 64]);
-        request.set_integer(pki::TARGET_KEY_IDENTIFIER_LENGTH, ROOM);
-        let private = self.call(&request, pki::TARGET_KEY_IDENTIFIER);
+        let private = self.private(&source);
         let mut request = Arguments::new(Verb::PkaPublicKeyExtract);
         request.set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, private.len() as i64);
         request.set_bytes(pkx::SOURCE_KEY_IDENTIFIER, &private);

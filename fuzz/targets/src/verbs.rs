@@ -171,6 +171,9 @@ impl Script<'_> {
                     {
                         integers[at] = i64::from(self.byte()) * 16;
                     }
+                    if let Kind::Bytes(Length::Bits(at)) = parameter.kind {
+                        integers[at] = i64::from(self.byte()) * 128;
+                    }
                 }
                 // The verbs of clear keys take an external token as plain bytes.
                 Kind::Bytes(_) if parameter.name == "key" => values[position] = self.key(),
