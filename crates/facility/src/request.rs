@@ -806,7 +806,7 @@ fn reply_bytes_max(entry: &'static Entry, arguments: &Arguments<'_>) -> usize {
                 (elements.saturating_mul(KEYWORD_BYTES), usize::MAX)
             }
         };
-        bytes = bytes.saturating_add(4 + length.min(bound));
+        bytes = bytes.saturating_add(length.min(bound).saturating_add(4));
     }
     bytes.min(BULK_BYTES_MAX)
 }
