@@ -2,8 +2,8 @@
 
 use crate::fields::Fields;
 use crate::memory::Pointer;
+use crate::own::Own;
 use crate::process;
-use crate::resources::{self, Own};
 use crate::segments::Cut;
 use facility::Reply;
 use std::ffi::{c_long, c_void};
@@ -20,7 +20,7 @@ pub enum Body {
     /// Gives this text and a zero byte in its second parameter, whose length is the first: its room before, and how many
     /// bytes they are after.
     Text(&'static str),
-    /// Chooses a card or a domain.
+    /// Does what no row of the verb table says.
     Own(Own),
     /// Refuses: 8/713.
     Refused,
@@ -42,7 +42,7 @@ impl Body {
         match self {
             Self::Verb(entry) => entry.parameters.len() == pointers,
             Self::Text(_) => pointers == 2,
-            Self::Own(_) => pointers == 4,
+            Self::Own(own) => pointers == own.pointers(),
             Self::Refused => true,
         }
     }
@@ -88,7 +88,7 @@ unsafe fn run(body: Body, pointers: &[*mut c_void]) -> Result<Codes, Codes> {
         // SAFETY: the caller's promise.
         Body::Text(text) => unsafe { give(text, Pointer::of(pointers[0]), Pointer::of(pointers[1])) },
         // SAFETY: the caller's promise.
-        Body::Own(own) => unsafe { resources::run(own, pointers) },
+        Body::Own(own) => unsafe { own.run(pointers) },
         Body::Verb(entry) => {
             // SAFETY: the caller's promise.
             if let Some(cut) = unsafe { Cut::of(entry, pointers) } {

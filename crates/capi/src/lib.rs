@@ -8,6 +8,8 @@
 //! | `memory` | reads and writes of the caller's memory |
 //! | `segments` | texts that are longer than one request carries |
 //! | `process` | the one home and facility of the process, through fork and closed descriptors |
+//! | `own` | what a function does that has no row in the verb table |
+//! | `lists` | key records listed into a file |
 //! | `resources` | which card a thread uses and which domain the process does |
 //!
 //! A field of the caller is copied before it is looked at, and outputs are written when the verb has answered: fields may
@@ -16,12 +18,14 @@
 mod call;
 mod entry_points;
 mod fields;
+mod lists;
 mod memory;
+mod own;
 mod process;
 mod resources;
 mod segments;
 
 pub use call::{Body, call};
 pub use entry_points::{Prototype, is_given};
-pub use resources::Own;
+pub use own::Own;
 pub use segments::CUT_TEXT_BYTES_MAX;

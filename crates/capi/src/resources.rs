@@ -21,7 +21,7 @@ use wire::{Codes, code};
 
 /// What is done with a card or a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Own {
+pub(crate) enum Change {
     /// It is taken.
     Allocate,
     /// It is given up.
@@ -98,7 +98,7 @@ enum Domain {
 }
 
 impl<'a> Asked<'a> {
-    fn read(own: Own, rules: &[u8], name: &'a [u8]) -> Result<Self, Codes> {
+    fn read(change: Change, rules: &[u8], name: &'a [u8]) -> Result<Self, Codes> {
         let name = std::str::from_utf8(name).map_err(|_| code::INVALID_PARAMETER)?;
         let mut asked = Self::default();
         for word in rules.chunks(KEYWORD_BYTES) {
@@ -107,7 +107,7 @@ impl<'a> Asked<'a> {
                 "DEVICE" => (Some(Card::Device(name)), None),
                 "SERIAL" => (Some(Card::Serial(name)), None),
                 "DEV-ANY" => (Some(Card::Any), None),
-                "DOMN-DEF" if own == Own::Deallocate => (None, Some(Domain::Allocated)),
+                "DOMN-DEF" if change == Change::Deallocate => (None, Some(Domain::Allocated)),
                 word => (None, Some(Domain::Number(domain_of(word).ok_or(code::KEYWORD)?))),
             };
             if (card.is_some() && asked.card.is_some()) || (domain.is_some() && asked.domain.is_some()) {
@@ -135,7 +135,7 @@ fn domain_of(word: &str) -> Option<u16> {
 ///
 /// # Safety
 /// There are four pointers, each null or to a `long`, or to as many keywords or bytes as the one before it says.
-pub(crate) unsafe fn run(own: Own, pointers: &[*mut c_void]) -> Result<Codes, Codes> {
+pub(crate) unsafe fn run(change: Change, pointers: &[*mut c_void]) -> Result<Codes, Codes> {
     let [count, rules, length, name] = pointers else { return Err(code::NULL_POINTER) };
     let [count, rules, length, name] = [count, rules, length, name].map(|pointer| Pointer::of(*pointer));
     if count.is_null() || rules.is_null() || length.is_null() {
@@ -158,10 +158,10 @@ pub(crate) unsafe fn run(own: Own, pointers: &[*mut c_void]) -> Result<Codes, Co
         rules.append_to(&mut words, count as usize * KEYWORD_BYTES);
         name.append_to(&mut bytes, length as usize);
     }
-    let asked = Asked::read(own, &words, &bytes)?;
-    match own {
-        Own::Allocate => allocate(asked),
-        Own::Deallocate => deallocate(asked),
+    let asked = Asked::read(change, &words, &bytes)?;
+    match change {
+        Change::Allocate => allocate(asked),
+        Change::Deallocate => deallocate(asked),
     }
 }
 
@@ -261,25 +261,28 @@ fn serial(facility: &Facility, domain: u16, index: u32) -> Result<Vec<u8>, Codes
 mod tests {
     use super::*;
 
-    fn read<'a>(own: Own, rules: &str, name: &'a str) -> Result<Asked<'a>, Codes> {
+    fn read<'a>(change: Change, rules: &str, name: &'a str) -> Result<Asked<'a>, Codes> {
         let rules: String = rules.split(' ').map(|word| format!("{word:8}")).collect();
-        Asked::read(own, rules.as_bytes(), name.as_bytes())
+        Asked::read(change, rules.as_bytes(), name.as_bytes())
     }
 
     #[test]
     fn keywords_name_a_card_and_a_domain() {
         let both = Asked { card: Some(Card::Device("CRP01")), domain: Some(Domain::Number(3)) };
         for rules in ["DEVICE DOMN0003", "DOMN0003 DEVICE"] {
-            assert_eq!(read(Own::Allocate, rules, "CRP01"), Ok(both));
+            assert_eq!(read(Change::Allocate, rules, "CRP01"), Ok(both));
         }
-        assert_eq!(read(Own::Allocate, "SERIAL", "0123ABCD").unwrap().card, Some(Card::Serial("0123ABCD")));
-        assert_eq!(read(Own::Allocate, "DEV-ANY", "").unwrap().card, Some(Card::Any));
-        assert_eq!(read(Own::Deallocate, "DOMN-DEF", "").unwrap().domain, Some(Domain::Allocated));
+        assert_eq!(
+            read(Change::Allocate, "SERIAL", "0123ABCD").unwrap().card,
+            Some(Card::Serial("0123ABCD"))
+        );
+        assert_eq!(read(Change::Allocate, "DEV-ANY", "").unwrap().card, Some(Card::Any));
+        assert_eq!(read(Change::Deallocate, "DOMN-DEF", "").unwrap().domain, Some(Domain::Allocated));
         for wrong in ["DOMN-DEF", "DOMN0016", "DOMN+001", "DOMN001", "HCPUACLR", "HCPUAPRT", "device", ""] {
-            assert_eq!(read(Own::Allocate, wrong, "CRP01"), Err(code::KEYWORD), "{wrong}");
+            assert_eq!(read(Change::Allocate, wrong, "CRP01"), Err(code::KEYWORD), "{wrong}");
         }
         for wrong in ["DEVICE SERIAL", "DEVICE DEVICE", "DOMN0001 DOMN0001"] {
-            assert_eq!(read(Own::Allocate, wrong, "CRP01"), Err(code::KEYWORD_COMBINATION), "{wrong}");
+            assert_eq!(read(Change::Allocate, wrong, "CRP01"), Err(code::KEYWORD_COMBINATION), "{wrong}");
         }
     }
 

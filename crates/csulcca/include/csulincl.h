@@ -422,6 +422,15 @@ void CSUACFQ(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *verb_data_length, unsigned char *verb_data);
 
 /* Answered by the library itself. */
+void CSNBAKRL(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, unsigned char *key_label, long *data_set_name_length,
+    unsigned char *data_set_name, unsigned char *security_server_name);
+void CSNBKRL(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *key_label, long *data_set_name_length, unsigned char *data_set_name,
+    unsigned char *security_server_name);
+void CSNDKRL(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, unsigned char *key_label, long *data_set_name_length,
+    unsigned char *data_set_name, unsigned char *security_server_name);
 void CSUACFV(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *version_data_length, unsigned char *version_data);
 void CSUACRA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -430,9 +439,6 @@ void CSUACRD(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *resource_name_length, unsigned char *resource_name);
 
 /* Not served: return code 8, reason code 713, and nothing else is looked at. */
-void CSNBAKRL(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, unsigned char *key_label, long *data_set_name_length,
-    unsigned char *data_set_name, unsigned char *security_server_name);
 void CSNBAPG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *inbound_pinencrypting_key_length,
     unsigned char *inbound_pinencrypting_key, unsigned char *encrypted_pinblock, unsigned char *issuer_domestic_code,
@@ -617,9 +623,6 @@ void CSNBFPET(long *return_code, long *reason_code, long *exit_data_length, unsi
     unsigned char *output_track2_ddata, long *dukpt_pin_key_identifier_length,
     unsigned char *dukpt_pin_key_identifier, long *reserved1_length, unsigned char *reserved1, long *reserved2_length,
     unsigned char *reserved2);
-void CSNBKRL(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *key_label, long *data_set_name_length, unsigned char *data_set_name,
-    unsigned char *security_server_name);
 void CSNBKSI(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *file_name_length, unsigned char *file_name,
     long *description_length, unsigned char *description, unsigned char *clear_master_key);
@@ -705,9 +708,6 @@ void CSNBUKD(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *reserved2, long *reserved3_length, unsigned char *reserved3, long *reserved4_length,
     unsigned char *reserved4, long *reserved5_length, unsigned char *reserved5, long *reserved6_length,
     unsigned char *reserved6);
-void CSNDKRL(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, unsigned char *key_label, long *data_set_name_length,
-    unsigned char *data_set_name, unsigned char *security_server_name);
 void CSNDPKH(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *public_key_name, long *hash_data_length,
     unsigned char *hash_data);

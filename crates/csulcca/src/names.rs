@@ -11,7 +11,7 @@ capi::entry_points! {
     CSNBAKRL(
         rule_array_count: long, rule_array, key_label, data_set_name_length: long, data_set_name,
         security_server_name,
-    );
+    ) does ListAes;
     CSNBAKRR(rule_array_count: long, rule_array, key_label, key_token_length: long, key_token);
     CSNBAKRW(rule_array_count: long, rule_array, key_label, key_token_length: long, key_token);
     CSNBAPG(
@@ -256,7 +256,7 @@ capi::entry_points! {
     );
     CSNBKRC(key_label);
     CSNBKRD(rule_array_count: long, rule_array, key_identifier);
-    CSNBKRL(key_label, data_set_name_length: long, data_set_name, security_server_name);
+    CSNBKRL(key_label, data_set_name_length: long, data_set_name, security_server_name) does ListDes;
     CSNBKRR(key_label, key_token);
     CSNBKRW(key_token, key_label);
     CSNBKSI(
@@ -466,7 +466,7 @@ capi::entry_points! {
     CSNDKRL(
         rule_array_count: long, rule_array, key_label, data_set_name_length: long, data_set_name,
         security_server_name,
-    );
+    ) does ListPka;
     CSNDKRR(rule_array_count: long, rule_array, key_label, key_token_length: long, key_token);
     CSNDKRW(rule_array_count: long, rule_array, key_label, key_token_length: long, key_token);
     CSNDKTC(rule_array_count: long, rule_array, key_id_length: long, key_id);

@@ -325,6 +325,72 @@ fn tries<'a>(entry: &Entry, key: &'a [u8]) -> Vec<Try<'a>> {
     tries
 }
 
+/// What a list writes: a number, and a name.
+const LISTED: [&str; 2] = ["data_set_name_length", "data_set_name"];
+
+/// Calls a function that lists key records: with patterns that are and are not one, with each number of keywords, and with each pointer
+/// null. Its calls are recorded too.
+fn call_list(functions: &Functions, index: usize, recorded: &mut Vec<u8>) -> u64 {
+    let prototype = &PROTOTYPES[index];
+    let areas = &functions.areas[COMMON..];
+    let counts: Vec<i64> = if prototype.parameters[0].1 { LENGTHS.to_vec() } else { vec![0] };
+    let nulls = || (0..prototype.parameters.len()).map(Some).chain([None]);
+    let mut calls = 0;
+    for (pattern, null) in
+        [b'*', b'A', 0, 0xFF].into_iter().flat_map(|fill| nulls().map(move |null| (fill, null)))
+    {
+        for (count, is_at_end) in counts.iter().flat_map(|count| [(*count, true), (*count, false)]) {
+            let mut label = [b' '; 64];
+            label[0] = pattern;
+            let fields = prototype.parameters.iter().enumerate().map(|(at, (name, _))| match *name {
+                _ if null == Some(at) => None,
+                "rule_array_count" => Some(count.to_ne_bytes().to_vec()),
+                "key_label" => Some(label.to_vec()),
+                "data_set_name_length" => Some((-1i64).to_ne_bytes().to_vec()),
+                "data_set_name" => Some(vec![AROUND; 64]),
+                // Neither the rule array nor the name of a server is looked at.
+                _ => Some(Vec::new()),
+            });
+            let fields: Vec<Option<Vec<u8>>> = fields.collect();
+            let arguments: Vec<_> = areas
+                .iter()
+                .zip(&fields)
+                .map(|(area, field)| match field {
+                    None => null_mut(),
+                    Some(field) if field.is_empty() => area.closed(),
+                    Some(field) => area.put(field, is_at_end),
+                })
+                .collect();
+            let before: Vec<Vec<u8>> =
+                areas[..fields.len()].iter().map(|area| area.bytes().to_vec()).collect();
+            let codes = functions.call(index, &arguments);
+            for (at, (name, _)) in prototype.parameters.iter().enumerate() {
+                let length = fields[at].as_ref().map_or(0, Vec::len);
+                let from = if is_at_end { OPEN - length } else { 0 };
+                let may_change = codes.is_ok() && LISTED.contains(name);
+                let is_own = |byte: usize| may_change && (from..from + length).contains(&byte);
+                let wrong =
+                    (0..OPEN).find(|byte| areas[at].bytes()[*byte] != before[at][*byte] && !is_own(*byte));
+                assert_eq!(wrong, None, "{}: {codes} wrote into {name}", prototype.name);
+            }
+            let is_needed =
+                |at: usize| !["rule_array", "security_server_name"].contains(&prototype.parameters[at].0);
+            let expected = match (null.filter(|at| is_needed(*at)), pattern) {
+                (Some(_), _) => code::NULL_POINTER,
+                (None, _) if count != 0 => code::KEYWORD_COUNT,
+                (None, b'*' | b'A') => code::OK,
+                (None, _) => code::LABEL_FORMAT,
+            };
+            assert_eq!(codes, expected, "{} without {null:?}", prototype.name);
+            if is_at_end {
+                record(recorded, index, &fields);
+                calls += 1;
+            }
+        }
+    }
+    calls
+}
+
 /// Calls a function of the library's own, whose parameters are lengths, each with its field: with each pointer null, and each
 /// length that no field has. What it answers is a refusal, and what it refuses for its length it does not look at.
 fn call_own(functions: &Functions, index: usize) {
@@ -369,13 +435,24 @@ fn nothing_outside_of_a_field_is_touched() {
     let folder = tempfile::tempdir().unwrap();
     let installation = Installation::new(1, 0);
     installation.until_ready();
+    let lists = folder.path().join("lists");
+    std::fs::create_dir(&lists).unwrap();
     // SAFETY: no other thread of this program runs yet: this is its only test.
-    unsafe { std::env::set_var("CRYPTAND_HOME", installation.home.folder()) };
+    unsafe {
+        std::env::set_var("CRYPTAND_HOME", installation.home.folder());
+        for name in ["CSUDESLD", "CSUAESLD", "CSUPKALD"] {
+            std::env::set_var(name, &lists);
+        }
+    }
     let (functions, key) = (Functions::load(folder.path()), mac_key(&installation.facility()));
     let (mut answered, mut calls) = (BTreeSet::new(), 0);
     let (mut recorded, mut recorded_calls) = (Vec::new(), 0);
     for (index, prototype) in PROTOTYPES.iter().enumerate() {
         let Some(entry) = Entry::of_entry_point(prototype.name) else {
+            if prototype.parameters.iter().any(|(name, _)| *name == LISTED[1]) {
+                recorded_calls += call_list(&functions, index, &mut recorded);
+                continue;
+            }
             if prototype.is_local {
                 call_own(&functions, index);
                 continue;

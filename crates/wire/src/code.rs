@@ -82,7 +82,9 @@ codes! {
     TOKEN_VERSION = 8 / 49, "the version of the key token is not served";
     BUFFER_TOO_SMALL = 8 / 72, "a field is too small for the output, or longer than a request carries";
     ACCESS_DENIED = 8 / 90, "not permitted";
+    DATA_SET = 8 / 161, "a file cannot be made where it is to be";
     NULL_POINTER = 8 / 184, "a pointer is null where there must be a field";
+    DISK = 8 / 185, "the disk does not take what is written";
     MEMORY = 8 / 204, "there is no memory for it";
     NOT_AVAILABLE = 8 / 713, "the function is not available";
     RSA_BLOCK = 8 / 66, "the deciphered block is not valid";

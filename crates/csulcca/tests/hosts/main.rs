@@ -16,6 +16,7 @@ use wire::tenant::{Credential, Tenant};
 use wire::verb::{Verb, key_records_write as krw};
 use wire::{Label, code};
 
+mod lists;
 mod newest;
 
 /// Warnings are errors.
