@@ -14,6 +14,7 @@
 //! | `lookup` | from a number, a slot or a name to a row |
 //! | `keywords`, `groups` | keywords of rule arrays: their groups, and which go together |
 //! | `needs` | which master-key registers a verb may need |
+//! | `reasons` | why keywords of the definitions are refused |
 //! | `misfit` | why keywords are refused, for people |
 //! | `length` | how many bytes a parameter has |
 
@@ -25,6 +26,7 @@ mod length;
 mod lookup;
 mod misfit;
 mod needs;
+mod reasons;
 mod request;
 mod rows;
 mod table;
@@ -39,6 +41,7 @@ pub use groups::*;
 pub use keywords::{Choice, Group, Keyword, Need, Others, Rule, RuleArray, words};
 pub use length::TOKEN_HEADER_BYTES;
 pub use misfit::Misfit;
+pub use reasons::{unknown, why_refused};
 pub use request::{Buffer, TypedRequest};
 pub use table::*;
 pub use types::*;

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod exercised;
+pub mod keywords;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,11 @@
 //! docs/verbs.md is generated from the verb table; this test compares the two.
 //! `CRYPTAND_BLESS=1 cargo test --release -p house-tests` regenerates it.
 
-use house_tests::root;
+use house_tests::{keywords, root};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
-use wire::verb::{Class, Direction, Kind, Length, Need, Null, Place, Role, Rule, RuleArray, TABLE, Verb};
+use wire::verb::{Class, Direction, Kind, Length, Null, Place, Role, TABLE, Verb};
 
 #[test]
 fn the_page_of_verbs_is_that_of_the_table() {
@@ -19,46 +19,6 @@ fn the_page_of_verbs_is_that_of_the_table() {
         found == expected,
         "docs/verbs.md is not what the verb table says; CRYPTAND_BLESS=1 writes it anew"
     );
-}
-
-/// The groups of a verb's keywords, and which go together.
-fn keywords(text: &mut String, array: &RuleArray) {
-    if array.groups.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "Keywords: {} to {}.\n", array.least, array.most);
-    for group in array.groups {
-        let words: Vec<_> = group.words.iter().map(|keyword| format!("`{}`", keyword.text)).collect();
-        let need = match group.need {
-            Need::Required => "one of".to_owned(),
-            Need::Optional => "at most one of".to_owned(),
-            Need::Default(at) => format!("{} or, instead,", words[at]),
-        };
-        let others = words.iter().enumerate().filter(|(at, _)| group.need != Need::Default(*at));
-        let others: Vec<_> = others.map(|(_, word)| word.clone()).collect();
-        let _ = writeln!(text, "- {need} {}", others.join(", "));
-    }
-    if array.open {
-        text.push_str("- usages of the key type\n");
-    }
-    let quoted = |words: &[&str]| {
-        let words: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
-        words.join(", ")
-    };
-    for rule in array.rules {
-        let _ = match rule {
-            Rule::Excludes(when, others) => {
-                writeln!(text, "- {} excludes {}", quoted(when), quoted(others))
-            }
-            Rule::Needs([], others) => writeln!(text, "- one of {} must be given", quoted(others)),
-            Rule::Needs(when, others) => writeln!(text, "- {} needs one of {}", quoted(when), quoted(others)),
-            Rule::Refused(word) => writeln!(text, "- `{word}` is refused"),
-            Rule::Unserved(word, codes) => {
-                writeln!(text, "- `{word}` is not served ({}/{})", codes.return_code, codes.reason_code)
-            }
-        };
-    }
-    text.push('\n');
 }
 
 const PURPOSES: &str = "\
@@ -163,7 +123,10 @@ fn page() -> String {
     let mut text = String::from(
         "# Verbs\n\nGenerated from the verb table (`crates/wire/src/verb/rows`). Parameters follow `return_code`, `reason_code`,\n\
          `exit_data_length` and `exit_data`; `in`, `out` and `in/out` are seen from the verb. A *pure* verb may be sent again\n\
-         if the card that took it died; a *once* verb never is. *Audited* marks verbs whose calls belong in an audit log.\n\n",
+         if the card that took it died; a *once* verb never is. *Audited* marks verbs whose calls belong in an audit log.\n\n\
+         A role needs the *point* of a verb to call it ([roles.md](roles.md)), and with a keyword the points in its row too. Keywords of one row\n\
+         belong to one group, of which *one*, or *at most one*, is given; what stands before \"unless\" is meant where none is. Those that\n\
+         are not served have the codes that they are refused with, and why.\n\n",
     );
     text.push_str(PURPOSES);
     let unused = unused();
@@ -185,6 +148,7 @@ fn page() -> String {
         let audited = if entry.audited { ", audited" } else { "" };
         let entry_point = if entry.entry_point.is_empty() { "no CCA entry point" } else { entry.entry_point };
         let _ = writeln!(text, "## {}\n\n{entry_point}; {class}; served by: {place}{audited}.\n", entry.name);
+        let _ = writeln!(text, "Point: {}.\n", keywords::shown(entry.point));
         if entry.parameters.is_empty() {
             text.push_str("No parameters.\n\n");
             continue;
@@ -256,7 +220,7 @@ fn page() -> String {
             let _ = writeln!(text, "| {} | {direction} | {what}{secret}{null} |", parameter.name);
         }
         text.push('\n');
-        keywords(&mut text, &entry.keywords);
+        text.push_str(&keywords::section(entry));
     }
     text
 }

@@ -1,7 +1,7 @@
 //! A row of the verb table, for people.
 
 use std::fmt::Write as _;
-use wire::verb::{Class, Direction, Entry, Group, Kind, Length, Need, Parameter, Place, Rule};
+use wire::verb::{Class, Direction, Entry, Group, Kind, Length, Need, Parameter, Place, Rule, why_refused};
 
 /// A verb's parameters and keywords, and an example call.
 pub fn describe(entry: &Entry) -> String {
@@ -94,7 +94,10 @@ fn keywords(text: &mut String, entry: &Entry) {
             Rule::Needs(when, others) => {
                 writeln!(text, "  {} needs one of {}", when.join(" and "), others.join(" "))
             }
-            Rule::Refused(word) | Rule::Unserved(word, _) => writeln!(text, "  {word} is refused"),
+            Rule::Refused(word) | Rule::Unserved(word, _) => {
+                let why = why_refused(entry.verb, word).map(|why| format!(": {why}")).unwrap_or_default();
+                writeln!(text, "  {word} is refused{why}")
+            }
         };
     }
 }
