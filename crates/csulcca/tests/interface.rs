@@ -1,11 +1,11 @@
 //! What the library exports is what its header declares, and what the rows of the verb table take.
 
-use csulcca::PROTOTYPES;
+use csulcca::{PROTOTYPES, REFUSED};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wire::verb::{Entry, Kind, TABLE};
+use wire::verb::{Entry, Kind, Place, TABLE};
 
 /// Longest line of the header.
 const COLUMNS: usize = 118;
@@ -51,6 +51,66 @@ fn the_header_declares_what_is_exported() {
     let flags = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-x", "c"];
     let output = Command::new("cc").args(flags).arg(&path).output().expect("cc can be executed");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Whether a function is refused.
+fn is_refused(name: &str) -> bool {
+    let prototype = PROTOTYPES.iter().find(|prototype| prototype.name == name);
+    prototype.is_some_and(|prototype| !prototype.is_local && Entry::of_entry_point(name).is_none())
+}
+
+#[test]
+fn every_function_that_is_refused_has_a_reason() {
+    let reasons: Vec<&str> = REFUSED.iter().flat_map(|(_, names)| *names).copied().collect();
+    for prototype in PROTOTYPES.iter().filter(|prototype| is_refused(prototype.name)) {
+        let stated = reasons.iter().filter(|name| **name == prototype.name).count();
+        assert_eq!(stated, 1, "src/refused.rs states for {} no reason, or two", prototype.name);
+    }
+    for name in reasons {
+        assert!(is_refused(name), "src/refused.rs: {name} is not refused");
+    }
+}
+
+/// What the list of functions in the guide begins with; it ends with the page.
+const FUNCTIONS: &str = "## The functions\n";
+
+#[test]
+fn the_guide_lists_every_function() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/c-library.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let before = page.split_once(FUNCTIONS).map_or(page.as_str(), |(before, _)| before);
+    let made = format!("{before}{}", functions());
+    if std::env::var_os("CRYPTAND_BLESS").is_some() {
+        std::fs::write(&path, &made).unwrap();
+    } else {
+        assert!(page == made, "{}: CRYPTAND_BLESS=1 cargo test --release -p csulcca", path.display());
+    }
+}
+
+fn functions() -> String {
+    let place = |name: &str| Entry::of_entry_point(name).map(|entry| entry.place);
+    let list = |is_one: &dyn Fn(&str) -> bool| {
+        let names = PROTOTYPES.iter().map(|prototype| prototype.name).filter(|name| is_one(name));
+        names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
+    };
+    let own: Vec<&str> =
+        PROTOTYPES.iter().filter(|prototype| prototype.is_local).map(|prototype| prototype.name).collect();
+    let mut text = format!(
+        "{FUNCTIONS}\nGenerated from the list of names and from the verb table (`CRYPTAND_BLESS=1 cargo test --release -p csulcca`). [verbs.md](verbs.md) has\n\
+         parameters and keywords of those that are served.\n\n| | functions |\n|---|---|\n"
+    );
+    let rows = [
+        ("served by a card", list(&|name| matches!(place(name), Some(Place::Coprocessor | Place::AnyCard)))),
+        ("served by the daemon", list(&|name| place(name) == Some(Place::Daemon))),
+        ("answered by the library itself", list(&|name| own.contains(&name))),
+    ];
+    for (what, names) in rows {
+        let _ = writeln!(text, "| {what} | {names} |");
+    }
+    for (why, names) in REFUSED {
+        let _ = writeln!(text, "| 8/713: {why} | {} |", list(&|name| names.contains(&name)));
+    }
+    text
 }
 
 fn header() -> String {
