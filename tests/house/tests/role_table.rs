@@ -103,7 +103,8 @@ apply: the owner or root, then tenants by user name, then by group.
 **Legacy.** The points of this group are in no built-in role, not even the owner's: each lets an RSA key serve
 two purposes, as CCA does, of which one breaks the other. With `digital-signature-any-data`, whoever signs with a KEY-MGMT key
 can decipher what is enciphered for it. With `rsa-decipher-keys-and-data`, whoever deciphers data with a key can open the keys that are transported
-under it. An older program that needs one of them can run as a tenant in a role such as `base = \"owner\"`, `allow = [\"legacy\"]`.
+under it. Objects of PKCS #11 (`symmetric-key-export-rakw`,
+`symmetric-key-import2-rakw`) free an AES key of what its token says of its use. An older program that needs one of them can run as a tenant in a role such as `base = \"owner\"`, `allow = [\"legacy\"]`.
 
 ## The roles that every home has
 
