@@ -35,6 +35,8 @@ struct Cuttable {
     vector: usize,
     /// Length of the vector that a segment leaves.
     vector_bytes: usize,
+    /// A field beside the vector from which a verb goes on as well.
+    beside: Option<usize>,
 }
 
 impl Cuttable {
@@ -45,19 +47,23 @@ impl Cuttable {
         vector_bytes: usize,
         out: Option<usize>,
     ) -> Self {
-        Self { verb, places, text, out, vector, vector_bytes }
+        Self { verb, places, text, out, vector, vector_bytes, beside: None }
+    }
+
+    const fn with(self, beside: usize) -> Self {
+        Self { beside: Some(beside), ..self }
     }
 }
 
 macro_rules! cuttable {
-    ($($row:ident $verb:ident $places:ident $text:ident $vector:ident[$bytes:literal] $($out:ident)?;)*) => {
+    ($($row:ident $verb:ident $places:ident $text:ident $vector:ident[$bytes:literal] $($out:ident)? $(+ $beside:ident)?;)*) => {
         const CUTTABLE: &[Cuttable] = &[$(Cuttable::new(
             Verb::$verb,
             &$places,
             [verb::$row::$text, verb::$row::$vector],
             $bytes,
             [$(Some(verb::$row::$out),)? None][0],
-        )),*];
+        )$(.with(verb::$row::$beside))?),*];
     };
 }
 
@@ -70,8 +76,14 @@ cuttable! {
     mac_verify MacVerify SEGMENTS TEXT CHAINING_VECTOR[18];
     hmac_generate HmacGenerate SEGMENTS MESSAGE_TEXT CHAINING_VECTOR[128];
     hmac_verify HmacVerify SEGMENTS MESSAGE_TEXT CHAINING_VECTOR[128];
+    mac_generate2 MacGenerate2 SEGMENTS MESSAGE_TEXT CHAINING_VECTOR[128];
+    mac_verify2 MacVerify2 SEGMENTS MESSAGE_TEXT CHAINING_VECTOR[128];
     one_way_hash OneWayHash SEGMENTS TEXT CHAINING_VECTOR[256];
+    mdc_generate MdcGenerate SEGMENTS TEXT_DATA CHAINING_VECTOR[18] + MDC;
 }
+
+/// Length of a field beside the vector: a code of MDC-2 or MDC-4.
+const BESIDE_BYTES: usize = 16;
 
 /// One call with a text that is cut.
 pub(crate) struct Cut<'a> {
@@ -163,6 +175,7 @@ impl<'a> Cut<'a> {
         }
         let mut out = Out::new(self)?;
         let mut vector = vec![0; self.row.vector_bytes];
+        let mut beside = [0; BESIDE_BYTES];
         let segment_bytes = self.segment_bytes();
         let segments = self.segments();
         for segment in 0..segments {
@@ -177,7 +190,10 @@ impl<'a> Cut<'a> {
             // SAFETY: the segment lies within the caller's text.
             let text = unsafe { self.pointers[self.row.text].cast::<u8>().add(begin) };
             let is_own_vector = segment > 0 || !self.row.places.goes_on(&self.words);
-            let pointers = own.pointers(self, text, is_own_vector.then_some(&mut vector));
+            let mut pointers = own.pointers(self, text, is_own_vector.then_some(&mut vector));
+            if let (Some(position), true) = (self.row.beside, is_own_vector) {
+                pointers[position] = beside.as_mut_ptr().cast();
+            }
             // SAFETY: the caller's promise, and what is the library's own has the length that it says.
             let fields = unsafe { Fields::read(self.entry, &pointers) }?;
             let mut reply = Reply::new();
@@ -196,6 +212,12 @@ impl<'a> Cut<'a> {
             let left = left.bytes(self.row.vector);
             let kept = left.len().min(vector.len());
             vector[..kept].copy_from_slice(&left[..kept]);
+            if let Some(position) = self.row.beside {
+                let answer = reply.arguments();
+                let left = answer.bytes(position);
+                let kept = left.len().min(BESIDE_BYTES);
+                beside[..kept].copy_from_slice(&left[..kept]);
+            }
         }
         Err(code::BUFFER_TOO_SMALL)
     }
@@ -218,6 +240,9 @@ impl<'a> Cut<'a> {
         unsafe {
             if !given(self.row.vector).is_null() {
                 given(self.row.vector).write(vector);
+            }
+            if let Some(position) = self.row.beside {
+                given(position).write(answer.bytes(position));
             }
             if let Some(at) = length_at(self.entry, self.row.vector)
                 && let Argument::Integer(length) = answer.at(at)

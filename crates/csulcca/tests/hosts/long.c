@@ -221,6 +221,48 @@ static void hmacs(void)
     answers(4, 1, "CSNBHMV of another MAC");
 }
 
+/* CMACs and MDC-4, of which the latter goes on from its code as well as from its chaining vector. */
+static void codes(void)
+{
+    unsigned char key[725] = {0}, whole[16], mac[16], chain[128], vector[18] = {0}, mdc[16] = {0};
+    long count = 4, key_length = 725, none = 0, bits = 256, length = LENGTH, chain_length = 0, mac_length = 16;
+    long token = 725, one = 1, two = 2;
+    CSNBKTB2(CODES, &count, TEXT("INTERNALAES     MAC     GENERATE"), &none, NULL, &none, NULL, &none, NULL, &none, NULL, &none,
+        NULL, &key_length, key);
+    answers(0, 0, "CSNBKTB2");
+    CSNBKGN2(CODES, &two, TEXT("AES     OP      "), &bits, TEXT("TOKEN   "), TEXT("        "), &none, NULL, &none, NULL, &none,
+        NULL, &none, NULL, &none, NULL, &none, NULL, &token, key, &none, NULL);
+    answers(0, 0, "CSNBKGN2");
+    CSNBMGN2(CODES, &one, TEXT("AES     "), &token, key, &length, text, &chain_length, NULL, &mac_length, whole);
+    answers(0, 0, "CSNBMGN2");
+    chain_length = 128;
+    length = 2 * MIB;
+    CSNBMGN2(CODES, &two, TEXT("AES     FIRST   "), &token, key, &length, text, &chain_length, chain, &mac_length, mac);
+    answers(0, 0, "CSNBMGN2 of a first part");
+    length = LENGTH - 2 * MIB;
+    mac_length = 16;
+    CSNBMGN2(CODES, &two, TEXT("AES     LAST    "), &token, key, &length, text + 2 * MIB, &chain_length, chain, &mac_length, mac);
+    answers(0, 0, "CSNBMGN2 of a last part");
+    holds(memcmp(whole, mac, 16) == 0, "CSNBMGN2 cuts otherwise");
+    length = LENGTH;
+    CSNBMVR2(CODES, &one, TEXT("AES     "), &token, key, &length, text, &none, NULL, &mac_length, mac);
+    answers(0, 0, "CSNBMVR2");
+    mac[15] ^= 1;
+    CSNBMVR2(CODES, &one, TEXT("AES     "), &token, key, &length, text, &none, NULL, &mac_length, mac);
+    answers(4, 1, "CSNBMVR2 of another MAC");
+
+    CSNBMDG(CODES, &length, text, &one, TEXT("MDC-4   "), vector, whole);
+    answers(0, 0, "CSNBMDG");
+    memset(vector, 0, sizeof vector);
+    for (long at = 0; at < LENGTH; at += MIB) {
+        long part = LENGTH - at < MIB ? LENGTH - at : MIB;
+        const char *rules = at == 0 ? "MDC-4   FIRST   " : at + MIB < LENGTH ? "MDC-4   MIDDLE  " : "MDC-4   LAST    ";
+        CSNBMDG(CODES, &part, text + at, &two, TEXT(rules), vector, mdc);
+        answers(0, 0, "CSNBMDG in parts");
+    }
+    holds(memcmp(whole, mdc, 16) == 0, "CSNBMDG cuts otherwise");
+}
+
 int main(void)
 {
     unsigned char data[64] = {0}, mac[64] = {0}, key[64] = {0}, unused[64] = {0};
@@ -241,6 +283,7 @@ int main(void)
     macs(mac);
     hashes();
     hmacs();
+    codes();
     printf("done\n");
     return 0;
 }
