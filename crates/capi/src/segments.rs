@@ -174,8 +174,8 @@ impl<'a> Cut<'a> {
             return Err(code::NULL_POINTER);
         }
         let mut out = Out::new(self)?;
-        let mut vector = vec![0; self.row.vector_bytes];
-        let mut beside = [0; BESIDE_BYTES];
+        let mut between = Between { vector: vec![0; self.row.vector_bytes], beside: vec![0; BESIDE_BYTES] };
+        let Between { vector, beside } = &mut between;
         let segment_bytes = self.segment_bytes();
         let segments = self.segments();
         for segment in 0..segments {
@@ -190,7 +190,7 @@ impl<'a> Cut<'a> {
             // SAFETY: the segment lies within the caller's text.
             let text = unsafe { self.pointers[self.row.text].cast::<u8>().add(begin) };
             let is_own_vector = segment > 0 || !self.row.places.goes_on(&self.words);
-            let mut pointers = own.pointers(self, text, is_own_vector.then_some(&mut vector));
+            let mut pointers = own.pointers(self, text, is_own_vector.then_some(&mut *vector));
             if let (Some(position), true) = (self.row.beside, is_own_vector) {
                 pointers[position] = beside.as_mut_ptr().cast();
             }
@@ -271,6 +271,19 @@ impl<'a> Cut<'a> {
         let length = Pointer::of(self.pointers[at]);
         // SAFETY: the caller's promise.
         if length.is_null() { 0 } else { unsafe { length.integer() }.max(0) as usize }
+    }
+}
+
+/// What a verb goes on from, between two segments.
+struct Between {
+    vector: Vec<u8>,
+    beside: Vec<u8>,
+}
+
+impl Drop for Between {
+    fn drop(&mut self) {
+        wipe(&mut self.vector);
+        wipe(&mut self.beside);
     }
 }
 

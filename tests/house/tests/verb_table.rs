@@ -50,6 +50,9 @@ that every home has permits.
 **Export.** CSNDSYX exports only DATA keys that allow every use. DATAC, DATAM and DATAMV are refused with 8/31, because a key that is imported again
 by CSNDSYI allows every use. Keys of variable length go out with their attributes, but by CKM-RAKW, whose object has none: who imports it says what its key is for. CSNBKEX and the key forms of CSNBKGN export every type, since its control vector is part of how the key is wrapped.
 
+By PKOAEP2 neither AES transport keys nor keys that derive keys leave or come in (8/39), unless the role has transport-keys-under-rsa: anyone can make an RSA key, and who knows a
+transport key reads what it carries. How a key came to be, is unknown of one that comes by PKOAEP2. CKM-RAKW asks the bits for export under RSA keys, not XPRT-RAW.
+
 **Key-encrypting keys.** Their tokens, and those of parts of keys, are authenticated in every home (8/49 otherwise). None has equal halves (8/442; CSNBKGN: 8/43), since many such keys are
 searched for as fast as one; none leaves control vectors out (8/39), since the type of what it wraps would be the caller's choice; and none wraps a longer key (8/170) unless the role has
 weak-transport-key. A key whose control vector forbids export is not translated either (8/39). Who enters the last part of an IMPORTER and also imports can add the difference of two control vectors, and so

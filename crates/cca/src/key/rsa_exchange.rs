@@ -53,6 +53,18 @@ pub(crate) fn may_import(call: &Call<'_, '_>, rsa: &PrivateContext) -> Result<()
     if may_import { Ok(()) } else { Err(code::KEY_USAGE.into()) }
 }
 
+/// Refuses a key that leads to others, as a transport key does, unless the role permits it: its sender, or its receiver, is whoever
+/// made an RSA key.
+///
+/// # Errors
+/// 8/39.
+pub(crate) fn may_go_under_rsa(call: &Call<'_, '_>, key_type: VariableType) -> Result<(), Refusal> {
+    if key_type.leads_to_keys() && call.permit(Point::TransportUnderRsa).is_err() {
+        return Err(code::KEY_USAGE.into());
+    }
+    Ok(())
+}
+
 /// Whether an RSA key of this modulus is weaker than a key that goes under it: "Key strength and wrapping of key" of CCA's books, by
 /// which keys of AES from 192 bits on are stronger than every RSA key that is served.
 pub(crate) fn is_weaker(modulus_bits: usize, key_type: VariableType, key_bytes: usize) -> bool {
@@ -194,15 +206,12 @@ pub(crate) async fn open_rakw(
     let (first, wrapped) = object.split_at_checked(rsa.bytes()).ok_or(code::TEXT_LENGTH)?;
     let block = block_of(first, &rsa)?;
     let opened = call.ask(Asymmetric::Private { key: rsa, block }).await?;
-    let other = || {
-        let mut other = SecretBytes::new(BETWEEN_BYTES);
-        call.random(other.as_mut());
-        other
-    };
-    let (is_open, between) = opened_or_else(HashAlgorithm::Sha1, opened, other);
+    let mut other = SecretBytes::new(BETWEEN_BYTES);
+    call.random(other.as_mut());
+    let (is_open, between) = opened_or_else(HashAlgorithm::Sha1, opened, || other.clone());
     // An AES key of another length opens nothing either.
     let (is_open, between) =
-        if between.len() == BETWEEN_BYTES { (is_open, between) } else { (Choice::from(0), other()) };
+        if between.len() == BETWEEN_BYTES { (is_open, between) } else { (Choice::from(0), other) };
     let key = key_unwrap_padded(&between, wrapped).filter(|key| key.len() == key_bytes);
     key.filter(|_| is_open.into()).ok_or(code::RSA_BLOCK.into())
 }

@@ -40,6 +40,10 @@ pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>
     }
     if !is_null(request.importer_key_identifier) {
         call.permit(Point::PkaKeyImportTransported)?;
+        // Who names a key by its label has the right to use it, and none to a token of his own.
+        if call.is_of_record(request.source_key_token) {
+            return Err(code::ACCESS_DENIED.into());
+        }
         return if is_curve {
             transported_curve(call, &request, reply).await
         } else {

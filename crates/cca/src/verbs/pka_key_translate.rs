@@ -41,6 +41,10 @@ pub(crate) async fn pka_key_translate(call: Call<'_, '_>, reply: &mut Reply<'_, 
 /// From one transport key to another.
 async fn outside<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
     let source = call.pka_token(request.source_key_identifier)?;
+    // The token of a record is shown to nobody whose right is to use it.
+    if call.is_of_record(request.source_key_identifier) {
+        return Err(code::ACCESS_DENIED.into());
+    }
     let Some(private) = source.private() else { return Err(code::TOKEN_INVALID.into()) };
     let PrivateValues::Transported(transported) = private.values else {
         return Err(code::TOKEN_INVALID.into());

@@ -26,7 +26,9 @@ use wire::verb::{ExportAlgorithm, ExportFormat};
 use crate::call::{Call, Reply, Verdict};
 use crate::key::Algorithm;
 use crate::key::field::{Found, KeyField};
-use crate::key::rsa_exchange::{carries_rakw, is_weaker, oaep2_bytes, rakw_bytes, seal_oaep2, seal_rakw};
+use crate::key::rsa_exchange::{
+    carries_rakw, is_weaker, may_go_under_rsa, oaep2_bytes, rakw_bytes, seal_oaep2, seal_rakw,
+};
 use crate::key::variable_exchange::may_leave;
 use crate::pass::Asymmetric;
 use crate::pka::encryption::Encryption;
@@ -110,6 +112,7 @@ async fn under_public_key<'a>(
     reply: &mut Reply<'_, '_>,
 ) -> Verdict {
     let hash = hash_of(request.hash_method.ok_or(code::KEYWORD_COMBINATION)?);
+    may_go_under_rsa(&call, found.variable()?.key_type())?;
     let mut token = found.variable()?.without_key();
     let opening = found.open()?;
     let rsa = call.key(request.rsa_public_key_identifier)?.public().await?;

@@ -26,7 +26,7 @@ use super::pka_key_token_build::name;
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::Made;
 use crate::key::field::{Found, KeyField};
-use crate::key::rsa_exchange::{is_weaker, may_import, open_oaep2, open_rakw};
+use crate::key::rsa_exchange::{is_weaker, may_go_under_rsa, may_import, open_oaep2, open_rakw};
 use crate::key::variable_exchange::may_come;
 use crate::pass::Skeleton;
 
@@ -64,6 +64,7 @@ async fn under_rsa<'a>(call: Call<'_, 'a>, request: Request<'a>, reply: &mut Rep
         Some(found) => found.variable()?.moved_to(Origin::Internal),
         None => skeleton(&request)?,
     };
+    may_go_under_rsa(&call, skeleton.key_type())?;
     let rsa = call.key(request.rsa_private_key_identifier)?.private().await?;
     may_import(&call, &rsa)?;
     let (codes, modulus_bits) = (rsa.codes(), rsa.modulus_bits);
@@ -71,7 +72,9 @@ async fn under_rsa<'a>(call: Call<'_, 'a>, request: Request<'a>, reply: &mut Rep
         Some(found) => open_oaep2(call, found.variable()?, rsa).await?,
         None => open_rakw(call, request.rsa_enciphered_key, rsa).await?,
     };
-    let mut attributes = skeleton.attributes().clone().from_anyone();
+    // Whoever sealed a block wrote as well what its token says of how the key came to be.
+    let attributes = skeleton.attributes().clone().made(Pedigree::Unknown, Completeness::Complete);
+    let mut attributes = attributes.from_anyone();
     if is_object {
         attributes = attributes.from_elsewhere();
     }

@@ -111,6 +111,11 @@ impl VariableType {
         self.row().name
     }
 
+    /// Whether keys of the type carry or derive other keys: who knows such a key knows those.
+    pub fn leads_to_keys(self) -> bool {
+        matches!(self, Self::Exporter | Self::Importer | Self::DkyGenKy | Self::KdkGenKy)
+    }
+
     /// Whether it is of AES, rather than HMAC.
     pub fn is_aes(self) -> bool {
         self.row().algorithm == ALGORITHM_AES

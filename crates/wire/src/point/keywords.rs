@@ -127,8 +127,8 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         | Verb::ProhibitExportExtended
         | Verb::ProhibitExport2
         | Verb::RestrictKeyAttribute => &[Point::WeakTransport],
-        Verb::SymmetricKeyExport => &[Point::WeakTransport, Point::WeakRakw],
-        Verb::SymmetricKeyImport2 => &[Point::WeakImport, Point::DecipherBoth],
+        Verb::SymmetricKeyExport => &[Point::WeakTransport, Point::WeakRakw, Point::TransportUnderRsa],
+        Verb::SymmetricKeyImport2 => &[Point::WeakImport, Point::DecipherBoth, Point::TransportUnderRsa],
         Verb::CipherTextTranslate2 => &[
             Point::TranslateDataKeys,
             Point::TranslateAesToDes,

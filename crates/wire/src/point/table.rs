@@ -269,6 +269,7 @@ points! {
         AgreementWeak "ec-diffie-hellman-weak-curve" = 0x036F Forbids NONE "Derive keys that are stronger than the curve they are agreed on";
         AgreementPassThrough "ec-diffie-hellman-passthru" = 0x0361 Permits NONE "Show the secret that two parties agree on, from which keys are derived";
         WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap keys under key-encrypting keys that are weaker: DES keys under shorter ones, RSA keys above 2048 bits under those of DES, above 3072 bits under AES-128, curves above their length under those of AES";
+        TransportUnderRsa "transport-keys-under-rsa" = 0xF08A Permits NONE "Carry AES transport keys, and keys that derive keys, under RSA keys (PKOAEP2): anyone can make an RSA key, and who knows a transport key reads what it carries";
         ExportRakw "symmetric-key-export-rakw" = 0x03B8 Permits NONE "Export AES keys as objects of PKCS #11 under RSA keys (CKM-RAKW), which say nothing of their use";
         WeakRakw "symmetric-key-export-rakw-weak" = 0x033E Permits NONE "Export AES keys by CKM-RAKW under RSA keys that are weaker, which all of this system are from 192 bits on";
         Import2Rakw "symmetric-key-import2-rakw" = 0x03CD Permits NONE "Import AES keys from objects of PKCS #11 under RSA keys (CKM-RAKW): the caller says what their use is";

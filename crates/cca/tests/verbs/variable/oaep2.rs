@@ -63,9 +63,9 @@ pub fn with_points(more: &[Point]) -> &'static PointSet {
     Box::leak(Box::new(points))
 }
 
-/// A role that is permitted weaker RSA keys.
+/// A role that is permitted weaker RSA keys, and transport keys under RSA keys.
 fn weak() -> &'static PointSet {
-    with_points(&[Point::WeakTransport, Point::WeakImport])
+    with_points(&[Point::WeakTransport, Point::WeakImport, Point::TransportUnderRsa])
 }
 
 pub fn exported(reply: &Reply) -> Vec<u8> {
@@ -162,6 +162,26 @@ const TYPES: &[(VariableType, &[&str])] = &[
     (VariableType::Hmac, &["GENERATE"]),
 ];
 
+/// Who knows a transport key reads what it carries, and anyone can make an RSA key: such a key neither leaves under one nor comes in,
+/// nor does one that derives keys.
+#[test]
+fn keys_that_lead_to_others_stay_away_from_rsa_keys() {
+    let mut processor = processor();
+    let own = rsa(3072);
+    let tokens = Tokens::new(&mut processor, own);
+    for (key_type, keywords) in TYPES.iter().filter(|(key_type, _)| key_type.leads_to_keys()) {
+        let key = generate2("AES", 128, "TOKEN", &skeleton_of(*key_type, keywords)).ok(&mut processor);
+        let key = key.bytes(key_generate2::GENERATED_KEY_IDENTIFIER_1);
+        let out = export("AES", "SHA-256", &key, &tokens.public);
+        out.refused(&mut processor, code::KEY_USAGE);
+        out.points(with_points(&[Point::TransportUnderRsa])).ok(&mut processor);
+        let planted = made(own, 2, &attributes(*key_type, keywords), &[0x5A; 16]);
+        let back = import("AES", &planted, &tokens.transport);
+        back.refused(&mut processor, code::KEY_USAGE);
+        back.points(with_points(&[Point::TransportUnderRsa])).ok(&mut processor);
+    }
+}
+
 #[test]
 fn keys_of_every_type_go_to_openssl_and_come_back_as_they_were() {
     let mut processor = processor();
@@ -192,7 +212,9 @@ fn keys_of_every_type_go_to_openssl_and_come_back_as_they_were() {
                 let (was, is) = (parsed(&key).attributes().clone(), parsed(&back).attributes().clone());
                 let weaker = key_bits > 128 || bits < 3072;
                 let was = if weaker { was.weakened() } else { was };
-                assert_eq!(is, was.from_anyone(), "{key_type:?} of {key_bits} bits");
+                // How the key came to be, its sender claims.
+                let was = was.made(Pedigree::Unknown, Completeness::Complete).from_anyone();
+                assert_eq!(is, was, "{key_type:?} of {key_bits} bits");
                 assert_eq!(parsed(&back).payload_version(), parsed(&key).payload_version());
             }
         }
