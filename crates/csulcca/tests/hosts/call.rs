@@ -107,7 +107,7 @@ fn measure(facility: &Facility, what: &str, key: &[u8; 64], expected: (i64, i64)
 fn main() {
     let rounds = std::env::args().nth(1).map_or(51, |given| given.parse().expect("a number of rounds"));
     let installation = Installation::new(1, 0);
-    installation.until_ready();
+    installation.until_ready_with_keeper();
     // SAFETY: no other thread of this program runs yet.
     unsafe { std::env::set_var("CRYPTAND_HOME", installation.home.folder()) };
     let facility = installation.facility();
