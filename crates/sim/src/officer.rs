@@ -133,7 +133,11 @@ fn has_key(facility: &Facility) -> Result<bool, FacilityError> {
 }
 
 /// Loads a part; the pattern of the key where it was the last.
-fn load(facility: &Facility, part: Part, value: &[u8]) -> Result<Option<Option<MasterKeyPattern>>, FacilityError> {
+fn load(
+    facility: &Facility,
+    part: Part,
+    value: &[u8],
+) -> Result<Option<Option<MasterKeyPattern>>, FacilityError> {
     let OfficerReply::StartupKey(key) = facility.officer(OfficerOrder::StartupKey)? else { return Ok(None) };
     let Ok(sealed) = officer::seal(&key, &purpose_of_part(DOMAIN, REGISTER, part), value) else {
         return Ok(None);
