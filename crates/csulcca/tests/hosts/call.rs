@@ -15,7 +15,7 @@ use wire::code;
 use wire::frame::Arguments;
 use wire::verb::{Verb, mac_generate as mgn};
 
-const RULES: &[u8; 16] = b"X9.19OPTMACLEN8 ";
+const RULES: &[u8; 16] = b"X9.9-1  MACLEN8 ";
 const TEXT: &[u8; 64] = b"sixty-four bytes of text, as long as a message of a payment is..";
 const ROUND: Duration = Duration::from_millis(50);
 
