@@ -5,30 +5,32 @@ use std::path::{Path, PathBuf};
 
 impl Programs {
     /// The daemon and the card program that belong to the program `own`: in its folder, where they
-    /// were built; one folder up, for a test of that build; in `../libexec/cryptand`, where they were
-    /// installed, then with the manifest. The paths are absolute and free of links, so that a home's
-    /// settings name the same files later. `None` if no folder holds both programs.
+    /// were built; one folder up from a build's `deps` or `examples`; in `../libexec/cryptand`, where
+    /// they were installed, then with the manifest. The paths are absolute and free of links, so that
+    /// a home's settings name the same files later. `None` if no folder holds both programs.
     pub fn beside(own: &Path) -> Option<Self> {
         let own = own.canonicalize().ok()?;
-        folders(&own)?.iter().find_map(|folder| {
-            let (daemon, card) = (file(folder, "cryptand-daemon")?, file(folder, "cryptand-card")?);
-            Some(Self { daemon, card, manifest: file(folder, "manifest.sha256") })
+        folders(&own)?.find_map(|folder| {
+            let (daemon, card) = (file(&folder, "cryptand-daemon")?, file(&folder, "cryptand-card")?);
+            Some(Self { daemon, card, manifest: file(&folder, "manifest.sha256") })
         })
     }
 }
 
-/// The program of this name in the installation of the program `own`: in its folder; one folder up, for a test of that build;
-/// in `../libexec/cryptand`; or, seen from there, in `../../bin`. The path is absolute and free of links.
+/// The program of this name in the installation of the program `own`: in its folder; one folder up from a build's `deps` or
+/// `examples`; in `../libexec/cryptand`; or, seen from there, in `../../bin`. The path is absolute and free of links.
 pub fn program_beside(own: &Path, name: &str) -> Option<PathBuf> {
     let own = own.canonicalize().ok()?;
-    let folders = folders(&own)?;
-    folders.iter().chain([&own.parent()?.join("../../bin")]).find_map(|folder| file(folder, name))
+    folders(&own)?.chain([own.parent()?.join("../../bin")]).find_map(|folder| file(&folder, name))
 }
 
-/// Folders of programs that other programs start, relative to one of them.
-fn folders(own: &Path) -> Option<[PathBuf; 3]> {
+/// Folders of programs that other programs start, relative to one of them. The folder above is one of them only for Cargo's
+/// tests and examples: above an installed program's folder anybody's files may lie.
+fn folders(own: &Path) -> Option<impl Iterator<Item = PathBuf>> {
     let folder = own.parent()?;
-    Some([folder.to_owned(), folder.join(".."), folder.join("../libexec/cryptand")])
+    let built = matches!(folder.file_name()?.to_str(), Some("deps" | "examples"));
+    let above = built.then(|| folder.join(".."));
+    Some([folder.to_owned()].into_iter().chain(above).chain([folder.join("../libexec/cryptand")]))
 }
 
 fn file(folder: &Path, name: &str) -> Option<PathBuf> {
@@ -70,6 +72,18 @@ mod tests {
         let found = Programs::beside(&root.join("bin/cryptand")).unwrap();
         assert_eq!(found.card, libexec.join("cryptand-card"));
         assert_eq!(found.manifest, Some(libexec.join("manifest.sha256")));
+    }
+
+    #[test]
+    fn what_lies_above_a_program_belongs_to_it_only_in_a_build() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().canonicalize().unwrap();
+        put(&folder, &["cryptand-daemon", "cryptand-card"]);
+        put(&folder.join("bin"), &["cryptand"]);
+        put(&folder.join("examples"), &["example"]);
+        assert_eq!(Programs::beside(&folder.join("bin/cryptand")), None);
+        assert_eq!(program_beside(&folder.join("bin/cryptand"), "cryptand-card"), None);
+        assert_eq!(Programs::beside(&folder.join("examples/example")).unwrap().card, folder.join("cryptand-card"));
     }
 
     #[test]
