@@ -83,7 +83,10 @@ mod tests {
         put(&folder.join("examples"), &["example"]);
         assert_eq!(Programs::beside(&folder.join("bin/cryptand")), None);
         assert_eq!(program_beside(&folder.join("bin/cryptand"), "cryptand-card"), None);
-        assert_eq!(Programs::beside(&folder.join("examples/example")).unwrap().card, folder.join("cryptand-card"));
+        assert_eq!(
+            Programs::beside(&folder.join("examples/example")).unwrap().card,
+            folder.join("cryptand-card")
+        );
     }
 
     #[test]
