@@ -149,6 +149,7 @@ fn aead(engine: &Engine) {
     let key = [1; 32];
     let (gcm, ocb) = (engine.gcm_key(&key).unwrap(), engine.ocb_key(&key).unwrap());
     let (eax, hctr2) = (engine.eax_key(&key).unwrap(), engine.hctr2_key(&key).unwrap());
+    let wrapping = engine.cipher_key(CipherAlgorithm::Aes256, &key).unwrap();
     for bytes in [16, 1000, 70_000] {
         let mut texts = vec![vec![1; bytes]; 20];
         let both = [CipherDirection::Encipher, CipherDirection::Decipher];
@@ -166,6 +167,8 @@ fn aead(engine: &Engine) {
             let mut items: Vec<_> =
                 texts.iter_mut().map(|text| Hctr2Item::new(&hctr2, &[2; 40], text)).collect();
             engine.hctr2_batch(direction, &mut items);
+            let mut items: Vec<_> = texts.iter_mut().map(|text| KeyWrapItem::new(&wrapping, text)).collect();
+            engine.key_wrap_batch(direction, &mut items);
             texts.iter_mut().for_each(|text| text.fill(1));
             let mut cfb = engine.cfb_sha1(direction, &key, &[0; 16]).unwrap();
             texts.iter_mut().for_each(|text| cfb.update(text));

@@ -13,6 +13,7 @@ use crate::mid::aes::eax::{self, EaxItem, EaxKey};
 use crate::mid::aes::gcm::{self, GcmItem, GcmKey};
 use crate::mid::aes::hctr2::{self, Hctr2Item, Hctr2Key};
 use crate::mid::aes::ocb::{self, OcbItem, OcbKey};
+use crate::mid::aes::wrap::{self, KeyWrapItem};
 use crate::mid::cipher::{self, CipherItem, CipherKey};
 use crate::mid::ec::{self, EcdsaSignItem, EcdsaVerifyItem};
 use crate::mid::hash::{self, HashItem, HashState};
@@ -235,6 +236,12 @@ impl Engine {
     /// whether it was changed but redundancy that the caller put into it.
     pub fn hctr2_batch(&self, direction: CipherDirection, items: &mut [Hctr2Item<'_>]) {
         hctr2::batch(self.cpu, direction, items);
+    }
+
+    /// Wraps or unwraps many independent keys in place by the function W of SP 800-38F (the six passes of RFC 3394), each with an
+    /// initial value of its own, which nothing here checks.
+    pub fn key_wrap_batch(&self, direction: CipherDirection, items: &mut [KeyWrapItem<'_>]) {
+        wrap::batch(self.cpu, direction, items);
     }
 
     /// Prepares a MAC key. [`KeyError::WeakMac`] for X9.9 where weak algorithms are off.

@@ -106,6 +106,16 @@ pub enum CipherError {
         /// Length given, in bytes.
         bytes: usize,
     },
+    /// A text that AES key wrap takes is three semiblocks of 8 bytes at least, and whole ones. Nothing was changed.
+    KeyWrapLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// AES key wrap takes a key of AES. Nothing was changed.
+    KeyWrapKey {
+        /// What the key was prepared for.
+        algorithm: CipherAlgorithm,
+    },
     /// A nonce of OCB is 1 to 15 bytes long (RFC 7253, 4.2). Nothing was changed.
     OcbNonceLength {
         /// Length given, in bytes.
@@ -327,6 +337,13 @@ impl fmt::Display for CipherError {
             CipherError::TagLength { bytes } => write!(out, "a tag of GCM has 4 to 16 bytes, not {bytes}"),
             CipherError::AeadTagLength { bytes } => {
                 write!(out, "a tag of OCB or EAX has 8 to 16 bytes, not {bytes}")
+            }
+            CipherError::KeyWrapLength { bytes } => write!(
+                out,
+                "a text of {bytes} bytes, where AES key wrap takes whole semiblocks of 8 bytes, three at least"
+            ),
+            CipherError::KeyWrapKey { algorithm } => {
+                write!(out, "a key of {algorithm}, where AES key wrap takes one of AES")
             }
             CipherError::OcbNonceLength { bytes } => {
                 write!(out, "a nonce of OCB has 1 to 15 bytes, not {bytes}")

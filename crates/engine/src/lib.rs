@@ -21,7 +21,7 @@
 //! | X25519, Ed25519 | [`x25519`], [`x25519_keypair`], [`Ed25519Key`], [`ed25519_verify`], [`is_ed25519_public`] |
 //! | powers in a prime field, with secret exponents | [`PrimeField`] |
 //! | derive keys | [`hkdf_sha256`], [`kbkdf_sha256`] |
-//! | wrap keys | [`key_wrap_padded`], [`key_unwrap_padded`] |
+//! | wrap keys | [`key_wrap_padded`], [`key_unwrap_padded`]; many, with an initial value of one's own: [`Engine::key_wrap_batch`] |
 //! | seal a secret to the holder of a key | [`seal_to`], [`SealingKey`]; under a key used once [`lock`], [`unlock`] |
 //! | hold a secret | [`SecretBytes`] |
 //!
@@ -127,6 +127,7 @@ pub use mid::aes::eax::{EaxItem, EaxKey};
 pub use mid::aes::gcm::{GCM_TAG_BYTES_MIN, GcmItem, GcmKey};
 pub use mid::aes::hctr2::{Hctr2Item, Hctr2Key};
 pub use mid::aes::ocb::{OcbItem, OcbKey};
+pub use mid::aes::wrap::KeyWrapItem;
 pub use mid::cipher::{CipherItem, CipherKey};
 pub use mid::dsa::DsaPrivateKey;
 pub use mid::ec::{

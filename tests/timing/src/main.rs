@@ -12,8 +12,8 @@ mod valgrind;
 
 use engine::{
     CipherAlgorithm, CipherDirection, CipherItem, EaxItem, Engine, GcmItem, HashAlgorithm, HashItem,
-    Hctr2Item, HmacItem, Level, MDC_BYTES, MacAlgorithm, MacItem, MdcAlgorithm, MdcItem, Mode, OcbItem,
-    Options, key_unwrap_padded, key_wrap_padded, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad,
+    Hctr2Item, HmacItem, KeyWrapItem, Level, MDC_BYTES, MacAlgorithm, MacItem, MdcAlgorithm, MdcItem, Mode,
+    OcbItem, Options, key_unwrap_padded, key_wrap_padded, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad,
     pkcs1_v15_encrypt_unpad,
 };
 use std::process::ExitCode;
@@ -57,6 +57,7 @@ fn main() -> ExitCode {
     detection_codes(&engine);
     authenticated(&engine);
     wide_blocks(&engine);
+    wrapped_keys(&engine);
     feedback(&engine);
     eprintln!("{LAST}");
     ExitCode::SUCCESS
@@ -279,6 +280,23 @@ fn wide_blocks(engine: &Engine) {
                 let mut items: Vec<_> =
                     texts.iter_mut().map(|text| Hctr2Item::new(&key, &tweak, text)).collect();
                 engine.hctr2_batch(direction, &mut items);
+                assert!(items.iter().all(|item| item.result.is_ok()));
+            }
+        }
+    }
+}
+
+/// Key wrap of several keys and of one, both ways.
+fn wrapped_keys(engine: &Engine) {
+    for algorithm in [CipherAlgorithm::Aes128, CipherAlgorithm::Aes192, CipherAlgorithm::Aes256] {
+        let key =
+            engine.cipher_key(algorithm, &secret(algorithm.key_bytes(), 1)).expect("a key of its length");
+        for direction in [CipherDirection::Encipher, CipherDirection::Decipher] {
+            for count in [1, 5, 20] {
+                eprintln!("key wrap {direction:?} with {algorithm}, {count} keys");
+                let mut texts: Vec<_> = (0..count).map(|seed| secret(80, seed)).collect();
+                let mut items: Vec<_> = texts.iter_mut().map(|text| KeyWrapItem::new(&key, text)).collect();
+                engine.key_wrap_batch(direction, &mut items);
                 assert!(items.iter().all(|item| item.result.is_ok()));
             }
         }

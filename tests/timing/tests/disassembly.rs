@@ -19,8 +19,8 @@ mod disassembly {
 use disassembly::follow::breaches;
 use disassembly::listing::{Function, functions};
 use engine::{
-    CipherDirection, CipherItem, EaxItem, Engine, HashAlgorithm, HashItem, HmacItem, MacItem, Mode, OcbItem,
-    RsaPrivateItem, RsaPublicItem,
+    CipherDirection, CipherItem, EaxItem, Engine, HashAlgorithm, HashItem, HmacItem, KeyWrapItem, MacItem,
+    Mode, OcbItem, RsaPrivateItem, RsaPublicItem,
 };
 use std::hint::black_box;
 use std::process::Command;
@@ -58,7 +58,7 @@ fn wide_kernels_are_steered_by_lengths_only() {
 }
 
 /// Rooms that have kernels on 512-bit vectors.
-const ROOMS: &[&str] = &["low::des::", "low::rsa::", "low::sha::", "low::aes::"];
+const ROOMS: &[&str] = &["low::des::", "low::rsa::", "low::sha::", "low::aes::", "low::aes::wrap_vaes::"];
 
 /// What is named here is linked into this program, with everything below it.
 fn keep_kernels() {
@@ -68,6 +68,7 @@ fn keep_kernels() {
         Engine::hash_batch as fn(&Engine, HashAlgorithm, &mut [HashItem<'_>]),
         Engine::hmac_batch as fn(&Engine, &mut [HmacItem<'_>]),
         Engine::ocb_batch as fn(&Engine, CipherDirection, &mut [OcbItem<'_>]),
+        Engine::key_wrap_batch as fn(&Engine, CipherDirection, &mut [KeyWrapItem<'_>]),
         Engine::eax_batch as fn(&Engine, CipherDirection, &mut [EaxItem<'_>]),
         Engine::cfb_sha1 as fn(&Engine, CipherDirection, &[u8], &[u8; 16]) -> Result<_, _>,
         Engine::rsa_private_batch as fn(&Engine, &mut [RsaPrivateItem<'_>]),

@@ -109,6 +109,25 @@ pub(super) mod aes {
 
     streams!(streams_ni, Aes);
     streams!(streams_vaes, Avx512);
+
+    macro_rules! wrap {
+        ($name:ident, $token:ident) => {
+            /// The wrapping function of many keys.
+            pub(crate) mod $name {
+                use crate::low::aes::wrap::Lanes;
+                use crate::low::cpu::{NeverMade, $token};
+
+                pub(crate) const LANES: usize = 0;
+
+                pub(crate) fn run(token: $token, lanes: &mut Lanes, encipher: bool, used: usize) {
+                    token.never()
+                }
+            }
+        };
+    }
+
+    wrap!(wrap_ni, Aes);
+    wrap!(wrap_vaes, Avx512);
 }
 
 /// As `low::cfb`.

@@ -57,6 +57,16 @@ impl CipherKey {
         self.algorithm.block_bytes()
     }
 
+    /// The schedule of an AES key for this direction; None for DES.
+    #[inline]
+    pub(crate) fn aes_schedule(&self, encipher: bool) -> Option<&AesSchedule> {
+        match &self.key {
+            Key::Aes(pair) if encipher => Some(&pair.encipher),
+            Key::Aes(pair) => Some(&pair.decipher),
+            Key::Des(_) => None,
+        }
+    }
+
     /// The key of a request that was sorted to DES.
     #[inline]
     pub(crate) fn des_key(&self) -> &DesKey {

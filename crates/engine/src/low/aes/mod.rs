@@ -1,8 +1,9 @@
-//! Kernels of AES (FIPS 197) on the processor's AES instructions: many streams at once, CTR, OCB and EAX.
+//! Kernels of AES (FIPS 197) on the processor's AES instructions: many streams at once, key wrap, CTR, OCB and EAX.
 //!
 //! | what | `vaes` (four blocks an instruction) | `ni` (one block an instruction) | without either |
 //! |---|---|---|---|
 //! | CBC enciphering and CBC-MAC of many streams | 16 lanes | 8 lanes | the library, one stream after the other |
+//! | key wrap of many keys | 16 lanes | 8 lanes | the library's ECB, one key after the other |
 //! | CTR of one stream | 32 blocks in flight | the library | the library |
 //! | CFB of one stream, deciphering | 32 blocks in flight | `low::cfb` | `low::cfb` |
 //! | OCB | 32 blocks in flight | 8 blocks in flight | the library's ECB |
@@ -98,9 +99,16 @@ mod streams_vaes;
 mod vaes;
 #[cfg(target_arch = "x86_64")]
 mod vector;
+pub(crate) mod wrap;
+#[cfg(target_arch = "x86_64")]
+mod wrap_ni;
+#[cfg(target_arch = "x86_64")]
+mod wrap_vaes;
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) use super::absent::aes::{cfb_vaes, ctr_vaes, eax_ni, ocb_ni, ocb_vaes, streams_ni, streams_vaes};
+pub(crate) use super::absent::aes::{
+    cfb_vaes, ctr_vaes, eax_ni, ocb_ni, ocb_vaes, streams_ni, streams_vaes, wrap_ni, wrap_vaes,
+};
 use super::aws_lc::aes::AesSchedule;
 use super::cpu::Cpu;
 

@@ -7,3 +7,4 @@ pub(crate) mod gcm;
 pub(crate) mod hctr2;
 pub(crate) mod ocb;
 pub(crate) mod streams;
+pub(crate) mod wrap;

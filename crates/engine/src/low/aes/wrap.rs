@@ -1,0 +1,157 @@
+//! The wrapping function W of SP 800-38F (6.1, the six passes of RFC 3394, 2.2) and its inverse over many keys at once, each under
+//! its own wrapping key.
+//!
+//! Every step enciphers one block that is made of the result of the step before: a key of 256 bits in a key token takes 54 blocks of
+//! AES, one after the other. So keys are laid side by side, a *lane* each, all of the same length.
+//!
+//! ```text
+//! rows[0]   A  .  A  .  A  .  A  .    left halves: the first semiblock of four lanes
+//! rows[i]   . R_i . R_i . R_i . R_i   right halves: semiblock i of the four
+//! a step    A R_i A R_i A R_i A R_i   enciphered: its left halves, XORed with the step's number, are the next A; all of it is rows[i]
+//! ```
+//!
+//! The halves that are marked with a point are never read. So a step takes one load, one blend and one store beside the AES.
+//!
+//! Limit, AES-256: 14 latencies of an AES instruction a step; four vectors of 512 bits fill what one leaves idle.
+
+use super::streams::{LaneBlocks, VECTORS};
+use super::{ROUND_KEYS_MAX, RoundKeys, Rounds};
+use crate::low::cpu::{Aes, Avx512, Cpu};
+use crate::low::{wipe, wipe_bytes};
+
+/// Most lanes of any kernel: four vectors of four blocks.
+pub(crate) const LANES_MAX: usize = 4 * VECTORS;
+
+/// Length of a semiblock in bytes.
+pub(crate) const SEMIBLOCK: usize = 8;
+
+/// Passes over the semiblocks.
+pub(super) const PASSES: usize = 6;
+
+/// Wrapping keys and texts of all lanes; zero when dropped.
+pub(crate) struct Lanes {
+    /// Round by round, so that the keys of four neighbours are one vector.
+    pub(super) keys: [LaneBlocks; ROUND_KEYS_MAX],
+    /// Semiblock by semiblock: the first in the left halves, the others in the right ones.
+    pub(super) rows: Vec<LaneBlocks>,
+    pub(super) rounds: Rounds,
+}
+
+impl Lanes {
+    /// Idle lanes for wrapping keys of so many rounds and texts of so many semiblocks.
+    pub(crate) fn new(rounds: Rounds, semiblocks: usize) -> Lanes {
+        let idle = LaneBlocks([[0; 16]; LANES_MAX]);
+        Lanes { keys: [idle; ROUND_KEYS_MAX], rows: vec![idle; semiblocks], rounds }
+    }
+
+    /// Puts a text into a lane, which has as many semiblocks as the lanes were made for. The keys, of the direction in which the
+    /// lanes will run, must have their number of rounds.
+    #[inline]
+    pub(crate) fn load(&mut self, lane: usize, keys: RoundKeys<'_>, text: &[u8]) {
+        debug_assert_eq!(keys.rounds(), self.rounds);
+        for (row, key) in self.keys[..=self.rounds.count()].iter_mut().zip(keys.blocks) {
+            row.0[lane] = *key;
+        }
+        let (semiblocks, _) = text.as_chunks::<SEMIBLOCK>();
+        debug_assert_eq!(semiblocks.len(), self.rows.len());
+        for (at, (row, semiblock)) in self.rows.iter_mut().zip(semiblocks).enumerate() {
+            *half(row, lane, at) = *semiblock;
+        }
+    }
+
+    /// Writes what became of a lane's text over it.
+    #[inline]
+    pub(crate) fn store(&mut self, lane: usize, text: &mut [u8]) {
+        let (semiblocks, _) = text.as_chunks_mut::<SEMIBLOCK>();
+        for (at, (row, semiblock)) in self.rows.iter_mut().zip(semiblocks).enumerate() {
+            *semiblock = *half(row, lane, at);
+        }
+    }
+
+    /// Runs W, or its inverse, over the first `used` lanes.
+    #[inline]
+    pub(crate) fn run(&mut self, kernel: Kernel, encipher: bool, used: usize) {
+        match kernel {
+            Kernel::Vaes(token) => super::wrap_vaes::run(token, self, encipher, used),
+            Kernel::Ni(token) => super::wrap_ni::run(token, self, encipher, used),
+        }
+    }
+}
+
+/// The half of a lane's block in which semiblock `at` stands.
+#[inline]
+fn half(row: &mut LaneBlocks, lane: usize, at: usize) -> &mut [u8; SEMIBLOCK] {
+    let (halves, _) = row.0[lane].as_chunks_mut::<SEMIBLOCK>();
+    &mut halves[usize::from(at != 0)]
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        // SAFETY: blocks are plain bytes.
+        unsafe { wipe(&mut self.keys) }
+        for row in &mut self.rows {
+            wipe_bytes(row.0.as_flattened_mut());
+        }
+    }
+}
+
+/// The kernel that runs the lanes.
+#[derive(Clone, Copy)]
+pub(crate) enum Kernel {
+    /// Four blocks an instruction.
+    Vaes(Avx512),
+    /// One block an instruction.
+    Ni(Aes),
+}
+
+impl Kernel {
+    /// The best kernel there is; None where the library's schedules are no [`RoundKeys`].
+    #[inline]
+    pub(crate) fn choose(cpu: Cpu) -> Option<Kernel> {
+        if !crate::low::aws_lc::internal::aes_hardware() {
+            return None;
+        }
+        cpu.avx512.map(Kernel::Vaes).or(cpu.aes.map(Kernel::Ni))
+    }
+
+    /// How many lanes it runs.
+    #[inline]
+    pub(crate) fn lanes(self) -> usize {
+        match self {
+            Kernel::Vaes(_) => LANES_MAX,
+            Kernel::Ni(_) => super::wrap_ni::LANES,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::MaybeUninit;
+
+    use super::*;
+    use crate::low::aws_lc::aes::AesSchedule;
+
+    /// Keys and texts are zeros once the lanes are dropped.
+    #[test]
+    fn lanes_are_wiped() {
+        for kernel in [Cpu::up_to_avx2(), Cpu::up_to_avx512()].into_iter().filter_map(Kernel::choose) {
+            let mut schedule = AesSchedule::empty();
+            assert!(schedule.set_encipher(&[0xa5; 32]));
+            let mut place = MaybeUninit::new(Lanes::new(Rounds::Fourteen, 10));
+            // SAFETY: written by the line above.
+            let lanes = unsafe { place.assume_init_mut() };
+            for lane in 0..kernel.lanes() {
+                lanes.load(lane, schedule.round_keys().unwrap(), &[0x3c; 80]);
+            }
+            lanes.run(kernel, true, kernel.lanes());
+            let mut text = [0; 80];
+            lanes.store(0, &mut text);
+            assert_ne!(text, [0x3c; 80]);
+            let keys: *const [LaneBlocks; ROUND_KEYS_MAX] = &lanes.keys;
+            // SAFETY: the value is initialised and not used after this.
+            unsafe { place.assume_init_drop() };
+            // SAFETY: arrays of bytes inside lanes that are not given up before the test ends.
+            assert!(unsafe { &*keys }.iter().all(|row| row.0 == [[0; 16]; LANES_MAX]));
+        }
+    }
+}

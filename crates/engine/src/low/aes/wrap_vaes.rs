@@ -1,0 +1,105 @@
+//! The wrapping function of sixteen keys with AES on 512-bit vectors: four lanes a vector.
+
+use std::arch::x86_64::*;
+
+use super::Rounds;
+use super::streams::VECTORS;
+use super::vector::{load, store};
+use super::wrap::{Lanes, PASSES};
+use crate::low::cpu::Avx512;
+
+/// The left halves of four blocks, as quad words.
+const LEFT: __mmask8 = 0b0101_0101;
+
+/// Runs W, or its inverse, over the first `used` lanes.
+#[inline]
+pub(super) fn run(_token: Avx512, lanes: &mut Lanes, encipher: bool, used: usize) {
+    // SAFETY: the token proves every feature that the kernel is compiled for.
+    unsafe { choose(lanes, encipher, used) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
+fn choose(lanes: &mut Lanes, encipher: bool, used: usize) {
+    match (lanes.rounds, encipher) {
+        (Rounds::Ten, true) => fill::<10, true>(lanes, used),
+        (Rounds::Twelve, true) => fill::<12, true>(lanes, used),
+        (Rounds::Fourteen, true) => fill::<14, true>(lanes, used),
+        (Rounds::Ten, false) => fill::<10, false>(lanes, used),
+        (Rounds::Twelve, false) => fill::<12, false>(lanes, used),
+        (Rounds::Fourteen, false) => fill::<14, false>(lanes, used),
+    }
+}
+
+/// As many vectors as have lanes in use.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
+fn fill<const ROUNDS: usize, const ENCIPHER: bool>(lanes: &mut Lanes, used: usize) {
+    match used.div_ceil(VECTORS) {
+        0 => {}
+        1 => run_on::<ROUNDS, ENCIPHER, 1>(lanes),
+        2 => run_on::<ROUNDS, ENCIPHER, 2>(lanes),
+        3 => run_on::<ROUNDS, ENCIPHER, 3>(lanes),
+        _ => run_on::<ROUNDS, ENCIPHER, 4>(lanes),
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
+fn run_on<const ROUNDS: usize, const ENCIPHER: bool, const V: usize>(lanes: &mut Lanes) {
+    let Lanes { keys, rows, .. } = lanes;
+    let [first, rows @ ..] = &mut rows[..] else { return };
+    let mut left: [__m512i; V] = std::array::from_fn(|v| load(first.vector(v)));
+    let mut number = if ENCIPHER { 0 } else { (PASSES * rows.len()) as u64 };
+    macro_rules! step {
+        ($row:expr) => {
+            let row = $row;
+            if ENCIPHER {
+                number += 1;
+            }
+            let count = _mm512_maskz_set1_epi64(LEFT, number.swap_bytes() as i64);
+            let mut state = left;
+            for v in 0..V {
+                if !ENCIPHER {
+                    state[v] = _mm512_xor_si512(state[v], count);
+                }
+                let block = _mm512_mask_blend_epi64(LEFT, load(row.vector(v)), state[v]);
+                state[v] = _mm512_xor_si512(block, load(keys[0].vector(v)));
+            }
+            for key in &keys[1..ROUNDS] {
+                for v in 0..V {
+                    let key = load(key.vector(v));
+                    state[v] = if ENCIPHER {
+                        _mm512_aesenc_epi128(state[v], key)
+                    } else {
+                        _mm512_aesdec_epi128(state[v], key)
+                    };
+                }
+            }
+            for v in 0..V {
+                let key = load(keys[ROUNDS].vector(v));
+                state[v] = if ENCIPHER {
+                    _mm512_aesenclast_epi128(state[v], key)
+                } else {
+                    _mm512_aesdeclast_epi128(state[v], key)
+                };
+                store(row.vector_mut(v), state[v]);
+                left[v] = if ENCIPHER { _mm512_xor_si512(state[v], count) } else { state[v] };
+            }
+            if !ENCIPHER {
+                number -= 1;
+            }
+        };
+    }
+    for _ in 0..PASSES {
+        if ENCIPHER {
+            for row in rows.iter_mut() {
+                step!(row);
+            }
+        } else {
+            for row in rows.iter_mut().rev() {
+                step!(row);
+            }
+        }
+    }
+    for v in 0..V {
+        store(first.vector_mut(v), left[v]);
+    }
+}

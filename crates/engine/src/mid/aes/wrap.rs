@@ -1,0 +1,226 @@
+//! AES key wrap without padding of its own: the wrapping function W of SP 800-38F over many keys, each under its own wrapping key.
+
+use crate::algorithm::CipherDirection;
+use crate::error::CipherError;
+use crate::low::aes::Rounds;
+use crate::low::aes::wrap::{Kernel, LANES_MAX, Lanes, SEMIBLOCK};
+use crate::low::aws_lc::aes::AesSchedule;
+use crate::low::cpu::Cpu;
+use crate::low::wipe_block;
+
+use super::super::cipher::CipherKey;
+
+/// One request of a batch. The text is changed in place: its first semiblock is W's initial value, which whoever calls sets
+/// before wrapping and checks after unwrapping, in constant time.
+#[derive(Debug)]
+pub struct KeyWrapItem<'a> {
+    /// The wrapping key, of AES.
+    pub key: &'a CipherKey,
+    /// Initial value and key, whole semiblocks of 8 bytes, three at least.
+    pub data: &'a mut [u8],
+    /// How it went; where it is an error, the text is as it was.
+    pub result: Result<(), CipherError>,
+}
+
+impl<'a> KeyWrapItem<'a> {
+    /// A request not yet run.
+    pub fn new(key: &'a CipherKey, data: &'a mut [u8]) -> KeyWrapItem<'a> {
+        KeyWrapItem { key, data, result: Ok(()) }
+    }
+}
+
+/// Least semiblocks of a text (SP 800-38F, 5.3.1).
+const SEMIBLOCKS_MIN: usize = 3;
+
+/// Wraps or unwraps every text; each result is its own.
+pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [KeyWrapItem<'_>]) {
+    let encipher = direction == CipherDirection::Encipher;
+    let mut todo = Vec::with_capacity(items.len());
+    for item in items {
+        let bytes = item.data.len();
+        if !bytes.is_multiple_of(SEMIBLOCK) || bytes / SEMIBLOCK < SEMIBLOCKS_MIN {
+            item.result = Err(CipherError::KeyWrapLength { bytes });
+            continue;
+        }
+        let Some(schedule) = item.key.aes_schedule(encipher) else {
+            item.result = Err(CipherError::KeyWrapKey { algorithm: item.key.algorithm() });
+            continue;
+        };
+        item.result = Ok(());
+        todo.push((schedule, &mut *item.data));
+    }
+    let Some(kernel) = Kernel::choose(cpu) else {
+        return todo.into_iter().for_each(|(schedule, data)| alone(schedule, encipher, data));
+    };
+    // Those of one length and one number of rounds go side by side.
+    todo.sort_by_key(|(schedule, data)| (data.len(), rounds(schedule).count()));
+    let alike = |a: &Prepared<'_>, b: &Prepared<'_>| (a.1.len(), rounds(a.0)) == (b.1.len(), rounds(b.0));
+    for group in todo.chunk_by_mut(alike) {
+        let (rounds, semiblocks) = (rounds(group[0].0), group[0].1.len() / SEMIBLOCK);
+        let mut lanes = Lanes::new(rounds, semiblocks);
+        for group in group.chunks_mut(kernel.lanes().min(LANES_MAX)) {
+            for (lane, (schedule, data)) in group.iter().enumerate() {
+                if let Some(keys) = schedule.round_keys() {
+                    lanes.load(lane, keys, data);
+                }
+            }
+            lanes.run(kernel, encipher, group.len());
+            for (lane, (_, data)) in group.iter_mut().enumerate() {
+                lanes.store(lane, data);
+            }
+        }
+    }
+}
+
+/// A schedule of the direction that is asked for, and the text.
+type Prepared<'a> = (&'a AesSchedule, &'a mut [u8]);
+
+/// Of a schedule in the processor's form, which all are where a kernel was chosen.
+fn rounds(schedule: &AesSchedule) -> Rounds {
+    schedule.round_keys().map_or(Rounds::Ten, |keys| keys.rounds())
+}
+
+/// One text by the library, a block at a time: SP 800-38F, algorithms 1 and 2.
+fn alone(schedule: &AesSchedule, encipher: bool, data: &mut [u8]) {
+    let (semiblocks, _) = data.as_chunks_mut::<SEMIBLOCK>();
+    let [first, rest @ ..] = semiblocks else { return };
+    let steps = PASSES * rest.len();
+    let mut block = [0; 16];
+    block[..SEMIBLOCK].copy_from_slice(first);
+    for step in 0..steps {
+        let number = if encipher { step + 1 } else { steps - step };
+        let semiblock = &mut rest[(number - 1) % (steps / PASSES)];
+        if !encipher {
+            count_into(&mut block, number);
+        }
+        block[SEMIBLOCK..].copy_from_slice(semiblock);
+        schedule.ecb(encipher, &mut block);
+        semiblock.copy_from_slice(&block[SEMIBLOCK..]);
+        if encipher {
+            count_into(&mut block, number);
+        }
+    }
+    first.copy_from_slice(&block[..SEMIBLOCK]);
+    wipe_block(&mut block);
+}
+
+/// Passes over the semiblocks.
+const PASSES: usize = 6;
+
+/// XORs a step's number into the first semiblock.
+fn count_into(block: &mut [u8; 16], number: usize) {
+    for (byte, count) in block.iter_mut().zip((number as u64).to_be_bytes()) {
+        *byte ^= count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openssl::aes::{AesKey, unwrap_key, wrap_key};
+    use seeded::Random;
+
+    use super::*;
+    use crate::algorithm::CipherAlgorithm;
+
+    const ALGORITHMS: [CipherAlgorithm; 3] =
+        [CipherAlgorithm::Aes128, CipherAlgorithm::Aes192, CipherAlgorithm::Aes256];
+
+    fn levels() -> [Cpu; 3] {
+        [Cpu::PORTABLE, Cpu::up_to_avx2(), Cpu::up_to_avx512()]
+    }
+
+    /// By OpenSSL, with the first semiblock as the initial value.
+    fn openssl(wrapping: &[u8], text: &[u8]) -> Vec<u8> {
+        let initial = *text.first_chunk().unwrap();
+        let mut wrapped = vec![0; text.len()];
+        wrap_key(&AesKey::new_encrypt(wrapping).unwrap(), Some(initial), &mut wrapped, &text[8..]).unwrap();
+        wrapped
+    }
+
+    #[test]
+    fn batches_of_any_composition_are_what_openssl_wraps_and_come_back() {
+        for cpu in levels() {
+            let mut random = Random(2026);
+            for count in (0..=35).chain([63, 64, 65]) {
+                let keys: Vec<_> = (0..count)
+                    .map(|_| {
+                        let algorithm = ALGORITHMS[random.below(3)];
+                        let key = random.bytes(algorithm.key_bytes());
+                        (CipherKey::new(algorithm, &key).unwrap(), key)
+                    })
+                    .collect();
+                let texts: Vec<_> = (0..count)
+                    .map(|_| {
+                        let semiblocks = if random.below(4) == 0 { 3 + random.below(60) } else { 10 };
+                        random.bytes(8 * semiblocks)
+                    })
+                    .collect();
+                let mut wrapped = texts.clone();
+                let mut run = |direction, wrapped: &mut Vec<Vec<u8>>| {
+                    let mut items: Vec<_> = keys
+                        .iter()
+                        .zip(wrapped)
+                        .map(|((key, _), text)| KeyWrapItem::new(key, text))
+                        .collect();
+                    batch(cpu, direction, &mut items);
+                    assert!(items.iter().all(|item| item.result == Ok(())));
+                };
+                run(CipherDirection::Encipher, &mut wrapped);
+                for (((_, key), text), wrapped) in keys.iter().zip(&texts).zip(&wrapped) {
+                    assert_eq!(*wrapped, openssl(key, text), "{count} keys");
+                    let mut back = vec![0; text.len() - 8];
+                    let initial = Some(*text.first_chunk().unwrap());
+                    unwrap_key(&AesKey::new_decrypt(key).unwrap(), initial, &mut back, wrapped).unwrap();
+                    assert_eq!(back, text[8..]);
+                }
+                run(CipherDirection::Decipher, &mut wrapped);
+                assert_eq!(wrapped, texts, "{count} keys");
+            }
+        }
+    }
+
+    /// RFC 3394, 4.6.
+    #[test]
+    fn gives_the_value_of_the_standard() {
+        for cpu in levels() {
+            let key: Vec<u8> = (0..32).collect();
+            let key = CipherKey::new(CipherAlgorithm::Aes256, &key).unwrap();
+            let value: Vec<u8> = (0..16u8).map(|at| at * 0x11).chain(0..16).collect();
+            let mut text = [&[0xa6; 8][..], &value].concat();
+            let mut items = [KeyWrapItem::new(&key, &mut text)];
+            batch(cpu, CipherDirection::Encipher, &mut items);
+            assert_eq!(items[0].result, Ok(()));
+            let expected = [
+                0x28c9_f404_c4b8_10f4_u64,
+                0xcbcc_b35c_fb87_f826,
+                0x3f57_86e2_d80e_d326,
+                0xcbc7_f0e7_1a99_f43b,
+                0xfb98_8b9b_7a02_dd21,
+            ];
+            assert_eq!(text, expected.map(u64::to_be_bytes).concat());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_wrapped_stays_as_it_is_and_holds_up_no_other() {
+        for cpu in levels() {
+            let key = CipherKey::new(CipherAlgorithm::Aes128, &[1; 16]).unwrap();
+            let des = CipherKey::new(CipherAlgorithm::Tdes2, &[1; 16]).unwrap();
+            for bytes in (0..24).chain([25, 31, 33, 79]) {
+                let (mut wrong, mut of_des, mut good) = (vec![7; bytes], [7; 24], [7; 24]);
+                let mut items = [
+                    KeyWrapItem::new(&key, &mut wrong),
+                    KeyWrapItem::new(&des, &mut of_des),
+                    KeyWrapItem::new(&key, &mut good),
+                ];
+                batch(cpu, CipherDirection::Encipher, &mut items);
+                assert_eq!(items[0].result, Err(CipherError::KeyWrapLength { bytes }));
+                let algorithm = CipherAlgorithm::Tdes2;
+                assert_eq!(items[1].result, Err(CipherError::KeyWrapKey { algorithm }));
+                assert_eq!(items[2].result, Ok(()));
+                assert!(wrong.iter().chain(&of_des).all(|byte| *byte == 7));
+                assert_eq!(good[..], openssl(&[1; 16], &[7; 24]));
+            }
+        }
+    }
+}
