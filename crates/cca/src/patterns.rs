@@ -1,7 +1,7 @@
 //! Verification patterns: public values by which two parties see that they hold the same key.
 
 use engine::{
-    CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MDC_BYTES, MdcAlgorithm, MdcItem, Mode,
+    CipherAlgorithm, CipherDirection, Engine, MDC_BYTES, MdcAlgorithm, MdcItem, Mode, sha1, sha256,
 };
 use token::pattern::{CONSTANT, MASTER_KEY_PREFIX, PATTERN_BYTES};
 use wire::control::{MasterKeyPattern, Register};
@@ -21,20 +21,17 @@ pub fn master_key_pattern(engine: &Engine, register: Register, key: &[u8]) -> Ma
 /// key and zeros.
 pub(crate) fn both(engine: &Engine, register: Register, key: &[u8]) -> [u8; 2 * PATTERN_BYTES] {
     let mut out = [0; 2 * PATTERN_BYTES];
-    let algorithm = match register {
-        Register::Aes | Register::Apka => HashAlgorithm::Sha256,
-        Register::Sym if key.len() == 24 && key[..8] == key[16..] => {
-            out[..PATTERN_BYTES].copy_from_slice(&double_length(engine, &key[..16]));
-            return out;
-        }
-        Register::Sym | Register::Asym => HashAlgorithm::Sha1,
-    };
+    if register == Register::Sym && key.len() == 24 && key[..8] == key[16..] {
+        out[..PATTERN_BYTES].copy_from_slice(&double_length(engine, &key[..16]));
+        return out;
+    }
     let mut input = Vec::with_capacity(1 + key.len());
     input.push(MASTER_KEY_PREFIX);
     input.extend_from_slice(key);
-    // Neither hash is weak: the engine cannot refuse it.
-    let digest = engine.hash(algorithm, &input).unwrap_or([0; 64]);
-    out.copy_from_slice(&digest[..2 * PATTERN_BYTES]);
+    match register {
+        Register::Aes | Register::Apka => out.copy_from_slice(&sha256(&input)[..2 * PATTERN_BYTES]),
+        Register::Sym | Register::Asym => out.copy_from_slice(&sha1(&input)[..2 * PATTERN_BYTES]),
+    }
     input.zeroize();
     out
 }
@@ -93,13 +90,12 @@ pub(crate) fn key_test(engine: &Engine, key: &[u8], random: &[u8; 8]) -> [u8; 8]
 /// length have them (X'03', X'0002'), its bits (2 bytes, the high one first), and the key.
 ///
 /// Linux on Z CCA, "SHAVP1 algorithm".
-pub(crate) fn hmac_key(engine: &Engine, key: &[u8]) -> [u8; 16] {
+pub(crate) fn hmac_key(key: &[u8]) -> [u8; 16] {
     let mut input = Vec::with_capacity(5 + key.len());
     input.extend_from_slice(&[0x03, 0x00, 0x02]);
     input.extend_from_slice(&((8 * key.len()) as u16).to_be_bytes());
     input.extend_from_slice(key);
-    // The hash is not weak: the engine cannot refuse it.
-    let digest = engine.hash(HashAlgorithm::Sha256, &input).unwrap_or([0; 64]);
+    let digest = sha256(&input);
     input.zeroize();
     let mut out = [0; 16];
     out.copy_from_slice(&digest[..16]);

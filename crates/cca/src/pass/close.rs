@@ -81,7 +81,7 @@ impl<'a> Work<'a> for Close {
 
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
         let (mut wide, mut des, mut aes) = (Vec::new(), Vec::new(), Vec::new());
-        let mut enhanced = Vec::new();
+        let (mut enhanced, mut of_variable) = (Vec::new(), Vec::new());
         let is_authenticated = kernel.tokens.form == TokenForm::Authenticated;
         for (index, work) in asked.iter().enumerate() {
             if let Skeleton::Des(skeleton) = &work.skeleton
@@ -122,8 +122,10 @@ impl<'a> Work<'a> for Close {
                     Err(codes) => answers[index] = Some(Err(codes)),
                 },
                 (Skeleton::Variable(skeleton), by) => {
-                    let token = variable::close(kernel, by, skeleton, &work.secret);
-                    answers[index] = Some(token.map(|token| Token::Long(token.to_bytes().to_vec())));
+                    match variable::Closing::new(kernel, by, skeleton, &work.secret) {
+                        Ok(closing) => of_variable.push((index, closing)),
+                        Err(codes) => answers[index] = Some(Err(codes)),
+                    }
                 }
                 (Skeleton::Rsa(builder), _) => {
                     let token = pka_sections::close_rsa(kernel, &work.by, builder, &work.secret);
@@ -162,6 +164,10 @@ impl<'a> Work<'a> for Close {
         for (index, (skeleton, lane)) in enhanced {
             let token = done.and_then(|()| lane.to_token(skeleton));
             answers[index] = Some(token.map(|token| Token::Fixed(token.to_bytes())));
+        }
+        let done = variable::close(kernel.engine, of_variable.iter_mut().map(|(_, closing)| closing));
+        for (index, closing) in of_variable {
+            answers[index] = Some(done.map(|()| Token::Long(closing.into_token())));
         }
         let done = aes_cbc::close(kernel.engine, aes.iter_mut().map(|(_, lane)| lane));
         for (index, lane) in aes {

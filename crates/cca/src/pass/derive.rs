@@ -99,7 +99,7 @@ impl<'a> Work<'a> for Derive {
                 Self::X963 { secret, hash, shared, bytes } => {
                     Derived::Key(x963::derive(engine, *hash, secret, shared, *bytes))
                 }
-                Self::Sha2Vp1 { key } => Derived::LongPattern(patterns::hmac_key(engine, key)),
+                Self::Sha2Vp1 { key } => Derived::LongPattern(patterns::hmac_key(key)),
                 Self::ChainingKeys { domain, chained } => Derived::ChainingKeys(
                     kernel
                         .domains

@@ -48,6 +48,7 @@ impl<'a> Work<'a> for Open<'a> {
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
         let mut wide = Vec::with_capacity(asked.len());
         let (mut des, mut enhanced, mut aes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut of_variable = Vec::new();
         for (index, work) in asked.iter().enumerate() {
             match (work, work.form()) {
                 (_, Some(TokenForm::Compatible))
@@ -82,10 +83,10 @@ impl<'a> Work<'a> for Open<'a> {
                     Ok(lane) => aes.push((index, lane)),
                     Err(codes) => answers[index] = Some(Err(codes)),
                 },
-                (Self::Variable { by, token }, _) => {
-                    let opened = variable::open(kernel, by, token);
-                    answers[index] = Some(opened.map(|(key, age)| Opened::Secret(key, age)));
-                }
+                (Self::Variable { by, token }, _) => match variable::Lane::to_open(kernel, by, token) {
+                    Ok(lane) => of_variable.push((index, token, lane)),
+                    Err(codes) => answers[index] = Some(Err(codes)),
+                },
                 (Self::Transported { wrapping, field }, _) => {
                     let opened = pka::open_transported(kernel.engine, wrapping, field);
                     answers[index] = Some(opened.map(|values| Opened::Secret(values, Age::Current)));
@@ -113,6 +114,11 @@ impl<'a> Work<'a> for Open<'a> {
         for (index, lane) in enhanced {
             let opened = done.and_then(|()| asked[index].checked((lane.secret(), lane.age)));
             answers[index] = Some(opened);
+        }
+        let done = variable::open(kernel.engine, of_variable.iter_mut().map(|(_, _, lane)| lane));
+        for (index, token, lane) in of_variable {
+            let opened = done.and_then(|()| lane.opened(token));
+            answers[index] = Some(opened.map(|(key, age)| Opened::Secret(key, age)));
         }
         let done = aes_cbc::open(kernel.engine, aes.iter_mut().map(|(_, lane)| lane));
         for (index, lane) in aes {

@@ -5,7 +5,7 @@
 //! What is under a transport key says what it is: an object protection key has no hash, a private value one of the token around it,
 //! and a symmetric key one of its attributes, which begin with another byte. So none of them opens as another.
 
-use engine::{CipherDirection, CipherKey, Engine, SecretBytes, sha256};
+use engine::{CipherKey, Engine, SecretBytes, sha256};
 use token::pka::ecc::{EccCurve, EccWrapped, EccWrappedBuilder};
 use token::pka::unconfirmed::{OPK_BYTES, OPK_CONFOUNDER_BYTES, OPK_FIELD_BYTES};
 use token::pka::{PkaToken, Wrapped, WrappedBuilder};
@@ -13,7 +13,7 @@ use wire::control::Register;
 use wire::{Codes, code};
 
 use super::By;
-use super::aeskw::{self, aes_256, block};
+use super::aeskw::{self, aes_256};
 use super::variable::{pattern_of, transport_key};
 use crate::pass::Kernel;
 use crate::registers::{Age, MasterKey};
@@ -117,10 +117,9 @@ fn open_key(
     field: KeyField,
     wrapped: &[u8; OPK_FIELD_BYTES],
 ) -> Result<SecretBytes, Codes> {
-    let decipher = block(engine, key, CipherDirection::Decipher);
     match field {
-        KeyField::Padded => aeskw::unwrap(decipher, &[], wrapped, OPK_BYTES),
-        KeyField::Confounded => aeskw::unwrap_confounded(decipher, wrapped),
+        KeyField::Padded => aeskw::unwrap(engine, key, &[], wrapped, OPK_BYTES),
+        KeyField::Confounded => aeskw::unwrap_confounded(engine, key, wrapped),
     }
     .map_err(|_| code::TOKEN_INVALID)
 }
@@ -143,8 +142,7 @@ fn open_payload(
     bytes: usize,
 ) -> Result<SecretBytes, Codes> {
     let hash = sha256(&hashed.concat());
-    let decipher = block(engine, key, CipherDirection::Decipher);
-    aeskw::unwrap(decipher, &hash, payload, bytes).map_err(|_| code::TOKEN_INVALID)
+    aeskw::unwrap(engine, key, &hash, payload, bytes).map_err(|_| code::TOKEN_INVALID)
 }
 
 /// The token of private values of RSA, in the order of a token.
@@ -179,7 +177,7 @@ pub(crate) fn close_ecc(
     let (opk, payload) = if under.is_master {
         close_values(engine, &under.key, KeyField::Confounded, &hashed, value)?
     } else {
-        ([0; OPK_FIELD_BYTES], close_payload(engine, &under.key, &hashed, value))
+        ([0; OPK_FIELD_BYTES], close_payload(engine, &under.key, &hashed, value)?)
     };
     if payload.len() != builder.payload_bytes() {
         return Err(code::SELF_CHECK);
@@ -223,20 +221,24 @@ fn close_values(
 ) -> Result<([u8; OPK_FIELD_BYTES], Vec<u8>), Codes> {
     let mut opk = SecretBytes::new(OPK_BYTES);
     engine.random(opk.as_mut());
-    let payload = close_payload(engine, &aes_256(engine, &opk)?, hashed, values);
-    let encipher = block(engine, under, CipherDirection::Encipher);
+    let payload = close_payload(engine, &aes_256(engine, &opk)?, hashed, values)?;
     let opk = match field {
-        KeyField::Padded => aeskw::wrap(encipher, &[], &[&opk]),
+        KeyField::Padded => aeskw::wrap(engine, under, &[], &opk)?,
         KeyField::Confounded => {
             let mut confounder = [0; OPK_CONFOUNDER_BYTES];
             engine.random(&mut confounder);
-            aeskw::wrap_confounded(encipher, confounder, &opk)
+            aeskw::wrap_confounded(engine, under, confounder, &opk)?
         }
     };
     Ok((opk.try_into().map_err(|_| code::SELF_CHECK)?, payload))
 }
 
-fn close_payload(engine: &Engine, key: &CipherKey, hashed: &[&[u8]; 3], values: &SecretBytes) -> Vec<u8> {
+fn close_payload(
+    engine: &Engine,
+    key: &CipherKey,
+    hashed: &[&[u8]; 3],
+    values: &SecretBytes,
+) -> Result<Vec<u8>, Codes> {
     let hash = sha256(&hashed.concat());
-    aeskw::wrap(block(engine, key, CipherDirection::Encipher), &hash, &[values])
+    aeskw::wrap(engine, key, &hash, values)
 }

@@ -12,6 +12,8 @@
 //! is wrapped under a transport key for others is CCA's: of such a token only the version of the payload is not bound to the key, which
 //! says no more than how long the payload is.
 
+use std::sync::Arc;
+
 use engine::{CipherDirection, CipherKey, Engine, SecretBytes, sha256};
 use token::VariableToken;
 use token::unconfirmed::TRANSPORT_PATTERN_BYTES;
@@ -20,78 +22,138 @@ use wire::control::Register;
 use wire::{Codes, code};
 
 use super::By;
-use super::aeskw::{self, block};
+use super::aeskw;
 use crate::key::Algorithm;
 use crate::pass::Kernel;
 use crate::patterns;
 use crate::registers::Age;
 
-/// The key of a token, under the master key of a domain or under a transport key.
-///
-/// # Errors
-/// 8/47 for a token without a key under a key of this kind, and for one that does not open, whatever is wrong with it; 8/48 and
-/// 12/764 as the register has it.
-pub(crate) fn open(
-    kernel: &mut Kernel<'_>,
-    by: &By,
-    token: &VariableToken,
-) -> Result<(SecretBytes, Age), Codes> {
-    let engine = kernel.engine;
-    let (secret, age, bytes) = match (by, token.key()) {
-        (By::Master(domain), VariableKey::Wrapped { under: Wrapper::Master(pattern), payload }) => {
-            let domain = kernel.domains.get_mut(usize::from(*domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
-            let age = domain.of_pattern(Register::Aes, pattern)?.0;
-            let key = domain.variable_key(engine, age)?;
-            let decipher = block(engine, &key, CipherDirection::Decipher);
-            (aeskw::unwrap_padded(decipher, &sha256(&token.head()), payload), age, payload.len())
-        }
-        (By::Key(wrapping), VariableKey::Wrapped { under: Wrapper::Key(pattern), payload }) => {
-            // Patterns are public.
-            if pattern_of(engine, wrapping) != *pattern {
-                return Err(code::TOKEN_INVALID);
-            }
-            let key = transport_key(engine, wrapping)?;
-            let decipher = block(engine, &key, CipherDirection::Decipher);
-            let hash = sha256(&token.head()[ASSOCIATED_AT..]);
-            (aeskw::unwrap_padded(decipher, &hash, payload), Age::Current, payload.len())
-        }
-        _ => return Err(code::TOKEN_INVALID),
-    };
-    let secret = secret.map_err(|_| code::TOKEN_INVALID)?;
-    // A key of another length was not wrapped here.
-    if token.wrapped_bytes(secret.len()) == Ok(bytes) { Ok((secret, age)) } else { Err(code::TOKEN_INVALID) }
+/// A key on its way through the network.
+pub(crate) struct Lane {
+    key: Arc<CipherKey>,
+    /// Of all that is bound to the key.
+    hash: [u8; 32],
+    payload: SecretBytes,
+    /// Of the master key; current, where another key wraps.
+    age: Age,
 }
 
-/// The token of a key, internal under the master key, else external.
-///
-/// # Errors
-/// 8/47 for a key of a length that its type does not have, and a token of the other origin; 12/764.
-pub(crate) fn close(
-    kernel: &mut Kernel<'_>,
-    by: &By,
-    skeleton: &VariableToken,
-    key: &SecretBytes,
-) -> Result<VariableToken, Codes> {
-    let engine = kernel.engine;
-    let bytes = skeleton.wrapped_bytes(key.len()).map_err(|error| error.codes())?;
-    let with = |under, payload| skeleton.with_payload(under, payload).map_err(|error| error.codes());
-    match by {
-        By::Master(domain) => {
-            let domain = kernel.domains.get_mut(usize::from(*domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
-            let under = Wrapper::Master(domain.current(Register::Aes)?.pattern);
-            let hash = sha256(&with(under, vec![0; bytes])?.head());
-            let wrapping = domain.variable_key(engine, Age::Current)?;
-            let encipher = block(engine, &wrapping, CipherDirection::Encipher);
-            with(under, aeskw::wrap_padded(encipher, &hash, key, bytes))
+impl Lane {
+    /// For the key of a token, under the master key of a domain or under a transport key.
+    ///
+    /// # Errors
+    /// 8/47 for a token without a key under a key of this kind; 8/48 and 12/764 as the register has it.
+    pub(crate) fn to_open(kernel: &mut Kernel<'_>, by: &By, token: &VariableToken) -> Result<Self, Codes> {
+        let engine = kernel.engine;
+        let head = token.head();
+        let (key, hash, age, payload) = match (by, token.key()) {
+            (By::Master(domain), VariableKey::Wrapped { under: Wrapper::Master(pattern), payload }) => {
+                let domain =
+                    kernel.domains.get_mut(usize::from(*domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
+                let age = domain.of_pattern(Register::Aes, pattern)?.0;
+                (domain.variable_key(engine, age)?, sha256(&head), age, payload)
+            }
+            (By::Key(wrapping), VariableKey::Wrapped { under: Wrapper::Key(pattern), payload }) => {
+                // Patterns are public.
+                if pattern_of(engine, wrapping) != *pattern {
+                    return Err(code::TOKEN_INVALID);
+                }
+                let key = Arc::new(transport_key(engine, wrapping)?);
+                (key, sha256(&head[ASSOCIATED_AT..]), Age::Current, payload)
+            }
+            _ => return Err(code::TOKEN_INVALID),
+        };
+        if !aeskw::is_padded(&hash, payload) {
+            return Err(code::TOKEN_INVALID);
         }
-        By::Key(wrapping) => {
-            let under = Wrapper::Key(pattern_of(engine, wrapping));
-            let hash = sha256(&with(under, vec![0; bytes])?.head()[ASSOCIATED_AT..]);
-            let wrapping = transport_key(engine, wrapping)?;
-            let encipher = block(engine, &wrapping, CipherDirection::Encipher);
-            with(under, aeskw::wrap_padded(encipher, &hash, key, bytes))
+        Ok(Self { key, hash, payload: SecretBytes::from_slice(payload), age })
+    }
+
+    /// The key of this token, and the age of what wrapped it.
+    ///
+    /// # Errors
+    /// 8/47 where the token does not open, whatever is wrong with it.
+    pub(crate) fn opened(&self, token: &VariableToken) -> Result<(SecretBytes, Age), Codes> {
+        let secret = aeskw::opened_padded(&self.payload, &self.hash).map_err(|_| code::TOKEN_INVALID)?;
+        // A key of another length was not wrapped here.
+        if token.wrapped_bytes(secret.len()) == Ok(self.payload.len()) {
+            Ok((secret, self.age))
+        } else {
+            Err(code::TOKEN_INVALID)
         }
     }
+}
+
+/// A key on its way into a token.
+pub(crate) struct Closing {
+    lane: Lane,
+    /// All of the token that stands in front of the payload.
+    head: Vec<u8>,
+}
+
+impl Closing {
+    /// For a key that goes into this token, internal under the master key, else external.
+    ///
+    /// # Errors
+    /// 8/47 for a key of a length that its type does not have, and a token of the other origin; 12/764.
+    pub(crate) fn new(
+        kernel: &mut Kernel<'_>,
+        by: &By,
+        skeleton: &VariableToken,
+        secret: &SecretBytes,
+    ) -> Result<Self, Codes> {
+        let engine = kernel.engine;
+        let bytes = skeleton.wrapped_bytes(secret.len()).map_err(|error| error.codes())?;
+        let head = |under| {
+            let token = skeleton.with_payload(under, vec![0; bytes]).map_err(|error| error.codes())?;
+            Ok::<_, Codes>(token.head())
+        };
+        let (key, head, bound_from) = match by {
+            By::Master(domain) => {
+                let domain =
+                    kernel.domains.get_mut(usize::from(*domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
+                let head = head(Wrapper::Master(domain.current(Register::Aes)?.pattern))?;
+                (domain.variable_key(engine, Age::Current)?, head, 0)
+            }
+            By::Key(wrapping) => {
+                let head = head(Wrapper::Key(pattern_of(engine, wrapping)))?;
+                (Arc::new(transport_key(engine, wrapping)?), head, ASSOCIATED_AT)
+            }
+        };
+        let hash = sha256(&head[bound_from..]);
+        let payload = aeskw::payload(&hash, secret, bytes);
+        Ok(Self { lane: Lane { key, hash, payload, age: Age::Current }, head })
+    }
+
+    /// The token.
+    pub(crate) fn into_token(mut self) -> Vec<u8> {
+        self.head.extend_from_slice(&self.lane.payload);
+        self.head
+    }
+}
+
+/// Unwraps all.
+///
+/// # Errors
+/// As [`aeskw::run`].
+pub(crate) fn open<'l>(engine: &Engine, lanes: impl Iterator<Item = &'l mut Lane>) -> Result<(), Codes> {
+    run(engine, CipherDirection::Decipher, lanes)
+}
+
+/// Wraps all.
+///
+/// # Errors
+/// As [`aeskw::run`].
+pub(crate) fn close<'l>(engine: &Engine, lanes: impl Iterator<Item = &'l mut Closing>) -> Result<(), Codes> {
+    run(engine, CipherDirection::Encipher, lanes.map(|closing| &mut closing.lane))
+}
+
+fn run<'l>(
+    engine: &Engine,
+    direction: CipherDirection,
+    lanes: impl Iterator<Item = &'l mut Lane>,
+) -> Result<(), Codes> {
+    aeskw::run(engine, direction, lanes.map(|lane| (&*lane.key, lane.payload.as_mut())))
 }
 
 /// A transport key, prepared.
