@@ -150,7 +150,7 @@ mod tests {
         let mut served = 0;
         for operation in Operation::all() {
             let is_gcm = matches!(operation, Operation::Cipher { mode: Mode::Gcm, .. });
-            if is_gcm || !operation.takes_bytes() || matches!(operation, Operation::Verb { .. }) {
+            if is_gcm || !operation.takes_bytes() || operation.needs_card() {
                 continue;
             }
             for (jobs, processors) in [(1, 1), (3, 2)] {
@@ -174,7 +174,7 @@ mod tests {
         let clear = Clear::new(engine);
         let caller = in_turn(&load, &clear, 0, vec![job]);
         assert!(matches!(alone(&load, caller, context), Err(LabError::WrongAnswer { .. })));
-        for name in ["aes128-gcm-encipher", "ecdsa-p256-sign"] {
+        for name in ["aes128-gcm-encipher", "ecdsa-p256-sign", "ecdh-p256"] {
             let result = measure(&workload(name.parse().unwrap()), &engine, context);
             assert!(matches!(result, Err(LabError::Refused(Refusal::Facility(_)))), "{name}");
         }

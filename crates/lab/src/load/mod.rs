@@ -184,9 +184,7 @@ impl Workload {
     fn check_interface(&self) -> Result<(), Refusal> {
         let operation = self.operation;
         match self.interface {
-            Interface::Native if matches!(operation, Operation::Verb { .. }) => {
-                Err(Refusal::NeedsCard(operation))
-            }
+            Interface::Native if operation.needs_card() => Err(Refusal::NeedsCard(operation)),
             Interface::Native | Interface::Facility => Ok(()),
             Interface::Card => {
                 let personality = self.personality();
@@ -199,7 +197,8 @@ impl Workload {
                         Mode::Ctr => false,
                     },
                     Operation::Mac(mac) => mac != crate::load::operation::Mac::CmacAes128,
-                    Operation::Hash(_) | Operation::EcdsaP256Sign | Operation::Verb { .. } => true,
+                    Operation::Hash(_) | Operation::EcdsaP256Sign | Operation::EcdhP256 => true,
+                    _ if operation.needs_card() => true,
                     _ => false,
                 };
                 if on_any || (on_coprocessor && personality == Personality::Coprocessor) {
@@ -231,7 +230,7 @@ pub(crate) fn measure(
     context: Context<'_>,
 ) -> Result<Outcome, LabError> {
     let home = || facility.ok_or(LabError::Refused(Refusal::NoHome));
-    let by_card = matches!(workload.operation, Operation::Verb { .. } | Operation::Rsa { .. });
+    let by_card = workload.operation.needs_card() || matches!(workload.operation, Operation::Rsa { .. });
     match workload.interface {
         Interface::Native => native::measure(workload, engine, context),
         Interface::Facility if by_card => {
@@ -261,7 +260,7 @@ pub(crate) fn lanes(engine: &Engine, workload: &Workload) -> usize {
         Operation::Rsa { bits, form: RsaForm::Public } => Batch::RsaPublic { bits: bits as usize },
         Operation::Rsa { bits, .. } => Batch::RsaPrivate { bits: bits as usize },
         Operation::EcdsaP256Sign => Batch::EcdsaSign,
-        Operation::Verb { .. } => return 1,
+        Operation::EcdhP256 | Operation::Verb { .. } | Operation::KeyGenerate2Opex => return 1,
     })
 }
 
@@ -309,12 +308,16 @@ mod tests {
             "sha1",
             "aes128-gcm-encipher",
             "ecdsa-p256-sign",
+            "ecdh-p256",
+            "key-generate2-opex",
         ] {
             card(operation, None).check().unwrap();
         }
         card("rsa2048-crt", Some(Personality::Coprocessor)).check().unwrap();
-        let native = Workload::of("key-generate".parse().unwrap());
-        assert!(matches!(native.check().unwrap_err(), Refusal::NeedsCard(_)));
+        for operation in ["key-generate", "key-generate2-opex"] {
+            let native = Workload::of(operation.parse().unwrap());
+            assert!(matches!(native.check().unwrap_err(), Refusal::NeedsCard(_)));
+        }
     }
 
     #[test]

@@ -113,6 +113,8 @@ pub enum Operation {
     },
     /// ECDSA on P-256: signing a 32-byte digest.
     EcdsaP256Sign,
+    /// Diffie-Hellman on P-256: the secret that a private key and a peer's public key agree on.
+    EcdhP256,
     /// A verb of a coprocessor under secure keys.
     Verb {
         /// The verb.
@@ -120,6 +122,8 @@ pub enum Operation {
         /// The RSA key, for verbs that use one.
         key: Option<RsaKey>,
     },
+    /// Key_Generate2 in the form OPEX: an AES-256 key once under the master key and once under an EXPORTER key.
+    KeyGenerate2Opex,
 }
 
 /// Verbs that can be measured without an RSA key.
@@ -168,8 +172,9 @@ impl Operation {
         for bits in RSA_BITS {
             all.extend(FORMS.map(|(_, form)| Self::Rsa { bits, form }));
         }
-        all.push(Self::EcdsaP256Sign);
+        all.extend([Self::EcdsaP256Sign, Self::EcdhP256]);
         all.extend(PLAIN_VERBS.map(|verb| Self::Verb { verb, key: None }));
+        all.push(Self::KeyGenerate2Opex);
         for (verb, forms) in RSA_VERBS {
             for bits in RSA_BITS {
                 all.extend(forms.iter().map(|&form| Self::Verb { verb, key: Some(RsaKey { bits, form }) }));
@@ -192,9 +197,14 @@ impl Operation {
     pub const fn takes_bytes(self) -> bool {
         match self {
             Self::Cipher { .. } | Self::Mac(_) | Self::Hash(_) | Self::Hmac(_) => true,
-            Self::Rsa { .. } | Self::EcdsaP256Sign => false,
+            Self::Rsa { .. } | Self::EcdsaP256Sign | Self::EcdhP256 | Self::KeyGenerate2Opex => false,
             Self::Verb { verb, .. } => matches!(verb, Verb::RandomNumberGenerateLong),
         }
+    }
+
+    /// Whether only a card can do it.
+    pub const fn needs_card(self) -> bool {
+        matches!(self, Self::Verb { .. } | Self::KeyGenerate2Opex)
     }
 
     /// Length of the block that the data must fill, in bytes; 1 where any length goes.
@@ -218,6 +228,8 @@ impl std::fmt::Display for Operation {
             Self::Hmac(hash) => write!(f, "hmac-{}", name(&HASHES, *hash)),
             Self::Rsa { bits, form } => write!(f, "rsa{bits}-{}", form.name()),
             Self::EcdsaP256Sign => f.write_str("ecdsa-p256-sign"),
+            Self::EcdhP256 => f.write_str("ecdh-p256"),
+            Self::KeyGenerate2Opex => f.write_str("key-generate2-opex"),
             Self::Verb { verb, key: None } => f.write_str(verb.entry().name),
             Self::Verb { verb, key: Some(key) } => {
                 write!(f, "{}-rsa{}-{}", verb.entry().name, key.bits, key.form.name())
@@ -307,6 +319,8 @@ mod tests {
             "rsa4096-public",
             "rsa3072-crt",
             "ecdsa-p256-sign",
+            "ecdh-p256",
+            "key-generate2-opex",
             "null",
             "key-generate",
             "random-number-generate",

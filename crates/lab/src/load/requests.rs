@@ -26,6 +26,8 @@ const TOKEN_BYTES: usize = 64;
 const VARIABLE_TOKEN_ROOM: usize = 900;
 /// Bits of the prime of P-256, as key-values structures name the curve.
 const P256_BITS: usize = 256;
+/// Key-derivation data of a private key (section X'23'): the algorithm AES, the type CIPHER, 128 bits.
+const DERIVES_AES_CIPHER_128: [u8; 4] = [2, 4, 0, 128];
 /// Domain whose master keys wrap the keys of workloads.
 pub(crate) const DOMAIN: u16 = 0;
 /// Of answers that take work to check, one in this many is.
@@ -260,6 +262,8 @@ impl<'a> Maker<'a> {
             Operation::Verb { verb, key: Some(key) } => self.rsa_verb(workload, verb, key, job),
             Operation::Verb { verb, key: None } => self.plain_verb(workload, verb, job),
             Operation::EcdsaP256Sign => self.ecdsa(EcdsaJob::new(job).map_err(refused)?),
+            Operation::EcdhP256 => self.ecdh(),
+            Operation::KeyGenerate2Opex => self.key_generate2_opex(),
             Operation::Hmac(_) => {
                 let (operation, personality) = (workload.operation, workload.personality());
                 Err(super::Refusal::Personality { operation, personality }.into())
@@ -299,13 +303,8 @@ impl<'a> Maker<'a> {
             }
             // An AES-256 key in a token of variable length.
             Verb::KeyGenerate2 => {
-                use verb::key_generate2::*;
-                Ok(self::Request::new(verb, Expected::Token(GENERATED_KEY_IDENTIFIER_1, 0x01))
-                    .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["AES", "OP"])
-                    .integer(CLEAR_KEY_BIT_LENGTH, 256_usize)
-                    .bytes(KEY_TYPE_1, *b"CIPHER  ")
-                    .bytes(KEY_TYPE_2, *b"        ")
-                    .integer(GENERATED_KEY_IDENTIFIER_1_LENGTH, VARIABLE_TOKEN_ROOM))
+                use verb::key_generate2::GENERATED_KEY_IDENTIFIER_1;
+                Ok(generate2("OP", "CIPHER", Expected::Token(GENERATED_KEY_IDENTIFIER_1, 0x01)))
             }
             // A MAC key of double length under an EXPORTER key; each job has keys of its own.
             Verb::KeyExport => {
@@ -353,17 +352,63 @@ impl<'a> Maker<'a> {
             .integer(RESULT_LENGTH, result_bytes))
     }
 
+    /// A key for two places: each job has an EXPORTER key of its own.
+    fn key_generate2_opex(&mut self) -> Result<Request, LabError> {
+        use verb::key_generate2::*;
+        let exporter = self.call(&generate2("OP", "EXPORTER", Expected::Done), GENERATED_KEY_IDENTIFIER_1)?;
+        Ok(generate2("OPEX", "CIPHER", Expected::Token(GENERATED_KEY_IDENTIFIER_2, 0x02))
+            .bytes(KEY_TYPE_2, *b"CIPHER  ")
+            .counted(KEK_KEY_IDENTIFIER_2_LENGTH, KEK_KEY_IDENTIFIER_2, exporter)
+            .integer(GENERATED_KEY_IDENTIFIER_2_LENGTH, VARIABLE_TOKEN_ROOM))
+    }
+
+    /// An AES-128 key that two keys of P-256 agree on; it must be the one that the other party has.
+    fn ecdh(&mut self) -> Result<Request, LabError> {
+        use verb::ec_diffie_hellman::{KEY_BIT_LENGTH, OUTPUT_KEY_IDENTIFIER};
+        let (ours, theirs) = (self.deriving_key()?, self.deriving_key()?);
+        let derive =
+            |private: &[u8], public: Vec<u8>| agreement(private, public).integer(KEY_BIT_LENGTH, 128);
+        let expected = self.call(&derive(&theirs, self.public_part(&ours)?), OUTPUT_KEY_IDENTIFIER)?;
+        let request = derive(&ours, self.public_part(&theirs)?);
+        Ok(self::Request { expected: Expected::Bytes(OUTPUT_KEY_IDENTIFIER, expected), ..request })
+    }
+
+    /// A new private key of P-256 that derives AES CIPHER keys of 128 bits.
+    fn deriving_key(&self) -> Result<Vec<u8>, LabError> {
+        use verb::pka_key_generate::*;
+        use verb::pka_key_token_build::{self as build, KEY_DERIVATION_DATA, KEY_DERIVATION_DATA_LENGTH};
+        let asked = self::Request::new(Verb::PkaKeyTokenBuild, Expected::Done)
+            .rules(build::RULE_ARRAY_COUNT, build::RULE_ARRAY, &["ECC-PAIR", "KM-ONLY", "ECC-VER1"])
+            .counted(
+                build::KEY_VALUES_STRUCTURE_LENGTH,
+                build::KEY_VALUES_STRUCTURE,
+                p256_structure(&[&[], &[]]),
+            )
+            .counted(KEY_DERIVATION_DATA_LENGTH, KEY_DERIVATION_DATA, DERIVES_AES_CIPHER_128)
+            .integer(build::TOKEN_LENGTH, wire::bounds::PKA_TOKEN_BYTES_MAX);
+        let skeleton = self.call(&asked, build::TOKEN)?;
+        let request = self::Request::new(Verb::PkaKeyGenerate, Expected::Done)
+            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["MASTER"])
+            .counted(SKELETON_KEY_TOKEN_LENGTH, SKELETON_KEY_TOKEN, skeleton)
+            .bytes(TRANSPORT_KEY_IDENTIFIER, [0; TOKEN_BYTES])
+            .integer(GENERATED_KEY_IDENTIFIER_LENGTH, wire::bounds::PKA_TOKEN_BYTES_MAX);
+        self.call(&request, GENERATED_KEY_IDENTIFIER)
+    }
+
+    /// The public key beside a private one.
+    fn public_part(&self, token: &[u8]) -> Result<Vec<u8>, LabError> {
+        use verb::pka_public_key_extract::*;
+        let request = self::Request::new(Verb::PkaPublicKeyExtract, Expected::Done)
+            .counted(SOURCE_KEY_IDENTIFIER_LENGTH, SOURCE_KEY_IDENTIFIER, token)
+            .integer(TARGET_KEY_TOKEN_LENGTH, wire::bounds::PKA_TOKEN_BYTES_MAX);
+        self.call(&request, TARGET_KEY_TOKEN)
+    }
+
     /// A signature of a digest under a key of P-256, which was imported.
     fn ecdsa(&mut self, job: EcdsaJob) -> Result<Request, LabError> {
         use verb::digital_signature_generate::*;
         let (value, point) = (job.private.to_bytes(), job.private.public_bytes());
-        let mut structure = vec![0, 0];
-        for number in [P256_BITS, value.len(), point.len()] {
-            structure.extend_from_slice(&(number as u16).to_be_bytes());
-        }
-        structure.extend_from_slice(&value);
-        structure.extend_from_slice(&point);
-        let clear = self.build_pka(&structure, &["ECC-PAIR", "SIG-ONLY"])?;
+        let clear = self.build_pka(&p256_structure(&[&value, &point]), &["ECC-PAIR", "SIG-ONLY"])?;
         let token = self.import_pka(clear)?;
         let signature_bytes = 2 * value.len();
         let expected = Expected::Signed(SIGNATURE_FIELD, Arc::new(job.public), job.digest.clone());
@@ -581,6 +626,38 @@ impl<'a> Maker<'a> {
         done(&reply)?;
         Ok(reply.arguments().bytes(output).to_vec())
     }
+}
+
+/// A request for an AES-256 key of this type in the first of the tokens that Key_Generate2 makes.
+fn generate2(form: &str, key_type: &str, expected: Expected) -> self::Request {
+    use verb::key_generate2::*;
+    self::Request::new(Verb::KeyGenerate2, expected)
+        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["AES", form])
+        .integer(CLEAR_KEY_BIT_LENGTH, 256_usize)
+        .bytes(KEY_TYPE_1, format!("{key_type:8}"))
+        .bytes(KEY_TYPE_2, *b"        ")
+        .integer(GENERATED_KEY_IDENTIFIER_1_LENGTH, VARIABLE_TOKEN_ROOM)
+}
+
+/// A request for the key that these keys agree on, by ANSI X9.63 with SHA-256.
+fn agreement(private: &[u8], public: Vec<u8>) -> self::Request {
+    use verb::ec_diffie_hellman::*;
+    self::Request::new(Verb::EcDiffieHellman, Expected::Done)
+        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["DERIV02", "SHA-256"])
+        .counted(PRIVATE_KEY_IDENTIFIER_LENGTH, PRIVATE_KEY_IDENTIFIER, private)
+        .counted(PUBLIC_KEY_IDENTIFIER_LENGTH, PUBLIC_KEY_IDENTIFIER, public)
+        .integer(OUTPUT_KEY_IDENTIFIER_LENGTH, VARIABLE_TOKEN_ROOM)
+}
+
+/// The key-values structure of PKA_Key_Token_Build for a key of P-256: two bytes for the curve, its bits, the lengths of the
+/// numbers, then the numbers.
+fn p256_structure(numbers: &[&[u8]]) -> Vec<u8> {
+    let mut structure = vec![0, 0];
+    for number in [P256_BITS].into_iter().chain(numbers.iter().map(|number| number.len())) {
+        structure.extend_from_slice(&(number as u16).to_be_bytes());
+    }
+    structure.extend(numbers.concat());
+    structure
 }
 
 /// The key-values structure of PKA_Key_Token_Build: lengths of the numbers, then the numbers.

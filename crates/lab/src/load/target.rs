@@ -46,7 +46,7 @@ impl Needs {
     pub fn of(workload: &Workload) -> Option<Self> {
         use crate::load::operation::Operation;
         use wire::control::Personality::{Accelerator, Coprocessor};
-        let verb = matches!(workload.operation, Operation::Verb { .. } | Operation::Rsa { .. });
+        let verb = workload.operation.needs_card() || matches!(workload.operation, Operation::Rsa { .. });
         let cards = |personality| {
             let wanted = workload.interface == Interface::Card && workload.personality() == personality;
             if wanted { workload.cards } else { 0 }

@@ -8,6 +8,7 @@
 
 mod batch;
 mod ciphers;
+mod ecdh;
 mod ecdsa;
 mod gcm;
 mod hashes;
@@ -15,6 +16,7 @@ mod macs;
 mod rsa;
 
 pub(super) use self::ciphers::CipherJob;
+use self::ecdh::EcdhJob;
 pub(super) use self::ecdsa::EcdsaJob;
 pub(super) use self::gcm::GcmJob;
 use self::hashes::HmacJob;
@@ -72,7 +74,12 @@ pub(super) fn measure(
         Operation::EcdsaP256Sign => {
             way.run(EcdsaJob::new, |pass, jobs| way.carry(pass, ecdsa::sign(workload, engine, &jobs)))
         }
-        Operation::Verb { .. } => Err(super::Refusal::NeedsCard(workload.operation).into()),
+        Operation::EcdhP256 => {
+            way.run(|_| EcdhJob::new(), |pass, jobs| way.carry(pass, ecdh::agree(workload, &jobs)))
+        }
+        Operation::Verb { .. } | Operation::KeyGenerate2Opex => {
+            Err(super::Refusal::NeedsCard(workload.operation).into())
+        }
     }
 }
 
@@ -150,7 +157,7 @@ mod tests {
         let (engine, stop) = (engine(), AtomicBool::new(false));
         let context = Context { stop: &stop, others: &|| (0.0, 0.0), window: None };
         for operation in Operation::all() {
-            if matches!(operation, Operation::Verb { .. }) {
+            if operation.needs_card() {
                 continue;
             }
             // Keys of 4096 bits are slow to work with: one thread of one job is enough for them.
