@@ -221,8 +221,8 @@ fn check_text(algorithm: CipherAlgorithm, mode: Mode, bytes: usize) -> Result<()
 #[inline]
 fn run_aes(cpu: Cpu, key: &AesSchedule, mode: Mode, encipher: bool, chain: &mut [u8; 16], data: &mut [u8]) {
     match mode {
-        Mode::Ecb => key.ecb(encipher, data),
-        Mode::Cbc => key.cbc(encipher, chain, data),
+        Mode::Ecb => aes::ecb(cpu, key, encipher, data),
+        Mode::Cbc => aes::cbc(cpu, key, encipher, chain, data),
         Mode::Ctr => aes::ctr(cpu, key, chain, data),
     }
 }

@@ -1,9 +1,11 @@
-//! Kernels of AES (FIPS 197) on the processor's AES instructions: many streams at once, key wrap, CTR, OCB and EAX.
+//! Kernels of AES (FIPS 197) on the processor's AES instructions: many streams at once, one stream in ECB, CBC and CTR,
+//! key wrap, OCB and EAX.
 //!
 //! | what | `vaes` (four blocks an instruction) | `ni` (one block an instruction) | without either |
 //! |---|---|---|---|
 //! | CBC enciphering and CBC-MAC of many streams | 16 lanes | 8 lanes | the library, one stream after the other |
 //! | key wrap of many keys | 16 lanes | 8 lanes | the library's ECB, one key after the other |
+//! | ECB of one stream, CBC of one stream, deciphering | 32 blocks in flight | the library | the library |
 //! | CTR of one stream | 32 blocks in flight | the library | the library |
 //! | CFB of one stream, deciphering | 32 blocks in flight | `low::cfb` | `low::cfb` |
 //! | OCB | 32 blocks in flight | 8 blocks in flight | the library's ECB |
@@ -76,6 +78,8 @@ macro_rules! ocb_doors {
 }
 
 #[cfg(target_arch = "x86_64")]
+mod blocks_vaes;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod cfb_vaes;
 #[cfg(target_arch = "x86_64")]
 mod ctr_vaes;
@@ -107,10 +111,38 @@ mod wrap_vaes;
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use super::absent::aes::{
-    cfb_vaes, ctr_vaes, eax_ni, ocb_ni, ocb_vaes, streams_ni, streams_vaes, wrap_ni, wrap_vaes,
+    blocks_vaes, cfb_vaes, ctr_vaes, eax_ni, ocb_ni, ocb_vaes, streams_ni, streams_vaes, wrap_ni, wrap_vaes,
 };
 use super::aws_lc::aes::AesSchedule;
 use super::cpu::Cpu;
+
+/// Text of one stream from which on ECB and deciphering CBC on 512-bit vectors are quicker than the library's eight
+/// blocks in flight: below, spreading the round keys costs more than is gained.
+const WIDE_BYTES_MIN: usize = 256;
+
+/// ECB over whole blocks, in the direction the schedule was filled for.
+#[inline]
+pub(crate) fn ecb(cpu: Cpu, schedule: &AesSchedule, encipher: bool, data: &mut [u8]) {
+    debug_assert!(data.len().is_multiple_of(size_of::<Block>()));
+    match (cpu.avx512, schedule.round_keys()) {
+        (Some(token), Some(keys)) if data.len() >= WIDE_BYTES_MIN => {
+            blocks_vaes::ecb(token, keys, encipher, data);
+        }
+        _ => schedule.ecb(encipher, data),
+    }
+}
+
+/// CBC over whole blocks, in the direction the schedule was filled for; `chain` takes the chaining value.
+#[inline]
+pub(crate) fn cbc(cpu: Cpu, schedule: &AesSchedule, encipher: bool, chain: &mut Block, data: &mut [u8]) {
+    debug_assert!(data.len().is_multiple_of(size_of::<Block>()));
+    match (cpu.avx512, schedule.round_keys()) {
+        (Some(token), Some(keys)) if !encipher && data.len() >= WIDE_BYTES_MIN => {
+            blocks_vaes::cbc_decipher(token, keys, chain, data);
+        }
+        _ => schedule.cbc(encipher, chain, data),
+    }
+}
 
 /// CTR with a counter of 128 bits, big-endian, from `counter` on, which is left at the next unused value. The
 /// schedule must be one for enciphering.

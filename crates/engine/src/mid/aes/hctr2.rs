@@ -15,8 +15,8 @@ use std::fmt;
 
 use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
-use crate::low::aes::Block;
 use crate::low::aes::ocb::xor;
+use crate::low::aes::{self, Block};
 use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
 use crate::low::{polyval, wipe_block, wipe_bytes};
@@ -129,7 +129,8 @@ fn run(cpu: Cpu, encipher: bool, items: &mut [Hctr2Item<'_>]) {
     }
 
     by_key(items, &mut blocks, |context, blocks| {
-        if encipher { &context.encipher } else { &context.decipher }.ecb(encipher, blocks);
+        let schedule = if encipher { &context.encipher } else { &context.decipher };
+        aes::ecb(cpu, schedule, encipher, blocks);
     });
 
     for ((item, first), block) in items.iter().zip(&mut firsts).zip(&mut blocks) {
@@ -142,7 +143,7 @@ fn run(cpu: Cpu, encipher: bool, items: &mut [Hctr2Item<'_>]) {
     for stream in &mut streams[..items.len()] {
         *stream = xor(stream, &number(1));
     }
-    by_key(items, &mut streams, |context, blocks| context.encipher.ecb(true, blocks));
+    by_key(items, &mut streams, |context, blocks| aes::ecb(cpu, &context.encipher, true, blocks));
 
     for (at, item) in items.iter_mut().enumerate() {
         let context = &*item.key.context;
