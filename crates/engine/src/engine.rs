@@ -199,12 +199,13 @@ impl Engine {
 
     /// Prepares an AES key of 16, 24 or 32 bytes for GCM.
     pub fn gcm_key(&self, key: &[u8]) -> Result<GcmKey, KeyError> {
-        GcmKey::new(key)
+        GcmKey::new(self.cpu, key)
     }
 
-    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place.
+    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place. Short ones gain by standing in one
+    /// batch, under one key or each under its own.
     pub fn gcm_batch(&self, direction: CipherDirection, items: &mut [GcmItem<'_>]) {
-        gcm::batch(direction, items);
+        gcm::batch(self.cpu, direction, items);
     }
 
     /// Prepares an AES key of 16, 24 or 32 bytes for OCB.

@@ -21,6 +21,8 @@ pub enum Port {
     Madd512,
     /// A round of AES on 512 bits (`vaesenc`).
     Aes512,
+    /// Four carry-less products of 64 bits on 512 bits (`vpclmulqdq`).
+    Clmul512,
     /// 64-entry byte permutation (`vpermb`).
     Permute512,
     /// Two-input logic on 256 bits (`vpxor`).
@@ -35,10 +37,11 @@ pub enum Port {
 
 impl Port {
     /// All of them.
-    pub const ALL: [Port; 8] = [
+    pub const ALL: [Port; 9] = [
         Port::Logic512,
         Port::Madd512,
         Port::Aes512,
+        Port::Clmul512,
         Port::Permute512,
         Port::Logic256,
         Port::Aes128,
@@ -52,6 +55,7 @@ impl Port {
             Port::Logic512 => "vpternlogd zmm",
             Port::Madd512 => "vpmadd52luq zmm",
             Port::Aes512 => "vaesenc zmm",
+            Port::Clmul512 => "vpclmulqdq zmm",
             Port::Permute512 => "vpermb zmm",
             Port::Logic256 => "vpxor ymm",
             Port::Aes128 => "aesenc xmm",
@@ -66,6 +70,7 @@ impl Port {
             Port::Logic512 => is_x86_feature_detected!("avx512f"),
             Port::Madd512 => is_x86_feature_detected!("avx512ifma"),
             Port::Aes512 => is_x86_feature_detected!("vaes") && is_x86_feature_detected!("avx512f"),
+            Port::Clmul512 => is_x86_feature_detected!("vpclmulqdq") && is_x86_feature_detected!("avx512f"),
             Port::Permute512 => is_x86_feature_detected!("avx512vbmi"),
             Port::Logic256 => is_x86_feature_detected!("avx2"),
             Port::Aes128 => is_x86_feature_detected!("aes") && is_x86_feature_detected!("avx"),
@@ -89,6 +94,7 @@ impl Port {
                 Port::Logic512 => logic512(turns),
                 Port::Madd512 => madd512(turns),
                 Port::Aes512 => aes512(turns),
+                Port::Clmul512 => clmul512(turns),
                 Port::Permute512 => permute512(turns),
                 Port::Logic256 => logic256(turns),
                 Port::Aes128 => aes128(turns),
@@ -149,6 +155,8 @@ vector_loop!(logic512, "avx512f", "vpternlogd", "zmm", ", 0x96");
 vector_loop!(madd512, "avx512f,avx512ifma", "vpmadd52luq", "zmm", "");
 #[cfg(target_arch = "x86_64")]
 vector_loop!(aes512, "avx512f,vaes", "vaesenc", "zmm", "");
+#[cfg(target_arch = "x86_64")]
+vector_loop!(clmul512, "avx512f,vpclmulqdq", "vpclmulqdq", "zmm", ", 0");
 #[cfg(target_arch = "x86_64")]
 vector_loop!(permute512, "avx512f,avx512vbmi", "vpermb", "zmm", "");
 #[cfg(target_arch = "x86_64")]

@@ -19,8 +19,8 @@ mod disassembly {
 use disassembly::follow::breaches;
 use disassembly::listing::{Function, functions};
 use engine::{
-    CipherDirection, CipherItem, EaxItem, Engine, HashAlgorithm, HashItem, HmacItem, KeyWrapItem, MacItem,
-    Mode, OcbItem, RsaPrivateItem, RsaPublicItem,
+    CipherDirection, CipherItem, EaxItem, Engine, GcmItem, HashAlgorithm, HashItem, HmacItem, KeyWrapItem,
+    MacItem, Mode, OcbItem, RsaPrivateItem, RsaPublicItem,
 };
 use std::hint::black_box;
 use std::process::Command;
@@ -67,6 +67,7 @@ fn keep_kernels() {
         Engine::mac_batch as fn(&Engine, &mut [MacItem<'_>]),
         Engine::hash_batch as fn(&Engine, HashAlgorithm, &mut [HashItem<'_>]),
         Engine::hmac_batch as fn(&Engine, &mut [HmacItem<'_>]),
+        Engine::gcm_batch as fn(&Engine, CipherDirection, &mut [GcmItem<'_>]),
         Engine::ocb_batch as fn(&Engine, CipherDirection, &mut [OcbItem<'_>]),
         Engine::key_wrap_batch as fn(&Engine, CipherDirection, &mut [KeyWrapItem<'_>]),
         Engine::eax_batch as fn(&Engine, CipherDirection, &mut [EaxItem<'_>]),

@@ -10,6 +10,7 @@
 
 use crate::algorithm::CipherDirection;
 use crate::high::hkdf::hkdf_sha256;
+use crate::low::cpu::Cpu;
 use crate::mid::aes::gcm::{self, GcmItem, GcmKey};
 use crate::mid::ec::{x25519, x25519_keypair};
 use crate::secret::SecretBytes;
@@ -76,9 +77,9 @@ pub fn seal_to(recipient: &[u8; 32], purpose: &[u8], secret: &[u8]) -> Option<Se
 pub fn lock(key: &[u8; KEY_BYTES], associated: &[u8], secret: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(secret.len() + TAG_BYTES);
     out.extend_from_slice(secret);
-    let key = GcmKey::new(key).expect("32 bytes are an AES-256 key");
+    let key = GcmKey::new(Cpu::PORTABLE, key).expect("32 bytes are an AES-256 key");
     let mut items = [GcmItem::encipher(&key, &NONCE, associated, &mut out)];
-    gcm::batch(CipherDirection::Encipher, &mut items);
+    gcm::batch(Cpu::PORTABLE, CipherDirection::Encipher, &mut items);
     let [GcmItem { tag, result, .. }] = items;
     result.expect("a secret of a length that GCM takes");
     out.extend_from_slice(&tag);
@@ -89,9 +90,9 @@ pub fn lock(key: &[u8; KEY_BYTES], associated: &[u8], secret: &[u8]) -> Vec<u8> 
 pub fn unlock(key: &[u8; KEY_BYTES], associated: &[u8], ciphertext: &[u8]) -> Option<SecretBytes> {
     let (text, tag) = ciphertext.split_at_checked(ciphertext.len().checked_sub(TAG_BYTES)?)?;
     let mut out = SecretBytes::from_slice(text);
-    let key = GcmKey::new(key).ok()?;
+    let key = GcmKey::new(Cpu::PORTABLE, key).ok()?;
     let mut items = [GcmItem::decipher(&key, &NONCE, associated, &mut out, tag)];
-    gcm::batch(CipherDirection::Decipher, &mut items);
+    gcm::batch(Cpu::PORTABLE, CipherDirection::Decipher, &mut items);
     let [GcmItem { result, .. }] = items;
     result.ok().map(|()| out)
 }

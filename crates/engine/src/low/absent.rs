@@ -62,6 +62,31 @@ pub(super) mod aes {
         }
     }
 
+    /// GCM on 512-bit vectors.
+    pub(crate) mod gcm_vaes {
+        use crate::low::aes::gcm::GcmText;
+        use crate::low::cpu::{Avx512, NeverMade};
+
+        pub(crate) fn seal<'a>(token: Avx512, texts: impl Iterator<Item = GcmText<'a>>) {
+            token.never()
+        }
+
+        pub(crate) fn open(token: Avx512, text: GcmText<'_>) {
+            token.never()
+        }
+    }
+
+    /// The powers of GCM's hash key.
+    pub(crate) mod ghash_wide {
+        use crate::low::aes::Block;
+        use crate::low::aes::gcm::ENTRIES;
+        use crate::low::cpu::{Avx512, NeverMade};
+
+        pub(crate) fn powers(token: Avx512, key: &Block, powers: &mut [Block; ENTRIES]) {
+            token.never()
+        }
+    }
+
     macro_rules! ocb {
         ($name:ident, $token:ident) => {
             /// OCB.

@@ -1,7 +1,8 @@
-//! AES at every level: one stream and many at once, OCB, EAX and HCTR2, against published vectors and OpenSSL.
+//! AES at every level: one stream and many at once, GCM, OCB, EAX and HCTR2, against published vectors and OpenSSL.
 
 mod blocks;
 mod eax;
+mod gcm;
 mod hctr2;
 mod monte_carlo;
 mod negative;

@@ -54,6 +54,7 @@ impl Stage<'_> {
         let eligible = measure.others.iter().filter(|other| match row.against {
             Against::OpenSsl => other.name == OPENSSL,
             Against::AwsLc => other.name == AWS_LC,
+            Against::IpsecMb => other.name == IPSEC_MB,
             Against::BestSingle => other.name != IPSEC_MB,
         });
         let judge = eligible.min_by(|a, b| a.ratio.total_cmp(&b.ratio)).cloned();
@@ -63,7 +64,9 @@ impl Stage<'_> {
                     (judge.name, Some(judge.value), Some(judge.ratio));
             }
             // Named all the same: the tables say that it is missing.
-            None if promise.is_some() => measure.peer = OPENSSL.to_owned(),
+            None if promise.is_some() => {
+                measure.peer = if row.against == Against::IpsecMb { IPSEC_MB } else { OPENSSL }.to_owned();
+            }
             None => {}
         }
         measure.stretch = stretch;

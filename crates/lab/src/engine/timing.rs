@@ -14,8 +14,9 @@ use super::seconds;
 use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::load::{LabError, keys};
 use engine::{
-    CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, HashAlgorithm, MacAlgorithm,
-    MacItem, MacKey, Mode, RsaPrivateItem, RsaPrivateKey, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_unpad,
+    CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, GcmKey, HashAlgorithm,
+    MacAlgorithm, MacItem, MacKey, Mode, RsaPrivateItem, RsaPrivateKey, oaep_pad, oaep_unpad,
+    pkcs1_v15_encrypt_unpad,
 };
 use peers::core_ffi::cycles;
 use seeded::Random;
@@ -67,7 +68,7 @@ pub fn run(
 
 type Watch = fn(&Engine, &mut Samples<'_>) -> Result<(), String>;
 
-const WATCHED: [(&str, Watch); 11] = [
+const WATCHED: [(&str, Watch); 13] = [
     ("TDES-CBC encrypt, 64 streams: key and text fixed or random", |engine, samples| {
         ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 64, 64)
     }),
@@ -81,6 +82,13 @@ const WATCHED: [(&str, Watch); 11] = [
     ("AES-128-CBC encrypt, 16 streams: key and text fixed or random", |engine, samples| {
         ciphers(engine, samples, CipherAlgorithm::Aes128, CipherDirection::Encipher, 16, 256)
     }),
+    ("AES-128-GCM seal, 16 texts of 256 bytes: keys and texts fixed or random", |engine, samples| {
+        gcm(engine, samples, CipherDirection::Encipher, 16, 256)
+    }),
+    (
+        "AES-128-GCM open of a wrong tag, 1 text of 1,424 bytes: key and text fixed or random",
+        |engine, samples| gcm(engine, samples, CipherDirection::Decipher, 1, 1424),
+    ),
     ("AES-128-GCM open of a wrong tag: first byte or another one differs", tags),
     ("OAEP, a block of 2048 bits: its first byte wrong, or all but that", oaep_blocks),
     ("PKCS #1 v1.5, a block of 2048 bits: without an end of its padding, or random", pkcs1_blocks),
@@ -219,6 +227,32 @@ fn retail(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
             engine.mac_batch(&mut items);
             black_box(&items);
         });
+    }
+    Ok(())
+}
+
+fn gcm(
+    engine: &Engine,
+    samples: &mut Samples<'_>,
+    direction: CipherDirection,
+    count: usize,
+    bytes: usize,
+) -> Result<(), String> {
+    let mut random = Classes(Random(9));
+    let mut texts = vec![vec![0; bytes]; count];
+    let mut raw = vec![0; CipherAlgorithm::Aes128.key_bytes()];
+    while let Some(class) = samples.next() {
+        let mut keys: Vec<GcmKey> = Vec::with_capacity(count);
+        for text in &mut texts {
+            random.fill(class, &mut raw);
+            random.fill(class, text);
+            keys.push(engine.gcm_key(&raw).map_err(|error| error.to_string())?);
+        }
+        // A tag of zeros fits no text here.
+        let items =
+            keys.iter().zip(&mut texts).map(|(key, text)| GcmItem::encipher(key, &[0; 12], &[], text));
+        let mut items: Vec<_> = items.collect();
+        samples.time(class, || engine.gcm_batch(direction, black_box(&mut items)));
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! Kernels of AES (FIPS 197) on the processor's AES instructions: many streams at once, one stream in ECB, CBC and CTR,
-//! key wrap, OCB and EAX.
+//! key wrap, GCM, OCB and EAX.
 //!
 //! | what | `vaes` (four blocks an instruction) | `ni` (one block an instruction) | without either |
 //! |---|---|---|---|
@@ -8,6 +8,7 @@
 //! | ECB of one stream, CBC of one stream, deciphering | 32 blocks in flight | the library | the library |
 //! | CTR of one stream | 32 blocks in flight | the library | the library |
 //! | CFB of one stream, deciphering | 32 blocks in flight | `low::cfb` | `low::cfb` |
+//! | GCM of texts up to some KiB | 36 blocks in flight | the library | the library |
 //! | OCB | 32 blocks in flight | 8 blocks in flight | the library's ECB |
 //! | EAX: CTR beside the chain of its MAC | as `ni` | both in flight | one after the other |
 //!
@@ -86,6 +87,11 @@ mod ctr_vaes;
 pub(crate) mod eax;
 #[cfg(target_arch = "x86_64")]
 mod eax_ni;
+pub(crate) mod gcm;
+#[cfg(target_arch = "x86_64")]
+mod gcm_vaes;
+#[cfg(target_arch = "x86_64")]
+mod ghash_wide;
 #[cfg(target_arch = "x86_64")]
 mod ni;
 pub(crate) mod ocb;
@@ -111,7 +117,8 @@ mod wrap_vaes;
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use super::absent::aes::{
-    blocks_vaes, cfb_vaes, ctr_vaes, eax_ni, ocb_ni, ocb_vaes, streams_ni, streams_vaes, wrap_ni, wrap_vaes,
+    blocks_vaes, cfb_vaes, ctr_vaes, eax_ni, gcm_vaes, ghash_wide, ocb_ni, ocb_vaes, streams_ni,
+    streams_vaes, wrap_ni, wrap_vaes,
 };
 use super::aws_lc::aes::AesSchedule;
 use super::cpu::Cpu;
@@ -202,6 +209,11 @@ impl<'a> RoundKeys<'a> {
     pub(crate) fn rounds(self) -> Rounds {
         self.rounds
     }
+
+    /// The key that an enciphering schedule was made of, which is how the schedule begins (FIPS 197, 5.2).
+    pub(crate) fn key(self) -> &'a [u8] {
+        &self.blocks.as_flattened()[..4 * (self.rounds.count() - 6)]
+    }
 }
 
 #[cfg(test)]
@@ -271,6 +283,7 @@ mod tests {
                 let Some(keys) = schedule.round_keys() else { return };
                 assert_eq!(keys.rounds().count() + 1, expected.len());
                 assert_eq!(keys.blocks[..expected.len()], expected);
+                assert_eq!(keys.key(), key);
                 assert!(schedule.set_decipher(&key));
                 expected.reverse();
                 let last = expected.len() - 1;

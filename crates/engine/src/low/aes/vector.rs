@@ -20,6 +20,22 @@ pub(super) fn store(bytes: &mut [u8; 64], value: __m512i) {
     unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), value) }
 }
 
+/// 32 bytes as the lower half of a vector, zeros above them.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn load_half(bytes: &[u8; 32]) -> __m512i {
+    // SAFETY: reads the 32 bytes of the array; any alignment will do.
+    _mm512_zextsi256_si512(unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) })
+}
+
+/// The lower half of a vector as 32 bytes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn store_half(bytes: &mut [u8; 32], value: __m512i) {
+    // SAFETY: writes the 32 bytes of the array; any alignment will do.
+    unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), _mm512_castsi512_si256(value)) }
+}
+
 /// A block as a vector.
 #[inline]
 #[target_feature(enable = "sse2")]

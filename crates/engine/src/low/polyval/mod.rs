@@ -22,6 +22,14 @@ pub(crate) fn absorb(cpu: Cpu, key: &Block, sum: &mut Block, blocks: &[Block]) {
     plain::absorb(key, sum, blocks);
 }
 
+/// The element times x (mulX_POLYVAL of RFC 8452, appendix A), without a branch on it.
+#[inline]
+pub(crate) fn double(element: &mut Block) {
+    const POLYNOMIAL: u128 = 0xC200_0000_0000_0000_0000_0000_0000_0001;
+    let value = u128::from_le_bytes(*element);
+    *element = (value << 1 ^ POLYNOMIAL & (value >> 127).wrapping_neg()).to_le_bytes();
+}
+
 #[cfg(test)]
 mod tests {
     use seeded::Random;
@@ -49,6 +57,19 @@ mod tests {
             block(0xd1a2_4ddd_2721_d006_bbe4_5f20_d3c9_f362),
         ];
         assert_eq!(both(&key, &[0; 16], &blocks), block(0xf7a3_b47b_8461_19fa_e5b7_866c_f5e5_b77e));
+    }
+
+    /// RFC 8452, appendix A: mulX_POLYVAL.
+    #[test]
+    fn the_published_doubles() {
+        for (element, doubled) in [
+            (0x0100_0000_0000_0000_0000_0000_0000_0000, 0x0200_0000_0000_0000_0000_0000_0000_0000),
+            (0x9c98_c04d_f938_7ded_8281_75a9_2ba6_52d8, 0x3931_819b_f271_fada_0503_eb52_574c_a572),
+        ] {
+            let mut element = block(element);
+            double(&mut element);
+            assert_eq!(element, block(doubled));
+        }
     }
 
     /// The kernels agree, and the product is linear in each factor.

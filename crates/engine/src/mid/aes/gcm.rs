@@ -2,11 +2,24 @@
 //!
 //! A nonce must never be used twice with one key to encipher: the caller sees to that.
 
+//!
+//! Where there is a kernel for them, texts of up to [`TEXT_BYTES_MAX`] with a nonce of 96 bits go through it, one behind the
+//! other; all others, and those of a key that an engine without a kernel made, through the library. The library's form of a
+//! key is made when it is first needed: keys that come with their texts often never need it.
+
 use std::fmt;
+use std::sync::OnceLock;
+
+use subtle::ConstantTimeEq;
 
 use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
+use crate::low::aes::RoundKeys;
+use crate::low::aes::gcm::{GcmKernel, GcmTable, GcmText, NONCE_BYTES, TEXT_BYTES_MAX};
+use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::aws_lc::gcm::{GCM_TAG_BYTES, GcmContext};
+use crate::low::cpu::Cpu;
+use crate::low::{wipe_block, wipe_bytes};
 
 /// Shortest tag that is accepted, in bytes. SP 800-38D, 5.2.1.2 allows 4 and 8 for some uses only.
 pub const GCM_TAG_BYTES_MIN: usize = 4;
@@ -15,14 +28,47 @@ const GCM_TEXT_BYTES_MAX: u64 = (1 << 36) - 32;
 
 /// An AES key prepared for GCM; zero when dropped.
 pub struct GcmKey {
-    context: GcmContext,
+    /// For the kernel, where there is one: in one allocation that does not move.
+    own: Option<Box<OwnKey>>,
+    library: OnceLock<GcmContext>,
     key_bytes: usize,
 }
 
+struct OwnKey {
+    schedule: AesSchedule,
+    table: GcmTable,
+}
+
 impl GcmKey {
-    pub(crate) fn new(key: &[u8]) -> Result<GcmKey, KeyError> {
-        let context = GcmContext::new(key).ok_or(KeyError::GcmKeyLength { bytes: key.len() })?;
-        Ok(GcmKey { context, key_bytes: key.len() })
+    pub(crate) fn new(cpu: Cpu, key: &[u8]) -> Result<GcmKey, KeyError> {
+        let wrong_length = KeyError::GcmKeyLength { bytes: key.len() };
+        let (mut own, library) = (None, OnceLock::new());
+        if let Some(kernel) = GcmKernel::choose(cpu) {
+            let mut made = Box::new(OwnKey { schedule: AesSchedule::empty(), table: GcmTable::empty() });
+            if !made.schedule.set_encipher(key) {
+                return Err(wrong_length);
+            }
+            kernel.fill(&made.schedule, &mut made.table);
+            own = Some(made);
+        } else {
+            let _ = library.set(GcmContext::new(key).ok_or(wrong_length)?);
+        }
+        Ok(GcmKey { own, library, key_bytes: key.len() })
+    }
+
+    /// What the kernel needs.
+    #[inline]
+    fn own(&self) -> Option<(RoundKeys<'_>, &GcmTable)> {
+        let own = self.own.as_ref()?;
+        Some((own.schedule.round_keys()?, &own.table))
+    }
+
+    /// The library's form.
+    fn library(&self) -> &GcmContext {
+        self.library.get_or_init(|| {
+            let (keys, _) = self.own().expect("a key has at least one form");
+            GcmContext::new(keys.key()).expect("a schedule was made of it")
+        })
     }
 
     /// Length of the key in bytes.
@@ -80,17 +126,68 @@ impl<'a> GcmItem<'a> {
 }
 
 /// Runs every request; each result is its own.
-pub(crate) fn batch(direction: CipherDirection, items: &mut [GcmItem<'_>]) {
-    for item in items {
-        item.result = run(direction, item);
+pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [GcmItem<'_>]) {
+    match (GcmKernel::choose(cpu), direction) {
+        (None, _) => items.iter_mut().for_each(|item| item.result = by_library(direction, item)),
+        (Some(kernel), CipherDirection::Encipher) => {
+            kernel.seal(items.iter_mut().filter_map(|item| match for_kernel(item) {
+                Some((keys, table, nonce)) => {
+                    item.result = Ok(());
+                    Some(GcmText { keys, table, nonce, aad: item.aad, data: item.data, tag: &mut item.tag })
+                }
+                None => {
+                    item.result = by_library(direction, item);
+                    None
+                }
+            }));
+        }
+        (Some(kernel), CipherDirection::Decipher) => {
+            for item in items {
+                item.result = match for_kernel(item) {
+                    Some((keys, table, nonce)) => open(kernel, item, keys, table, nonce),
+                    None => by_library(direction, item),
+                };
+            }
+        }
     }
 }
 
-fn run(direction: CipherDirection, item: &mut GcmItem<'_>) -> Result<(), CipherError> {
+/// Keys, table and nonce of a request that the kernel serves.
+#[inline]
+fn for_kernel<'a>(item: &GcmItem<'a>) -> Option<(RoundKeys<'a>, &'a GcmTable, &'a [u8; NONCE_BYTES])> {
+    if item.data.len() > TEXT_BYTES_MAX {
+        return None;
+    }
+    let (keys, table) = item.key.own()?;
+    Some((keys, table, item.nonce.try_into().ok()?))
+}
+
+#[inline]
+fn open(
+    kernel: GcmKernel,
+    item: &mut GcmItem<'_>,
+    keys: RoundKeys<'_>,
+    table: &GcmTable,
+    nonce: &[u8; NONCE_BYTES],
+) -> Result<(), CipherError> {
+    check_tag_length(item)?;
+    let mut tag = [0; GCM_TAG_BYTES];
+    kernel.open(GcmText { keys, table, nonce, aad: item.aad, data: item.data, tag: &mut tag });
+    let fits: bool = tag[..item.tag_bytes].ct_eq(&item.tag[..item.tag_bytes]).into();
+    // Of a text that was changed nobody may learn the right one.
+    wipe_block(&mut tag);
+    if !fits {
+        wipe_bytes(item.data);
+        return Err(CipherError::Authentication);
+    }
+    Ok(())
+}
+
+fn by_library(direction: CipherDirection, item: &mut GcmItem<'_>) -> Result<(), CipherError> {
     if item.nonce.is_empty() || item.data.len() as u64 > GCM_TEXT_BYTES_MAX {
         return Err(length_error(item));
     }
-    let context = &item.key.context;
+    let context = item.key.library();
     match direction {
         CipherDirection::Encipher => {
             if !context.seal(item.nonce, item.aad, item.data, &mut item.tag) {
@@ -98,15 +195,20 @@ fn run(direction: CipherDirection, item: &mut GcmItem<'_>) -> Result<(), CipherE
             }
         }
         CipherDirection::Decipher => {
-            if !(GCM_TAG_BYTES_MIN..=GCM_TAG_BYTES).contains(&item.tag_bytes) {
-                return Err(CipherError::TagLength { bytes: item.tag_bytes });
-            }
+            check_tag_length(item)?;
             if !context.open(item.nonce, item.aad, item.data, &item.tag[..item.tag_bytes]) {
                 return Err(CipherError::Authentication);
             }
         }
     }
     Ok(())
+}
+
+fn check_tag_length(item: &GcmItem<'_>) -> Result<(), CipherError> {
+    match item.tag_bytes {
+        GCM_TAG_BYTES_MIN..=GCM_TAG_BYTES => Ok(()),
+        bytes => Err(CipherError::TagLength { bytes }),
+    }
 }
 
 #[cold]
