@@ -196,15 +196,19 @@ fn ec(engine: &Engine) {
         let key = engine.ec_generate(curve).unwrap();
         let public = key.public_key().unwrap();
         key.ecdh(&public.to_bytes()).unwrap();
-        let mut items = [EcdsaSignItem::new(&key, &[1; 32]), EcdsaSignItem::new(&key, &[2; 32])];
-        engine.ecdsa_sign_batch(&mut items);
+        let mut items = [0; 8].map(|_| EcdsaSignItem::new(&key, &[1; 32]));
+        engine.ecdsa_sign_verified_batch(&mut items);
         let mut items =
             items.each_ref().map(|item| EcdsaVerifyItem::new(&public, item.digest, item.signature()));
         engine.ecdsa_verify_batch(&mut items);
         assert!(items.iter().all(|item| item.result.is_ok()));
     }
     let ((mine, _), (_, theirs)) = (x25519_keypair(), x25519_keypair());
-    x25519(mine.as_slice().try_into().unwrap(), &theirs).unwrap();
+    let mine = mine.as_slice().try_into().unwrap();
+    x25519(mine, &theirs).unwrap();
+    let mut shared = [[0; 32]; 8];
+    engine.x25519_batch(&mut shared.each_mut().map(|shared| X25519Item::new(mine, &theirs, shared)));
+    engine.x25519_public_batch(&mut [0; 8].map(|_| X25519PublicItem::new(mine)));
     let key = Ed25519Key::generate();
     ed25519_verify(&key.public(), b"text", &key.sign(b"text").unwrap()).unwrap();
 }

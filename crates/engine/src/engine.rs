@@ -15,6 +15,7 @@ use crate::mid::aes::hctr2::{self, Hctr2Item, Hctr2Key};
 use crate::mid::aes::ocb::{self, OcbItem, OcbKey};
 use crate::mid::aes::wrap::{self, KeyWrapItem};
 use crate::mid::cipher::{self, CipherItem, CipherKey};
+use crate::mid::ec::batch::{X25519Item, X25519PublicItem};
 use crate::mid::ec::{self, EcdsaSignItem, EcdsaVerifyItem};
 use crate::mid::hash::{self, HashItem, HashState};
 use crate::mid::random::RandomBlock;
@@ -54,10 +55,12 @@ pub enum Operation {
         /// Length of the modulus in bits.
         bits: usize,
     },
-    /// [`Engine::ecdsa_sign_batch`]
+    /// [`Engine::ecdsa_sign_batch`] with P-256
     EcdsaSign,
     /// [`Engine::ecdsa_verify_batch`]
     EcdsaVerify,
+    /// [`Engine::x25519_batch`], [`Engine::x25519_public_batch`]
+    X25519,
 }
 
 /// Clear-key functions in the caller's own thread. A cheap handle: copy it freely, use it from any thread.
@@ -127,6 +130,7 @@ impl Engine {
             }
             Operation::Cipher(_, Mode::Cbc, CipherDirection::Encipher) => aes::streams::lanes(self.cpu),
             Operation::Mac(_) => aes::streams::lanes(self.cpu),
+            Operation::EcdsaSign | Operation::X25519 => ec::batch::lanes(self.cpu),
             _ => 1,
         }
     }
@@ -368,14 +372,33 @@ impl Engine {
         item.result
     }
 
-    /// ECDSA signatures of many independent digests.
+    /// ECDSA signatures of many independent digests. Those with P-256 go through lanes where there are some, from three
+    /// on; each is then checked before it is released, short of a verification: see
+    /// [`Engine::ecdsa_sign_verified_batch`].
     pub fn ecdsa_sign_batch(&self, items: &mut [EcdsaSignItem<'_>]) {
-        ec::ecdsa_sign_batch(items);
+        ec::batch::ecdsa_sign_batch(self.cpu, items);
+    }
+
+    /// As [`Engine::ecdsa_sign_batch`], and each signature is verified under the key's public part before it is
+    /// released, so that a key that changed in memory shows as well: [`EcError::Internal`] where it does not fit. Takes
+    /// several times as long.
+    pub fn ecdsa_sign_verified_batch(&self, items: &mut [EcdsaSignItem<'_>]) {
+        ec::batch::ecdsa_sign_verified_batch(self.cpu, items);
     }
 
     /// Verifies many independent ECDSA signatures.
     pub fn ecdsa_verify_batch(&self, items: &mut [EcdsaVerifyItem<'_>]) {
-        ec::ecdsa_verify_batch(items);
+        ec::batch::ecdsa_verify_batch(items);
+    }
+
+    /// Shared secrets by X25519 (RFC 7748, 6.1) of many independent pairs, in lanes where there are some.
+    pub fn x25519_batch(&self, items: &mut [X25519Item<'_>]) {
+        ec::batch::x25519_batch(self.cpu, items);
+    }
+
+    /// Public values of many X25519 private values, in lanes where there are some.
+    pub fn x25519_public_batch(&self, items: &mut [X25519PublicItem<'_>]) {
+        ec::batch::x25519_public_batch(self.cpu, items);
     }
 
     /// A new key on a curve that ECDSA and ECDH use.

@@ -263,7 +263,7 @@ pub enum EcError {
     Signature,
     /// The shared secret is zero: the peer's point has a small order.
     SmallOrder,
-    /// The library failed inside. Ours or the machine's fault.
+    /// The library failed inside, or a signature did not pass its check. Ours or the machine's fault.
     Internal(Curve),
 }
 

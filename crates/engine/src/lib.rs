@@ -130,6 +130,7 @@ pub use mid::aes::ocb::{OcbItem, OcbKey};
 pub use mid::aes::wrap::KeyWrapItem;
 pub use mid::cipher::{CipherItem, CipherKey};
 pub use mid::dsa::DsaPrivateKey;
+pub use mid::ec::batch::{X25519Item, X25519PublicItem};
 pub use mid::ec::{
     EcPrivateKey, EcPublicKey, EcdsaSignItem, EcdsaVerifyItem, Ed25519Key, ed25519_verify, is_ed25519_public,
     x25519, x25519_keypair, x25519_public,

@@ -292,7 +292,15 @@ fn x25519_shared_secrets() {
             return None;
         }
         let (private, public) = (test.private_key.as_slice(), test.public_key.as_slice());
-        let shared = x25519(private.try_into().unwrap(), public.try_into().unwrap());
+        let (private, public) = (private.try_into().unwrap(), public.try_into().unwrap());
+        let shared = x25519(private, public);
+        let mut in_lanes = [[0xee; 32]; 8];
+        let mut items = in_lanes.each_mut().map(|shared| X25519Item::new(private, public, shared));
+        engine().x25519_batch(&mut items);
+        let expected = shared.as_ref().map_or([0; 32], |shared| shared.as_slice().try_into().unwrap());
+        for item in items {
+            assert_eq!((item.result.err(), *item.shared), (shared.as_ref().err().copied(), expected));
+        }
         Some(shared.is_ok_and(|shared| *shared == **test.shared_secret))
     });
 }

@@ -19,8 +19,8 @@ mod disassembly {
 use disassembly::follow::breaches;
 use disassembly::listing::{Function, functions};
 use engine::{
-    CipherDirection, CipherItem, EaxItem, Engine, GcmItem, HashAlgorithm, HashItem, HmacItem, KeyWrapItem,
-    MacItem, Mode, OcbItem, RsaPrivateItem, RsaPublicItem,
+    CipherDirection, CipherItem, EaxItem, EcdsaSignItem, Engine, GcmItem, HashAlgorithm, HashItem, HmacItem,
+    KeyWrapItem, MacItem, Mode, OcbItem, RsaPrivateItem, RsaPublicItem, X25519Item,
 };
 use std::hint::black_box;
 use std::process::Command;
@@ -58,7 +58,8 @@ fn wide_kernels_are_steered_by_lengths_only() {
 }
 
 /// Rooms that have kernels on 512-bit vectors.
-const ROOMS: &[&str] = &["low::des::", "low::rsa::", "low::sha::", "low::aes::", "low::aes::wrap_vaes::"];
+const ROOMS: &[&str] =
+    &["low::des::", "low::rsa::", "low::curves::", "low::sha::", "low::aes::", "low::aes::wrap_vaes::"];
 
 /// What is named here is linked into this program, with everything below it.
 fn keep_kernels() {
@@ -74,6 +75,8 @@ fn keep_kernels() {
         Engine::cfb_sha1 as fn(&Engine, CipherDirection, &[u8], &[u8; 16]) -> Result<_, _>,
         Engine::rsa_private_batch as fn(&Engine, &mut [RsaPrivateItem<'_>]),
         Engine::rsa_public_batch as fn(&Engine, &mut [RsaPublicItem<'_>]),
+        Engine::ecdsa_sign_batch as fn(&Engine, &mut [EcdsaSignItem<'_>]),
+        Engine::x25519_batch as fn(&Engine, &mut [X25519Item<'_>]),
         Engine::rsa_generate as fn(&Engine, usize, &[u8]) -> Result<_, _>,
     );
     black_box(batches);

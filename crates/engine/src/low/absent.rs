@@ -220,6 +220,40 @@ pub(super) mod cfb {
     }
 }
 
+/// As `low::curves`.
+pub(super) mod curves {
+    /// 52-bit multiplication in eight lanes.
+    pub(crate) mod ifma {
+        use crate::low::cpu::{Avx512, NeverMade};
+        use crate::low::curves::{Number, Point, Row, Table, Wide};
+
+        macro_rules! doors {
+            ($($name:ident($($argument:ident: $kind:ty),*);)*) => {
+                $(
+                    pub(crate) fn $name(token: Avx512, $($argument: $kind),*) {
+                        token.never()
+                    }
+                )*
+            };
+        }
+
+        doors! {
+            ladder(scalar: &Number, u: &Number, out: &mut Number);
+            base_multiple(table: &Table, scalar: &Number, point: &mut Point, used: &mut Number);
+            add_to(point: &mut Point, other: &Point);
+            affine(point: &Point, z_inverse: &Number, x: &mut Number, y: &mut Number);
+            inverses(z: &Number, k: &Number, z_inverse: &mut Number, k_inverse: &mut Number);
+            reduce_wide(wide: &Wide, out: &mut Number);
+            first_half(point: &Point, z_inverse: &Number, r: &mut Number);
+            second_half(k_inverse: &Number, digest: &Number, r: &Number, d: &Number, s: &mut Number);
+            faults(
+                point: &Point, z_inverse: &Number, used: &Number, request: [&Number; 2], signature: [&Number; 2],
+        faults: &mut Row
+            );
+        }
+    }
+}
+
 /// As `low::des`.
 pub(super) mod des {
     use std::marker::PhantomData;

@@ -14,6 +14,7 @@ pub(crate) mod aes;
 pub(crate) mod aws_lc;
 pub(crate) mod cfb;
 pub(crate) mod cpu;
+pub(crate) mod curves;
 pub(crate) mod des;
 pub(crate) mod polyval;
 pub(crate) mod rsa;

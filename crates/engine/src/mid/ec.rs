@@ -1,6 +1,10 @@
 //! Elliptic curves: ECDSA and ECDH on P-224, P-256, P-384, P-521, secp256k1, brainpoolP256r1 and brainpoolP384r1; X25519
 //! and Ed25519.
 
+mod agree;
+pub(crate) mod batch;
+mod sign;
+
 use std::fmt;
 
 use crate::algorithm::Curve;
@@ -158,27 +162,6 @@ impl<'a> EcdsaVerifyItem<'a> {
     /// A request not yet run.
     pub fn new(key: &'a EcPublicKey, digest: &'a [u8], signature: &'a [u8]) -> EcdsaVerifyItem<'a> {
         EcdsaVerifyItem { key, digest, signature, result: Ok(()) }
-    }
-}
-
-pub(crate) fn ecdsa_sign_batch(items: &mut [EcdsaSignItem<'_>]) {
-    for item in items {
-        let curve = item.key.curve;
-        let signed = item.key.key.sign(item.digest, &mut item.signature[..2 * curve.scalar_bytes()]);
-        item.result = if signed { Ok(()) } else { Err(EcError::Internal(curve)) };
-    }
-}
-
-pub(crate) fn ecdsa_verify_batch(items: &mut [EcdsaVerifyItem<'_>]) {
-    for item in items {
-        let curve = item.key.curve;
-        item.result = if item.signature.len() != 2 * curve.scalar_bytes() {
-            Err(EcError::SignatureLength { curve, bytes: item.signature.len() })
-        } else if item.key.key.verify(item.digest, item.signature) {
-            Ok(())
-        } else {
-            Err(EcError::Signature)
-        };
     }
 }
 

@@ -1,0 +1,213 @@
+//! Many independent requests on curves in one call.
+//!
+//! ECDSA signatures with P-256 and X25519 go through the processor eight at once, whatever their keys, where it has the
+//! instructions for it and as soon as that is faster than one after the other by the library.
+
+use super::agree::{BASE, Shared};
+use super::sign::{Eight, Signatures};
+use super::{EcdsaSignItem, EcdsaVerifyItem};
+use crate::algorithm::Curve;
+use crate::error::EcError;
+use crate::low::aws_lc::xcurve;
+use crate::low::cpu::Cpu;
+use crate::low::curves::LANES;
+use crate::low::wipe_bytes;
+
+/// Requests from which on a pass is faster than the library one after the other.
+const SIGN_MIN: usize = 2;
+const SHARED_MIN: usize = 3;
+/// For its own base point the library has a table and takes less than half the time.
+const PUBLIC_MIN: usize = 7;
+
+/// One shared secret by X25519 (RFC 7748, 6.1) of a batch.
+#[derive(Debug)]
+pub struct X25519Item<'a> {
+    /// The private value.
+    pub private: &'a [u8; 32],
+    /// The peer's public value.
+    pub public: &'a [u8; 32],
+    /// The shared secret, which is the caller's to wipe; zeros where the result is an error.
+    pub shared: &'a mut [u8; 32],
+    /// How it went: [`EcError::SmallOrder`] where the secret would be zero.
+    pub result: Result<(), EcError>,
+}
+
+/// One public value by X25519 of a batch.
+#[derive(Debug)]
+pub struct X25519PublicItem<'a> {
+    /// The private value.
+    pub private: &'a [u8; 32],
+    /// Its public value.
+    pub public: [u8; 32],
+}
+
+impl<'a> X25519Item<'a> {
+    /// A request not yet run.
+    pub fn new(private: &'a [u8; 32], public: &'a [u8; 32], shared: &'a mut [u8; 32]) -> X25519Item<'a> {
+        X25519Item { private, public, shared, result: Ok(()) }
+    }
+}
+
+impl<'a> X25519PublicItem<'a> {
+    /// A request not yet run.
+    pub fn new(private: &'a [u8; 32]) -> X25519PublicItem<'a> {
+        X25519PublicItem { private, public: [0; 32] }
+    }
+}
+
+/// How many requests one batch would like.
+pub(crate) fn lanes(cpu: Cpu) -> usize {
+    if cpu.avx512.is_some() { LANES } else { 1 }
+}
+
+/// Signs every digest; each result is its own.
+pub(crate) fn ecdsa_sign_batch(cpu: Cpu, items: &mut [EcdsaSignItem<'_>]) {
+    let mut group = Group::new(lanes(cpu) > 1);
+    for index in 0..items.len() {
+        if items[index].key.curve != Curve::P256 {
+            sign_alone(&mut items[index]);
+        } else if let Some(full) = group.add(index) {
+            sign_group(cpu, items, full);
+        }
+    }
+    sign_group(cpu, items, group.rest());
+}
+
+/// As [`ecdsa_sign_batch`]; then every signature is verified by the library under the key's public part.
+pub(crate) fn ecdsa_sign_verified_batch(cpu: Cpu, items: &mut [EcdsaSignItem<'_>]) {
+    ecdsa_sign_batch(cpu, items);
+    for item in items.iter_mut().filter(|item| item.result.is_ok()) {
+        if !item.key.key.verify(item.digest, item.signature()) {
+            fail(item);
+        }
+    }
+}
+
+/// Verifies every signature; each result is its own.
+pub(crate) fn ecdsa_verify_batch(items: &mut [EcdsaVerifyItem<'_>]) {
+    for item in items {
+        let curve = item.key.curve;
+        item.result = if item.signature.len() != 2 * curve.scalar_bytes() {
+            Err(EcError::SignatureLength { curve, bytes: item.signature.len() })
+        } else if item.key.key.verify(item.digest, item.signature) {
+            Ok(())
+        } else {
+            Err(EcError::Signature)
+        };
+    }
+}
+
+/// Makes every shared secret; each result is its own.
+pub(crate) fn x25519_batch(cpu: Cpu, items: &mut [X25519Item<'_>]) {
+    let in_lanes = lanes(cpu) > 1;
+    for group in items.chunks_mut(LANES) {
+        if in_lanes && group.len() >= SHARED_MIN {
+            let mut shared = Shared::none();
+            shared.compute(cpu.avx512, group.len(), |at| [group[at].private, group[at].public]);
+            for (lane, item) in group.iter_mut().enumerate() {
+                let stored = shared.store(lane, item.shared);
+                item.result = if stored { Ok(()) } else { Err(EcError::SmallOrder) };
+            }
+        } else {
+            group.iter_mut().for_each(shared_alone);
+        }
+    }
+}
+
+/// Makes every public value.
+pub(crate) fn x25519_public_batch(cpu: Cpu, items: &mut [X25519PublicItem<'_>]) {
+    let in_lanes = lanes(cpu) > 1;
+    for group in items.chunks_mut(LANES) {
+        let mut done = 0;
+        if in_lanes && group.len() >= PUBLIC_MIN {
+            let mut shared = Shared::none();
+            shared.compute(cpu.avx512, group.len(), |at| [group[at].private, &BASE]);
+            // None is zero: the base point has a large order.
+            done = group
+                .iter_mut()
+                .enumerate()
+                .map_while(|(lane, item)| shared.store(lane, &mut item.public).then_some(()))
+                .count();
+        }
+        for item in &mut group[done..] {
+            item.public = xcurve::x25519_public(item.private);
+        }
+    }
+}
+
+fn shared_alone(item: &mut X25519Item<'_>) {
+    item.result = match xcurve::x25519(item.private, item.public) {
+        Some(mut shared) => {
+            item.shared.copy_from_slice(&shared);
+            wipe_bytes(&mut shared);
+            Ok(())
+        }
+        None => {
+            item.shared.fill(0);
+            Err(EcError::SmallOrder)
+        }
+    };
+}
+
+fn sign_alone(item: &mut EcdsaSignItem<'_>) {
+    let curve = item.key.curve;
+    let signed = item.key.key.sign(item.digest, &mut item.signature[..2 * curve.scalar_bytes()]);
+    item.result = if signed { Ok(()) } else { Err(EcError::Internal(curve)) };
+}
+
+fn sign_group(cpu: Cpu, items: &mut [EcdsaSignItem<'_>], group: &[usize]) {
+    if lanes(cpu) == 1 || group.len() < SIGN_MIN {
+        group.iter().for_each(|index| sign_alone(&mut items[*index]));
+        return;
+    }
+    let request = |at: usize| {
+        let item = &items[group[at]];
+        (&item.key.key, item.digest)
+    };
+    let mut signatures = Signatures::new();
+    let released = Eight::new(cpu, group.len(), request).sign(&mut signatures);
+    for (lane, index) in group.iter().enumerate() {
+        let item = &mut items[*index];
+        let bytes = 2 * item.key.curve.scalar_bytes();
+        item.result = Ok(());
+        if released >> lane & 1 == 0 || !signatures.store(lane, &mut item.signature[..bytes]) {
+            fail(item);
+        }
+    }
+}
+
+/// Nothing of a signature that did not pass a check leaves.
+fn fail(item: &mut EcdsaSignItem<'_>) {
+    wipe_bytes(&mut item.signature);
+    item.result = Err(EcError::Internal(item.key.curve));
+}
+
+/// Requests that wait for company, by their place in the batch.
+struct Group {
+    items: [usize; LANES],
+    filled: usize,
+    /// How many make a group.
+    size: usize,
+}
+
+impl Group {
+    fn new(in_lanes: bool) -> Group {
+        Group { items: [0; LANES], filled: 0, size: if in_lanes { LANES } else { 1 } }
+    }
+
+    /// Adds one; gives the group back when it became full.
+    fn add(&mut self, item: usize) -> Option<&[usize]> {
+        self.items[self.filled] = item;
+        self.filled += 1;
+        if self.filled < self.size {
+            return None;
+        }
+        self.filled = 0;
+        Some(&self.items[..self.size])
+    }
+
+    /// Those that did not fill one.
+    fn rest(&self) -> &[usize] {
+        &self.items[..self.filled]
+    }
+}

@@ -1,0 +1,209 @@
+//! Signatures by ECDSA with P-256 (FIPS 186-5, 6.4.1) of up to eight requests at once.
+//!
+//! ```text
+//! k = SHA-256(0 ..) || SHA-256(1 ..) of  d || z || 32 random bytes,  modulo n
+//! R = k G                   k' = what the digits of k added up to
+//! 1/Z and 1/k
+//! r = x(R) mod n            s = (z + r d) / k mod n
+//! ------------------------------------------------------------------------------
+//! a lane leaves only if R lies on the curve, r is x(R) mod n made again, s k' = z + r d
+//! with z and d read once more, and neither r nor s is zero
+//! ```
+//!
+//! - Nonces are hedged, as the library's are, which mixes a hash of key and digest into its generator: as long as the
+//!   generator is sound they are random whatever the hash, and if it repeated itself (a machine's state that was copied)
+//!   they would still differ between digests and keys, as those of RFC 6979 do. 512 bits modulo n are as even as
+//!   makes no difference (FIPS 186-5, A.3.1 asks for 320).
+//! - The check covers every number between the first and the second reading of the key: a fault in R leaves the curve, one
+//!   in the digits of k shows in k', and one in r, s, d or 1/k breaks the equation. A fault in k itself, before all
+//!   is made of it, gives another signature that is right. What is not covered is what was wrong before: the key in
+//!   memory, whose signatures would not fit its public part. Who wants that too has every signature verified
+//!   ([`crate::Engine::ecdsa_sign_verified_batch`]).
+//! - Lanes left over repeat a request. All lanes take the same time whatever is in them.
+
+use crate::algorithm::HashAlgorithm;
+use crate::low::aws_lc::ec::EcKey;
+use crate::low::aws_lc::random;
+use crate::low::cpu::Cpu;
+use crate::low::curves::{
+    DIGITS, LANES, Number, Row, Secret, Table, base_multiple, faults, first_half, inverses, load_bytes,
+    reduce_wide, second_half, store_bytes,
+};
+use crate::low::wipe_bytes;
+use crate::mid::hash::{self, HashItem};
+
+/// Bytes of a number.
+const BYTES: usize = 32;
+
+/// Eight numbers as bytes, big-endian; wiped when dropped.
+struct Lines<const N: usize>([[u8; N]; LANES]);
+
+impl<const N: usize> Drop for Lines<N> {
+    fn drop(&mut self) {
+        wipe_bytes(self.0.as_flattened_mut());
+    }
+}
+
+/// Keys and digests of eight requests, one a lane.
+pub(super) struct Eight<'a> {
+    cpu: Cpu,
+    keys: [&'a EcKey; LANES],
+    digests: [&'a [u8]; LANES],
+}
+
+/// r and s of eight requests.
+pub(super) struct Signatures {
+    r: Secret<DIGITS>,
+    s: Secret<DIGITS>,
+}
+
+impl Signatures {
+    pub(super) fn new() -> Signatures {
+        Signatures { r: Secret::zero(), s: Secret::zero() }
+    }
+
+    /// Writes r and s of one lane, big-endian.
+    #[must_use]
+    pub(super) fn store(&self, lane: usize, out: &mut [u8]) -> bool {
+        let (r, s) = out.split_at_mut(out.len() / 2);
+        store_bytes(&self.r.0, lane, r) && store_bytes(&self.s.0, lane, s)
+    }
+}
+
+impl<'a> Eight<'a> {
+    /// For so many requests (one to eight), given the key and the digest of each: a key of P-256 with a private part.
+    pub(super) fn new(
+        cpu: Cpu,
+        filled: usize,
+        request: impl Fn(usize) -> (&'a EcKey, &'a [u8]),
+    ) -> Eight<'a> {
+        let requests: [_; LANES] = std::array::from_fn(|lane| request(if lane < filled { lane } else { 0 }));
+        Eight { cpu, keys: requests.map(|(key, _)| key), digests: requests.map(|(_, digest)| digest) }
+    }
+
+    /// Signs. Returns the lanes, as bits, whose signature may be released; what the others hold must not be.
+    pub(super) fn sign(&self, out: &mut Signatures) -> u8 {
+        let mut k = Secret::<DIGITS>::zero();
+        if !self.nonces(&mut k.0) {
+            return 0;
+        }
+        self.sign_with(&mut k.0, out)
+    }
+
+    /// A nonce for each lane.
+    #[must_use]
+    fn nonces(&self, k: &mut Number) -> bool {
+        const TEXT_BYTES: usize = 1 + 3 * BYTES;
+        let mut fresh = Lines([[0; BYTES]; LANES]);
+        random::fill(fresh.0.as_flattened_mut());
+        let mut texts = [Lines([[0; TEXT_BYTES]; LANES]), Lines([[1; TEXT_BYTES]; LANES])];
+        for lane in 0..LANES {
+            let digest = number_of(self.digests[lane]);
+            for text in &mut texts {
+                let (d, rest) = text.0[lane][1..].split_at_mut(BYTES);
+                let (z, random) = rest.split_at_mut(BYTES);
+                if !self.keys[lane].private(d) {
+                    return false;
+                }
+                z.copy_from_slice(&digest);
+                random.copy_from_slice(&fresh.0[lane]);
+            }
+        }
+        let text = |at: usize| &texts[at / LANES].0[at % LANES][..];
+        let mut items: [HashItem<'_>; 2 * LANES] = std::array::from_fn(|at| HashItem::new(text(at)));
+        hash::batch(self.cpu, HashAlgorithm::Sha256, &mut items);
+        let mut wide = Secret::<{ 2 * DIGITS }>::zero();
+        let mut number = Lines([[0; 2 * BYTES]; LANES]);
+        for (lane, bytes) in number.0.iter_mut().enumerate() {
+            let (high, low) = bytes.split_at_mut(BYTES);
+            high.copy_from_slice(&items[lane].digest[..BYTES]);
+            low.copy_from_slice(&items[LANES + lane].digest[..BYTES]);
+            load_bytes(&mut wide.0, lane, bytes);
+        }
+        items.iter_mut().for_each(|item| wipe_bytes(&mut item.digest));
+        reduce_wide(self.cpu.avx512, &wide.0, k);
+        true
+    }
+
+    /// As [`Eight::sign`], with these nonces.
+    fn sign_with(&self, k: &mut Number, out: &mut Signatures) -> u8 {
+        let token = self.cpu.avx512;
+        let mut point = Secret::<{ 3 * DIGITS }>::zero();
+        let point = &mut point.0;
+        let mut numbers: [Secret<DIGITS>; 6] = std::array::from_fn(|_| Secret::zero());
+        let [used, z, z_inverse, k_inverse, digest, d] = numbers.each_mut().map(|number| &mut number.0);
+        step(Step::Nonce, k);
+        base_multiple(token, Table::get(token), k, point, used);
+        step(Step::Point, point);
+        step(Step::Used, used);
+        z.copy_from_slice(&point[2 * DIGITS..]);
+        step(Step::Denominator, z);
+        inverses(token, z, k, z_inverse, k_inverse);
+        step(Step::Inverse, z_inverse);
+        step(Step::NonceInverse, k_inverse);
+        first_half(token, point, z_inverse, &mut out.r.0);
+        step(Step::First, &mut out.r.0);
+        if !self.load(digest, d) {
+            return 0;
+        }
+        step(Step::Digest, digest);
+        step(Step::Key, d);
+        second_half(token, k_inverse, digest, &out.r.0, d, &mut out.s.0);
+        step(Step::Second, &mut out.s.0);
+        if !self.load(digest, d) {
+            return 0;
+        }
+        let mut found = Row::ZERO;
+        faults(token, point, z_inverse, used, [digest, d], [&out.r.0, &out.s.0], &mut found);
+        found.0.iter().rev().fold(0, |sound, fault| sound << 1 | u8::from(*fault == 0))
+    }
+
+    /// Digests and keys as numbers.
+    #[must_use]
+    fn load(&self, digests: &mut Number, keys: &mut Number) -> bool {
+        let mut d = Lines([[0; BYTES]; LANES]);
+        for lane in 0..LANES {
+            if !self.keys[lane].private(&mut d.0[lane]) {
+                return false;
+            }
+            load_bytes(keys, lane, &d.0[lane]);
+            load_bytes(digests, lane, &number_of(self.digests[lane]));
+        }
+        true
+    }
+}
+
+/// The leftmost 256 bits of a digest as a number (FIPS 186-5, 6.4.1, step 2).
+fn number_of(digest: &[u8]) -> [u8; BYTES] {
+    let mut number = [0; BYTES];
+    let bytes = &digest[..digest.len().min(BYTES)];
+    number[BYTES - bytes.len()..].copy_from_slice(bytes);
+    number
+}
+
+/// Where a test may disturb the computation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Nonce,
+    Point,
+    /// The scalar as the table gave it.
+    Used,
+    Denominator,
+    Inverse,
+    NonceInverse,
+    First,
+    Digest,
+    Key,
+    Second,
+}
+
+/// Nothing, except in this crate's own tests.
+#[cfg(not(test))]
+#[inline(always)]
+fn step(_: Step, _: &mut [Row]) {}
+
+#[cfg(test)]
+use tests::step;
+
+#[cfg(test)]
+mod tests;
