@@ -24,8 +24,10 @@ fn engines() -> Vec<Engine> {
 }
 
 /// Numbers of requests: around the lanes of every form, the numbers at which forms change, and the tables.
-const BATCHES: [usize; 24] =
-    [1, 2, 3, 4, 5, 8, 16, 31, 63, 64, 65, 127, 128, 129, 200, 255, 256, 257, 384, 511, 512, 513, 1024, 1100];
+const BATCHES: [usize; 33] = [
+    1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 31, 32, 33, 36, 63, 64, 65, 127, 128, 129, 200, 255, 256,
+    257, 384, 511, 512, 513, 1024, 1100,
+];
 
 /// Lengths in blocks: each batch draws from one of these lists.
 const LENGTHS: [&[usize]; 7] = [
@@ -95,6 +97,38 @@ fn batches_of_ciphers_are_what_openssl_says_of_each_request() {
         let expected: Vec<_> = cases.iter().map(|case| expected_cipher(case, mode, direction)).collect();
         for engine in &engines {
             check_ciphers(engine, mode, direction, &cases, &expected);
+        }
+    }
+}
+
+/// Few requests, which run in forms for few: every number of them, of lengths that end at different times and of one.
+#[test]
+fn few_ciphers_at_every_number_of_requests() {
+    let engines = engines();
+    let mut random = Random(8);
+    for requests in (1..=37).chain([63, 64, 65]) {
+        for lengths in [&[8][..], &[1, 2, 7, 8, 9, 16, 17]] {
+            for mode in [Mode::Ecb, Mode::Cbc, Mode::Ctr] {
+                let direction = random.pick(&[CipherDirection::Encipher, CipherDirection::Decipher]);
+                let direction = if mode == Mode::Cbc { CipherDirection::Encipher } else { direction };
+                let kinds = random.pick(&KINDS[..4]);
+                let case = |random: &mut Random| {
+                    let algorithm = random.pick(kinds);
+                    let bytes =
+                        8 * random.pick(lengths) - if mode == Mode::Ctr { random.below(8) } else { 0 };
+                    let chain = random.bytes(16).try_into().unwrap();
+                    Case {
+                        algorithm,
+                        key: random.bytes(algorithm.key_bytes()),
+                        chain,
+                        text: random.bytes(bytes),
+                    }
+                };
+                let cases: Vec<_> = (0..requests).map(|_| case(&mut random)).collect();
+                let expected: Vec<_> =
+                    cases.iter().map(|case| expected_cipher(case, mode, direction)).collect();
+                engines.iter().for_each(|engine| check_ciphers(engine, mode, direction, &cases, &expected));
+            }
         }
     }
 }
@@ -195,6 +229,26 @@ fn batches_of_macs_are_what_openssl_says_of_each_request() {
         done += cases.len();
         let expected: Vec<_> = cases.iter().map(expected_mac).collect();
         engines.iter().for_each(|engine| check_macs(engine, &cases, &expected));
+    }
+}
+
+#[test]
+fn few_macs_at_every_number_of_requests() {
+    let engines = engines();
+    let mut random = Random(9);
+    for requests in (1..=37).chain([63, 64, 65]) {
+        for lengths in [&[64][..], &[1, 7, 8, 9, 63, 64, 65, 130]] {
+            for kinds in &MACS[..4] {
+                let case = |random: &mut Random| {
+                    let algorithm = random.pick(kinds);
+                    let (key, bytes) = (random.bytes(algorithm.key_bytes()), random.pick(lengths));
+                    MacCase { algorithm, key, chain: [0; 16], text: random.bytes(bytes), last: true }
+                };
+                let cases: Vec<_> = (0..requests).map(|_| case(&mut random)).collect();
+                let expected: Vec<_> = cases.iter().map(expected_mac).collect();
+                engines.iter().for_each(|engine| check_macs(engine, &cases, &expected));
+            }
+        }
     }
 }
 

@@ -276,6 +276,13 @@ pub(super) mod des {
         pub(crate) type ByteSliced = super::Absent<crate::low::cpu::Avx512, 64>;
     }
 
+    /// The same, half a block as the rows of a matrix.
+    pub(crate) mod rows_avx512 {
+        pub(crate) type Rows8 = super::Absent<crate::low::cpu::Avx512, 8>;
+        pub(crate) type Rows16 = super::Absent<crate::low::cpu::Avx512, 16>;
+        pub(crate) type Rows24 = super::Absent<crate::low::cpu::Avx512, 24>;
+    }
+
     /// A form that no processor here has.
     pub(crate) struct Absent<Token, const LANES: usize>(PhantomData<Token>);
 

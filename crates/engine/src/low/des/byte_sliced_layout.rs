@@ -94,7 +94,7 @@ const KEY_PLANES: [[usize; 4]; 2] = [[7, 6, 5, 4], [1, 2, 3, 4]];
 pub(crate) static ROUND_KEYS: [[[Matrix; 4]; BOXES]; ROUNDS] = round_keys();
 
 /// The S-box (from 0) whose output is input `edge` of a half (in the order of table E).
-const fn source(edge: usize) -> usize {
+pub(crate) const fn source(edge: usize) -> usize {
     (P[E[edge] as usize - 1] as usize - 1) / 4
 }
 
@@ -136,7 +136,7 @@ const fn parts() -> [[Bytes; 2]; BOXES] {
 }
 
 /// The matrix with one more entry: output bit `to` takes input bit `from`.
-const fn with(matrix: Matrix, to: usize, from: usize) -> Matrix {
+pub(crate) const fn with(matrix: Matrix, to: usize, from: usize) -> Matrix {
     matrix | 1 << (8 * (7 - to) + from)
 }
 

@@ -1,27 +1,33 @@
 //! Which form of `low::des` does what, and the lanes of a pass.
 //!
 //! ```text
-//!            1 ............ 64 ............ 256 | 257 ......... 512 ......
-//! AVX-512    byte-sliced, 64 lanes a pass       | bit-sliced, 512 lanes a pass
-//! AVX2       bit-sliced, 64 | from 65 on bit-sliced, 256 lanes a pass
+//!            1 .. 8 .. 16 .. 24 | 25 .. 64 ........ 256 | 257 ......... 512 ......
+//! AVX-512    rows, 8, 16 or 24  | byte-sliced, 64 lanes | bit-sliced, 512 lanes
+//! AVX2       bit-sliced, 64 ........ | from 65 on bit-sliced, 256 lanes a pass
 //! portable   bit-sliced, 64 lanes a pass
 //! ```
 //!
 //! 1. The choice is by the number of lanes alone: nothing of what a pass takes depends on keys or texts.
 //! 2. A pass takes the same time however few of its lanes are filled, so a text that is not whole wide
 //!    passes is cut, and its rest runs in the narrow form where that is cheaper.
-//! 3. Below AVX-512 every form is bit-sliced. A single block of TDES costs a whole pass, 2.3 us, where code
+//! 3. Rows, in one to three vectors, wait less and carry less than a byte-sliced pass, down to half of its time for up to
+//!    eight lanes. Four vectors take more time than it; their keys, made one at a time, do so from three on.
+//! 4. Below AVX-512 every form is bit-sliced. A single block of TDES costs a whole pass, 2.3 us, where code
 //!    that reads tables takes 0.15: that is the price of constant time.
 //!
 //! Dropped: vectors of AVX2 for up to 64 lanes (a pass of 256 takes a sixth longer than one of 64 in words,
 //! a single block of CBC twice as long); keeping the schedules of a key (9 KiB a part in the form of the
-//! kernel: setting 64 keys takes 76 ns, fetching schedules from memory would take longer).
+//! kernel: setting 64 keys takes 76 ns, fetching schedules from memory would take longer). Which form takes how long:
+//! `docs/engine.md`.
 
 use crate::low::cpu::Cpu;
 use crate::low::des::bit_sliced_portable::BitSliced64;
 use crate::low::des::{BLOCK_BYTES, Block, Form, KEYS_MAX};
 use crate::low::des::{
-    bit_sliced_avx2::BitSliced256, bit_sliced_avx512::BitSliced512, byte_sliced_avx512::ByteSliced,
+    bit_sliced_avx2::BitSliced256,
+    bit_sliced_avx512::BitSliced512,
+    byte_sliced_avx512::ByteSliced,
+    rows_avx512::{Rows8, Rows16, Rows24},
 };
 use crate::low::wipe_bytes;
 
@@ -37,10 +43,13 @@ pub(crate) trait Job {
 /// Runs a job in the form that is cheapest for so many lanes.
 pub(crate) fn in_fitting_form<J: Job>(cpu: Cpu, lanes: usize, job: J) -> J::Output {
     if let Some(token) = cpu.avx512 {
-        if lanes < WIDE_LANES_MIN {
-            return job.run::<ByteSliced, 64>(token);
-        }
-        return job.run::<BitSliced512, 512>(token);
+        return match lanes {
+            0..=8 => job.run::<Rows8, 8>(token),
+            9..=16 => job.run::<Rows16, 16>(token),
+            17..=ROWS_LANES_MAX => job.run::<Rows24, 24>(token),
+            ROWS_LANES_PAST..WIDE_LANES_MIN => job.run::<ByteSliced, 64>(token),
+            _ => job.run::<BitSliced512, 512>(token),
+        };
     } else if let Some(token) = cpu.avx2
         && lanes >= WIDE_LANES_MIN_AVX2
     {
@@ -61,6 +70,8 @@ pub(crate) fn lanes(cpu: Cpu) -> usize {
 /// The forms of a level by their lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Forms {
+    /// Up to so many lanes there are forms for fewer than the narrow one's; 0 for none.
+    pub(crate) rows_max: usize,
     /// Lanes of the form for few.
     pub(crate) narrow: usize,
     /// Lanes of the form for many.
@@ -72,9 +83,24 @@ pub(crate) struct Forms {
 impl Forms {
     pub(crate) fn of(cpu: Cpu) -> Forms {
         match cpu {
-            Cpu { avx512: Some(_), .. } => Forms { narrow: 64, wide: 512, wide_min: WIDE_LANES_MIN },
-            Cpu { avx2: Some(_), .. } => Forms { narrow: 64, wide: 256, wide_min: WIDE_LANES_MIN_AVX2 },
-            _ => Forms { narrow: 64, wide: 64, wide_min: 1 },
+            Cpu { avx512: Some(_), .. } => {
+                Forms { rows_max: ROWS_LANES_MAX, narrow: 64, wide: 512, wide_min: WIDE_LANES_MIN }
+            }
+            Cpu { avx2: Some(_), .. } => {
+                Forms { rows_max: 0, narrow: 64, wide: 256, wide_min: WIDE_LANES_MIN_AVX2 }
+            }
+            _ => Forms { rows_max: 0, narrow: 64, wide: 64, wide_min: 1 },
+        }
+    }
+
+    /// With fewer streams than this a round in the form of so many lanes ends, since they are cheaper in another.
+    pub(crate) fn lanes_min(self, lanes: usize) -> usize {
+        if lanes > self.narrow {
+            self.wide_min
+        } else if lanes == self.narrow && self.rows_max > 0 {
+            ROWS_LANES + 1
+        } else {
+            0
         }
     }
 }
@@ -159,6 +185,15 @@ impl<'k, K: Fn(usize) -> &'k DesKey> Job for OwnBlocks<'_, K> {
         lanes
     }
 }
+
+/// Lanes of a vector of the row form.
+const ROWS_LANES: usize = 8;
+
+/// Lanes up to which the row form is cheaper than a byte-sliced pass.
+const ROWS_LANES_MAX: usize = 24;
+
+/// From so many on it is not.
+const ROWS_LANES_PAST: usize = ROWS_LANES_MAX + 1;
 
 /// Lanes from which a bit-sliced pass of 512 is cheaper than byte-sliced passes of 64. TDES: 1.4 to 1.8 us, by
 /// how many lanes are filled, against 0.3 us, so from the fifth of those on; at 320 streams both are equal.

@@ -16,7 +16,7 @@
 //! 2. Refilling a lane means setting the keys of all lanes, for the kernels work on all of them at once.
 //!    That costs about as much as a block of TDES; so it is done when a third of the lanes has ended.
 //! 3. While streams wait, a step ends where that third does; while none waits it takes whole pieces.
-//! 4. What is left of a wide round goes on in the narrow form as soon as that is cheaper.
+//! 4. What is left of a round goes on in a form of fewer lanes as soon as that is cheaper.
 //! 5. Where all streams of a round end in it, which is so for requests of one length, the last step of
 //!    X9.19 runs on the spot under the keys that are set; for the others it is done in one pass at the end.
 //!
@@ -90,8 +90,7 @@ impl<S: Streams> Job for Round<'_, S> {
         let others_wait = waiting.len() > LANES;
         let lanes = waiting.len().min(LANES);
         let queue = &mut waiting[..lanes];
-        let forms = Forms::of(cpu);
-        let lanes_min = if LANES == forms.narrow { 0 } else { forms.wide_min };
+        let lanes_min = Forms::of(cpu).lanes_min(LANES);
         let ends_wanted = lanes.div_ceil(REFILL_SHARE);
         let has_last_step = queue.iter().any(|entry| entry.wants_last_step);
 

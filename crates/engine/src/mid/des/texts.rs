@@ -7,7 +7,7 @@
 //! ```
 //!
 //! 1. A text that fills passes of the narrow form goes alone: one key is cheaper to set than one per lane.
-//!    Its whole wide passes run in the wide form, the rest in the narrow one where that is cheaper.
+//!    Its whole wide passes run in the wide form, the rest in narrower ones where that is cheaper.
 //! 2. Shorter texts share passes, where that makes fewer of them.
 //! 3. A text may reach over the border of two shared passes: what its chaining value must be between them
 //!    is kept in the request.
@@ -54,9 +54,14 @@ fn run_alone(cpu: Cpu, mode: Mode, program: Program, item: &mut CipherItem<'_>) 
     let blocks = item.data.len().div_ceil(BLOCK_BYTES);
     let rest = blocks % forms.wide;
     let in_wide = if rest >= forms.wide_min { blocks } else { blocks - rest };
-    let (head, tail) = item.data.split_at_mut(item.data.len().min(in_wide * BLOCK_BYTES));
+    // Few blocks behind whole narrow passes are cheaper in rows.
+    let rest = (blocks - in_wide) % forms.narrow;
+    let in_rows = if rest <= forms.rows_max { rest } else { 0 };
+    let bytes = item.data.len();
+    let (head, tail) = item.data.split_at_mut(bytes.min((blocks - in_rows) * BLOCK_BYTES));
+    let (head, middle) = head.split_at_mut(bytes.min(in_wide * BLOCK_BYTES));
     let chain = super::first_half(&mut item.chain);
-    for data in [head, tail] {
+    for data in [head, middle, tail] {
         if !data.is_empty() {
             let blocks = data.len().div_ceil(BLOCK_BYTES);
             let key = item.key.des_key();

@@ -1,0 +1,404 @@
+//! DES in row form: half a block is a quad word, eight lanes a vector, one to three vectors a pass.
+//!
+//! ```text
+//! lanes of a pass      8            16             24
+//! vectors              1            2              3
+//! a round              waits        waits a bit    fills the ports
+//! ```
+//!
+//! 1. A byte-sliced pass of 64 lanes takes the same time for one lane. Here a pass for eight takes half of it, and one
+//!    for 16 less than two of those, for the second vector runs while the first waits.
+//! 2. One stream of CBC: eight blocks are expanded together, each is shifted into lane 0 in its turn, and what comes out
+//!    is shifted into two vectors that are collected together. Nothing but XOR and the rounds stand between two blocks.
+//! 3. Several streams are moved by cache lines of eight blocks, as in the byte-sliced form.
+//! 4. Between stages, and between the blocks of a CBC chain, IP and its inverse cancel, and so do the rows.
+//!
+//! Where the layout is from: `rows_layout.rs`; the rounds and their limits: `rows_rounds.rs`; keys: `rows_keys.rs`.
+
+use std::arch::x86_64::*;
+
+use super::byte_sliced_vector::{Scratch, load, store, transpose_quads};
+use super::rows_keys::{RowKeys, ScheduleRef};
+use super::rows_rounds::{Half, des};
+use super::rows_vector::{blocks_of_halves, halves_of_blocks};
+use super::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage, wipe_pieces};
+use crate::low::cpu::Avx512;
+
+/// The form of eight lanes for each of so many vectors.
+pub(crate) struct Rows<const VECTORS: usize>;
+
+/// One vector: a round waits for the one before.
+pub(crate) type Rows8 = Rows<1>;
+/// Two vectors: one runs while the other waits.
+pub(crate) type Rows16 = Rows<2>;
+/// Three vectors: they fill the ports.
+pub(crate) type Rows24 = Rows<3>;
+
+/// Lanes of a vector.
+const GROUP: usize = 8;
+
+/// Bytes of a vector.
+const GROUP_BYTES: usize = GROUP * BLOCK_BYTES;
+
+/// The left and the right half of the blocks of a pass.
+type State<const VECTORS: usize> = Scratch<[Half<VECTORS>; 2]>;
+
+impl<const VECTORS: usize> Form for Rows<VECTORS> {
+    const LANES: usize = GROUP * VECTORS;
+    type Token = Avx512;
+    type Keys = RowKeys<VECTORS>;
+
+    #[inline]
+    fn empty_keys(_: Avx512) -> RowKeys<VECTORS> {
+        RowKeys::empty()
+    }
+
+    fn set_keys(_: Avx512, keys: &mut RowKeys<VECTORS>, index: usize, own: &[Block]) {
+        if let [key] = own {
+            // SAFETY: the token proves the instructions.
+            return unsafe { keys.set_one(index, key) };
+        }
+        // SAFETY: the token proves the instructions.
+        unsafe { keys.set_own(index, own) }
+    }
+
+    fn set_key(_: Avx512, keys: &mut RowKeys<VECTORS>, index: usize, key: &Block) {
+        // SAFETY: the token proves the instructions.
+        unsafe { keys.set_one(index, key) }
+    }
+
+    fn blocks(_: Avx512, keys: &RowKeys<VECTORS>, program: &[Stage], blocks: &mut [Block]) {
+        assert!(blocks.len() <= GROUP * VECTORS);
+        // SAFETY: the token proves the instructions.
+        unsafe { ecb(keys, program, blocks.as_flattened_mut()) }
+    }
+
+    fn cbc_encipher(
+        _: Avx512,
+        keys: &RowKeys<VECTORS>,
+        program: &[Stage],
+        chains: &mut [Block],
+        pieces: &mut [Piece],
+        count: usize,
+    ) {
+        // SAFETY: the token proves the instructions.
+        unsafe { cbc_encipher(keys, program, chains, pieces, count) }
+    }
+
+    fn ecb(_: Avx512, keys: &RowKeys<VECTORS>, program: &[Stage], data: &mut [u8]) {
+        // SAFETY: the token proves the instructions.
+        unsafe { ecb(keys, program, data) }
+    }
+
+    fn cbc_decipher(
+        _: Avx512,
+        keys: &RowKeys<VECTORS>,
+        program: &[Stage],
+        chain: &mut Block,
+        data: &mut [u8],
+    ) {
+        // SAFETY: the token proves the instructions.
+        unsafe { cbc_decipher(keys, program, chain, data) }
+    }
+
+    fn ctr(_: Avx512, keys: &RowKeys<VECTORS>, program: &[Stage], counter: &mut u64, data: &mut [u8]) {
+        // SAFETY: the token proves the instructions.
+        unsafe { ctr(keys, program, counter, data) }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn empty_state<const VECTORS: usize>() -> State<VECTORS> {
+    Scratch([[_mm512_setzero_si512(); VECTORS]; 2])
+}
+
+/// The rounds of all stages. IP and its inverse cancel between stages: the halves of the pre-output are the
+/// next stage's L0 and R0.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn run<const VECTORS: usize>(keys: &RowKeys<VECTORS>, program: &[Stage], state: &mut State<VECTORS>) {
+    let [left, right] = &mut state.0;
+    for stage in program {
+        match (keys.schedule(stage.key), stage.encipher) {
+            (ScheduleRef::One(steps), true) => {
+                des::<true, VECTORS>(|step, _| one(steps.0[step]), left, right)
+            }
+            (ScheduleRef::One(steps), false) => {
+                des::<false, VECTORS>(|step, _| one(steps.0[step]), left, right);
+            }
+            (ScheduleRef::Own(steps), true) => {
+                des::<true, VECTORS>(|step, vector| steps[step][vector], left, right);
+            }
+            (ScheduleRef::Own(steps), false) => {
+                des::<false, VECTORS>(|step, vector| steps[step][vector], left, right);
+            }
+        }
+    }
+}
+
+/// A step of one key in all lanes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn one(step: u64) -> __m512i {
+    _mm512_set1_epi64(step.cast_signed())
+}
+
+/// A pass: a vector of blocks each through the program.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn pass<const VECTORS: usize>(
+    keys: &RowKeys<VECTORS>,
+    program: &[Stage],
+    state: &mut State<VECTORS>,
+    blocks: &mut [__m512i; VECTORS],
+) {
+    for (vector, blocks) in blocks.iter().enumerate() {
+        [state.0[0][vector], state.0[1][vector]] = halves_of_blocks(*blocks);
+    }
+    run(keys, program, state);
+    for (vector, blocks) in blocks.iter_mut().enumerate() {
+        *blocks = blocks_of_halves(state.0[0][vector], state.0[1][vector]);
+    }
+}
+
+/// Whole blocks, independent of one another.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn ecb<const VECTORS: usize>(keys: &RowKeys<VECTORS>, program: &[Stage], data: &mut [u8]) {
+    let mut state = empty_state();
+    each_pass(data, |part: &mut [[u8; GROUP_BYTES]; VECTORS]| {
+        let mut blocks = part.each_ref().map(|bytes| load(bytes));
+        pass(keys, program, &mut state, &mut blocks);
+        for (bytes, blocks) in part.iter_mut().zip(blocks) {
+            store(bytes, blocks);
+        }
+    });
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn cbc_decipher<const VECTORS: usize>(
+    keys: &RowKeys<VECTORS>,
+    program: &[Stage],
+    chain: &mut Block,
+    data: &mut [u8],
+) {
+    let mut state = empty_state();
+    let mut before = _mm512_set1_epi64(i64::from_ne_bytes(*chain));
+    if let Some(last) = data.last_chunk() {
+        *chain = *last;
+    }
+    each_pass(data, |part: &mut [[u8; GROUP_BYTES]; VECTORS]| {
+        let mut blocks = part.each_ref().map(|bytes| load(bytes));
+        pass(keys, program, &mut state, &mut blocks);
+        for (bytes, blocks) in part.iter_mut().zip(blocks) {
+            // The block before each: the last of the vector before, and all but the last of this one.
+            let own = load(bytes);
+            store(bytes, _mm512_xor_si512(blocks, _mm512_alignr_epi64::<7>(own, before)));
+            before = own;
+        }
+    });
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn ctr<const VECTORS: usize>(keys: &RowKeys<VECTORS>, program: &[Stage], counter: &mut u64, data: &mut [u8]) {
+    let mut state = empty_state();
+    let swap = _mm512_set4_epi64(
+        0x0809_0a0b_0c0d_0e0f,
+        0x0001_0203_0405_0607,
+        0x0809_0a0b_0c0d_0e0f,
+        0x0001_0203_0405_0607,
+    );
+    let mut next =
+        _mm512_add_epi64(_mm512_set1_epi64(counter.cast_signed()), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+    *counter = counter.wrapping_add(data.len().div_ceil(BLOCK_BYTES) as u64);
+    each_pass(data, |part: &mut [[u8; GROUP_BYTES]; VECTORS]| {
+        let mut blocks = [next; VECTORS];
+        for blocks in &mut blocks {
+            *blocks = _mm512_shuffle_epi8(next, swap);
+            next = _mm512_add_epi64(next, _mm512_set1_epi64(GROUP as i64));
+        }
+        pass(keys, program, &mut state, &mut blocks);
+        for (bytes, blocks) in part.iter_mut().zip(blocks) {
+            store(bytes, _mm512_xor_si512(blocks, load(bytes)));
+        }
+    });
+}
+
+/// Hands out the text in parts of one pass; the last one padded with zeros.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn each_pass<const VECTORS: usize>(data: &mut [u8], mut work: impl FnMut(&mut [[u8; GROUP_BYTES]; VECTORS])) {
+    let whole = data.len() - data.len() % (GROUP_BYTES * VECTORS);
+    let (whole, rest) = data.split_at_mut(whole);
+    for part in whole.as_chunks_mut().0.as_chunks_mut().0 {
+        work(part);
+    }
+    if !rest.is_empty() {
+        let mut part = Scratch([[0; GROUP_BYTES]; VECTORS]);
+        let bytes = part.0.as_flattened_mut();
+        bytes[..rest.len()].copy_from_slice(rest);
+        work(&mut part.0);
+        rest.copy_from_slice(&part.0.as_flattened()[..rest.len()]);
+    }
+}
+
+/// Pieces of the streams, eight streams a vector. Between, piece `b` of a vector is block `b` of each.
+type Staged<const VECTORS: usize> = [[Piece; GROUP]; VECTORS];
+
+/// A chaining value for each stream.
+type Chains<const VECTORS: usize> = [[Block; GROUP]; VECTORS];
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn cbc_encipher<const VECTORS: usize>(
+    keys: &RowKeys<VECTORS>,
+    program: &[Stage],
+    chains: &mut [Block],
+    pieces: &mut [Piece],
+    count: usize,
+) {
+    assert!(pieces.len() <= GROUP * VECTORS && pieces.len() == chains.len());
+    assert!((1..=PIECE_BLOCKS).contains(&count));
+    if let ([piece], [chain]) = (&mut *pieces, &mut *chains) {
+        return cbc_alone(keys, program, chain, piece, count);
+    }
+    if let (Ok(chains), Ok(pieces)) =
+        (chains.as_chunks_mut().0.try_into(), pieces.as_chunks_mut().0.try_into())
+    {
+        return cbc_groups(keys, program, chains, pieces, count);
+    }
+    let mut all_chains: Scratch<Chains<VECTORS>> = Scratch([[[0; BLOCK_BYTES]; GROUP]; VECTORS]);
+    let mut all: Staged<VECTORS> = [[EMPTY_PIECE; GROUP]; VECTORS];
+    all_chains.0.as_flattened_mut()[..chains.len()].copy_from_slice(chains);
+    all.as_flattened_mut()[..pieces.len()].copy_from_slice(pieces);
+    cbc_groups(keys, program, &mut all_chains.0, &mut all, count);
+    chains.copy_from_slice(&all_chains.0.as_flattened()[..chains.len()]);
+    pieces.copy_from_slice(&all.as_flattened()[..pieces.len()]);
+    wipe_pieces(all.as_flattened_mut());
+}
+
+/// A piece of zeros.
+const EMPTY_PIECE: Piece = Piece([[0; BLOCK_BYTES]; PIECE_BLOCKS]);
+
+/// One stream, in lane 0 of the first vector.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn cbc_alone<const VECTORS: usize>(
+    keys: &RowKeys<VECTORS>,
+    program: &[Stage],
+    chain: &mut Block,
+    piece: &mut Piece,
+    count: usize,
+) {
+    let text = load_blocks(&piece.0);
+    let before = _mm512_maskz_set1_epi64(1, i64::from_ne_bytes(*chain));
+    let [mut next_left, mut next_right] = halves_of_blocks(_mm512_xor_si512(text, before));
+    let none = _mm512_setzero_si512();
+    let (mut left, mut right) = ([none], [none]);
+    // What has come out; the latest in the uppermost lane.
+    let [mut out_left, mut out_right] = [none; 2];
+    for _ in 0..count {
+        left[0] = _mm512_xor_si512(left[0], next_left);
+        right[0] = _mm512_xor_si512(right[0], next_right);
+        next_left = _mm512_alignr_epi64::<1>(next_left, next_left);
+        next_right = _mm512_alignr_epi64::<1>(next_right, next_right);
+        for stage in program {
+            match (keys.schedule(stage.key), stage.encipher) {
+                (ScheduleRef::One(steps), true) => {
+                    des::<true, 1>(|step, _| one(steps.0[step]), &mut left, &mut right);
+                }
+                (ScheduleRef::One(steps), false) => {
+                    des::<false, 1>(|step, _| one(steps.0[step]), &mut left, &mut right);
+                }
+                (ScheduleRef::Own(steps), true) => {
+                    des::<true, 1>(|step, _| steps[step][0], &mut left, &mut right);
+                }
+                (ScheduleRef::Own(steps), false) => {
+                    des::<false, 1>(|step, _| steps[step][0], &mut left, &mut right);
+                }
+            }
+        }
+        out_left = _mm512_alignr_epi64::<1>(left[0], out_left);
+        out_right = _mm512_alignr_epi64::<1>(right[0], out_right);
+    }
+    for _ in count..PIECE_BLOCKS {
+        out_left = _mm512_alignr_epi64::<1>(out_left, out_left);
+        out_right = _mm512_alignr_epi64::<1>(out_right, out_right);
+    }
+    let done = (1_u16 << count).wrapping_sub(1) as u8;
+    store_blocks(&mut piece.0, _mm512_mask_mov_epi64(text, done, blocks_of_halves(out_left, out_right)));
+    *chain = piece.0[count - 1];
+}
+
+/// CBC over the transposed text, a pass for each block. The state between passes is the chaining value: the
+/// pre-output of one block is, IP and its inverse cancelling, what is added to the next.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn cbc_groups<const VECTORS: usize>(
+    keys: &RowKeys<VECTORS>,
+    program: &[Stage],
+    chains: &mut Chains<VECTORS>,
+    pieces: &mut Staged<VECTORS>,
+    count: usize,
+) {
+    for (pieces, chains) in pieces.iter_mut().zip(&*chains) {
+        transpose(pieces);
+        let first = _mm512_xor_si512(load_blocks(&pieces[0].0), load_blocks(chains));
+        store_blocks(&mut pieces[0].0, first);
+    }
+    let mut state = empty_state::<VECTORS>();
+    for index in 0..count {
+        for (vector, pieces) in pieces.iter().enumerate() {
+            let [left, right] = halves_of_blocks(load_blocks(&pieces[index].0));
+            state.0[0][vector] = _mm512_xor_si512(state.0[0][vector], left);
+            state.0[1][vector] = _mm512_xor_si512(state.0[1][vector], right);
+        }
+        run(keys, program, &mut state);
+        for (vector, pieces) in pieces.iter_mut().enumerate() {
+            store_blocks(&mut pieces[index].0, blocks_of_halves(state.0[0][vector], state.0[1][vector]));
+        }
+    }
+    for (pieces, chains) in pieces.iter_mut().zip(chains) {
+        store_blocks(chains, load_blocks(&pieces[count - 1].0));
+        transpose(pieces);
+    }
+}
+
+/// Blocks of streams to streams of blocks, and back.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn transpose(pieces: &mut [Piece; GROUP]) {
+    let columns = transpose_quads(pieces.each_ref().map(|piece| load_blocks(&piece.0)));
+    for (piece, column) in pieces.iter_mut().zip(columns) {
+        store_blocks(&mut piece.0, column);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn load_blocks(blocks: &[Block; GROUP]) -> __m512i {
+    load(blocks.as_flattened().try_into().expect("eight blocks"))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn store_blocks(blocks: &mut [Block; GROUP], vector: __m512i) {
+    store(blocks.as_flattened_mut().try_into().expect("eight blocks"), vector);
+}
+
+#[cfg(test)]
+mod tests {
+    mod of_8 {
+        use super::super::super::tests::form_tests;
+        form_tests!(super::super::Rows8);
+    }
+
+    mod of_16 {
+        use super::super::super::tests::form_tests;
+        form_tests!(super::super::Rows16);
+    }
+
+    mod of_24 {
+        use super::super::super::tests::form_tests;
+        form_tests!(super::super::Rows24);
+    }
+}
