@@ -156,7 +156,7 @@ mod tests {
                     })
                     .collect();
                 let mut wrapped = texts.clone();
-                let mut run = |direction, wrapped: &mut Vec<Vec<u8>>| {
+                let run = |direction, wrapped: &mut Vec<Vec<u8>>| {
                     let mut items: Vec<_> = keys
                         .iter()
                         .zip(wrapped)
