@@ -68,7 +68,13 @@ pub fn run(
 
 type Watch = fn(&Engine, &mut Samples<'_>) -> Result<(), String>;
 
-const WATCHED: [(&str, Watch); 13] = [
+const WATCHED: [(&str, Watch); 15] = [
+    ("TDES-CBC encrypt, 1 stream: key and text fixed or random", |engine, samples| {
+        ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 1, 128)
+    }),
+    ("TDES-CBC encrypt, 16 streams: key and text fixed or random", |engine, samples| {
+        ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 16, 64)
+    }),
     ("TDES-CBC encrypt, 64 streams: key and text fixed or random", |engine, samples| {
         ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 64, 64)
     }),
@@ -78,7 +84,12 @@ const WATCHED: [(&str, Watch); 13] = [
     ("TDES-CBC decrypt, 1 stream of 4 KiB: key and text fixed or random", |engine, samples| {
         ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Decipher, 1, 4096)
     }),
-    ("X9.19, 64 requests with raw keys: key and text fixed or random", retail),
+    ("X9.19, 1 request with a raw key: key and text fixed or random", |engine, samples| {
+        retail(engine, samples, 1)
+    }),
+    ("X9.19, 64 requests with raw keys: key and text fixed or random", |engine, samples| {
+        retail(engine, samples, 64)
+    }),
     ("AES-128-CBC encrypt, 16 streams: key and text fixed or random", |engine, samples| {
         ciphers(engine, samples, CipherAlgorithm::Aes128, CipherDirection::Encipher, 16, 256)
     }),
@@ -209,11 +220,10 @@ fn ciphers(
     Ok(())
 }
 
-fn retail(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
-    const REQUESTS: usize = 64;
+fn retail(engine: &Engine, samples: &mut Samples<'_>, requests: usize) -> Result<(), String> {
     let mut random = Classes(Random(2));
-    let mut raw = vec![[0; 16]; REQUESTS];
-    let mut texts = vec![[0; 64]; REQUESTS];
+    let mut raw = vec![[0; 16]; requests];
+    let mut texts = vec![[0; 64]; requests];
     while let Some(class) = samples.next() {
         for (key, text) in raw.iter_mut().zip(&mut texts) {
             random.fill(class, key);

@@ -351,8 +351,8 @@ fn engine_page(out: &mut String, measures: &Measures, level: &str, is_first: boo
     if is_first {
         out.push_str(
             "\nIn bold: the ratio that is judged. Rows of one request are judged by the faster of OpenSSL and AWS-LC. One \
-             stream of chained DES keeps one lane busy of a pass of many (byte-sliced, 64; below AVX-512 bit-sliced, 256 \
-             or 64): that is the cost of constant time, which the other libraries' tables in memory do not pay.\n",
+             stream of chained DES keeps one lane busy of a pass of eight; below AVX-512 of a bit-sliced one of 256 or 64, \
+             which is the cost of constant time there: the other libraries read tables in memory.\n",
         );
     }
 }

@@ -15,13 +15,15 @@
 //!    into indices and brings each to where it is looked up, in one instruction.
 //! 3. Round keys are added to the half when it is written, as in the byte-sliced form, by the same steps
 //!    (`byte_sliced_rounds.rs`).
-//! 4. The folded ones first: their sums are two dependent instructions, and the others' last one a single one.
+//! 4. The folded ones first: their sums are two dependent instructions, and from the last lookup to the next round there is
+//!    one.
 //!
 //! Limits. Sapphire Rapids starts one lookup and two of the other instructions a cycle, all lookups and half of the sums
 //! in one port: 8 to 9 cycles a vector if there are several. One vector waits for itself: the product 3 cycles, one
 //! more from that unit to the other, lookups 7 cycles apart, the last one 5 under its mask, its sum 1 and 1 back to
 //! the products, 18. Measured, at what the clock was: 18.5 to 19 with one vector, 12 a vector with two, 9.5 with three,
-//! 9.2 with four. Zen 5 starts two lookups a cycle, of 5 cycles each, and sums take 2: 3 + 3.5 + 5 + 2, 13 to 14.
+//! 9.2 with four. Zen 5 starts two lookups a cycle, of 5 cycles each, and sums take 2: the product 3, the
+//! folded ones 5 and four sums in a row 8, counted, not measured: 16.
 //!
 //! Dropped, times of Sapphire Rapids: five `vpermi2b` of two tables each, one instruction on Zen 5 and three on Intel (one vector
 //! 22.7 cycles); seven lookups of tables that two S-boxes share, sorted out by an AND with each sum (19.4: the sums take
@@ -96,9 +98,9 @@ fn sum(masks: &Masks, half: __m512i, inputs: __m512i, step: __m512i) -> __m512i 
     let folded = add_folded(1, add_folded(0, _mm512_xor_si512(half, step)));
     let indices = picked(everywhere(ROW_INDICES), inputs);
     let row = |row: usize| _mm512_maskz_permutexvar_epi8(masks.0[row], indices, load(&TABLES[ROWS[row]].0));
-    let two = xor3(folded, row(0), row(1));
-    let four = xor3(two, row(2), row(3));
-    xor3(four, row(4), row(5))
+    let three = xor3(row(0), row(1), row(2));
+    let sum = xor3(folded, three, row(3));
+    xor3(sum, row(4), row(5))
 }
 
 /// The first two bit by bit, and the third added.
