@@ -388,3 +388,69 @@ impl Drop for Rsa {
         unsafe { lc::RSA_free(self.key) }
     }
 }
+
+/// A private key of P-256 with its public part.
+pub struct P256(*mut lc::EC_KEY);
+
+impl P256 {
+    /// From a scalar, big-endian; None where it is no key.
+    pub fn new(scalar: &[u8; 32]) -> Option<P256> {
+        // SAFETY: live objects, made here and freed once; the key takes copies.
+        unsafe {
+            let group = lc::EC_GROUP_new_by_curve_name(lc::NID_X9_62_prime256v1);
+            let key = lc::EC_KEY_new();
+            let number = lc::BN_bin2bn(scalar.as_ptr(), scalar.len(), ptr::null_mut());
+            let point = lc::EC_POINT_new(group);
+            let (none, numbers) = (ptr::null(), ptr::null_mut());
+            let made = lc::EC_KEY_set_group(key, group) == 1
+                && lc::EC_KEY_set_private_key(key, number) == 1
+                && lc::EC_POINT_mul(group, point, number, none, ptr::null(), numbers) == 1
+                && lc::EC_KEY_set_public_key(key, point) == 1;
+            lc::BN_clear_free(number);
+            lc::EC_POINT_clear_free(point);
+            let key = P256(key);
+            made.then_some(key)
+        }
+    }
+
+    /// A signature in DER; its length.
+    pub fn sign(&self, digest: &[u8; 32], out: &mut [u8; 80]) -> usize {
+        let mut bytes = 0;
+        // SAFETY: a live key, whose signatures have at most 72 bytes.
+        let done =
+            unsafe { lc::ECDSA_sign(0, digest.as_ptr(), digest.len(), out.as_mut_ptr(), &mut bytes, self.0) };
+        assert!(done == 1 && bytes as usize <= out.len());
+        bytes as usize
+    }
+
+    /// Whether a signature in DER fits.
+    pub fn verify(&self, digest: &[u8; 32], signature: &[u8]) -> bool {
+        let (digest_at, bytes) = (digest.as_ptr(), signature.len());
+        // SAFETY: a live key; every length is of its slice.
+        unsafe { lc::ECDSA_verify(0, digest_at, digest.len(), signature.as_ptr(), bytes, self.0) == 1 }
+    }
+}
+
+impl Drop for P256 {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, not used after this.
+        unsafe { lc::EC_KEY_free(self.0) }
+    }
+}
+
+/// X25519 of a private and a public value.
+pub fn x25519(private: &[u8; 32], public: &[u8; 32]) -> [u8; 32] {
+    let mut shared = [0; 32];
+    // SAFETY: three arrays of 32 bytes each.
+    let made = unsafe { lc::X25519(shared.as_mut_ptr(), private.as_ptr(), public.as_ptr()) };
+    assert_eq!(made, 1);
+    shared
+}
+
+/// The public value of a private one.
+pub fn x25519_public(private: &[u8; 32]) -> [u8; 32] {
+    let mut public = [0; 32];
+    // SAFETY: two arrays of 32 bytes each.
+    unsafe { lc::X25519_public_from_private(public.as_mut_ptr(), private.as_ptr()) };
+    public
+}

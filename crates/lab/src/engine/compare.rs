@@ -38,7 +38,13 @@ impl Stage<'_> {
         let ours = &rates[0];
         let in_bytes = !matches!(
             row.work,
-            Work::Retail { .. } | Work::RsaPrivate { .. } | Work::RsaPublic { .. } | Work::RsaGenerate { .. }
+            Work::Retail { .. }
+                | Work::RsaPrivate { .. }
+                | Work::RsaPublic { .. }
+                | Work::RsaGenerate { .. }
+                | Work::EcdsaSign { .. }
+                | Work::X25519 { .. }
+                | Work::X25519Public { .. }
         );
         let (scale, unit) = if in_bytes { (1e-6, "MB/s") } else { (1.0, "ops/s") };
         let scaled = |rates: &[f64]| rates.iter().map(|rate| rate * scale).collect::<Vec<f64>>();

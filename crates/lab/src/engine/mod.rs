@@ -7,6 +7,7 @@
 mod aead;
 mod ciphers;
 mod compare;
+mod curves;
 mod hashes;
 pub mod levels;
 mod limits;
@@ -93,6 +94,9 @@ impl Stage<'_> {
             Work::RsaPrivate { bits, crt, requests } => self.rsa(row, bits, crt, false, requests),
             Work::RsaPublic { bits, requests } => self.rsa(row, bits, true, true, requests),
             Work::RsaGenerate { bits } => self.generate(row, bits as usize),
+            Work::EcdsaSign { requests, verified } => self.sign(row, requests, verified),
+            Work::X25519 { requests } => self.x25519(row, requests),
+            Work::X25519Public { requests } => self.x25519_public(row, requests),
             Work::Hash { algorithm, messages, bytes } => self.hash(row, algorithm, messages, bytes),
             Work::Hmac { algorithm, messages, bytes } => self.hmac(row, algorithm, messages, bytes),
             Work::Cmac { messages, bytes } => self.cmac(row, messages, bytes),

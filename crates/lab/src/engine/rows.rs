@@ -21,6 +21,12 @@ pub enum Work {
     RsaPublic { bits: u32, requests: usize },
     /// One new key.
     RsaGenerate { bits: u32 },
+    /// Signatures by ECDSA with P-256, each with a key of its own; each verified before it is released, or only checked.
+    EcdsaSign { requests: usize, verified: bool },
+    /// Shared secrets by X25519, each with a key of its own.
+    X25519 { requests: usize },
+    /// Public values of X25519.
+    X25519Public { requests: usize },
     /// Digests.
     Hash { algorithm: HashAlgorithm, messages: usize, bytes: usize },
     /// HMACs under prepared keys.
@@ -146,6 +152,10 @@ pub const ROWS: &[Row] = &[
     row("RSA-4096 private, ME, 8 requests", rsa(4096, false, 8), OpenSsl, Some((4.5, 5.5))),
     row("RSA-2048 public, 8 requests", Work::RsaPublic { bits: 2048, requests: 8 }, OpenSsl, Some((5.8, 7.0))),
     row("RSA-2048 key generation", Work::RsaGenerate { bits: 2048 }, OpenSsl, None),
+    row("ECDSA P-256 sign, 8 requests", Work::EcdsaSign { requests: 8, verified: false }, AwsLc, Some((2.5, 3.5))),
+    row("ECDSA P-256 sign and verify, 8 requests, beside signing alone", Work::EcdsaSign { requests: 8, verified: true }, AwsLc, Some((1.1, 1.5))),
+    row("X25519 shared secret, 8 requests", Work::X25519 { requests: 8 }, AwsLc, Some((3.5, 4.4))),
+    row("X25519 public value, 8 requests", Work::X25519Public { requests: 8 }, AwsLc, None),
     row("SHA-1, 16 messages of 4 KiB", Work::Hash { algorithm: Sha1, messages: 16, bytes: 4096 }, OpenSsl, Some((3.8, 4.2))),
     row("SHA-256, 16 messages of 4 KiB", Work::Hash { algorithm: Sha256, messages: 16, bytes: 4096 }, OpenSsl, Some((2.2, 2.3))),
     row("HMAC-SHA-1, 16 messages of 4 KiB", Work::Hmac { algorithm: Sha1, messages: 16, bytes: 4096 }, OpenSsl, None),
@@ -181,4 +191,6 @@ pub const ROWS: &[Row] = &[
     single("RSA-4096 private, CRT, 1 request", rsa(4096, true, 1)),
     single("RSA-2048 private, ME, 1 request", rsa(2048, false, 1)),
     single("RSA-2048 public, 1 request", Work::RsaPublic { bits: 2048, requests: 1 }),
+    single("ECDSA P-256 sign, 1 request", Work::EcdsaSign { requests: 1, verified: false }),
+    single("X25519 shared secret, 1 request", Work::X25519 { requests: 1 }),
 ];

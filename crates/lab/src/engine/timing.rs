@@ -14,9 +14,9 @@ use super::seconds;
 use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::load::{LabError, keys};
 use engine::{
-    CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, GcmKey, HashAlgorithm,
-    MacAlgorithm, MacItem, MacKey, Mode, RsaPrivateItem, RsaPrivateKey, oaep_pad, oaep_unpad,
-    pkcs1_v15_encrypt_unpad,
+    CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Curve, EcPrivateKey, EcdsaSignItem, Engine,
+    GcmItem, GcmKey, HashAlgorithm, MacAlgorithm, MacItem, MacKey, Mode, RsaPrivateItem, RsaPrivateKey,
+    X25519Item, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_unpad,
 };
 use peers::core_ffi::cycles;
 use seeded::Random;
@@ -68,7 +68,7 @@ pub fn run(
 
 type Watch = fn(&Engine, &mut Samples<'_>) -> Result<(), String>;
 
-const WATCHED: [(&str, Watch); 15] = [
+const WATCHED: [(&str, Watch); 18] = [
     ("TDES-CBC encrypt, 1 stream: key and text fixed or random", |engine, samples| {
         ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 1, 128)
     }),
@@ -110,6 +110,8 @@ const WATCHED: [(&str, Watch); 15] = [
         rsa_inputs(engine, samples, false)
     }),
     ("RSA-1024 private CRT, 8 requests: key fixed or random", rsa_keys),
+    ("ECDSA P-256 sign, 8 requests: key fixed or random", sign),
+    ("X25519 shared secret, 8 requests: private value fixed or random", agree),
 ];
 
 /// Times of calls, each with its class.
@@ -387,6 +389,39 @@ fn private(
     let mut items: Vec<_> = items.collect();
     samples.time(class, || engine.rsa_private_batch(black_box(&mut items)));
     items.iter().try_for_each(|item| item.result).map_err(|error| error.to_string())
+}
+
+/// Keys are made anew for each call; nonces are random in both classes.
+fn sign(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
+    let mut random = Classes(Random(9));
+    while let Some(class) = samples.next() {
+        let mut keys = Vec::with_capacity(LANES);
+        for _ in 0..LANES {
+            let mut scalar = [0; 32];
+            random.fill(class, &mut scalar);
+            scalar[0] &= 0x7f;
+            keys.push(EcPrivateKey::from_bytes(Curve::P256, &scalar).map_err(|error| error.to_string())?);
+        }
+        let mut items: Vec<_> = keys.iter().map(|key| EcdsaSignItem::new(key, &[7; 32])).collect();
+        samples.time(class, || engine.ecdsa_sign_batch(black_box(&mut items)));
+        items.iter().try_for_each(|item| item.result).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn agree(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
+    let mut random = Classes(Random(10));
+    let (mut privates, mut shared) = ([[0; 32]; LANES], [[0; 32]; LANES]);
+    let public = engine::x25519_public(&[0x33; 32]);
+    while let Some(class) = samples.next() {
+        privates.iter_mut().for_each(|private| random.fill(class, private));
+        let ends = privates.iter().zip(&mut shared);
+        let mut items: Vec<_> =
+            ends.map(|(private, shared)| X25519Item::new(private, &public, shared)).collect();
+        samples.time(class, || engine.x25519_batch(black_box(&mut items)));
+        items.iter().try_for_each(|item| item.result).map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

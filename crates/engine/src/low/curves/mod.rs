@@ -14,8 +14,8 @@
 //! | 1/Z and 1/k, side by side since each waits for its own squares | 259 squares each, 39 and 62 products | 47,000 |
 //! | a step of X25519 | 4 squares, 5 products, one by a small number | 533 |
 //!
-//! On a core that multiplies two vectors a cycle other operations take as long; on one that multiplies one
-//! (Intel, where `vpmadd52luq` has one port) the multiplications are what is waited for.
+//! Other operations are as many again. Where two of all of them are done a cycle (Intel) both count, where four are and two
+//! of them multiply (AMD) the multiplications do.
 //!
 //! Tried and dropped:
 //! - X25519 with lower and upper halves of products in columns of their own, doubled and added at the end: 1,600
