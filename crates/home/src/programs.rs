@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 impl Programs {
     /// The daemon and the card program that belong to the program `own`: in its folder, where they
-    /// were built; one folder up from a build's `deps` or `examples`; in `../libexec/cryptand`, where
-    /// they were installed, then with the manifest. The paths are absolute and free of links, so that
-    /// a home's settings name the same files later. `None` if no folder holds both programs.
+    /// were built; one folder up from a build's `deps` or `examples`; in `../libexec/cryptand`, seen from
+    /// a `bin`, where they were installed, then with the manifest. The paths are absolute and free of
+    /// links, so that a home's settings name the same files later. `None` if no folder holds both programs.
     pub fn beside(own: &Path) -> Option<Self> {
         let own = own.canonicalize().ok()?;
         folders(&own)?.find_map(|folder| {
@@ -18,19 +18,26 @@ impl Programs {
 }
 
 /// The program of this name in the installation of the program `own`: in its folder; one folder up from a build's `deps` or
-/// `examples`; in `../libexec/cryptand`; or, seen from there, in `../../bin`. The path is absolute and free of links.
+/// `examples`; seen from a `bin`, in `../libexec/cryptand`; seen from there, in `../../bin`. The path is absolute and free of
+/// links.
 pub fn program_beside(own: &Path, name: &str) -> Option<PathBuf> {
     let own = own.canonicalize().ok()?;
-    folders(&own)?.chain([own.parent()?.join("../../bin")]).find_map(|folder| file(&folder, name))
+    folders(&own)?.find_map(|folder| file(&folder, name))
 }
 
-/// Folders of programs that other programs start, relative to one of them. The folder above is one of them only for Cargo's
-/// tests and examples: above an installed program's folder anybody's files may lie.
+/// Folders of programs that other programs start, relative to one of them. Beside its own folder each has at most one, by the
+/// name of that folder: around a program that was put somewhere else anybody's files may lie, as around a folder of `/tmp`.
 fn folders(own: &Path) -> Option<impl Iterator<Item = PathBuf>> {
     let folder = own.parent()?;
-    let built = matches!(folder.file_name()?.to_str(), Some("deps" | "examples"));
-    let above = built.then(|| folder.join(".."));
-    Some([folder.to_owned()].into_iter().chain(above).chain([folder.join("../libexec/cryptand")]))
+    let other = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("deps" | "examples") => Some(".."),
+        Some("bin") => Some("../libexec/cryptand"),
+        Some("cryptand") if folder.parent().is_some_and(|above| above.ends_with("libexec")) => {
+            Some("../../bin")
+        }
+        _ => None,
+    };
+    Some([folder.to_owned()].into_iter().chain(other.map(|other| folder.join(other))))
 }
 
 fn file(folder: &Path, name: &str) -> Option<PathBuf> {
@@ -72,6 +79,22 @@ mod tests {
         let found = Programs::beside(&root.join("bin/cryptand")).unwrap();
         assert_eq!(found.card, libexec.join("cryptand-card"));
         assert_eq!(found.manifest, Some(libexec.join("manifest.sha256")));
+    }
+
+    #[test]
+    fn what_lies_around_a_program_belongs_to_it_only_in_an_installation() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().canonicalize().unwrap();
+        let folder = root.join("some/where");
+        for around in ["", "..", "../bin", "../libexec/cryptand", "../../bin"] {
+            put(&folder.join(around), &["cryptand-daemon", "cryptand-card"]);
+        }
+        put(&folder.join("own"), &["cryptand"]);
+        assert_eq!(Programs::beside(&folder.join("own/cryptand")), None);
+        assert_eq!(program_beside(&folder.join("own/cryptand"), "cryptand-card"), None);
+        // A program in the root folder has that folder.
+        let at_root: Vec<_> = folders(Path::new("/cryptand")).unwrap().collect();
+        assert_eq!(at_root, [Path::new("/")]);
     }
 
     #[test]
