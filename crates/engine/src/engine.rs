@@ -372,7 +372,7 @@ impl Engine {
         item.result
     }
 
-    /// ECDSA signatures of many independent digests. Those with P-256 go through lanes where there are some, from three
+    /// ECDSA signatures of many independent digests. Those with P-256 go through lanes where there are some, from two
     /// on; each is then checked before it is released, short of a verification: see
     /// [`Engine::ecdsa_sign_verified_batch`].
     pub fn ecdsa_sign_batch(&self, items: &mut [EcdsaSignItem<'_>]) {

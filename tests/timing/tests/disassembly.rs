@@ -81,6 +81,7 @@ fn keep_kernels() {
         Engine::mac_batch as fn(&Engine, &mut [MacItem<'_>]),
         Engine::hash_batch as fn(&Engine, HashAlgorithm, &mut [HashItem<'_>]),
         Engine::hmac_batch as fn(&Engine, &mut [HmacItem<'_>]),
+        Engine::gcm_key as fn(&Engine, &[u8]) -> Result<_, _>,
         Engine::gcm_batch as fn(&Engine, CipherDirection, &mut [GcmItem<'_>]),
         Engine::ocb_batch as fn(&Engine, CipherDirection, &mut [OcbItem<'_>]),
         Engine::key_wrap_batch as fn(&Engine, CipherDirection, &mut [KeyWrapItem<'_>]),

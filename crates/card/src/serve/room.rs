@@ -14,8 +14,10 @@ use wire::bounds::{BATCH_BYTES_MAX, BATCH_MAX, BULK_BYTES_MAX, INLINE_BYTES_MAX,
 const PASS_BYTES_MAX: usize =
     COPIES * (BATCH_BYTES_MAX + BULK_BYTES_MAX) + BATCH_MAX * REQUEST_BYTES + KEPT_BACK_BYTES;
 /// Kept back from every pass, in bytes: tokens behind references, of which is known how long they are once they are
-/// there, orders, and what the kernel brings meanwhile.
-const KEPT_BACK_BYTES: usize = 2 * KEYS_MAX * TOKEN_BYTES_MAX;
+/// there, orders, what the kernel brings meanwhile, and the rows of keys that are wrapped side by side.
+const KEPT_BACK_BYTES: usize = 2 * KEYS_MAX * TOKEN_BYTES_MAX + KEY_WRAP_BYTES;
+/// What the engine's key wrap takes for its lanes, in bytes.
+const KEY_WRAP_BYTES: usize = 16 << 10;
 
 /// What a pass may take now, in bytes.
 pub fn of_pass() -> usize {

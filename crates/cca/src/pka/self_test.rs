@@ -1,9 +1,9 @@
-//! Known answers of the RSA path: tokens unwrapped, a text signed and verified, a block opened.
+//! Known answers of the RSA path: tokens unwrapped, a text signed and verified, a block opened; and signatures of a curve.
 //!
 //! The key, the signature and the sealed block in `known/` were made by OpenSSL; the tokens hold that
 //! key under the master key below. Nothing here touches the registers of the processor under test.
 
-use engine::Engine;
+use engine::{Curve, EcPrivateKey, EcdsaSignItem, Engine};
 use wire::control::{Handout, MasterKeyPair};
 use wire::frame::{Arguments, Outcome};
 use wire::verb::{Verb, digital_signature_generate as sign, digital_signature_verify as verify, pka_decrypt};
@@ -17,6 +17,7 @@ use crate::processor::Processor;
 /// # Errors
 /// Names the first answer that is wrong.
 pub(crate) fn run(engine: Engine) -> Result<(), &'static str> {
+    curves(&engine)?;
     let mut keys: [MasterKeyPair; 4] = Default::default();
     keys[APKA].current = MASTER_KEY.to_vec();
     let mut processor = Processor::new(engine, 1);
@@ -35,6 +36,17 @@ pub(crate) fn run(engine: Engine) -> Result<(), &'static str> {
     }
     let opened = answer(&mut processor, &decrypt_request(), pka_decrypt::KEY_VALUE);
     expect(opened == (code::OK, OPENED.to_vec()), "opening a block sealed by OAEP")
+}
+
+/// Two signatures with P-256, verified: in lanes where the processor has them. What lanes need once a process is made by that,
+/// before any request is there.
+fn curves(engine: &Engine) -> Result<(), &'static str> {
+    let operation = "two ECDSA signatures";
+    let key = EcPrivateKey::from_bytes(Curve::P256, &[0x5A; 32]).map_err(|_| operation)?;
+    let digests = [[0x11; 32], [0x22; 32]];
+    let mut items = digests.each_ref().map(|digest| EcdsaSignItem::new(&key, digest));
+    engine.ecdsa_sign_verified_batch(&mut items);
+    expect(items.iter().all(|item| item.result.is_ok()), operation)
 }
 
 fn expect(fits: bool, operation: &'static str) -> Result<(), &'static str> {

@@ -28,7 +28,8 @@ pub(crate) fn aes_256(engine: &Engine, key: &[u8]) -> Result<CipherKey, Codes> {
 /// Runs the network over many payloads in place, each under its own wrapping key.
 ///
 /// # Errors
-/// 16/336 for a payload that is no whole semiblocks.
+/// 16/336 for a payload that is no whole semiblocks, three at least. It is the answer of all, since none is such a one: a payload to
+/// be wrapped is made here, and the length of one to be opened is looked at before.
 pub(crate) fn run<'l>(
     engine: &Engine,
     direction: CipherDirection,

@@ -11,6 +11,7 @@ use crate::support::{
     DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, generate, generated, import, imported, mac, processor,
     run_raw, text, verify,
 };
+use crate::uses::ways::generate2;
 
 /// Requests whose answers depend on nothing random, good and bad ones of many verbs.
 fn requests(processor: &mut cca::Processor) -> Vec<Request> {
@@ -18,7 +19,7 @@ fn requests(processor: &mut cca::Processor) -> Vec<Request> {
     let single = imported(processor, "DES", &text(8));
     let older = generate("MAC", "DOUBLE").domain(OLDER_DOMAIN).ok(processor);
     let older = older.bytes(wire::verb::key_generate::GENERATED_KEY_IDENTIFIER_1);
-    let mut requests = Vec::new();
+    let mut requests = variable_keys(processor);
     for length in [8, 64, 200] {
         requests.push(mac(&double, &["X9.19OPT", "MACLEN8"], &text(length)));
         requests.push(mac(&double, &["TDES-MAC", "HEX-9"], &text(length)));
@@ -48,6 +49,34 @@ fn requests(processor: &mut cca::Processor) -> Vec<Request> {
         );
         requests.push(Request::new(Verb::Null));
     }
+    requests
+}
+
+/// Key_Test2 of tokens of variable length: of several lengths, one under the old master key, and one that was changed.
+fn variable_keys(processor: &mut cca::Processor) -> Vec<Request> {
+    use wire::verb::key_generate2::GENERATED_KEY_IDENTIFIER_1;
+    use wire::verb::key_test2::{KEY_IDENTIFIER, KEY_IDENTIFIER_LENGTH, VERIFICATION_PATTERN_LENGTH};
+    let test = |algorithm: &str, token: Vec<u8>| {
+        Request::new(Verb::KeyTest2)
+            .rules(&[algorithm, "GENERATE", if algorithm == "AES" { "ENC-ZERO" } else { "SHA2VP1" }])
+            .counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, token)
+            .integer(VERIFICATION_PATTERN_LENGTH, 64)
+    };
+    let mut made = |algorithm: &str, bits: i64, key_type: &str, domain: u16| {
+        let request = generate2(algorithm, bits, key_type, &[]).domain(domain);
+        request.ok(processor).bytes(GENERATED_KEY_IDENTIFIER_1)
+    };
+    let mut requests = Vec::new();
+    for bits in [128, 192, 256, 256] {
+        requests.push(test("AES", made("AES", bits, "CIPHER", DOMAIN)));
+    }
+    for bits in [80, 160, 2048] {
+        requests.push(test("HMAC", made("HMAC", bits, "MAC", DOMAIN)));
+    }
+    requests.push(test("AES", made("AES", 256, "CIPHER", OLDER_DOMAIN)));
+    let mut changed = made("AES", 256, "CIPHER", DOMAIN);
+    *changed.last_mut().unwrap() ^= 1;
+    requests.push(test("AES", changed));
     requests
 }
 

@@ -213,6 +213,18 @@ mod tests {
             }
         }
         assert_eq!(freed_by_dropping(engine.gcm_key(&key).unwrap()), (1, 0));
+        // With a kernel, a key has the library's form beside its own from the first long text on.
+        let gcm = engine.gcm_key(&key).unwrap();
+        let mut long = vec![0; 5000];
+        engine.gcm_batch(CipherDirection::Encipher, &mut [GcmItem::encipher(&gcm, &[1; 12], &[], &mut long)]);
+        assert_eq!(freed_by_dropping(gcm), (1 + usize::from(engine.level() == Level::Avx512), 0));
+        let mut schedule = super::aws_lc::aes::AesSchedule::empty();
+        assert!(schedule.set_encipher(&key));
+        if let Some(keys) = schedule.round_keys() {
+            let mut lanes = super::aes::wrap::Lanes::new(keys.rounds(), 10);
+            lanes.load(3, keys, &[0xa5; 80]);
+            assert_eq!(freed_by_dropping(lanes), (1, 0));
+        }
         assert_eq!(freed_by_dropping(engine.ocb_key(&key).unwrap()), (1, 0));
         assert_eq!(freed_by_dropping(engine.eax_key(&key).unwrap()), (1, 0));
         let mut cfb = engine.cfb_sha1(CipherDirection::Encipher, &key, &[0; 16]).unwrap();

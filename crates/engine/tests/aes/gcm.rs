@@ -158,6 +158,18 @@ fn cut_tags() {
                 })
                 .collect();
             engine.gcm_batch(CipherDirection::Decipher, &mut items);
+            // The last byte that counts is.
+            let mut wrong = case.sealed.clone();
+            for tag_bytes in 4..=16 {
+                let mut tag = case.tag;
+                tag[tag_bytes - 1] ^= 1;
+                wrong.copy_from_slice(&case.sealed);
+                let item = GcmItem::decipher(&key, &case.nonce, &case.aad, &mut wrong, &tag[..tag_bytes]);
+                let mut items = [item];
+                engine.gcm_batch(CipherDirection::Decipher, &mut items);
+                assert_eq!(items[0].result, Err(CipherError::Authentication), "{tag_bytes}");
+                assert!(wrong.iter().all(|byte| *byte == 0), "{tag_bytes}");
+            }
             for (tag_bytes, item) in items.iter().enumerate() {
                 if (4..=16).contains(&tag_bytes) {
                     assert_eq!((item.result, &*item.data), (Ok(()), &case.text[..]), "{tag_bytes}");

@@ -26,7 +26,7 @@ pub(crate) const LANES_MAX: usize = 4 * VECTORS;
 pub(crate) const SEMIBLOCK: usize = 8;
 
 /// Passes over the semiblocks.
-pub(super) const PASSES: usize = 6;
+pub(crate) const PASSES: usize = 6;
 
 /// Wrapping keys and texts of all lanes; zero when dropped.
 pub(crate) struct Lanes {

@@ -20,8 +20,9 @@
 //!
 //! A multiple of the generator is the sum of one entry from each window of seven bits, with signs (Booth's digits,
 //! -64 to 64): 37 additions, no doubling. All entries of a window are loaded and the lanes choose in registers. What the
-//! digits add up to is summed beside the points, for the caller to compare with the scalar: a digit that went
-//! wrong on its way is another number, while its point would lie on the curve like any other.
+//! digits add up to is summed beside the points, from the index, the sign and the mask that were used, for the caller to
+//! compare with the scalar: a digit that went wrong on its way is another number, while its point would lie on the
+//! curve like any other. A table in which an entry became another point of the curve is not noticed by that.
 
 use super::p256_field::{
     Prime, add, add_product, carry, choose, constant, least, multiple, multiply, multiply_add, multiply_two,
@@ -126,11 +127,7 @@ pub(super) fn base_multiple<V: Vector>(table: &Table, scalar: &Number, point: &m
         // -64 to 64: half the number of the upper seven bits and the one below, 128 less if the highest is set.
         let is_negative = bits.has(V::all(ENTRIES as u64 * 2));
         let rounded = bits.add(V::all(1)).shr::<1>();
-        let digit = V::choose(is_negative, rounded.sub(V::all(2 * ENTRIES as u64)), rounded);
-        let size = V::choose(is_negative, V::all(0).sub(digit), digit);
-        let row = &mut used[at * WINDOW / DIGIT_BITS];
-        V::load(row).add(digit.shl_by(at * WINDOW % DIGIT_BITS)).store(row);
-
+        let size = V::choose(is_negative, V::all(2 * ENTRIES as u64).sub(rounded), rounded);
         let index = size.sub(V::all(1));
         let (mut x, mut y) = ([V::all(0); DIGITS], [V::all(0); DIGITS]);
         each_digit!(i, x[i] = V::look_up(&window[i], index));
@@ -147,6 +144,11 @@ pub(super) fn base_multiple<V: Vector>(table: &Table, scalar: &Number, point: &m
         ];
         store_point(&after, point);
         step(Step::Sum(at), point);
+        // From what chose the entry, its sign and whether it was added, after all three were used.
+        let size = V::choose(is_taken, index.add(V::all(1)), V::all(0));
+        let digit = V::choose(is_negative, V::all(0).sub(size), size);
+        let row = &mut used[at * WINDOW / DIGIT_BITS];
+        V::load(row).add(digit.shl_by(at * WINDOW % DIGIT_BITS)).store(row);
     }
     store(&carry(load::<V>(used)), used);
 }

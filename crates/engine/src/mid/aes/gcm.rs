@@ -1,7 +1,6 @@
 //! AES in Galois/Counter Mode (SP 800-38D): many independent requests in one call.
 //!
 //! A nonce must never be used twice with one key to encipher: the caller sees to that.
-
 //!
 //! Where there is a kernel for them, texts of up to [`TEXT_BYTES_MAX`] with a nonce of 96 bits go through it, one behind the
 //! other; all others, and those of a key that an engine without a kernel made, through the library. The library's form of a

@@ -1,9 +1,11 @@
 //! AES key wrap without padding of its own: the wrapping function W of SP 800-38F over many keys, each under its own wrapping key.
 
+use std::fmt;
+
 use crate::algorithm::CipherDirection;
 use crate::error::CipherError;
-use crate::low::aes::Rounds;
-use crate::low::aes::wrap::{Kernel, LANES_MAX, Lanes, SEMIBLOCK};
+use crate::low::aes::RoundKeys;
+use crate::low::aes::wrap::{Kernel, Lanes, PASSES, SEMIBLOCK};
 use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
 use crate::low::wipe_block;
@@ -12,7 +14,6 @@ use super::super::cipher::CipherKey;
 
 /// One request of a batch. The text is changed in place: its first semiblock is W's initial value, which whoever calls sets
 /// before wrapping and checks after unwrapping, in constant time.
-#[derive(Debug)]
 pub struct KeyWrapItem<'a> {
     /// The wrapping key, of AES.
     pub key: &'a CipherKey,
@@ -29,13 +30,27 @@ impl<'a> KeyWrapItem<'a> {
     }
 }
 
+/// The text may be a clear key and is not shown.
+impl fmt::Debug for KeyWrapItem<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut item = out.debug_struct("KeyWrapItem");
+        item.field("key", self.key).field("bytes", &self.data.len()).field("result", &self.result);
+        item.finish_non_exhaustive()
+    }
+}
+
 /// Least semiblocks of a text (SP 800-38F, 5.3.1).
 const SEMIBLOCKS_MIN: usize = 3;
+
+/// Longest text in bytes that goes into lanes, which take 32 bytes of memory for each of it: 16 KiB. Keys of AES, and of HMAC
+/// up to 2048 bits, are shorter.
+const LANES_BYTES_MAX: usize = 512;
 
 /// Wraps or unwraps every text; each result is its own.
 pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [KeyWrapItem<'_>]) {
     let encipher = direction == CipherDirection::Encipher;
-    let mut todo = Vec::with_capacity(items.len());
+    let kernel = Kernel::choose(cpu);
+    let mut in_lanes = Vec::new();
     for item in items {
         let bytes = item.data.len();
         if !bytes.is_multiple_of(SEMIBLOCK) || bytes / SEMIBLOCK < SEMIBLOCKS_MIN {
@@ -47,22 +62,27 @@ pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [KeyWrapIt
             continue;
         };
         item.result = Ok(());
-        todo.push((schedule, &mut *item.data));
+        let fits = kernel.is_some() && bytes <= LANES_BYTES_MAX;
+        match schedule.round_keys().filter(|_| fits) {
+            Some(keys) => in_lanes.push((keys, &mut *item.data)),
+            None => alone(schedule, encipher, item.data),
+        }
     }
-    let Some(kernel) = Kernel::choose(cpu) else {
-        return todo.into_iter().for_each(|(schedule, data)| alone(schedule, encipher, data));
-    };
-    // Those of one length and one number of rounds go side by side.
-    todo.sort_by_key(|(schedule, data)| (data.len(), rounds(schedule).count()));
-    let alike = |a: &Prepared<'_>, b: &Prepared<'_>| (a.1.len(), rounds(a.0)) == (b.1.len(), rounds(b.0));
-    for group in todo.chunk_by_mut(alike) {
-        let (rounds, semiblocks) = (rounds(group[0].0), group[0].1.len() / SEMIBLOCK);
-        let mut lanes = Lanes::new(rounds, semiblocks);
-        for group in group.chunks_mut(kernel.lanes().min(LANES_MAX)) {
-            for (lane, (schedule, data)) in group.iter().enumerate() {
-                if let Some(keys) = schedule.round_keys() {
-                    lanes.load(lane, keys, data);
-                }
+    if let Some(kernel) = kernel {
+        side_by_side(kernel, encipher, &mut in_lanes);
+    }
+}
+
+/// Those of one length and one number of rounds go side by side.
+fn side_by_side(kernel: Kernel, encipher: bool, texts: &mut [(RoundKeys<'_>, &mut [u8])]) {
+    let kind = |(keys, data): &(RoundKeys<'_>, &mut [u8])| (data.len(), keys.rounds().count());
+    texts.sort_by_key(kind);
+    for alike in texts.chunk_by_mut(|a, b| kind(a) == kind(b)) {
+        let (keys, data) = &alike[0];
+        let mut lanes = Lanes::new(keys.rounds(), data.len() / SEMIBLOCK);
+        for group in alike.chunks_mut(kernel.lanes()) {
+            for (lane, (keys, data)) in group.iter().enumerate() {
+                lanes.load(lane, *keys, data);
             }
             lanes.run(kernel, encipher, group.len());
             for (lane, (_, data)) in group.iter_mut().enumerate() {
@@ -70,14 +90,6 @@ pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [KeyWrapIt
             }
         }
     }
-}
-
-/// A schedule of the direction that is asked for, and the text.
-type Prepared<'a> = (&'a AesSchedule, &'a mut [u8]);
-
-/// Of a schedule in the processor's form, which all are where a kernel was chosen.
-fn rounds(schedule: &AesSchedule) -> Rounds {
-    schedule.round_keys().map_or(Rounds::Ten, |keys| keys.rounds())
 }
 
 /// One text by the library, a block at a time: SP 800-38F, algorithms 1 and 2.
@@ -103,9 +115,6 @@ fn alone(schedule: &AesSchedule, encipher: bool, data: &mut [u8]) {
     first.copy_from_slice(&block[..SEMIBLOCK]);
     wipe_block(&mut block);
 }
-
-/// Passes over the semiblocks.
-const PASSES: usize = 6;
 
 /// XORs a step's number into the first semiblock.
 fn count_into(block: &mut [u8; 16], number: usize) {
@@ -151,7 +160,11 @@ mod tests {
                     .collect();
                 let texts: Vec<_> = (0..count)
                     .map(|_| {
-                        let semiblocks = if random.below(4) == 0 { 3 + random.below(60) } else { 10 };
+                        let semiblocks = match random.below(8) {
+                            0 => 3 + random.below(60),
+                            1 => 63 + random.below(4),
+                            _ => 10,
+                        };
                         random.bytes(8 * semiblocks)
                     })
                     .collect();

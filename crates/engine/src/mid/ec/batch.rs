@@ -3,6 +3,8 @@
 //! ECDSA signatures with P-256 and X25519 go through the processor eight at once, whatever their keys, where it has the
 //! instructions for it and as soon as that is faster than one after the other by the library.
 
+use std::fmt;
+
 use super::agree::{BASE, Shared};
 use super::sign::{Eight, Signatures};
 use super::{EcdsaSignItem, EcdsaVerifyItem};
@@ -20,7 +22,6 @@ const SHARED_MIN: usize = 3;
 const PUBLIC_MIN: usize = 7;
 
 /// One shared secret by X25519 (RFC 7748, 6.1) of a batch.
-#[derive(Debug)]
 pub struct X25519Item<'a> {
     /// The private value.
     pub private: &'a [u8; 32],
@@ -33,7 +34,6 @@ pub struct X25519Item<'a> {
 }
 
 /// One public value by X25519 of a batch.
-#[derive(Debug)]
 pub struct X25519PublicItem<'a> {
     /// The private value.
     pub private: &'a [u8; 32],
@@ -52,6 +52,21 @@ impl<'a> X25519PublicItem<'a> {
     /// A request not yet run.
     pub fn new(private: &'a [u8; 32]) -> X25519PublicItem<'a> {
         X25519PublicItem { private, public: [0; 32] }
+    }
+}
+
+/// Private values and shared secrets are not shown.
+impl fmt::Debug for X25519Item<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut item = out.debug_struct("X25519Item");
+        item.field("public", self.public).field("result", &self.result).finish_non_exhaustive()
+    }
+}
+
+/// The private value is not shown.
+impl fmt::Debug for X25519PublicItem<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("X25519PublicItem").field("public", &self.public).finish_non_exhaustive()
     }
 }
 
