@@ -246,6 +246,8 @@ pub(super) mod curves {
             reduce_wide(wide: &Wide, out: &mut Number);
             first_half(point: &Point, z_inverse: &Number, r: &mut Number);
             second_half(k_inverse: &Number, digest: &Number, r: &Number, d: &Number, s: &mut Number);
+            is_other(point: &Point, place: [&Number; 2], faults: &mut Row);
+            is_other_x(point: &Point, x: &Number, faults: &mut Row);
             faults(
                 point: &Point, z_inverse: &Number, used: &Number, request: [&Number; 2], signature: [&Number; 2],
         faults: &mut Row

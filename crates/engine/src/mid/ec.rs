@@ -6,6 +6,7 @@ pub(crate) mod batch;
 mod sign;
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use crate::algorithm::Curve;
 use crate::error::EcError;
@@ -32,6 +33,8 @@ fn group(curve: Curve) -> Option<Group> {
 pub struct EcPrivateKey {
     curve: Curve,
     key: EcKey,
+    /// The public point, once it was asked for: the library computes it anew each time.
+    public: OnceLock<Vec<u8>>,
 }
 
 /// A public key on a curve that ECDSA and ECDH use.
@@ -45,7 +48,7 @@ impl EcPrivateKey {
     pub fn generate(curve: Curve) -> Result<EcPrivateKey, EcError> {
         let group = group(curve).ok_or(EcError::PrivateKey(curve))?;
         let key = EcKey::generate(group).ok_or(EcError::Internal(curve))?;
-        Ok(EcPrivateKey { curve, key })
+        Ok(EcPrivateKey { curve, key, public: OnceLock::new() })
     }
 
     /// From a scalar, big-endian, as long as [`Curve::scalar_bytes`] says, above zero and below the order.
@@ -55,7 +58,7 @@ impl EcPrivateKey {
             return Err(EcError::PrivateKey(curve));
         }
         let key = EcKey::from_private(group, scalar).ok_or(EcError::PrivateKey(curve))?;
-        Ok(EcPrivateKey { curve, key })
+        Ok(EcPrivateKey { curve, key, public: OnceLock::new() })
     }
 
     /// The curve.
@@ -73,7 +76,11 @@ impl EcPrivateKey {
 
     /// The public point, uncompressed: 4, then both coordinates (SEC 1, 2.3.3).
     pub fn public_bytes(&self) -> Vec<u8> {
-        self.key.public().unwrap_or_default()
+        self.public_point().to_vec()
+    }
+
+    fn public_point(&self) -> &[u8] {
+        self.public.get_or_init(|| self.key.public().unwrap_or_default())
     }
 
     /// The public key that belongs to it.

@@ -153,6 +153,8 @@ doors! {
     p256_sign::reduce_wide(wide: &Wide, out: &mut Number);
     p256_sign::first_half(point: &Point, z_inverse: &Number, r: &mut Number);
     p256_sign::second_half(k_inverse: &Number, digest: &Number, r: &Number, d: &Number, s: &mut Number);
+    p256_sign::is_other(point: &Point, place: [&Number; 2], faults: &mut Row);
+    p256_sign::is_other_x(point: &Point, x: &Number, faults: &mut Row);
     p256_sign::faults(
         point: &Point, z_inverse: &Number, used: &Number, request: [&Number; 2], signature: [&Number; 2],
         faults: &mut Row

@@ -99,6 +99,13 @@ choices! {
         faults: &mut Row
     );
 
+    /// Not zero any more in the lanes where the point is another than the one of these coordinates, which are below 2^256 and
+    /// not in Montgomery form.
+    pub(crate) p256_sign::is_other as is_other(point: &Point, place: [&Number; 2], faults: &mut Row);
+
+    /// Not zero any more in the lanes where the point's x is another, or the point is the neutral one.
+    pub(crate) p256_sign::is_other_x as is_other_x(point: &Point, x: &Number, faults: &mut Row);
+
     /// point = point + other.
     p256_point::add_to as add_to(point: &mut Point, other: &Point);
 

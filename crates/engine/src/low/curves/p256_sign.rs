@@ -1,8 +1,8 @@
 //! What ECDSA with P-256 (FIPS 186-5, 6.4.1) computes beside points: inverses and numbers modulo the order.
 
 use super::p256_field::{
-    Modulus, Order, Prime, add, carry, constant, enter, least, leave, multiple, multiply, reduced, square,
-    subtract,
+    Modulus, Order, Prime, add, carry, constant, enter, least, leave, multiple, multiply, reduced, settle,
+    square, subtract,
 };
 use super::p256_point::distance_from_curve;
 use super::vector::{Digits, Vector, each_digit, load, store};
@@ -153,6 +153,32 @@ pub(super) fn faults<V: Vector>(
     found = found.or(V::choose(any(&r).has(V::all(u64::MAX)), zero, V::all(1)));
     found = found.or(V::choose(any(&s).has(V::all(u64::MAX)), zero, V::all(1)));
     found.store(faults);
+}
+
+/// See [`super::is_other`].
+#[inline(always)]
+pub(super) fn is_other<V: Vector>(point: &Point, [x, y]: [&Number; 2], faults: &mut Row) {
+    let z = load::<V>(&point[2 * DIGITS..]);
+    let found = distance::<V>(&load(point), &z, x).or(distance(&load(&point[DIGITS..]), &z, y));
+    found.or(V::load(faults)).store(faults);
+}
+
+/// See [`super::is_other_x`].
+#[inline(always)]
+pub(super) fn is_other_x<V: Vector>(point: &Point, x: &Number, faults: &mut Row) {
+    let z = load::<V>(&point[2 * DIGITS..]);
+    let found = distance::<V>(&load(point), &z, x);
+    // The neutral point's X and Z are both zero.
+    let is_neutral = V::choose(any(&least::<Prime, V>(&z)).has(V::all(u64::MAX)), V::all(0), V::all(1));
+    found.or(is_neutral).or(V::load(faults)).store(faults);
+}
+
+/// Zero where a coordinate is as many times Z as the number says.
+#[inline(always)]
+fn distance<V: Vector>(coordinate: &Digits<V>, z: &Digits<V>, number: &Number) -> V {
+    let product = multiply::<Prime, V>(&enter::<Prime, V>(&load(number)), z);
+    let difference = subtract(&add(coordinate, &multiple::<Prime, V>(2)), &product);
+    any(&least::<Prime, V>(&settle(difference)))
 }
 
 /// What is zero where all digits are.

@@ -61,7 +61,7 @@ fn multiples(token: Option<Avx512>, scalars: &[[u8; 32]; LANES]) -> [([u8; 32], 
     let scalar = rows_of(scalars);
     base_multiple(token, Table::get(token), &scalar, &mut point, &mut used);
     assert_eq!(used, scalar);
-    let z = *point[2 * DIGITS..].as_array().unwrap();
+    let z = point[2 * DIGITS..].try_into().unwrap();
     inverses(token, &z, &scalar, &mut z_inverse, &mut unused);
     affine(token, &point, &z_inverse, &mut x, &mut y);
     // Out of Montgomery form.

@@ -17,6 +17,8 @@ use crate::low::wipe_bytes;
 
 /// Requests from which on a pass is faster than the library one after the other.
 const SIGN_MIN: usize = 2;
+/// The library takes three times as long to verify as to sign.
+const SIGN_VERIFIED_MIN: usize = 1;
 const SHARED_MIN: usize = 3;
 /// For its own base point the library has a table and takes less than half the time.
 const PUBLIC_MIN: usize = 7;
@@ -75,27 +77,17 @@ pub(crate) fn lanes(cpu: Cpu) -> usize {
     if cpu.avx512.is_some() { LANES } else { 1 }
 }
 
-/// Signs every digest; each result is its own.
-pub(crate) fn ecdsa_sign_batch(cpu: Cpu, items: &mut [EcdsaSignItem<'_>]) {
+/// Signs every digest, and verifies each signature under the key's public point if asked to; each result is its own.
+pub(crate) fn ecdsa_sign_batch(cpu: Cpu, is_verified: bool, items: &mut [EcdsaSignItem<'_>]) {
     let mut group = Group::new(lanes(cpu) > 1);
     for index in 0..items.len() {
         if items[index].key.curve != Curve::P256 {
-            sign_alone(&mut items[index]);
+            sign_alone(is_verified, &mut items[index]);
         } else if let Some(full) = group.add(index) {
-            sign_group(cpu, items, full);
+            sign_group(cpu, is_verified, items, full);
         }
     }
-    sign_group(cpu, items, group.rest());
-}
-
-/// As [`ecdsa_sign_batch`]; then every signature is verified by the library under the key's public part.
-pub(crate) fn ecdsa_sign_verified_batch(cpu: Cpu, items: &mut [EcdsaSignItem<'_>]) {
-    ecdsa_sign_batch(cpu, items);
-    for item in items.iter_mut().filter(|item| item.result.is_ok()) {
-        if !item.key.key.verify(item.digest, item.signature()) {
-            fail(item);
-        }
-    }
+    sign_group(cpu, is_verified, items, group.rest());
 }
 
 /// Verifies every signature; each result is its own.
@@ -164,15 +156,23 @@ fn shared_alone(item: &mut X25519Item<'_>) {
     };
 }
 
-fn sign_alone(item: &mut EcdsaSignItem<'_>) {
-    let curve = item.key.curve;
-    let signed = item.key.key.sign(item.digest, &mut item.signature[..2 * curve.scalar_bytes()]);
-    item.result = if signed { Ok(()) } else { Err(EcError::Internal(curve)) };
+/// By the library.
+fn sign_alone(is_verified: bool, item: &mut EcdsaSignItem<'_>) {
+    let bytes = 2 * item.key.curve.scalar_bytes();
+    item.result = Ok(());
+    let signed = item.key.key.sign(item.digest, &mut item.signature[..bytes]);
+    if !signed || (is_verified && !item.key.key.verify(item.digest, &item.signature[..bytes])) {
+        fail(item);
+    }
 }
 
-fn sign_group(cpu: Cpu, items: &mut [EcdsaSignItem<'_>], group: &[usize]) {
-    if lanes(cpu) == 1 || group.len() < SIGN_MIN {
-        group.iter().for_each(|index| sign_alone(&mut items[*index]));
+fn sign_group(cpu: Cpu, is_verified: bool, items: &mut [EcdsaSignItem<'_>], group: &[usize]) {
+    let least = if is_verified { SIGN_VERIFIED_MIN } else { SIGN_MIN };
+    if group.is_empty() {
+        return;
+    }
+    if lanes(cpu) == 1 || group.len() < least {
+        group.iter().for_each(|index| sign_alone(is_verified, &mut items[*index]));
         return;
     }
     let request = |at: usize| {
@@ -180,7 +180,16 @@ fn sign_group(cpu: Cpu, items: &mut [EcdsaSignItem<'_>], group: &[usize]) {
         (&item.key.key, item.digest)
     };
     let mut signatures = Signatures::new();
-    let released = Eight::new(cpu, group.len(), request).sign(&mut signatures);
+    let eight = Eight::new(cpu, group.len(), request);
+    let mut released = eight.sign(&mut signatures);
+    if is_verified {
+        let publics: [Option<&[u8; 65]>; LANES] = std::array::from_fn(|lane| {
+            let item = &items[group[if lane < group.len() { lane } else { 0 }]];
+            item.key.public_point().try_into().ok()
+        });
+        // Every key has its point; one without would fit none.
+        released &= eight.verify(&publics.map(|public| public.unwrap_or(&[0; 65])), &signatures);
+    }
     for (lane, index) in group.iter().enumerate() {
         let item = &mut items[*index];
         let bytes = 2 * item.key.curve.scalar_bytes();

@@ -10,6 +10,16 @@
 //! with z and d read once more, and neither r nor s is zero
 //! ```
 //!
+//! With verification, two more multiples of the generator:
+//!
+//! ```text
+//! d G is the key's public point
+//! x(((z + r d) / s) G) = r
+//! ```
+//!
+//! - Together these are the verification under the public point Q (FIPS 186-5, 6.4.2), whose u1 G + u2 Q is
+//!   (u1 + u2 d) G where Q = d G. Both are by the table of the generator: a multiple of each lane's own Q would take 256
+//!   doublings, more than all the rest. Where x(R) is above the order, which happens once in 2^128, r does not pass.
 //! - Nonces are hedged, as the library's are, which mixes a hash of key and digest into its generator: as long as the
 //!   generator is sound they are random whatever the hash, and if it repeated itself (a machine's state that was copied)
 //!   they would still differ between digests and keys, as those of RFC 6979 do. 512 bits modulo n are as even as
@@ -17,8 +27,7 @@
 //! - The check covers every number between the first and the second reading of the key: a fault in R leaves the curve, one
 //!   in the digits of k shows in k', and one in r, s, d or 1/k breaks the equation. A fault in k itself, before all
 //!   is made of it, gives another signature that is right. What is not covered is what was wrong before: the key in
-//!   memory, whose signatures would not fit its public part. Who wants that too has every signature verified
-//!   ([`crate::Engine::ecdsa_sign_verified_batch`]).
+//!   memory, whose signatures would not fit its public part. Verification covers that.
 //! - Lanes left over repeat a request. All lanes take the same time whatever is in them.
 
 use crate::algorithm::HashAlgorithm;
@@ -26,8 +35,8 @@ use crate::low::aws_lc::ec::EcKey;
 use crate::low::aws_lc::random;
 use crate::low::cpu::Cpu;
 use crate::low::curves::{
-    DIGITS, LANES, Number, Row, Secret, Table, base_multiple, faults, first_half, inverses, load_bytes,
-    reduce_wide, second_half, store_bytes,
+    DIGITS, LANES, Number, Row, Secret, Table, base_multiple, faults, first_half, inverses, is_other,
+    is_other_x, load_bytes, reduce_wide, second_half, store_bytes,
 };
 use crate::low::wipe_bytes;
 use crate::mid::hash::{self, HashItem};
@@ -155,7 +164,34 @@ impl<'a> Eight<'a> {
         }
         let mut found = Row::ZERO;
         faults(token, point, z_inverse, used, [digest, d], [&out.r.0, &out.s.0], &mut found);
-        found.0.iter().rev().fold(0, |sound, fault| sound << 1 | u8::from(*fault == 0))
+        sound(&found)
+    }
+
+    /// Verifies what [`Eight::sign`] made under public points: 4, then both coordinates. Returns the lanes, as bits,
+    /// whose signature fits.
+    pub(super) fn verify(&self, publics: &[&[u8; 1 + 2 * BYTES]; LANES], signatures: &Signatures) -> u8 {
+        let token = self.cpu.avx512;
+        let mut points: [Secret<{ 3 * DIGITS }>; 2] = std::array::from_fn(|_| Secret::zero());
+        let [public, nonce] = points.each_mut().map(|point| &mut point.0);
+        let mut numbers: [Secret<DIGITS>; 8] = std::array::from_fn(|_| Secret::zero());
+        let [x, y, digest, d, k, one, inverse, used] = numbers.each_mut().map(|number| &mut number.0);
+        for (lane, public) in publics.iter().enumerate() {
+            let [_, coordinates @ ..] = *public;
+            load_bytes(x, lane, &coordinates[..BYTES]);
+            load_bytes(y, lane, &coordinates[BYTES..]);
+        }
+        if !self.load(digest, d) {
+            return 0;
+        }
+        let (table, mut found) = (Table::get(token), Row::ZERO);
+        step(Step::VerifiedKey, d);
+        base_multiple(token, table, d, public, used);
+        is_other(token, public, [x, y], &mut found);
+        inverses(token, one, &signatures.s.0, used, inverse);
+        second_half(token, inverse, digest, &signatures.r.0, d, k);
+        base_multiple(token, table, k, nonce, used);
+        is_other_x(token, nonce, &signatures.r.0, &mut found);
+        sound(&found)
     }
 
     /// Digests and keys as numbers.
@@ -171,6 +207,11 @@ impl<'a> Eight<'a> {
         }
         true
     }
+}
+
+/// The lanes, as bits, in which no fault was found.
+fn sound(faults: &Row) -> u8 {
+    faults.0.iter().rev().fold(0, |sound, fault| sound << 1 | u8::from(*fault == 0))
 }
 
 /// The leftmost 256 bits of a digest as a number (FIPS 186-5, 6.4.1, step 2).
@@ -195,6 +236,8 @@ enum Step {
     Digest,
     Key,
     Second,
+    /// The key as verification reads it.
+    VerifiedKey,
 }
 
 /// Nothing, except in this crate's own tests.

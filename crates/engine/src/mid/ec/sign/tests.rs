@@ -109,6 +109,46 @@ fn a_flipped_bit_in_a_sum_is_caught() {
     }
 }
 
+/// Verification finds what the check cannot see, and all that it can: wrong keys, digests, signatures and public points.
+#[test]
+fn verification_accepts_what_the_library_accepts() {
+    let (keys, digests) = (keys(), digests());
+    let publics: Vec<[u8; 65]> = keys.iter().map(|key| key.public().unwrap().try_into().unwrap()).collect();
+    let publics: [&[u8; 65]; LANES] = std::array::from_fn(|lane| &publics[lane]);
+    for cpu in cpus() {
+        let eight = Eight::new(cpu, LANES, |at| (&keys[at], &digests[at]));
+        let mut signatures = Signatures::new();
+        assert_eq!(eight.sign(&mut signatures), u8::MAX);
+        assert_eq!(eight.verify(&publics, &signatures), u8::MAX);
+        for lane in 0..LANES {
+            for (row, bit) in [(0, 0), (2, 31), (3, 7 * lane), (4, 40)] {
+                for number in 0..2 {
+                    let rows = |signatures: &mut Signatures| {
+                        let of = if number == 0 { &mut signatures.r } else { &mut signatures.s };
+                        of.0[row].0[lane] ^= 1 << bit;
+                    };
+                    rows(&mut signatures);
+                    assert_eq!(eight.verify(&publics, &signatures), !(1 << lane), "{row} {bit} {number}");
+                    rows(&mut signatures);
+                }
+                FAULT.set(Some(Fault { step: Step::VerifiedKey, row, lane, bit }));
+                assert_eq!(eight.verify(&publics, &signatures), !(1 << lane));
+                assert!(FAULT.take().is_none());
+            }
+            let mut others = publics;
+            others[lane] = publics[(lane + 1) % LANES];
+            assert_eq!(eight.verify(&others, &signatures), !(1 << lane));
+            let digest = [0x5b; 32];
+            let other = |at: usize| if at == lane { &digest } else { &digests[at] };
+            let eight = Eight::new(cpu, LANES, |at| (&keys[at], other(at)));
+            assert_eq!(eight.verify(&publics, &signatures), !(1 << lane));
+            if cpu.avx512.is_none() {
+                break;
+            }
+        }
+    }
+}
+
 /// A nonce is as good as another: what is made of one that changed before its first use is a signature.
 #[test]
 fn another_nonce_gives_another_signature() {
