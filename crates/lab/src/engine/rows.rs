@@ -162,6 +162,8 @@ pub const ROWS: &[Row] = &[
     row("HMAC-SHA-256, 16 messages of 4 KiB", Work::Hmac { algorithm: Sha256, messages: 16, bytes: 4096 }, OpenSsl, None),
     row("AES-128-CBC encrypt, 16 streams of 4 KiB", cipher(Aes128, Cbc, Encipher, 16, 4096), OpenSsl, Some((9.0, 11.0))),
     row("CMAC-AES-128, 16 messages of 4 KiB", Work::Cmac { messages: 16, bytes: 4096 }, OpenSsl, None),
+    row("AES-128-CBC encrypt, 32 streams of 4 KiB", cipher(Aes128, Cbc, Encipher, 32, 4096), OpenSsl, Some((11.5, 14.0))),
+    row("CMAC-AES-128, 32 messages of 4 KiB", Work::Cmac { messages: 32, bytes: 4096 }, OpenSsl, Some((23.0, 28.0))),
     row("AES-128-GCM seal, 64 B", gcm(1, 64), IpsecMb, Some((1.0, 1.3))),
     row("AES-128-GCM seal, 1 KiB", gcm(1, 1024), IpsecMb, Some((0.9, 1.05))),
     Row { promise: Some(0.9), ..row("AES-128-GCM seal, 64 KiB", gcm(1, 64 << 10), AwsLc, None) },
