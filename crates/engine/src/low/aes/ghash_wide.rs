@@ -34,7 +34,8 @@ fn fill(key: &Block, powers: &mut [Block; ENTRIES]) {
         made *= 2;
     }
     let highest = _mm512_shuffle_i32x4::<0>(vectors[WIDE - 1], vectors[WIDE - 1]);
-    let (above, beyond) = (dot(vectors[0], highest), dot(dot(highest, high_four), one));
+    let fifth = _mm512_shuffle_i32x4::<0b11_11_11_11>(vectors[1], vectors[1]);
+    let (above, beyond) = (dot(vectors[0], highest), dot(fifth, highest));
     *powers = [[0; 16]; ENTRIES];
     let (first, rest) = powers.split_at_mut(POWERS - PASS_BLOCKS - 4);
     store_block(&mut first[0], _mm512_castsi512_si128(beyond));
