@@ -90,6 +90,7 @@ fn keep_kernels() {
         Engine::rsa_private_batch as fn(&Engine, &mut [RsaPrivateItem<'_>]),
         Engine::rsa_public_batch as fn(&Engine, &mut [RsaPublicItem<'_>]),
         Engine::ecdsa_sign_batch as fn(&Engine, &mut [EcdsaSignItem<'_>]),
+        Engine::ecdsa_sign_verified_batch as fn(&Engine, &mut [EcdsaSignItem<'_>]),
         Engine::x25519_batch as fn(&Engine, &mut [X25519Item<'_>]),
         Engine::rsa_generate as fn(&Engine, usize, &[u8]) -> Result<_, _>,
     );

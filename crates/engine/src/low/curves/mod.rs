@@ -3,8 +3,9 @@
 //! Numbers lie as in [`super::rsa`]: row `i` holds digit `i` of eight unrelated numbers, 52 bits each, five of them. All
 //! lanes are always computed: a caller with fewer than eight requests fills the others with copies.
 //!
-//! Each function takes the token of its kernel and runs the plain twin when there is none: the same formulas on the same
-//! digits, lane by lane (`plain.rs`). Constant time in all numbers: no secret steers a branch or an address.
+//! Each function takes the token of its kernel. In tests it runs the plain twin when there is none: the same formulas on the
+//! same digits, lane by lane (`plain.rs`). Elsewhere who has no token goes the library's way, and the twin, which is as much code as
+//! the kernels, is left out. Constant time in all numbers: no secret steers a branch or an address.
 //!
 //! Multiplications of digits in eight signatures, and in eight steps of the ladder:
 //!
@@ -26,6 +27,7 @@ mod p256_field;
 mod p256_point;
 mod p256_sign;
 mod p256_table;
+#[cfg(test)]
 mod plain;
 mod vector;
 mod x25519;
@@ -38,6 +40,7 @@ use super::absent::curves::ifma;
 use super::cpu::Avx512;
 pub(crate) use super::rsa::{DIGIT_BITS, DIGIT_MASK, LANES, Row, Secret, load_bytes, store_bytes};
 pub(crate) use p256_table::Table;
+#[cfg(test)]
 use plain::Words;
 
 /// Digits of a number.
@@ -49,7 +52,7 @@ pub(crate) type Wide = [Row; 2 * DIGITS];
 /// Eight points of P-256 by projective coordinates X, Y and Z in Montgomery form.
 pub(crate) type Point = [Row; 3 * DIGITS];
 
-/// Functions that choose: the kernel that the token admits to, else its plain twin.
+/// Functions that choose: the kernel that the token admits to, else, in tests, its plain twin.
 macro_rules! choices {
     ($($(#[$attribute:meta])* $seen:vis $module:ident::$kernel:ident as $name:ident($($argument:ident: $kind:ty),*);)*) => {
         $(
@@ -57,7 +60,10 @@ macro_rules! choices {
             $seen fn $name(token: Option<Avx512>, $($argument: $kind),*) {
                 match token {
                     Some(token) => ifma::$kernel(token, $($argument),*),
+                    #[cfg(test)]
                     None => $module::$kernel::<Words>($($argument),*),
+                    #[cfg(not(test))]
+                    None => unreachable!("lanes without their kernel are for tests alone"),
                 }
             }
         )*
