@@ -11,6 +11,7 @@
 //! Tried and dropped: the carry shifted from mask bit to mask bit (no difference); the next counter written
 //! as two words (the next call waited for them, 3 ns).
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::vaes::{WideKeys, four_times, rounds, spread};
@@ -81,7 +82,32 @@ fn keystream<const ROUNDS: usize, const N: usize>(keys: &WideKeys, base: __m512i
         let counters = plus_each(base, 4 * n as i64);
         state[n] = _mm512_xor_si512(_mm512_shuffle_epi8(counters, swap()), keys[0]);
     }
-    rounds::<ROUNDS, N, false>(keys, state, [keys[ROUNDS]; N])
+    rounds::<ROUNDS, N, false>(keys, side_by_side(state), [keys[ROUNDS]; N])
+}
+
+/// The same vectors, all of which are there before any goes on. The compiler would else run one after the other through
+/// all rounds, since few registers hold them so, and each round waits for the one before.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn side_by_side<const N: usize>(mut state: [__m512i; N]) -> [__m512i; N] {
+    if let [a, b, c, d, e, f, g, h] = &mut state[..] {
+        // SAFETY: no instruction at all.
+        unsafe {
+            asm!(
+                "/* {0} {1} {2} {3} {4} {5} {6} {7} */",
+                inout(zmm_reg) * a,
+                inout(zmm_reg) * b,
+                inout(zmm_reg) * c,
+                inout(zmm_reg) * d,
+                inout(zmm_reg) * e,
+                inout(zmm_reg) * f,
+                inout(zmm_reg) * g,
+                inout(zmm_reg) * h,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+    }
+    state
 }
 
 /// `by` to `by + 3` added to the counters of the four places.
