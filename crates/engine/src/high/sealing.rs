@@ -77,6 +77,7 @@ pub fn seal_to(recipient: &[u8; 32], purpose: &[u8], secret: &[u8]) -> Option<Se
 pub fn lock(key: &[u8; KEY_BYTES], associated: &[u8], secret: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(secret.len() + TAG_BYTES);
     out.extend_from_slice(secret);
+    // By the library: no engine says here which kernels may be used, and one text is sealed under a key.
     let key = GcmKey::new(Cpu::PORTABLE, key).expect("32 bytes are an AES-256 key");
     let mut items = [GcmItem::encipher(&key, &NONCE, associated, &mut out)];
     gcm::batch(Cpu::PORTABLE, CipherDirection::Encipher, &mut items);

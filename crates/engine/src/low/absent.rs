@@ -156,8 +156,6 @@ pub(super) mod aes {
                 use crate::low::aes::wrap::Lanes;
                 use crate::low::cpu::{NeverMade, $token};
 
-                pub(crate) const LANES: usize = 0;
-
                 pub(crate) fn run(token: $token, lanes: &mut Lanes, encipher: bool, used: usize) {
                     token.never()
                 }

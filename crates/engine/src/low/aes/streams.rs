@@ -241,7 +241,7 @@ fn wipe_lanes(blocks: &mut LaneBlocks) {
     unsafe { wipe(blocks) }
 }
 
-/// The kernel that runs the lanes.
+/// The kernel that runs the lanes, of streams and of keys that are wrapped.
 #[derive(Clone, Copy)]
 pub(crate) enum Kernel {
     /// Four blocks an instruction.
@@ -251,7 +251,7 @@ pub(crate) enum Kernel {
 }
 
 impl Kernel {
-    /// The best kernel there is; None where streams go one after the other, and where the library's schedules
+    /// The best kernel there is; None where lanes go one after the other, and where the library's schedules
     /// are no [`RoundKeys`].
     #[inline]
     pub(crate) fn choose(cpu: Cpu) -> Option<Kernel> {

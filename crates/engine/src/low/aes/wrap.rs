@@ -14,13 +14,10 @@
 //!
 //! Limit, AES-256: 14 latencies of an AES instruction a step; four vectors of 512 bits fill what one leaves idle.
 
-use super::streams::{LaneBlocks, VECTORS};
+pub(crate) use super::streams::Kernel;
+use super::streams::{LANES_MAX, LaneBlocks};
 use super::{ROUND_KEYS_MAX, RoundKeys, Rounds};
-use crate::low::cpu::{Aes, Avx512, Cpu};
 use crate::low::{wipe, wipe_bytes};
-
-/// Most lanes of any kernel: four vectors of four blocks.
-pub(crate) const LANES_MAX: usize = 4 * VECTORS;
 
 /// Length of a semiblock in bytes.
 pub(crate) const SEMIBLOCK: usize = 8;
@@ -95,41 +92,13 @@ impl Drop for Lanes {
     }
 }
 
-/// The kernel that runs the lanes.
-#[derive(Clone, Copy)]
-pub(crate) enum Kernel {
-    /// Four blocks an instruction.
-    Vaes(Avx512),
-    /// One block an instruction.
-    Ni(Aes),
-}
-
-impl Kernel {
-    /// The best kernel there is; None where the library's schedules are no [`RoundKeys`].
-    #[inline]
-    pub(crate) fn choose(cpu: Cpu) -> Option<Kernel> {
-        if !crate::low::aws_lc::internal::aes_hardware() {
-            return None;
-        }
-        cpu.avx512.map(Kernel::Vaes).or(cpu.aes.map(Kernel::Ni))
-    }
-
-    /// How many lanes it runs.
-    #[inline]
-    pub(crate) fn lanes(self) -> usize {
-        match self {
-            Kernel::Vaes(_) => LANES_MAX,
-            Kernel::Ni(_) => super::wrap_ni::LANES,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::mem::MaybeUninit;
 
     use super::*;
     use crate::low::aws_lc::aes::AesSchedule;
+    use crate::low::cpu::Cpu;
 
     /// Keys and texts are zeros once the lanes are dropped.
     #[test]

@@ -3,12 +3,10 @@
 use std::arch::x86_64::*;
 
 use super::Rounds;
+use super::streams_ni::LANES;
 use super::vector::{load_block, store_block};
 use super::wrap::{Lanes, PASSES};
 use crate::low::cpu::Aes;
-
-/// Keys side by side.
-pub(super) const LANES: usize = 8;
 
 /// Runs W, or its inverse, over the first `used` lanes.
 #[inline]
