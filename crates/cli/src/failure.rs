@@ -294,11 +294,18 @@ fn programs_missing(arch: &str, own: &Path) -> String {
             "cards are served on x86-64 alone: on {arch} there are the commands for files and for OpenPGP's keys"
         );
     }
-    let folder = own.parent().unwrap_or(own).display();
     format!(
-        "cryptand-daemon and cryptand-card lie neither in {folder} nor in {folder}/../libexec/cryptand; \
-         build all three with `make`, or install them with `make install`"
+        "cryptand-daemon and cryptand-card are not in {}; \
+         build all three with `make`, or install them with `make install`",
+        places(own)
     )
+}
+
+/// Where `home::Programs` looks for what belongs to the program `own`.
+fn places(own: &Path) -> String {
+    let folder = own.parent().unwrap_or(own);
+    let here = folder.display();
+    if folder.ends_with("bin") { format!("{here} or {here}/../libexec/cryptand") } else { here.to_string() }
 }
 
 /// That `cryptand-lab` lies nowhere beside the program `own`, on an architecture.
@@ -306,10 +313,9 @@ fn program_missing(arch: &str, name: &str, does: &str, own: &Path) -> String {
     if arch != CARDS_ARCH {
         return format!("{name}, which {does}, is made for x86-64 alone, and this is {arch}");
     }
-    let folder = own.parent().unwrap_or(own).display();
     format!(
-        "{name}, which {does}, lies neither in {folder} nor in {folder}/../libexec/cryptand; build it with \
-         `make`, or install it with `make install`"
+        "{name}, which {does}, is not in {}; build it with `make`, or install it with `make install`",
+        places(own)
     )
 }
 
@@ -326,6 +332,9 @@ mod tests {
             assert!(here.contains("/opt/bin/../libexec/cryptand") && here.contains("make install"), "{here}");
             assert!(elsewhere.contains("x86-64 alone") && elsewhere.contains("aarch64"), "{elsewhere}");
             assert!(!elsewhere.contains("/opt"), "{elsewhere}");
+            // Only a `bin` has the programs of its installation beside it.
+            let alone = missing(CARDS_ARCH, Path::new("/home/me/cryptand"));
+            assert!(alone.contains("/home/me;") && !alone.contains("libexec"), "{alone}");
         }
     }
 }
