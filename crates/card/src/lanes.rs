@@ -77,6 +77,7 @@ fn operation(verb: Verb) -> Option<Operation> {
         Verb::ClearRsaPrivate
         | Verb::DigitalSignatureGenerate
         | Verb::PkaDecrypt
+        | Verb::TlsPremaster
         | Verb::SymmetricKeyImport => Operation::RsaPrivate { bits: RSA_BITS },
         Verb::CryptographicVariableEncipher => {
             Operation::Cipher(CipherAlgorithm::Des, Mode::Cbc, CipherDirection::Encipher)

@@ -66,6 +66,7 @@ const RSA_USES: &[(Usage, &str)] = &[
     (Usage::SignatureOnly, "sign"),
     (Usage::KeyManagement, "keymgmt"),
     (Usage::KeyManagementOnly, "transport"),
+    (Usage::TlsOnly, "tls"),
 ];
 
 /// The list of kinds that people read, in lines that fit a manual page too.
@@ -88,7 +89,8 @@ Kinds of keys (TYPE):
   rsa1024-USE, rsa2048-USE, rsa3072-USE, rsa4096-USE
       RSA, the private key as primes (X'31'); USE-me: as an exponent
       (X'30'). USE: sign, keymgmt (signs digests, deciphers data),
-      transport (imports keys)
+      transport (imports keys), tls (signs digests, opens premaster
+      secrets of TLS 1.2)
   CURVE-sign, CURVE-agree
       Elliptic curves. CURVE: p224 p256 p384 p521 secp256k1
       brainpool256 brainpool384; ed25519-sign. A key that agrees makes

@@ -82,7 +82,7 @@ fn roles_are_listed_with_who_has_them() {
     assert!(code == 0 && text.contains("TILL.* (use)") && text.contains("web, desk"), "{text}");
     let (_, rows) = place.json(&["role", "list", "--json"]);
     let names: Vec<&str> = rows.as_array().unwrap().iter().map(|row| row["role"].as_str().unwrap()).collect();
-    assert_eq!(names, ["owner", "guest", "trusted", "nobody", "till"]);
+    assert_eq!(names, ["owner", "guest", "trusted", "tls-server", "nobody", "till"]);
 }
 
 #[test]

@@ -331,12 +331,13 @@ proptest! {
 
     #[test]
     fn built_tokens_read_back(
-        bits in 512usize..=4096, seed: u8, form in 0usize..4, usage in 0u8..3, translatable: bool, named: bool,
+        bits in 512usize..=4096, seed: u8, form in 0usize..4, usage in 0usize..4, translatable: bool, named: bool,
     ) {
         let form = FORMS[form];
         let bits = if form == Form::Me1024 { bits.min(1024) } else { bits };
         let numbers = Numbers::new(bits, seed);
-        let usage = [Usage::SignatureOnly, Usage::KeyManagement, Usage::KeyManagementOnly][usize::from(usage)];
+        let usage =
+            [Usage::SignatureOnly, Usage::KeyManagement, Usage::KeyManagementOnly, Usage::TlsOnly][usage];
         let attributes = Attributes { usage, translatable, name: if named { name() } else { None } };
 
         let public = public_token(&numbers.n, &numbers.e).unwrap();

@@ -34,8 +34,11 @@ pub const OWNER: &str = "owner";
 /// The role of everyone else, unless settings name another.
 pub const GUEST: &str = "guest";
 
+/// The role of a server that has its private keys for TLS on cards.
+pub const TLS_SERVER: &str = "tls-server";
+
 /// The roles that every home has.
-pub const BUILT_IN: [BuiltIn; 4] = [
+pub const BUILT_IN: [BuiltIn; 5] = [
     BuiltIn {
         name: OWNER,
         text: "everything that can be done with keys, with one purpose per key",
@@ -53,6 +56,12 @@ pub const BUILT_IN: [BuiltIn; 4] = [
         text: "a guest that also sends and reads wrapped tokens, and deciphers with RSA keys",
         points: trusted(),
         uses: Uses::USE.union(Uses::READ),
+    },
+    BuiltIn {
+        name: TLS_SERVER,
+        text: "sign as TLS does, open its premaster secrets and take public keys, with the tenant's own labels",
+        points: tls_server(),
+        uses: Uses::NONE,
     },
     BuiltIn { name: "nobody", text: "nothing", points: PointSet::NOTHING, uses: Uses::NONE },
 ];
@@ -102,10 +111,22 @@ const fn trusted() -> PointSet {
     points
 }
 
+const fn tls_server() -> PointSet {
+    let mut points = PointSet::NOTHING;
+    points.allow(Point::Null);
+    points.allow(Point::PkaPublicKeyExtract);
+    points.allow(Point::DigitalSignatureGenerate);
+    points.allow(Point::SignPkcs11);
+    points.allow(Point::SignPss);
+    points.allow(Point::SignEcdsa);
+    points.allow(Point::TlsPremaster);
+    points
+}
+
 impl BuiltIn {
     /// The built-in role of this name.
     pub fn from_name(name: &str) -> Option<&'static Self> {
-        static ROLES: [BuiltIn; 4] = BUILT_IN;
+        static ROLES: [BuiltIn; 5] = BUILT_IN;
         ROLES.iter().find(|role| role.name == name)
     }
 }
@@ -178,6 +199,23 @@ mod tests {
         assert!(guest.points.permitted().all(|point| trusted.points.permits(point)));
         assert!(more.contains(&Group::Tokens) && more.contains(&Group::RsaDecipher));
         assert!(!more.contains(&Group::RecordWrite) && !more.contains(&Group::Export));
+    }
+
+    #[test]
+    fn a_server_of_tls_signs_and_opens_premasters_and_nothing_else() {
+        let server = BuiltIn::from_name(TLS_SERVER).unwrap();
+        let permitted: Vec<&str> = server.points.permitted().map(|point| point.entry().name).collect();
+        let expected = [
+            "null",
+            "pka-public-key-extract",
+            "digital-signature-generate",
+            "digital-signature-pkcs-1.1",
+            "digital-signature-pss",
+            "digital-signature-ecdsa",
+            "tls-premaster",
+        ];
+        assert_eq!(permitted, expected);
+        assert!(server.uses.is_none(), "no label but those that its tenant is given");
     }
 
     #[test]

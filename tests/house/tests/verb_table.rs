@@ -66,11 +66,16 @@ Under AES keys each payload says what it is: an object protection key, a private
 
 **RSA keys under the master key.**
 
-| usage | CSNDDSG signs | CSNDPKD deciphers | CSNDSYI imports |
-|---|---|---|---|
-| SIG-ONLY | any data | - | - |
-| KEY-MGMT | PKCS-PSS; X9.31 and, with PKCS-1.1, a DigestInfo, of a digest shorter than a third of the modulus | data | - |
-| KM-ONLY | - | - | keys |
+| usage | CSNDDSG signs | CSNDPKD deciphers | CSNDSYI imports | tls-premaster opens |
+|---|---|---|---|---|
+| SIG-ONLY | any data | - | - | - |
+| KEY-MGMT | PKCS-PSS; X9.31 and, with PKCS-1.1, a DigestInfo, of a digest shorter than a third of the modulus | data | - | - |
+| KM-ONLY | - | - | keys | - |
+| TLS-ONLY | as KEY-MGMT | - | - | premaster secrets |
+
+TLS-ONLY is this system's own, the bits B'101' of the usage byte, which other systems refuse. Its verb answers 48 bytes whatever it is sent, in one time: what does
+not open gives bytes made of the private key and the ciphertext, the same each time, so that its own callers learn of unknown blocks nothing either. It serves one
+purpose in every role, also in those of the group `legacy`.
 
 Everything else is refused with 8/39. For a role with the group `legacy` of [points](roles.md), CCA's own limits apply: KEY-MGMT
 signs any data (ZERO-PAD: 36 bytes), and KEY-MGMT and KM-ONLY both decipher data and import keys.

@@ -4,14 +4,19 @@
 use facility::{Facility, FacilityError, Options, Reply, Selection};
 use home::{PointItem, RoleSettings, Settings};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, null, settings};
+use system_tests::{
+    Installation, expected_mac, mac_key, mac_of, mac_request, null, rsa_generate, rsa_skeleton_for, settings,
+};
 use wire::control::{Store, TokenForm, TokenForms};
 use wire::frame::{Argument, Arguments};
 use wire::pattern::{LabelPattern, LabelRule};
-use wire::role::GUEST;
+use wire::role::{GUEST, TLS_SERVER};
 use wire::tenant::{Credential, Tenant};
 use wire::uses::Uses;
-use wire::verb::{encipher, key_generate, mac_generate, mac_verify};
+use wire::verb::{
+    digital_signature_generate, encipher, key_generate, mac_generate, mac_verify, pka_key_generate,
+    pka_public_key_extract, tls_premaster,
+};
 use wire::{Label, Verb, code};
 
 const CARDS: u32 = 2;
@@ -166,6 +171,64 @@ fn tenants_use_what_their_labels_name_and_nothing_of_others() {
     };
     assert_eq!(listed(&shop), ["SHOP.MAC"]);
     assert_eq!(listed(&place.owner), ["BANK.MAC", "SHOP.MAC"]);
+}
+
+/// The tenant of a TLS server: its own labels, to sign, to open premaster secrets and to take the public key, and nothing more.
+#[test]
+fn a_server_of_tls_uses_its_own_keys_and_nothing_else() {
+    let place = Place::new(|settings| {
+        settings.tenants[0] = tenant("web", SHOP, TLS_SERVER, vec![rule("WEB.*", Uses::USE)]);
+        settings.tenants.push(tenant("bare", 3, TLS_SERVER, Vec::new()));
+    });
+    for name in ["WEB.RSA1", "BANK.RSA1"] {
+        let skeleton = rsa_skeleton_for(&place.owner, 2048, b"TLS-ONLY");
+        let made = place.owner.call(0, &rsa_generate(&skeleton)).unwrap();
+        let token = made.arguments().bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER).to_vec();
+        place.owner.record_create(Store::Pka, &label(name), &token).unwrap();
+    }
+    let (web, bare) = (place.of(SHOP), place.of(3));
+    let (own, other) = (label("WEB.RSA1").to_field(), label("BANK.RSA1").to_field());
+    let pss = [&32_u32.to_be_bytes()[..], &[7; 32]].concat();
+    let asked = |key: &[u8], facility: &Facility| {
+        let mut sign = Arguments::new(Verb::DigitalSignatureGenerate);
+        sign.set_integer(digital_signature_generate::RULE_ARRAY_COUNT, 2)
+            .set_bytes(digital_signature_generate::RULE_ARRAY, b"PKCS-PSSSHA-256 ")
+            .set_integer(digital_signature_generate::PKA_PRIVATE_KEY_ID_LENGTH, 64)
+            .set_bytes(digital_signature_generate::PKA_PRIVATE_KEY_ID, key)
+            .set_integer(digital_signature_generate::HASH_LENGTH, 36)
+            .set_bytes(digital_signature_generate::HASH, &pss)
+            .set_integer(digital_signature_generate::SIGNATURE_FIELD_LENGTH, 512);
+        let mut open = Arguments::new(Verb::TlsPremaster);
+        open.set_integer(tls_premaster::ENCRYPTED_PREMASTER_LENGTH, 256)
+            .set_bytes(tls_premaster::ENCRYPTED_PREMASTER, &[1; 256])
+            .set_integer(tls_premaster::RSA_PRIVATE_KEY_LENGTH, 64)
+            .set_bytes(tls_premaster::RSA_PRIVATE_KEY, key);
+        let mut public = Arguments::new(Verb::PkaPublicKeyExtract);
+        public
+            .set_integer(pka_public_key_extract::SOURCE_KEY_IDENTIFIER_LENGTH, 64)
+            .set_bytes(pka_public_key_extract::SOURCE_KEY_IDENTIFIER, key)
+            .set_integer(pka_public_key_extract::TARGET_KEY_TOKEN_LENGTH, 1000);
+        [sign, open, public].map(|arguments| codes(facility.call(0, &arguments)))
+    };
+    assert_eq!(asked(&own, &web), [code::OK; 3]);
+    assert_eq!(asked(&other, &web), [code::ACCESS_DENIED; 3], "another's label");
+    assert_eq!(asked(&own, &bare), [code::ACCESS_DENIED; 3], "a tenant that names no labels has none");
+    assert_eq!(
+        asked(&own, &place.of(BANK)),
+        [code::ACCESS_DENIED; 3],
+        "a guest opens no label of the server's"
+    );
+    // No token bytes, no record, no list, no other verb.
+    let token = place.owner.record_read(Store::Pka, &label("WEB.RSA1")).unwrap();
+    let mut by_bytes = Arguments::new(Verb::PkaPublicKeyExtract);
+    by_bytes
+        .set_integer(pka_public_key_extract::SOURCE_KEY_IDENTIFIER_LENGTH, token.len() as i64)
+        .set_bytes(pka_public_key_extract::SOURCE_KEY_IDENTIFIER, &token)
+        .set_integer(pka_public_key_extract::TARGET_KEY_TOKEN_LENGTH, 1000);
+    assert_eq!(codes(web.call(0, &by_bytes)), code::ACCESS_DENIED);
+    assert_eq!(web.record_read(Store::Pka, &label("WEB.RSA1")).unwrap_err().codes(), code::ACCESS_DENIED);
+    assert_eq!(web.records(None, "*").unwrap_err().codes(), code::ACCESS_DENIED);
+    assert_eq!(codes(web.call(0, &mac_request(&label("SHOP.MAC").to_field(), TEXT))), code::ACCESS_DENIED);
 }
 
 #[test]

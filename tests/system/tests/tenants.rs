@@ -148,6 +148,10 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
             ],
         ),
         (
+            Verb::TlsPremaster,
+            vec![("encrypted_premaster", Bytes(block)), ("rsa_private_key", Bytes(&keys.tls))],
+        ),
+        (
             Verb::SymmetricKeyExport,
             vec![
                 ("rule_array", Bytes(b"AES     PKCS-1.2")),
@@ -391,6 +395,8 @@ struct Keys {
     rsa: Vec<u8>,
     /// Deciphers keys.
     transport: Vec<u8>,
+    /// Opens premaster secrets of TLS.
+    tls: Vec<u8>,
     /// The MAC of the text under the DES key.
     signature: Vec<u8>,
     /// A block under the RSA key.
@@ -526,7 +532,7 @@ impl Keys {
             let made = facility.call(0, &system_tests::rsa_generate(&skeleton)).unwrap();
             output(&made, Verb::PkaKeyGenerate, "generated_key_identifier")
         };
-        (keys.rsa, keys.transport) = (rsa(b"KEY-MGMT"), rsa(b"KM-ONLY "));
+        (keys.rsa, keys.transport, keys.tls) = (rsa(b"KEY-MGMT"), rsa(b"KM-ONLY "), rsa(b"TLS-ONLY"));
         [keys.part, keys.importer] = entered(facility, b"IMPORTER", b"INTERNALIMPORT  XLATE   ");
         [_, keys.exporter] = entered(facility, b"EXPORTER", b"INTERNALEXPORT  XLATE   ");
         keys.aes_skeleton = skeleton2(facility, b"INTERNALAES     CIPHER  ");

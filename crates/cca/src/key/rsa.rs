@@ -9,6 +9,7 @@ use token::pka::{PkaToken, PrivateSection, PrivateValues, Source, SplitValues, T
 use wire::{Codes, code};
 
 use crate::pass::Kernel;
+use crate::pka::premaster::Substitutes;
 use crate::registers::Age;
 use crate::wrap::{asym, des_cbc, pka_sections};
 
@@ -22,6 +23,8 @@ pub(crate) struct PrivateContext {
     pub(crate) modulus_bits: usize,
     /// Whether a card generated the numbers; otherwise a caller supplied them.
     pub(crate) generated: bool,
+    /// What stands for premaster secrets that do not open; of a key that opens any.
+    pub(crate) premaster: Option<Substitutes>,
 }
 
 impl PrivateContext {
@@ -62,9 +65,10 @@ pub(super) fn prepare_private(
     let view = PkaToken::parse(token, &(sha1, sha256)).map_err(|error| error.codes())?;
     let private = view.private().ok_or(code::TOKEN_INVALID)?;
     strong_enough(kernel.engine, view.modulus_bits())?;
-    let (key, age) = prepare(kernel, domain, &view, private)?;
+    let (Prepared { key, premaster }, age) = prepare(kernel, domain, &view, private)?;
     Ok(PrivateContext {
         key,
+        premaster,
         usage: private.usage,
         age,
         modulus: view.modulus().to_vec(),
@@ -80,27 +84,38 @@ fn prepare(
     domain: u16,
     view: &PkaToken<'_>,
     private: &PrivateSection<'_>,
-) -> Result<(RsaPrivateKey, Option<Age>), Codes> {
-    let engine = kernel.engine;
+) -> Result<(Prepared, Option<Age>), Codes> {
+    let prepared = |split| {
+        let premaster = private
+            .usage
+            .may_open_premasters()
+            .then(|| Substitutes::new(kernel.engine, &split))
+            .transpose()?;
+        Ok(Prepared { key: private_key(kernel.engine, view, split)?, premaster })
+    };
     match private.values {
         PrivateValues::Skeleton | PrivateValues::Transported(_) | PrivateValues::TransportedAes(_) => {
             Err(code::TOKEN_INVALID)
         }
-        PrivateValues::ClearMe { d } => Ok((private_key(engine, view, SplitValues::Me { d })?, None)),
-        PrivateValues::ClearCrt(components) => {
-            Ok((private_key(engine, view, SplitValues::Crt(components))?, None))
-        }
+        PrivateValues::ClearMe { d } => Ok((prepared(SplitValues::Me { d })?, None)),
+        PrivateValues::ClearCrt(components) => Ok((prepared(SplitValues::Crt(components))?, None)),
         PrivateValues::Wrapped(wrapped) => {
             let (values, age) = pka_sections::open_rsa(kernel, domain, view, &wrapped)?;
             let split = wrapped.lengths.split(&values).ok_or(code::TOKEN_INVALID)?;
-            Ok((private_key(engine, view, split)?, Some(age)))
+            Ok((prepared(split)?, Some(age)))
         }
         PrivateValues::Asym(wrapped) => {
             let (values, age) = asym::open(kernel, domain, &wrapped)?;
             let split = wrapped.values.lengths.split(&values).ok_or(code::TOKEN_INVALID)?;
-            Ok((private_key(engine, view, split).map_err(|_| code::TOKEN_INVALID)?, Some(age)))
+            Ok((prepared(split).map_err(|_: Codes| code::TOKEN_INVALID)?, Some(age)))
         }
     }
+}
+
+/// A private key, and what it needs beside it.
+struct Prepared {
+    key: RsaPrivateKey,
+    premaster: Option<Substitutes>,
 }
 
 /// Prepares a private key whose parts are those of one key.

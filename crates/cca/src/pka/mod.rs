@@ -2,6 +2,7 @@
 
 pub(crate) mod curve;
 pub(crate) mod encryption;
+pub(crate) mod premaster;
 pub(crate) mod self_test;
 pub(crate) mod signature;
 pub(crate) mod transport;

@@ -7,12 +7,12 @@
 //!
 //! RSA. Keywords: PKCS-1.0, PKCS-1.1, ZERO-PAD, X9.31 and PKCS-PSS with a hash, X9.31 also with RPMD-160; ISO-9796 is refused, and
 //! so are EC-SDSA (Schnorr's signatures), CRDL-DSA and CRDLHASH (signatures that resist quantum computers), with 8/33.
-//! The key must be SIG-ONLY or KEY-MGMT. The signature is as long as the modulus.
+//! The key must be SIG-ONLY, KEY-MGMT or TLS-ONLY. The signature is as long as the modulus.
 //!
-//! A secure key that may decipher as well (KEY-MGMT) signs only what has structure, else 8/39: PKCS-PSS, X9.31, and with
+//! A secure key that may decipher as well (KEY-MGMT), and any that opens premaster secrets of TLS (TLS-ONLY), signs only what has structure, else 8/39: PKCS-PSS, X9.31, and with
 //! PKCS-1.1 a DigestInfo of a hash known here. The quotient of two signatures over data of the caller's choice is the
 //! private operation on any block, and so opens what is enciphered for the key ([`Signature::is_structured`]). A role
-//! with `digital-signature-any-data` signs as CCA does: anything, and with ZERO-PAD 36 bytes at the most (ICSF
+//! with `digital-signature-any-data` signs as CCA does with KEY-MGMT: anything, and with ZERO-PAD 36 bytes at the most (ICSF
 //! Application Programmer's Guide).
 
 use wire::code;
@@ -42,6 +42,9 @@ pub(crate) async fn digital_signature_generate(call: Call<'_, '_>, reply: &mut R
     }
     request.signature_field.holds(key.bytes())?;
     let block = format.block(request.hash, &key.modulus, key.modulus_bits)?;
+    if key.usage.may_open_premasters() && !format.is_structured(request.hash, key.modulus_bits) {
+        return Err(code::KEY_USAGE.into());
+    }
     if key.age.is_some() && key.usage.may_decipher() {
         if !format.is_structured(request.hash, key.modulus_bits) && call.permit(Point::SignAnyData).is_err() {
             return Err(code::KEY_USAGE.into());

@@ -70,6 +70,7 @@ mod symmetric_key_export;
 mod symmetric_key_generate;
 mod symmetric_key_import;
 mod symmetric_key_import2;
+mod tls_premaster;
 
 use wire::Verb;
 use wire::frame::Outcome;

@@ -12,7 +12,7 @@
 //!
 //! QSA-PUBL and QSA-PAIR, for keys that resist quantum computers, are refused with 8/33, and so are RSAMEVAR (section X'09') and RSA-OPT (X'05').
 //!
-//! Usage: SIG-ONLY (default), KEY-MGMT, KM-ONLY; translation: XLATE-OK, NO-XLATE (default). A name
+//! Usage: SIG-ONLY (default), KEY-MGMT, KM-ONLY and, of RSA, this system's own TLS-ONLY; translation: XLATE-OK, NO-XLATE (default). A name
 //! of 64 bytes is a label. The numbers are copied without a check: numbers that form no key are refused when
 //! they are used or imported. With ECC-PAIR, customer data of up to 100 bytes are bound to the private key, and with ECC-VER1
 //! four bytes of key derivation data say which key EC_Diffie-Hellman may derive with it. With other keywords these must be
@@ -55,6 +55,7 @@ pub(crate) async fn pka_key_token_build(call: Call<'_, '_>, reply: &mut Reply<'_
         Some(PkaUsage::Signature) => Usage::SignatureOnly,
         Some(PkaUsage::KeyManagement) => Usage::KeyManagement,
         Some(PkaUsage::KeyManagementOnly) => Usage::KeyManagementOnly,
+        Some(PkaUsage::TlsOnly) => Usage::TlsOnly,
     };
     let name = name(request.key_name)?;
     if matches!(kind, Kind::Public | Kind::EccPublic) && name.is_some() {

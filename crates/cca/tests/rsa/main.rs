@@ -15,4 +15,5 @@ mod pka_key_token_build;
 mod pka_public_key_extract;
 mod support;
 mod symmetric_key_transport;
+mod tls_premaster;
 mod unsound;

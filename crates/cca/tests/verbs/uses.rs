@@ -191,6 +191,7 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
             Some(usage.may_sign())
         }
         (SampleKind::Rsa(usage), Verb::PkaDecrypt) => Some(usage.may_decipher_data()),
+        (SampleKind::Rsa(usage), Verb::TlsPremaster) => Some(usage.may_open_premasters()),
         (SampleKind::Rsa(usage), Verb::SymmetricKeyImport | Verb::SymmetricKeyImport2)
             if [
                 symmetric_key_import::RSA_PRIVATE_KEY_IDENTIFIER,

@@ -14,7 +14,7 @@ use wire::verb::{
     pka_key_import, pka_key_token_build, pka_key_token_change, pka_public_key_extract, prohibit_export,
     prohibit_export_extended, random_number_generate, random_number_generate_long,
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate,
-    symmetric_key_import, symmetric_key_import2,
+    symmetric_key_import, symmetric_key_import2, tls_premaster,
 };
 use wire::verb::{key_test2, key_translate2, pka_key_translate, prohibit_export2, restrict_key_attribute};
 use wire::{Codes, KeyReference, code};
@@ -185,6 +185,7 @@ fn good(others: &mut Others, verb: Verb) -> Request {
         }
         Verb::PkaEncrypt => key(others, pka_encrypt::RSA_PUBLIC_KEY, &others.public),
         Verb::PkaDecrypt => key(others, pka_decrypt::RSA_PRIVATE_KEY, &others.management),
+        Verb::TlsPremaster => key(others, tls_premaster::RSA_PRIVATE_KEY, &others.tls),
         Verb::DigitalSignatureGenerate => {
             key(others, digital_signature_generate::PKA_PRIVATE_KEY_ID, &others.management)
         }

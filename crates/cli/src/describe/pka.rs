@@ -107,6 +107,7 @@ fn usage(usage: Usage) -> String {
         Usage::SignatureOnly => "SIG-ONLY",
         Usage::KeyManagement => "KEY-MGMT",
         Usage::KeyManagementOnly => "KM-ONLY",
+        Usage::TlsOnly => "TLS-ONLY",
     }
     .to_owned()
 }

@@ -65,6 +65,7 @@ const KINDS: &[&str] = &[
     "rsa1024-sign",
     "rsa1024-keymgmt-me",
     "rsa2048-transport",
+    "rsa2048-tls",
     "rsa2048-sign-me",
     "p224-sign",
     "p256-sign",

@@ -210,7 +210,8 @@ const MANUAL: &str = "
 #   removed = true                 # there is no such card, although [cards] counts it
 
 # Roles: what may be done, by access-control points. Every home has owner (everything), guest, trusted (a guest that
-# also sends and reads wrapped tokens and deciphers with RSA keys) and nobody; they cannot be changed.
+# also sends and reads wrapped tokens and deciphers with RSA keys), tls-server (signs as TLS does and opens its premaster
+# secrets, under labels that its tenant names) and nobody; they cannot be changed.
 # `cryptand role show ROLE` lists points and groups, `cryptand role check WHO LABEL VERB` says what is allowed in the end.
 #
 #   [[role]]

@@ -205,6 +205,7 @@ pub(crate) fn read_usage(section: &Section<'_>, at: usize) -> Result<(Usage, boo
         0x00 => Usage::SignatureOnly,
         0x80 => Usage::KeyManagement,
         0xC0 => Usage::KeyManagementOnly,
+        0xA0 => Usage::TlsOnly,
         _ => return Err(section.problem(at, Problem::Value)),
     };
     Ok((usage, byte & TRANSLATABLE != 0))

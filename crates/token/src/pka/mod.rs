@@ -122,6 +122,8 @@ pub enum Usage {
     KeyManagement,
     /// KM-ONLY: deciphering of keys.
     KeyManagementOnly,
+    /// TLS-ONLY, of this system and of RSA alone: signatures over what has structure, and premaster secrets of TLS.
+    TlsOnly,
 }
 
 impl Usage {
@@ -133,7 +135,12 @@ impl Usage {
     /// Whether the key may decipher: [data](Self::may_decipher_data), [keys](Self::may_import_keys), or, where a role
     /// lets one key do both, either.
     pub const fn may_decipher(self) -> bool {
-        !matches!(self, Self::SignatureOnly)
+        matches!(self, Self::KeyManagement | Self::KeyManagementOnly)
+    }
+
+    /// Whether the key opens premaster secrets, and nothing else.
+    pub const fn may_open_premasters(self) -> bool {
+        matches!(self, Self::TlsOnly)
     }
 
     /// Whether what the key deciphers may be shown.
@@ -148,7 +155,7 @@ impl Usage {
 
     /// Whether the private key of a curve may agree on keys. What it signs tells nothing of them, nor they of it.
     pub const fn may_agree(self) -> bool {
-        !matches!(self, Self::SignatureOnly)
+        matches!(self, Self::KeyManagement | Self::KeyManagementOnly)
     }
 
     const fn bits(self) -> u8 {
@@ -156,6 +163,8 @@ impl Usage {
             Self::SignatureOnly => 0x00,
             Self::KeyManagement => 0x80,
             Self::KeyManagementOnly => 0xC0,
+            // CCA leaves the third bit 0: other systems refuse such a token.
+            Self::TlsOnly => 0xA0,
         }
     }
 }

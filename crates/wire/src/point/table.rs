@@ -228,6 +228,7 @@ points! {
         PkaDecryptPkcs12 "pka-decrypt-pkcs-1.2" = 0x020A Forbids NONE "Decipher blocks of PKCS-1.2: each answer is an oracle";
         PkaDecryptZeroPad "pka-decrypt-zero-pad" = 0x020B Forbids NONE "Decipher blocks of ZERO-PAD: a private operation on any block";
         PkaDecryptOaep "pka-decrypt-oaep" = 0x020C Forbids NONE "Decipher blocks of OAEP";
+        TlsPremaster "tls-premaster" = 0xF0A3 Permits RSA_DECIPHER "Open premaster secrets of TLS with RSA keys made for it (TLS-ONLY)";
     }
     ClearRsa {
         ClearRsaPrivate "clear-rsa-private" = 0xF01C Permits NONE "RSA private operations with keys that are clear in the request";

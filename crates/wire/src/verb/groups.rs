@@ -257,7 +257,9 @@ groups! {
         Variable "RSAMEVAR", Optimized "RSA-OPT",
     }
     /// What a PKA key may do.
-    PkaUsage optional { Signature "SIG-ONLY", KeyManagement "KEY-MGMT", KeyManagementOnly "KM-ONLY" }
+    PkaUsage optional {
+        Signature "SIG-ONLY", KeyManagement "KEY-MGMT", KeyManagementOnly "KM-ONLY", TlsOnly "TLS-ONLY",
+    }
     /// Whether a PKA key may be carried under another transport key.
     PkaTranslation optional { Allowed "XLATE-OK", Forbidden "NO-XLATE" }
     /// Which version the private section of an elliptic-curve key has, where that is not the first one.
@@ -456,8 +458,10 @@ pub(super) const PKA_BUILD_RULES: &[Rule] = &[
     Rule::Excludes(&["RSA-PUBL"], PRIVATE_ATTRIBUTES),
     Rule::Excludes(&["ECC-PUBL"], PRIVATE_ATTRIBUTES),
     Rule::Needs(&["ECC-VER1"], &["ECC-PAIR"]),
+    // Elliptic-curve keys sign in TLS, as SIG-ONLY has it.
+    Rule::Excludes(&["ECC-PAIR"], &["TLS-ONLY"]),
 ];
-const PRIVATE_ATTRIBUTES: &[&str] = &["SIG-ONLY", "KEY-MGMT", "KM-ONLY", "XLATE-OK", "NO-XLATE"];
+const PRIVATE_ATTRIBUTES: &[&str] = &["SIG-ONLY", "KEY-MGMT", "KM-ONLY", "TLS-ONLY", "XLATE-OK", "NO-XLATE"];
 
 // A key that only one card has does not fit cards that come and go.
 pub(super) const PRIVATE_TRANSLATION_RULES: &[Rule] = &[

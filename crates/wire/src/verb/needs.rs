@@ -64,6 +64,7 @@ impl Verb {
             Self::PkaKeyGenerate | Self::PkaKeyImport => PKA_TRANSPORTED,
             Self::PkaKeyTokenChange
             | Self::PkaDecrypt
+            | Self::TlsPremaster
             | Self::DigitalSignatureGenerate
             // The public key beside a wrapped one of an elliptic curve is taken from what opens.
             | Self::PkaPublicKeyExtract

@@ -178,6 +178,7 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
         (Usage::SignatureOnly, "RSA SIG-ONLY"),
         (Usage::KeyManagement, "RSA KEY-MGMT"),
         (Usage::KeyManagementOnly, "RSA KM-ONLY"),
+        (Usage::TlsOnly, "RSA TLS-ONLY"),
     ] {
         let token = internal(&mut others.processor, clear, usage);
         samples.push(Sample { name: name.into(), token, kind: SampleKind::Rsa(usage) });

@@ -16,7 +16,7 @@ use wire::verb::{
     key_part_import2, key_test_extended, key_translate, mac_generate2, mac_verify2, pka_decrypt, pka_encrypt,
     pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract, prohibit_export_extended,
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate,
-    symmetric_key_import, symmetric_key_import2,
+    symmetric_key_import, symmetric_key_import2, tls_premaster,
 };
 use wire::verb::{key_test2, key_translate2, pka_key_translate, prohibit_export2, restrict_key_attribute};
 
@@ -39,6 +39,8 @@ pub struct Others {
     pub management: Vec<u8>,
     /// The same key under the master key, for keys.
     pub transport: Vec<u8>,
+    /// The same key under the master key, for TLS.
+    pub tls: Vec<u8>,
     /// What asks for a key like it.
     pub skeleton: Vec<u8>,
     enciphered_text: Vec<u8>,
@@ -132,6 +134,7 @@ impl Others {
         let public = public_part(&mut processor, &clear);
         let management = internal(&mut processor, &clear, Usage::KeyManagement);
         let transport = internal(&mut processor, &clear, Usage::KeyManagementOnly);
+        let tls = internal(&mut processor, &clear, Usage::TlsOnly);
         let data = generate("DATA", "DOUBLE").ok(&mut processor);
         let data = data.bytes(key_generate::GENERATED_KEY_IDENTIFIER_1);
         let importer =
@@ -184,6 +187,7 @@ impl Others {
             clear,
             public,
             management,
+            tls,
             transport,
             skeleton,
             enciphered_text: Vec::new(),
@@ -562,6 +566,10 @@ impl Others {
                 use pka_decrypt::{ENCIPHERED_KEY, ENCIPHERED_KEY_LENGTH};
                 let base = base.rules(&["PKCS-1.2"]).integer(pka_decrypt::KEY_VALUE_LENGTH, CAPACITY);
                 vec![base.counted(ENCIPHERED_KEY_LENGTH, ENCIPHERED_KEY, &self.enciphered_text)]
+            }
+            Verb::TlsPremaster => {
+                let position = tls_premaster::ENCRYPTED_PREMASTER;
+                vec![base.counted(tls_premaster::ENCRYPTED_PREMASTER_LENGTH, position, &self.enciphered_text)]
             }
             Verb::DigitalSignatureGenerate => {
                 use digital_signature_generate::{HASH, HASH_LENGTH, SIGNATURE_FIELD_LENGTH};
@@ -966,6 +974,7 @@ fn with_usage(clear: &[u8], usage: Usage) -> Vec<u8> {
         Usage::SignatureOnly => 0x00,
         Usage::KeyManagement => 0x80,
         Usage::KeyManagementOnly => 0xC0,
+        Usage::TlsOnly => 0xA0,
     };
     token
 }

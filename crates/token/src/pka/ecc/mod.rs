@@ -405,6 +405,9 @@ fn read_private<'a>(
     }
     section.reserved(6, 2)?;
     let (usage, translatable) = read_usage(section, 8)?;
+    if usage.may_open_premasters() {
+        return Err(section.problem(8, Problem::Value));
+    }
     let curve = read_curve(section, 9, 12)?;
     let source = match (is_wrapped, section.byte(SOURCE)?) {
         (true, 0) if !is_internal => None,

@@ -1,0 +1,85 @@
+//! Premaster secrets of TLS: 48 bytes in a block of PKCS#1 v1.5 (RFC 5246, section 7.4.7.1), opened without an error.
+//!
+//! Whoever learns which blocks are well formed opens any block, and signs (Bleichenbacher, CRYPTO '98). A block that is not
+//! gives 48 other bytes instead. They are made of the private key and the ciphertext, not at random: a caller that sends
+//! a ciphertext twice would know random bytes by their difference. So even whoever may use the key learns of a block
+//! whose content is unknown nothing at all.
+
+use engine::{Engine, HashAlgorithm, HmacKey, SecretBytes};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use token::pka::SplitValues;
+use wire::{Codes, code};
+use zeroize::Zeroizing;
+
+/// Bytes of a premaster secret.
+pub(crate) const PREMASTER_BYTES: usize = 48;
+type Premaster = [u8; PREMASTER_BYTES];
+/// What tells the key of the substitutes from everything else that is hashed together with a private key.
+const LABEL: &[u8] = b"cryptand tls-premaster substitute";
+
+/// Makes what stands for premaster secrets that do not open: HMAC-SHA-384 under the private numbers of the key.
+pub(crate) struct Substitutes(HmacKey);
+
+impl Substitutes {
+    /// For a private key.
+    ///
+    /// # Errors
+    /// None: the hash is no weak one.
+    pub(crate) fn new(engine: &Engine, split: &SplitValues<'_>) -> Result<Self, Codes> {
+        let parts: &[&[u8]] = match split {
+            SplitValues::Me { d } => &[d],
+            SplitValues::Crt(components) => &[components.p, components.q],
+        };
+        let mut secret = SecretBytes::new(parts.iter().map(|part| part.len()).sum());
+        let mut at = 0;
+        for part in parts {
+            secret[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
+        }
+        let key = engine.hmac_key(HashAlgorithm::Sha384, &secret).map_err(|_| code::SELF_CHECK)?;
+        Ok(Self(key))
+    }
+
+    /// The one of a ciphertext.
+    pub(crate) fn of(&self, ciphertext: &[u8]) -> SecretBytes {
+        let mut inner = self.0.begin();
+        inner.update(LABEL);
+        inner.update(ciphertext);
+        SecretBytes::from_slice(&self.0.end(inner)[..PREMASTER_BYTES])
+    }
+}
+
+/// The premaster secret of a deciphered block, or the substitute where the block is no block of 48 bytes; in one time.
+pub(crate) fn open(block: &[u8], substitute: &SecretBytes, is_whole: Choice) -> Zeroizing<Premaster> {
+    let (head, secret) = block.split_at(block.len() - PREMASTER_BYTES);
+    // 00 02, eight and more bytes that are not zero, 00.
+    let padding = &head[2..head.len() - 1];
+    let mut is_right = is_whole & head[0].ct_eq(&0) & head[1].ct_eq(&2) & head[head.len() - 1].ct_eq(&0);
+    for byte in padding {
+        is_right &= !byte.ct_eq(&0);
+    }
+    let mut opened = Zeroizing::new([0; PREMASTER_BYTES]);
+    for ((out, right), other) in opened.iter_mut().zip(secret).zip(substitute.iter()) {
+        *out = u8::conditional_select(other, right, is_right);
+    }
+    opened
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_but_the_right_one_gives_the_substitute() {
+        let substitute = SecretBytes::from_slice(&[9; PREMASTER_BYTES]);
+        let good = [&[0, 2][..], &[1; 77], &[0], &[3; PREMASTER_BYTES]].concat();
+        let yes = Choice::from(1);
+        assert_eq!(open(&good, &substitute, yes)[..], [3; PREMASTER_BYTES]);
+        assert_eq!(open(&good, &substitute, Choice::from(0))[..], substitute[..]);
+        for at in 0..good.len() - PREMASTER_BYTES {
+            let mut bad = good.clone();
+            bad[at] = if matches!(at, 0 | 79) { 1 } else { 0 };
+            assert_eq!(open(&bad, &substitute, yes)[..], substitute[..], "byte {at}");
+        }
+    }
+}
