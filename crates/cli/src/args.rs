@@ -277,6 +277,21 @@ pub enum StoreName {
     Pka,
 }
 
+/// What an imported private key is for.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportedUse {
+    /// Sign
+    Sign,
+    /// Serve TLS: sign and, with RSA, open premaster secrets of TLS 1.2
+    Tls,
+    /// RSA: sign digests and decipher data
+    Keymgmt,
+    /// RSA: import keys
+    Transport,
+    /// Curves: agree on keys
+    Agree,
+}
+
 /// `cryptand key`.
 #[derive(Subcommand, Debug)]
 #[allow(clippy::enum_variant_names)] // `public-key` is what people look for
@@ -337,6 +352,23 @@ pub enum Key {
         /// The check value of this part on its sheet: another part is refused
         #[arg(long, value_name = "HEX")]
         check_value: Option<String>,
+        /// Domain whose master key wraps it
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+    },
+    /// Import a clear private key, of RSA or a curve: from then on only cards work with it
+    ///
+    /// The file keeps the key: destroy it and its copies, or better make a new key (`key generate`) and ask for a certificate
+    /// of it.
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import {
+        /// The label, such as WEB.RSA1
+        label: String,
+        /// PEM file with a private key in PKCS#8, PKCS#1 or SEC 1 form, not encrypted (- for standard input)
+        file: PathBuf,
+        /// What it is for from now on
+        #[arg(long = "use", value_name = "USE", default_value = "sign")]
+        use_of: ImportedUse,
         /// Domain whose master key wraps it
         #[arg(long, default_value_t = 0)]
         domain: u16,
@@ -437,6 +469,12 @@ pub enum Key {
         yes: bool,
     },
 }
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  cryptand key import WEB.RSA1 server.key --use tls
+  openssl pkey -in encrypted.key | cryptand key import WEB.EC1 - --use tls
+  shred -u server.key";
 
 const PART_EXAMPLES: &str = "\
 Examples, one at each person's terminal; the partner enters an importer:

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | check that a partner holds the same key | [`check`] |
 //! | make a key of any kind | [`generate`] |
+//! | bring a clear private key in | [`import`] |
 //! | enter a key in clear parts | [`part`] |
 //! | exchange public keys with programs that do not know tokens | [`public`] |
 
 mod check;
 mod generate;
+mod import;
 mod part;
 mod public;
 
@@ -45,6 +47,9 @@ pub fn run(asked: Option<&Path>, key: &Key) -> Result<(), Failure> {
             let begins = kind.map(|kind| part::Begun { kind, words: &words, parts: *parts });
             let sheet = part::sheet(check_value.as_deref())?;
             part::run(&facility, &parse(label)?, *domain, *step, begins, &sheet)
+        }
+        Key::Import { label, file, use_of, domain } => {
+            import::run(&facility, &parse(label)?, file, *use_of, *domain)
         }
         Key::Write { label, token, replace } => write(&facility, &parse(label)?, token, *replace),
         Key::Show { label, raw, json } => show(&facility, &parse(label)?, *raw, *json),

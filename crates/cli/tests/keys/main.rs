@@ -3,6 +3,7 @@
 
 mod bench;
 mod generate;
+mod import;
 mod part;
 mod reencipher;
 #[path = "../terminal/mod.rs"]

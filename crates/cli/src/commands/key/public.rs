@@ -174,10 +174,13 @@ impl PublicKey {
     }
 }
 
-const EC_PUBLIC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
-const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
+/// The algorithm of keys of elliptic curves (RFC 5480).
+pub(super) const EC_PUBLIC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
+/// The algorithm of Ed25519 keys (RFC 8410).
+pub(super) const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
-fn oid_of(curve: EccCurve) -> ObjectIdentifier {
+/// The name of a curve in public and private keys.
+pub(super) fn oid_of(curve: EccCurve) -> ObjectIdentifier {
     match curve {
         EccCurve::P224 => ObjectIdentifier::new_unwrap("1.3.132.0.33"),
         EccCurve::P256 => ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7"),
@@ -191,7 +194,7 @@ fn oid_of(curve: EccCurve) -> ObjectIdentifier {
 }
 
 /// The engine's word for a curve whose points it checks.
-fn engine_curve(curve: EccCurve) -> Option<Curve> {
+pub(super) fn engine_curve(curve: EccCurve) -> Option<Curve> {
     Some(match curve {
         EccCurve::P224 => Curve::P224,
         EccCurve::P256 => Curve::P256,
