@@ -2,20 +2,14 @@
 //!
 //! The numbers go to a card in one request and are wiped here. The file stays: whoever has it has the key.
 
-use super::{EMPTY_TOKEN, complete, public};
+use super::{EMPTY_TOKEN, complete};
 use crate::args::ImportedUse;
 use crate::encoded::shown;
 use crate::failure::Failure;
-use engine::{EcPrivateKey, Ed25519Key};
 use facility::Facility;
-use pkcs1::RsaPrivateKey;
-use pkcs1::der::asn1::{ObjectIdentifier, OctetStringRef, UintRef};
-use pkcs1::der::{Decode, SecretDocument};
-use pkcs8::PrivateKeyInfo;
+use keyfiles::{PrivateKey, PrivateUse};
 use std::io::Read;
 use std::path::Path;
-use token::pka::ecc::{self, EccAttributes, EccCurve};
-use token::pka::{Attributes, ClearKey, CrtComponents, Form, Usage, clear_token};
 use wire::Label;
 use wire::bounds::PKA_TOKEN_BYTES_MAX;
 use wire::control::Store;
@@ -25,8 +19,6 @@ use zeroize::Zeroizing;
 
 /// Longest PEM file that is read, in bytes: a key of 4,096 bits takes about 3.3 KiB, and a chain may stand beside it.
 const PEM_BYTES_MAX: usize = 256 << 10;
-/// What says that a block of a PEM file is a private key.
-const PRIVATE: &str = "PRIVATE KEY";
 
 /// Imports the private key in a file and records it under a label.
 pub fn run(
@@ -38,8 +30,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     let text = read(path)?;
     let unfit = |cause: String| Failure::Usage(format!("{}: {cause}", shown(path)));
-    let clear = document(&text).and_then(|(name, document)| token_of(&name, &document, use_of));
-    let clear = clear.map_err(unfit)?;
+    let clear = PrivateKey::from_pem(&text, use_of.into()).map_err(unfit)?;
     let token = imported(facility, domain, &clear)?;
     facility.record_create(Store::Pka, label, &token)?;
     eprintln!("{label}: imported and recorded: {}", clear.named);
@@ -67,143 +58,8 @@ fn read(path: &Path) -> Result<Zeroizing<String>, Failure> {
     Ok(Zeroizing::new(text.to_owned()))
 }
 
-/// The first private key of a PEM file, beside which certificates and parameters of a curve may stand.
-fn document(text: &str) -> Result<(String, SecretDocument), String> {
-    const BEGIN: &str = "-----BEGIN ";
-    let mut rest = text;
-    let mut met = Vec::new();
-    while let Some(at) = rest.find(BEGIN) {
-        rest = &rest[at..];
-        let name = rest[BEGIN.len()..].split("-----").next().unwrap_or_default();
-        let end = format!("-----END {name}-----");
-        let Some(length) = rest.find(&end).map(|at| at + end.len()) else {
-            return Err(format!("not PEM: {name} has no end"));
-        };
-        if name.ends_with(PRIVATE) {
-            if name.starts_with("ENCRYPTED") || rest[..length].contains("ENCRYPTED") {
-                return Err("the private key is encrypted: \
-                     `openssl pkey -in FILE | cryptand key import LABEL -` asks for its passphrase"
-                    .to_owned());
-            }
-            let (name, document) =
-                SecretDocument::from_pem(&rest[..length]).map_err(|error| format!("not PEM: {error}"))?;
-            return Ok((name.to_owned(), document));
-        }
-        met.push(name.to_owned());
-        rest = &rest[length..];
-    }
-    match met.first() {
-        None => Err("no PEM: expected a private key, as `openssl genpkey` writes it".to_owned()),
-        Some(name) => Err(format!("no private key in it, but {name}")),
-    }
-}
-
-/// An external token of a clear key.
-struct Clear {
-    token: Zeroizing<Vec<u8>>,
-    /// Whether it is of a curve.
-    is_curve: bool,
-    /// What it is, for people.
-    named: String,
-}
-
-fn token_of(name: &str, document: &SecretDocument, use_of: ImportedUse) -> Result<Clear, String> {
-    let der = document.as_bytes();
-    match name {
-        "RSA PRIVATE KEY" => of_rsa(der, use_of),
-        "EC PRIVATE KEY" => of_curve(None, der, use_of),
-        PRIVATE => {
-            let info =
-                PrivateKeyInfo::from_der(der).map_err(|error| format!("not a PrivateKeyInfo: {error}"))?;
-            match info.algorithm.oid {
-                pkcs1::ALGORITHM_OID => of_rsa(info.private_key, use_of),
-                public::ED25519 => of_ed25519(info.private_key, use_of),
-                public::EC_PUBLIC_KEY => {
-                    let oid = info.algorithm.parameters_oid().map_err(|_| BY_NUMBERS)?;
-                    of_curve(Some(oid), info.private_key, use_of)
-                }
-                other => Err(format!("a key of another algorithm than RSA and elliptic curves ({other})")),
-            }
-        }
-        other => Err(format!("a private key of a kind that is not served ({other})")),
-    }
-}
-
-const BY_NUMBERS: &str = "a curve that is given by its numbers, and not by name";
-
-fn of_rsa(der: &[u8], use_of: ImportedUse) -> Result<Clear, String> {
-    let key = RsaPrivateKey::from_der(der).map_err(|error| format!("not an RSA private key: {error}"))?;
-    if key.other_prime_infos.is_some() {
-        return Err("an RSA key of more than two primes".to_owned());
-    }
-    let numbers = [key.prime1, key.prime2, key.exponent1, key.exponent2, key.coefficient];
-    let [p, q, dp, dq, u] = numbers.each_ref().map(UintRef::as_bytes);
-    let clear = ClearKey::Crt {
-        n: key.modulus.as_bytes(),
-        e: key.public_exponent.as_bytes(),
-        components: CrtComponents { p, q, dp, dq, u },
-    };
-    let usage = match use_of {
-        ImportedUse::Sign => Usage::SignatureOnly,
-        ImportedUse::Keymgmt => Usage::KeyManagement,
-        ImportedUse::Transport => Usage::KeyManagementOnly,
-        ImportedUse::Tls => Usage::TlsOnly,
-        ImportedUse::Agree => return Err("--use agree is for keys of elliptic curves".to_owned()),
-    };
-    let attributes = Attributes { usage, ..Attributes::default() };
-    let hashes = (engine::sha1, engine::sha256);
-    let token = clear_token(Form::CrtAes, &clear, &attributes, &hashes).map_err(|error| error.to_string())?;
-    let bits = 8 * key.modulus.as_bytes().len();
-    Ok(Clear { token, is_curve: false, named: format!("RSA of {bits} bits") })
-}
-
-/// ECPrivateKey (RFC 5915); `oid` is the curve where it stands outside.
-fn of_curve(oid: Option<ObjectIdentifier>, der: &[u8], use_of: ImportedUse) -> Result<Clear, String> {
-    let key = sec1::EcPrivateKey::from_der(der)
-        .map_err(|error| format!("not an elliptic-curve private key: {error}"))?;
-    let inner = key.parameters.and_then(|parameters| parameters.named_curve());
-    if oid.is_some() && inner.is_some() && oid != inner {
-        return Err("two curves for one key".to_owned());
-    }
-    let oid = oid.or(inner).ok_or("a private key that does not name its curve")?;
-    let curve = EccCurve::ALL.into_iter().find(|curve| public::oid_of(*curve) == oid);
-    let curve = curve.ok_or(format!("a curve that is not served ({oid})"))?;
-    let invalid = || format!("no private key of {}", curve.name());
-    let of_engine = public::engine_curve(curve).ok_or_else(invalid)?;
-    let mut value = Zeroizing::new(vec![0; curve.bytes()]);
-    let start = curve.bytes().checked_sub(key.private_key.len()).ok_or_else(invalid)?;
-    value[start..].copy_from_slice(key.private_key);
-    let point = EcPrivateKey::from_bytes(of_engine, &value).map_err(|_| invalid())?.public_bytes();
-    if key.public_key.is_some_and(|stated| stated.first() == Some(&4) && stated != point) {
-        return Err("the public key beside the private one is another's".to_owned());
-    }
-    clear_curve(curve, &value, &point, use_of)
-}
-
-/// CurvePrivateKey (RFC 8410, section 7): an octet string.
-fn of_ed25519(der: &[u8], use_of: ImportedUse) -> Result<Clear, String> {
-    let seed = OctetStringRef::from_der(der).map_err(|error| format!("not a CurvePrivateKey: {error}"))?;
-    let seed: &[u8; 32] =
-        seed.as_bytes().try_into().map_err(|_| "an Ed25519 private key has 32 bytes".to_owned())?;
-    let point = Ed25519Key::from_seed(seed).public();
-    clear_curve(EccCurve::Ed25519, seed, &point, use_of)
-}
-
-fn clear_curve(curve: EccCurve, value: &[u8], point: &[u8], use_of: ImportedUse) -> Result<Clear, String> {
-    let usage = match use_of {
-        // In TLS a key of a curve signs, and nothing else.
-        ImportedUse::Sign | ImportedUse::Tls => Usage::SignatureOnly,
-        ImportedUse::Agree if curve != EccCurve::Ed25519 => Usage::KeyManagementOnly,
-        _ => return Err(format!("a key of {} signs, or agrees on keys but for Ed25519", curve.name())),
-    };
-    let common = Attributes { usage, ..Attributes::default() };
-    let attributes = EccAttributes { common, ..EccAttributes::default() };
-    let token = ecc::clear_token(curve, value, point, &attributes).map_err(|error| error.to_string())?;
-    Ok(Clear { token, is_curve: true, named: curve.name().to_owned() })
-}
-
 /// By PKA_Key_Import: the token under the master key.
-fn imported(facility: &Facility, domain: u16, clear: &Clear) -> Result<Vec<u8>, Failure> {
+fn imported(facility: &Facility, domain: u16, clear: &PrivateKey) -> Result<Vec<u8>, Failure> {
     let mut arguments = Arguments::new(Verb::PkaKeyImport);
     if clear.is_curve {
         arguments.set_integer(pki::RULE_ARRAY_COUNT, 1).set_bytes(pki::RULE_ARRAY, b"ECC     ");
@@ -218,65 +74,14 @@ fn imported(facility: &Facility, domain: u16, clear: &Clear) -> Result<Vec<u8>, 
     Ok(reply.arguments().bytes(pki::TARGET_KEY_IDENTIFIER).to_vec())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use openssl::ec::{EcGroup, EcKey};
-    use openssl::nid::Nid;
-    use openssl::pkey::PKey;
-    use token::pka::PkaToken;
-    use token::pka::ecc::EccToken;
-
-    fn clear(pem: &[u8], use_of: ImportedUse) -> Result<Clear, String> {
-        let (name, document) = document(std::str::from_utf8(pem).unwrap())?;
-        token_of(&name, &document, use_of)
-    }
-
-    #[test]
-    fn keys_of_openssl_are_read_in_every_form_that_it_writes() {
-        let rsa = openssl::rsa::Rsa::generate(2048).unwrap();
-        let pkcs8 = PKey::from_rsa(rsa.clone()).unwrap().private_key_to_pem_pkcs8().unwrap();
-        let chain = [b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", &pkcs8[..]].concat();
-        for pem in [&rsa.private_key_to_pem().unwrap(), &pkcs8, &chain] {
-            let made = clear(pem, ImportedUse::Tls).unwrap_or_else(|error| panic!("{error}"));
-            let view = PkaToken::parse(&made.token, &(engine::sha1, engine::sha256)).unwrap();
-            assert_eq!(view.modulus(), rsa.n().to_vec());
-            assert_eq!(view.private().unwrap().usage, Usage::TlsOnly);
-            assert!(!made.is_curve && made.named == "RSA of 2048 bits");
+impl From<ImportedUse> for PrivateUse {
+    fn from(use_of: ImportedUse) -> Self {
+        match use_of {
+            ImportedUse::Sign => Self::Sign,
+            ImportedUse::Tls => Self::Tls,
+            ImportedUse::Keymgmt => Self::KeyManagement,
+            ImportedUse::Transport => Self::Transport,
+            ImportedUse::Agree => Self::Agree,
         }
-        for (nid, curve) in [(Nid::X9_62_PRIME256V1, EccCurve::P256), (Nid::SECP384R1, EccCurve::P384)] {
-            let key = EcKey::generate(&EcGroup::from_curve_name(nid).unwrap()).unwrap();
-            let pkcs8 = PKey::from_ec_key(key.clone()).unwrap().private_key_to_pem_pkcs8().unwrap();
-            for pem in [&key.private_key_to_pem().unwrap(), &pkcs8] {
-                let made = clear(pem, ImportedUse::Sign).unwrap_or_else(|error| panic!("{error}"));
-                let view = EccToken::parse(&made.token).unwrap();
-                assert!(made.is_curve && view.curve() == curve);
-            }
-        }
-        let pem = PKey::generate_ed25519().unwrap().private_key_to_pem_pkcs8().unwrap();
-        assert_eq!(clear(&pem, ImportedUse::Sign).unwrap_or_else(|error| panic!("{error}")).named, "Ed25519");
-    }
-
-    #[test]
-    fn what_is_no_private_key_is_refused_by_name() {
-        let rsa = openssl::rsa::Rsa::generate(1024).unwrap();
-        let pem = rsa.private_key_to_pem().unwrap();
-        let error = |pem: &[u8], use_of| clear(pem, use_of).err().unwrap();
-        assert!(error(&rsa.public_key_to_pem().unwrap(), ImportedUse::Sign).contains("PUBLIC KEY"));
-        assert!(error(b"no key", ImportedUse::Sign).contains("no PEM"));
-        assert!(error(&pem[..200], ImportedUse::Sign).contains("has no end"));
-        assert!(error(&pem, ImportedUse::Agree).contains("elliptic curves"));
-        let cipher = openssl::symm::Cipher::aes_128_cbc();
-        let old = rsa.private_key_to_pem_passphrase(cipher, b"word").unwrap();
-        let new = PKey::from_rsa(rsa).unwrap().private_key_to_pem_pkcs8_passphrase(cipher, b"word").unwrap();
-        for pem in [old, new] {
-            assert!(error(&pem, ImportedUse::Sign).contains("openssl pkey -in"));
-        }
-        let curve = EcGroup::from_curve_name(Nid::X9_62_PRIME192V1).unwrap();
-        let pem = EcKey::generate(&curve).unwrap().private_key_to_pem().unwrap();
-        assert!(error(&pem, ImportedUse::Sign).contains("not served"));
-        let dsa = openssl::dsa::Dsa::generate(1024).unwrap();
-        let pem = PKey::from_dsa(dsa).unwrap().private_key_to_pem_pkcs8().unwrap();
-        assert!(error(&pem, ImportedUse::Sign).contains("another algorithm"));
     }
 }
