@@ -44,7 +44,7 @@ pub(super) const PASS_BLOCKS: usize = 32;
 /// Powers of the hash key: one for each block of a pass, for the vector before the first one, and for the lengths.
 pub(super) const POWERS: usize = PASS_BLOCKS + 4 + 1;
 /// Entries of the table: behind the powers, zeros up to what the last vector reads.
-pub(super) const ENTRIES: usize = POWERS + 3;
+pub(in crate::low) const ENTRIES: usize = POWERS + 3;
 
 /// Most text of one request in bytes. The library is quicker from somewhat above on.
 pub(crate) const TEXT_BYTES_MAX: usize = 4096;
