@@ -157,6 +157,42 @@ fn shared_secrets_are_openssls_whatever_their_number() {
     }
 }
 
+/// Beyond one inversion of many too, with places for fewer than a full pass left over.
+#[test]
+fn public_values_of_many_are_the_librarys() {
+    let (engine, mut random) = (engine(), Random(5));
+    for count in (1..=72).chain([127, 128, 129, 200]) {
+        let privates = random.arrays::<32>(count);
+        let mut items: Vec<_> = privates.iter().map(X25519PublicItem::new).collect();
+        engine.x25519_public_batch(&mut items);
+        for (item, private) in items.iter().zip(&privates) {
+            assert_eq!(item.public, x25519_public(private), "of {count}");
+        }
+    }
+}
+
+/// RFC 7748, 6.1: Alice's and Bob's, in every lane.
+#[test]
+fn public_values_of_rfc_7748() {
+    let hex = |text: &str| -> [u8; 32] {
+        std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())
+    };
+    let privates = [
+        "77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a",
+        "5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb",
+    ];
+    let publics = [
+        "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a",
+        "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f",
+    ];
+    let (privates, publics) = (privates.map(hex), publics.map(hex));
+    let mut items: Vec<_> = (0..9).map(|at| X25519PublicItem::new(&privates[at % 2])).collect();
+    engine().x25519_public_batch(&mut items);
+    for (at, item) in items.iter().enumerate() {
+        assert_eq!(item.public, publics[at % 2], "{at}");
+    }
+}
+
 /// A point of small order is an error in its lane, which then holds zeros; the others have their secrets.
 #[test]
 fn points_of_small_order_are_errors_in_their_lanes_alone() {

@@ -20,7 +20,7 @@ use disassembly::follow::breaches;
 use disassembly::listing::{Function, functions};
 use engine::{
     CipherDirection, CipherItem, EaxItem, EcdsaSignItem, Engine, GcmItem, HashAlgorithm, HashItem, HmacItem,
-    KeyWrapItem, MacItem, Mode, OcbItem, RsaPrivateItem, RsaPublicItem, X25519Item,
+    KeyWrapItem, MacItem, Mode, OcbItem, RsaPrivateItem, RsaPublicItem, X25519Item, X25519PublicItem,
 };
 use std::hint::black_box;
 use std::process::Command;
@@ -92,6 +92,7 @@ fn keep_kernels() {
         Engine::ecdsa_sign_batch as fn(&Engine, &mut [EcdsaSignItem<'_>]),
         Engine::ecdsa_sign_verified_batch as fn(&Engine, &mut [EcdsaSignItem<'_>]),
         Engine::x25519_batch as fn(&Engine, &mut [X25519Item<'_>]),
+        Engine::x25519_public_batch as fn(&Engine, &mut [X25519PublicItem<'_>]),
         Engine::rsa_generate as fn(&Engine, usize, &[u8]) -> Result<_, _>,
     );
     black_box(batches);

@@ -223,7 +223,9 @@ pub(super) mod curves {
     /// 52-bit multiplication in eight lanes.
     pub(crate) mod ifma {
         use crate::low::cpu::{Avx512, NeverMade};
-        use crate::low::curves::{Number, Point, Row, Table, Wide};
+        use crate::low::curves::{
+            BaseTable, DIGITS, Entry, Extended, Fraction, Number, Point, Row, Secret, Table, Wide,
+        };
 
         macro_rules! doors {
             ($($name:ident($($argument:ident: $kind:ty),*);)*) => {
@@ -237,6 +239,10 @@ pub(super) mod curves {
 
         doors! {
             ladder(scalar: &Number, u: &Number, out: &mut Number);
+            base_fraction(table: &BaseTable, scalar: &Number, fraction: &mut Fraction);
+            quotients(fractions: &mut [Secret<{ 2 * DIGITS }>]);
+            add_entry_to(point: &mut Extended, entry: &Entry);
+            entry_of(point: &Extended, entry: &mut Entry);
             base_multiple(table: &Table, scalar: &Number, point: &mut Point, used: &mut Number);
             add_to(point: &mut Point, other: &Point);
             affine(point: &Point, z_inverse: &Number, x: &mut Number, y: &mut Number);

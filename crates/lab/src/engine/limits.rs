@@ -38,10 +38,11 @@ const HASH_LANES: usize = 16;
 const WINDOW: f64 = 5.0;
 const TABLE: f64 = 30.0;
 
-/// Multiplications of digits in eight signatures (a multiple of the generator, two inverses, the checks), and in eight
-/// shared secrets (255 steps and an inverse).
+/// Multiplications of digits in eight signatures (a multiple of the generator, two inverses, the checks), in eight
+/// shared secrets (255 steps and an inverse), and in eight public values (36 additions and an inverse).
 const SIGNATURE_PRODUCTS: f64 = 37.0 * 1000.0 + 47_000.0 + 2_000.0;
 const LADDER_PRODUCTS: f64 = 255.0 * 533.0 + 254.0 * 46.0 + 11.0 * 66.0;
+const PUBLIC_PRODUCTS: f64 = 36.0 * 7.0 * 67.0 + 254.0 * 46.0 + 15.0 * 66.0;
 
 /// What the ports of this core do, in instructions a second.
 pub struct Ports(Vec<(Port, f64)>);
@@ -119,6 +120,9 @@ fn count(work: Work, level: Level) -> Option<Phases> {
         }
         (Work::X25519 { requests: 8 }, Level::Avx512) => {
             Some(vec![(Port::Madd512, LADDER_PRODUCTS / RSA_LANES)])
+        }
+        (Work::X25519Public { requests: 8 }, Level::Avx512) => {
+            Some(vec![(Port::Madd512, PUBLIC_PRODUCTS / RSA_LANES)])
         }
         (Work::Hash { algorithm, messages, .. } | Work::Hmac { algorithm, messages, .. }, Level::Avx512)
             if messages >= HASH_LANES =>

@@ -3,7 +3,10 @@
 use std::arch::x86_64::*;
 
 use super::vector::Vector;
-use super::{Number, Point, Row, Table, Wide, p256_point, p256_sign, x25519};
+use super::{
+    BaseTable, DIGITS, Entry, Extended, Fraction, Number, Point, Row, Secret, Table, Wide, p256_point,
+    p256_sign, x25519, x25519_base,
+};
 use crate::low::cpu::Avx512;
 
 /// Eight lanes in a register. Made and used only below the doors, whose token proves the instructions.
@@ -146,6 +149,10 @@ macro_rules! doors {
 
 doors! {
     x25519::ladder(scalar: &Number, u: &Number, out: &mut Number);
+    x25519_base::base_fraction(table: &BaseTable, scalar: &Number, fraction: &mut Fraction);
+    x25519_base::quotients(fractions: &mut [Secret<{ 2 * DIGITS }>]);
+    x25519_base::add_entry_to(point: &mut Extended, entry: &Entry);
+    x25519_base::entry_of(point: &Extended, entry: &mut Entry);
     p256_point::base_multiple(table: &Table, scalar: &Number, point: &mut Point, used: &mut Number);
     p256_point::add_to(point: &mut Point, other: &Point);
     p256_point::affine(point: &Point, z_inverse: &Number, x: &mut Number, y: &mut Number);

@@ -7,13 +7,15 @@
 //! same digits, lane by lane (`plain.rs`). Elsewhere who has no token goes the library's way, and the twin, which is as much code as
 //! the kernels, is left out. Constant time in all numbers: no secret steers a branch or an address.
 //!
-//! Multiplications of digits in eight signatures, and in eight steps of the ladder:
+//! Multiplications of digits in eight signatures, and in eight steps of the ladder, and public values:
 //!
 //! | | products, squares | multiplications of digits |
 //! |---|---|---|
 //! | multiple of P-256's generator | 37 additions of 14 products | 37 x 1,000 |
 //! | 1/Z and 1/k, side by side since each waits for its own squares | 259 squares each, 39 and 62 products | 47,000 |
 //! | a step of X25519 | 4 squares, 5 products, one by a small number | 533 |
+//! | multiple of X25519's base point | 36 additions of 7 products | 36 x 470 |
+//! | 1/z of X25519, which waits for its own squares | 254 squares, 11 products | 12,400 |
 //!
 //! Other operations are as many again. Where two of all of them are done a cycle (Intel) both count, where four are and two
 //! of them multiply (AMD) the multiplications do.
@@ -30,7 +32,10 @@ mod p256_table;
 #[cfg(test)]
 mod plain;
 mod vector;
+mod windows;
 mod x25519;
+mod x25519_base;
+mod x25519_table;
 
 #[cfg(target_arch = "x86_64")]
 mod ifma;
@@ -42,6 +47,8 @@ pub(crate) use super::rsa::{DIGIT_BITS, DIGIT_MASK, LANES, Row, Secret, load_byt
 pub(crate) use p256_table::Table;
 #[cfg(test)]
 use plain::Words;
+pub(crate) use x25519_base::QUOTIENTS_MAX;
+pub(crate) use x25519_table::Table as BaseTable;
 
 /// Digits of a number.
 pub(crate) const DIGITS: usize = 5;
@@ -51,6 +58,12 @@ pub(crate) type Number = [Row; DIGITS];
 pub(crate) type Wide = [Row; 2 * DIGITS];
 /// Eight points of P-256 by projective coordinates X, Y and Z in Montgomery form.
 pub(crate) type Point = [Row; 3 * DIGITS];
+/// Eight points of edwards25519: X, Y, Z and T.
+pub(crate) type Extended = [Row; 4 * DIGITS];
+/// Eight of its points as they are added: y + x, y - x and 2dxy.
+pub(crate) type Entry = [Row; 3 * DIGITS];
+/// Eight numerators, then eight denominators.
+pub(crate) type Fraction = [Row; 2 * DIGITS];
 
 /// Functions that choose: the kernel that the token admits to, else, in tests, its plain twin.
 macro_rules! choices {
@@ -74,6 +87,22 @@ choices! {
     /// X25519 (RFC 7748, 5) of scalars below 2^255, as they are, and u coordinates below 2^255. The result is below the
     /// prime; zero where the point has a small order.
     pub(crate) x25519::ladder as x25519(scalar: &Number, u: &Number, out: &mut Number);
+
+    /// u of the base point's multiple as a fraction, of scalars as RFC 7748, 5, makes them: multiples of 8, 2^254 or
+    /// more and below 2^255.
+    pub(crate) x25519_base::base_fraction as base_fraction(
+        table: &BaseTable, scalar: &Number, fraction: &mut Fraction
+    );
+
+    /// Numerators by denominators of up to [`QUOTIENTS_MAX`] times eight fractions, below the prime, in digits of 52 bits, in
+    /// the numerators' place. All of a lane are zero if one of its denominators is.
+    pub(crate) x25519_base::quotients as quotients(fractions: &mut [Secret<{ 2 * DIGITS }>]);
+
+    /// point = point + entry.
+    x25519_base::add_entry_to as add_entry_to(point: &mut Extended, entry: &Entry);
+
+    /// The entry of a point, whose T is not looked at.
+    x25519_base::entry_of as entry_of(point: &Extended, entry: &mut Entry);
 
     /// scalar * G, of any scalar below 2^256; and the number that the table's entries stood for, which is the scalar
     /// unless something went wrong.

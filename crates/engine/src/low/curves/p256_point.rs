@@ -28,8 +28,9 @@ use super::p256_field::{
     Prime, add, add_product, carry, choose, constant, least, multiple, multiply, multiply_add, multiply_two,
     no_products, reduced, settle, subtract, triple,
 };
-use super::p256_table::{ENTRIES, Table, WINDOW, WINDOWS};
-use super::vector::{Digits, Vector, each_digit, load, store};
+use super::p256_table::{Table, WINDOWS};
+use super::vector::{Digits, Vector, load, store};
+use super::windows::{Choice, WINDOW, bits, look_up};
 use super::{DIGIT_BITS, DIGIT_MASK, DIGITS, Number, Point, Row, Secret, Step, step};
 
 /// 1 in Montgomery form.
@@ -123,15 +124,9 @@ pub(super) fn base_multiple<V: Vector>(table: &Table, scalar: &Number, point: &m
     store_point(&[constant(&[0; DIGITS]), constant(&ONE), constant::<V>(&[0; DIGITS])], point);
     used.fill(Row::ZERO);
     for (at, window) in table.windows().iter().enumerate() {
-        let bits = bits::<V>(&doubled.0, at * WINDOW);
-        // -64 to 64: half the number of the upper seven bits and the one below, 128 less if the highest is set.
-        let is_negative = bits.has(V::all(ENTRIES as u64 * 2));
-        let rounded = bits.add(V::all(1)).shr::<1>();
-        let size = V::choose(is_negative, V::all(2 * ENTRIES as u64).sub(rounded), rounded);
-        let index = size.sub(V::all(1));
-        let (mut x, mut y) = ([V::all(0); DIGITS], [V::all(0); DIGITS]);
-        each_digit!(i, x[i] = V::look_up(&window[i], index));
-        each_digit!(i, y[i] = V::look_up(&window[DIGITS + i], index));
+        let choice = Choice::new(bits::<V>(&doubled.0, at * WINDOW));
+        let (is_negative, size, index) = (choice.is_negative, choice.size, choice.index());
+        let (x, y) = (look_up(&window[0], index), look_up(&window[1], index));
         let minus_y = carry(subtract(&multiple::<Prime, V>(1), &y));
         let y = choose(is_negative, &minus_y, &y);
         let before = load_point(point);
@@ -157,18 +152,6 @@ pub(super) fn base_multiple<V: Vector>(table: &Table, scalar: &Number, point: &m
 #[inline(always)]
 fn double<V: Vector>(number: &Digits<V>, doubled: &mut [Row]) {
     store(&carry(add(number, number)), doubled);
-}
-
-/// Eight bits, from bit `first` on.
-#[inline(always)]
-fn bits<V: Vector>(number: &Number, first: usize) -> V {
-    let (at, shift) = (first / DIGIT_BITS, first % DIGIT_BITS);
-    let low = V::load(&number[at]).shr_by(shift);
-    let bits = match number.get(at + 1) {
-        Some(row) => low.or(V::load(row).shl_by(DIGIT_BITS - shift)),
-        None => low,
-    };
-    bits.and(V::all(4 * ENTRIES as u64 - 1))
 }
 
 /// x and y of a point in Montgomery form, below p, given 1/Z likewise; zeros for the neutral point.
@@ -201,4 +184,4 @@ pub(super) fn distance_from_curve<V: Vector>(x: &Digits<V>, y: &Digits<V>) -> Di
     least::<Prime, V>(&settle(add(&products, &rest)))
 }
 
-const _: () = assert!(WINDOW * WINDOWS > 256 && ENTRIES == 1 << (WINDOW - 1));
+const _: () = assert!(WINDOW * WINDOWS > 256);

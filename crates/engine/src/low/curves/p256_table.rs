@@ -1,21 +1,17 @@
 //! Multiples of P-256's generator, for [`super::base_multiple`].
 //!
-//! Window `w` holds 1 to 64 times 2^(7w) G, affine and in Montgomery form, digit by digit: a digit of all 64 entries is
-//! eight rows, from which the lanes choose. 37 windows take 185 KiB, a part of the second-level cache; windows of six bits
+//! Entries are affine and in Montgomery form. 37 windows take 185 KiB, a part of the second-level cache; windows of six bits
 //! would take 43 additions and 108 KiB, of eight 33 and 330 KiB.
 
 use std::sync::OnceLock;
 
 use super::p256_point::ONE;
+use super::windows::{ENTRIES, Entries, WINDOW};
 use super::{DIGITS, LANES, Number, Point, Row, add_to, affine, inverses};
 use crate::low::cpu::Avx512;
 
-/// Bits of a scalar taken at once.
-pub(super) const WINDOW: usize = 7;
 /// Windows of 256 bits and the sign of the highest.
 pub(super) const WINDOWS: usize = 37;
-/// Entries of a window.
-pub(super) const ENTRIES: usize = 1 << (WINDOW - 1);
 
 /// The generator's coordinates in Montgomery form.
 const GENERATOR: [[u64; DIGITS]; 2] = [
@@ -35,8 +31,8 @@ const GENERATOR: [[u64; DIGITS]; 2] = [
     ],
 ];
 
-/// Five digits of x and five of y, each of all entries.
-pub(super) type Window = [[Row; ENTRIES / LANES]; 2 * DIGITS];
+/// x and y, of all entries.
+pub(super) type Window = [[Entries; DIGITS]; 2];
 
 /// The multiples of all windows. They are public.
 pub(crate) struct Table(Box<[Window]>);
@@ -50,7 +46,7 @@ impl Table {
 
     /// Makes the table, a window a lane.
     pub(super) fn new(token: Option<Avx512>) -> Table {
-        let mut windows = vec![[[Row::ZERO; ENTRIES / LANES]; 2 * DIGITS]; WINDOWS];
+        let mut windows = vec![[[[Row::ZERO; ENTRIES / LANES]; DIGITS]; 2]; WINDOWS];
         let mut first = generator();
         for group in windows.chunks_mut(LANES) {
             let mut base: Point = first;
@@ -65,7 +61,7 @@ impl Table {
             for number in 0..ENTRIES {
                 let [x, y] = affine_of(token, &entry);
                 for (lane, window) in group.iter_mut().enumerate() {
-                    for (digit, entries) in x.iter().chain(&y).zip(window) {
+                    for (digit, entries) in x.iter().chain(&y).zip(window.as_flattened_mut()) {
                         entries[number / LANES].0[number % LANES] = digit.0[lane];
                     }
                 }

@@ -178,6 +178,76 @@ fn x25519_of_points_at_the_borders() {
     }
 }
 
+/// Scalars big-endian and as RFC 7748, 5, makes them, their public values against the library's.
+fn check_public_values(token: Option<Avx512>, scalars: &[[u8; 32]]) {
+    let mut fractions: Vec<Secret<{ 2 * DIGITS }>> = Vec::new();
+    let eights = scalars.as_chunks::<LANES>().0;
+    fractions.resize_with(eights.len(), Secret::zero);
+    for (eight, fraction) in eights.iter().zip(&mut fractions) {
+        base_fraction(token, BaseTable::get(token), &rows_of(eight), &mut fraction.0);
+    }
+    quotients(token, &mut fractions);
+    for (eight, fraction) in eights.iter().zip(&fractions) {
+        for (lane, scalar) in eight.iter().enumerate() {
+            let mut got = lane_of(fraction.0.first_chunk().unwrap(), lane);
+            let mut scalar = *scalar;
+            [&mut scalar, &mut got].into_iter().for_each(|bytes| bytes.reverse());
+            assert_eq!(got, xcurve::x25519_public(&scalar), "{scalar:02x?}");
+        }
+    }
+}
+
+#[test]
+fn public_values_are_the_librarys() {
+    let mut random = Random(3);
+    for token in tokens() {
+        let rounds = if token.is_some() { 400 } else { 4 };
+        for eights in (1..=QUOTIENTS_MAX).cycle().take(rounds) {
+            let mut scalars: Vec<[u8; 32]> = random.arrays(LANES * eights);
+            (scalars[1], scalars[2], scalars[3]) = ([0; 32], [0xff; 32], [0x5a; 32]);
+            for scalar in &mut scalars {
+                scalar[0] = scalar[0] & 0x7f | 0x40;
+                scalar[31] &= 0xf8;
+            }
+            check_public_values(token, &scalars);
+        }
+    }
+}
+
+/// Every entry of the table, and its opposite, alone in its window.
+#[test]
+fn the_base_table_holds_multiples_of_the_base_point() {
+    let tables = tokens().map(BaseTable::new);
+    assert_eq!(tables[0].windows(), tables[1].windows());
+    assert_eq!(tables[0].start(), tables[1].start());
+    let Some(token) = tokens()[1] else { return };
+    let mut scalars = Vec::new();
+    for window in 0..x25519_table::WINDOWS {
+        for number in 1..=64_u128 {
+            let from = 7 * window + 3;
+            scalars.push(with_bits(number, from));
+            // 128 times the window less so many, which is a digit of the window above.
+            if window + 1 < x25519_table::WINDOWS {
+                scalars.push(with_bits(128 - number, from));
+            }
+        }
+    }
+    scalars.resize(scalars.len().next_multiple_of(LANES), with_bits(0, 0));
+    for some in scalars.chunks(LANES * QUOTIENTS_MAX) {
+        check_public_values(Some(token), some);
+    }
+}
+
+/// 2^254 and the number from bit `from` on, as far as it lies below that.
+fn with_bits(number: u128, from: usize) -> [u8; 32] {
+    let mut scalar = [0; 32];
+    for bit in (0..7).filter(|bit| number >> bit & 1 == 1 && from + bit < 254) {
+        scalar[31 - (from + bit) / 8] |= 1 << ((from + bit) % 8);
+    }
+    scalar[0] |= 0x40;
+    scalar
+}
+
 /// The table, however it is made, holds what the library computes.
 #[test]
 fn the_table_holds_multiples_of_the_generator() {
@@ -199,7 +269,7 @@ fn the_table_holds_multiples_of_the_generator() {
             }
             let Some(key) = EcKey::from_private(Group::P256, &scalar) else { continue };
             let mut numbers = [[Row::ZERO; DIGITS]; 2];
-            for (digit, entries) in numbers.as_flattened_mut().iter_mut().zip(window) {
+            for (digit, entries) in numbers.as_flattened_mut().iter_mut().zip(window.as_flattened()) {
                 digit.0[0] = entries[(number - 1) / LANES].0[(number - 1) % LANES];
             }
             let plain = numbers.map(|number| {

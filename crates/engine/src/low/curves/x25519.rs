@@ -69,7 +69,7 @@ macro_rules! double {
 
 /// Upper halves count double, so they are summed first, and what is doubled is a column and not a product.
 #[inline(always)]
-fn multiply<V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
+pub(super) fn multiply<V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
     let mut columns = [V::all(0); 2 * DIGITS];
     each_digit!(i, each_digit!(j, columns[i + j + 1] = columns[i + j + 1].add_high(a[i], b[j])));
     double!(columns, 5);
@@ -130,14 +130,14 @@ fn square<V: Vector>(a: &Digits<V>) -> Digits<V> {
 }
 
 #[inline(always)]
-fn add<V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
+pub(super) fn add<V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
     let mut sum = *a;
     each_digit!(i, sum[i] = sum[i].add(b[i]));
     carry(&sum)
 }
 
 #[inline(always)]
-fn subtract<V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
+pub(super) fn subtract<V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
     // Four times the prime, digit by digit, so that no digit becomes negative.
     let (first, others) = (V::all(4 * (MASK + 1 - FOLD)), V::all(4 * MASK));
     let mut difference = *a;
@@ -164,7 +164,7 @@ fn add_small_product<V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
 }
 
 #[inline(always)]
-fn swap<V: Vector>(lanes: V::Mask, a: &mut Digits<V>, b: &mut Digits<V>) {
+pub(super) fn swap<V: Vector>(lanes: V::Mask, a: &mut Digits<V>, b: &mut Digits<V>) {
     each_digit!(i, {
         let was = a[i];
         a[i] = V::choose(lanes, b[i], was);
@@ -188,7 +188,7 @@ fn narrow<V: Vector>(number: &Number) -> Digits<V> {
 
 /// The reverse of [`narrow`], of the least remainder.
 #[inline(always)]
-fn widen<V: Vector>(number: &Digits<V>, out: &mut Number) {
+pub(super) fn widen<V: Vector>(number: &Digits<V>, out: &mut Number) {
     let mask = V::all(MASK);
     let fold = V::all(FOLD);
     // Twice, so that all digits but perhaps the lowest are below 2^51, and the number below 2^255 + 19.
@@ -238,7 +238,7 @@ fn squares<V: Vector>(a: &Digits<V>, count: usize) -> Digits<V> {
 
 /// 1/z as z^(2^255 - 21), zero for zero. Names say which power of two less one the exponent is.
 #[inline(always)]
-fn invert<V: Vector>(z: &Digits<V>) -> Digits<V> {
+pub(super) fn invert<V: Vector>(z: &Digits<V>) -> Digits<V> {
     let two = square(z);
     let nine = multiply(&squares(&two, 2), z);
     let eleven = multiply(&nine, &two);

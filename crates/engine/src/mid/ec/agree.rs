@@ -1,17 +1,16 @@
-//! X25519 (RFC 7748, 5) of up to eight requests at once.
+//! X25519 (RFC 7748, 5): shared secrets of up to eight requests at once, and public values.
 
 use crate::low::cpu::Avx512;
-use crate::low::curves::{DIGITS, LANES, Number, Secret, load_bytes, store_bytes, x25519};
+use crate::low::curves::{
+    BaseTable, DIGITS, LANES, Number, QUOTIENTS_MAX, Secret, base_fraction, load_bytes, quotients,
+    store_bytes, x25519,
+};
 use crate::low::wipe_bytes;
 
 /// Bytes of a private, a public and a shared value.
 const BYTES: usize = 32;
-/// The public value of the base point (RFC 7748, 4.1).
-pub(super) const BASE: [u8; BYTES] = {
-    let mut base = [0; BYTES];
-    base[0] = 9;
-    base
-};
+/// Public values that are made at once.
+pub(super) const PUBLICS_MAX: usize = QUOTIENTS_MAX * LANES;
 
 /// The results of eight requests; wiped when dropped.
 pub(super) struct Shared(Secret<DIGITS>);
@@ -28,12 +27,10 @@ impl Shared {
         let (mut scalars, mut points) = (Secret::<DIGITS>::zero(), Secret::<DIGITS>::zero());
         for lane in 0..LANES {
             let [private, public] = request(if lane < filled { lane } else { 0 });
-            let (mut scalar, mut point) = (*private, *public);
-            // RFC 7748, 5: three bits of the scalar are cleared, one is set; the point's highest bit is not looked at.
-            scalar[0] &= 0xf8;
-            scalar[31] = scalar[31] & 0x7f | 0x40;
+            load_scalar(&mut scalars.0, lane, private);
+            // RFC 7748, 5: a point's highest bit is not looked at.
+            let mut point = *public;
             point[31] &= 0x7f;
-            load(&mut scalars.0, lane, &mut scalar);
             load(&mut points.0, lane, &mut point);
         }
         x25519(token, &scalars.0, &points.0, &mut self.0.0);
@@ -47,11 +44,55 @@ impl Shared {
     /// Writes one lane's; false, and zeros, if it is zero, as it is where the point has a small order.
     #[must_use]
     pub(super) fn store(&self, lane: usize, out: &mut [u8; BYTES]) -> bool {
-        let fits = store_bytes(&self.0.0, lane, out);
-        out.reverse();
-        let any = out.iter().fold(0, |any, byte| any | byte);
-        fits && any != 0
+        store(&self.0.0, lane, out)
     }
+}
+
+/// Public values of up to [`PUBLICS_MAX`] private ones.
+pub(super) struct Publics {
+    /// The values, where there were fractions.
+    numbers: [Secret<{ 2 * DIGITS }>; QUOTIENTS_MAX],
+}
+
+impl Publics {
+    /// Nothing yet.
+    pub(super) fn none() -> Publics {
+        Publics { numbers: std::array::from_fn(|_| Secret::zero()) }
+    }
+
+    /// Computes them for so many private values, one at the least.
+    pub(super) fn compute<'a>(
+        &mut self,
+        token: Option<Avx512>,
+        filled: usize,
+        private: impl Fn(usize) -> &'a [u8; BYTES],
+    ) {
+        let eights = filled.div_ceil(LANES).min(QUOTIENTS_MAX);
+        let mut scalars = Secret::<DIGITS>::zero();
+        for (eight, fraction) in self.numbers[..eights].iter_mut().enumerate() {
+            for lane in 0..LANES {
+                let at = eight * LANES + lane;
+                load_scalar(&mut scalars.0, lane, private(if at < filled { at } else { 0 }));
+            }
+            base_fraction(token, BaseTable::get(token), &scalars.0, &mut fraction.0);
+        }
+        quotients(token, &mut self.numbers[..eights]);
+    }
+
+    /// Writes one; false if it is zero, which none is unless something went wrong.
+    #[must_use]
+    pub(super) fn store(&self, at: usize, out: &mut [u8; BYTES]) -> bool {
+        let number = self.numbers.get(at / LANES).and_then(|numbers| numbers.0.first_chunk());
+        number.is_some_and(|number| store(number, at % LANES, out))
+    }
+}
+
+/// Puts a private value into a lane: three bits are cleared, one is set (RFC 7748, 5).
+fn load_scalar(rows: &mut Number, lane: usize, private: &[u8; BYTES]) {
+    let mut scalar = *private;
+    scalar[0] &= 0xf8;
+    scalar[31] = scalar[31] & 0x7f | 0x40;
+    load(rows, lane, &mut scalar);
 }
 
 /// Puts a little-endian number into a lane, and wipes it.
@@ -59,4 +100,13 @@ fn load(rows: &mut Number, lane: usize, bytes: &mut [u8; BYTES]) {
     bytes.reverse();
     load_bytes(rows, lane, bytes);
     wipe_bytes(bytes);
+}
+
+/// Writes one lane's number; false if it is zero, or none of 256 bits.
+#[must_use]
+fn store(rows: &Number, lane: usize, out: &mut [u8; BYTES]) -> bool {
+    let fits = store_bytes(rows, lane, out);
+    out.reverse();
+    let any = out.iter().fold(0, |any, byte| any | byte);
+    fits && any != 0
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::agree::{BASE, Shared};
+use super::agree::{PUBLICS_MAX, Publics, Shared};
 use super::sign::{Eight, Signatures};
 use super::{EcdsaSignItem, EcdsaVerifyItem};
 use crate::algorithm::Curve;
@@ -20,8 +20,7 @@ const SIGN_MIN: usize = 2;
 /// The library takes three times as long to verify as to sign.
 const SIGN_VERIFIED_MIN: usize = 1;
 const SHARED_MIN: usize = 3;
-/// For its own base point the library has a table and takes less than half the time.
-const PUBLIC_MIN: usize = 7;
+const PUBLIC_MIN: usize = 2;
 
 /// One shared secret by X25519 (RFC 7748, 6.1) of a batch.
 pub struct X25519Item<'a> {
@@ -124,16 +123,15 @@ pub(crate) fn x25519_batch(cpu: Cpu, items: &mut [X25519Item<'_>]) {
 /// Makes every public value.
 pub(crate) fn x25519_public_batch(cpu: Cpu, items: &mut [X25519PublicItem<'_>]) {
     let in_lanes = lanes(cpu) > 1;
-    for group in items.chunks_mut(LANES) {
+    for group in items.chunks_mut(PUBLICS_MAX) {
         let mut done = 0;
         if in_lanes && group.len() >= PUBLIC_MIN {
-            let mut shared = Shared::none();
-            shared.compute(cpu.avx512, group.len(), |at| [group[at].private, &BASE]);
-            // None is zero: the base point has a large order.
+            let mut publics = Publics::none();
+            publics.compute(cpu.avx512, group.len(), |at| group[at].private);
             done = group
                 .iter_mut()
                 .enumerate()
-                .map_while(|(lane, item)| shared.store(lane, &mut item.public).then_some(()))
+                .map_while(|(at, item)| publics.store(at, &mut item.public).then_some(()))
                 .count();
         }
         for item in &mut group[done..] {

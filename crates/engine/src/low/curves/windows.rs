@@ -1,0 +1,60 @@
+//! Scalars by windows of seven bits with signs (Booth's digits, -64 to 64), and tables of multiples for them.
+//!
+//! A table holds, for window `w`, 1 to 64 times 2^(7w) of its point, digit by digit: a digit of all 64 entries is eight rows,
+//! all of which are loaded, and from which the lanes choose in registers.
+
+use super::vector::{Vector, each_digit};
+use super::{DIGIT_BITS, DIGITS, LANES, Number, Row};
+
+/// Bits of a scalar taken at once.
+pub(super) const WINDOW: usize = 7;
+/// Entries of a window.
+pub(super) const ENTRIES: usize = 1 << (WINDOW - 1);
+
+/// One digit of the numbers of all entries.
+pub(super) type Entries = [Row; ENTRIES / LANES];
+
+/// What a window adds.
+pub(super) struct Choice<V: Vector> {
+    pub(super) is_negative: V::Mask,
+    /// 0 to 64.
+    pub(super) size: V,
+}
+
+impl<V: Vector> Choice<V> {
+    /// By eight bits of the scalar: those of the window and the one below it.
+    #[inline(always)]
+    pub(super) fn new(bits: V) -> Choice<V> {
+        // Half the number of the upper seven bits and the one below, 128 less if the highest is set.
+        let is_negative = bits.has(V::all(2 * ENTRIES as u64));
+        let rounded = bits.add(V::all(1)).shr::<1>();
+        let size = V::choose(is_negative, V::all(2 * ENTRIES as u64).sub(rounded), rounded);
+        Choice { is_negative, size }
+    }
+
+    /// Where the entry of this size stands; of size zero some entry.
+    #[inline(always)]
+    pub(super) fn index(&self) -> V {
+        self.size.sub(V::all(1))
+    }
+}
+
+/// A number of the entries that the lanes choose.
+#[inline(always)]
+pub(super) fn look_up<V: Vector>(entries: &[Entries; DIGITS], index: V) -> [V; DIGITS] {
+    let mut number = [V::all(0); DIGITS];
+    each_digit!(i, number[i] = V::look_up(&entries[i], index));
+    number
+}
+
+/// Eight bits, from bit `first` on.
+#[inline(always)]
+pub(super) fn bits<V: Vector>(number: &Number, first: usize) -> V {
+    let (at, shift) = (first / DIGIT_BITS, first % DIGIT_BITS);
+    let low = V::load(&number[at]).shr_by(shift);
+    let bits = match number.get(at + 1) {
+        Some(row) => low.or(V::load(row).shl_by(DIGIT_BITS - shift)),
+        None => low,
+    };
+    bits.and(V::all(4 * ENTRIES as u64 - 1))
+}
