@@ -15,8 +15,8 @@ use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::load::{LabError, keys};
 use engine::{
     CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Curve, EcPrivateKey, EcdsaSignItem, Engine,
-    GcmItem, GcmKey, HashAlgorithm, MacAlgorithm, MacItem, MacKey, Mode, RsaPrivateItem, RsaPrivateKey,
-    X25519Item, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_unpad,
+    GcmItem, GcmKey, HashAlgorithm, KeyWrapItem, MacAlgorithm, MacItem, MacKey, Mode, RsaPrivateItem,
+    RsaPrivateKey, X25519Item, X25519PublicItem, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_unpad,
 };
 use peers::core_ffi::cycles;
 use seeded::Random;
@@ -68,12 +68,15 @@ pub fn run(
 
 type Watch = fn(&Engine, &mut Samples<'_>) -> Result<(), String>;
 
-const WATCHED: [(&str, Watch); 18] = [
+const WATCHED: [(&str, Watch); 22] = [
     ("TDES-CBC encrypt, 1 stream: key and text fixed or random", |engine, samples| {
         ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 1, 128)
     }),
     ("TDES-CBC encrypt, 16 streams: key and text fixed or random", |engine, samples| {
         ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 16, 64)
+    }),
+    ("TDES-CBC encrypt, 24 streams: key and text fixed or random", |engine, samples| {
+        ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 24, 64)
     }),
     ("TDES-CBC encrypt, 64 streams: key and text fixed or random", |engine, samples| {
         ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 64, 64)
@@ -101,6 +104,7 @@ const WATCHED: [(&str, Watch); 18] = [
         |engine, samples| gcm(engine, samples, CipherDirection::Decipher, 1, 1424),
     ),
     ("AES-128-GCM open of a wrong tag: first byte or another one differs", tags),
+    ("AES-256 key wrap, 16 keys of 256 bits: keys and texts fixed or random", wrap),
     ("OAEP, a block of 2048 bits: its first byte wrong, or all but that", oaep_blocks),
     ("PKCS #1 v1.5, a block of 2048 bits: without an end of its padding, or random", pkcs1_blocks),
     ("RSA-1024 private CRT, 8 requests: input fixed or random", |engine, samples| {
@@ -110,8 +114,14 @@ const WATCHED: [(&str, Watch); 18] = [
         rsa_inputs(engine, samples, false)
     }),
     ("RSA-1024 private CRT, 8 requests: key fixed or random", rsa_keys),
-    ("ECDSA P-256 sign, 8 requests: key fixed or random", sign),
+    ("ECDSA P-256 sign, 8 requests: key fixed or random", |engine, samples| {
+        sign(engine, samples, Engine::ecdsa_sign_batch)
+    }),
+    ("ECDSA P-256 sign and verify, 8 requests: key fixed or random", |engine, samples| {
+        sign(engine, samples, Engine::ecdsa_sign_verified_batch)
+    }),
     ("X25519 shared secret, 8 requests: private value fixed or random", agree),
+    ("X25519 public value, 8 requests: private value fixed or random", publish),
 ];
 
 /// Times of calls, each with its class.
@@ -269,6 +279,26 @@ fn gcm(
     Ok(())
 }
 
+fn wrap(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
+    const KEYS: usize = 16;
+    let mut random = Classes(Random(12));
+    let mut texts = [[0; 40]; KEYS];
+    while let Some(class) = samples.next() {
+        let mut keys: Vec<CipherKey> = Vec::with_capacity(KEYS);
+        for text in &mut texts {
+            let mut raw = [0; 32];
+            random.fill(class, &mut raw);
+            random.fill(class, text);
+            keys.push(engine.cipher_key(CipherAlgorithm::Aes256, &raw).map_err(|error| error.to_string())?);
+        }
+        let mut items: Vec<_> =
+            keys.iter().zip(&mut texts).map(|(key, text)| KeyWrapItem::new(key, text)).collect();
+        samples.time(class, || engine.key_wrap_batch(CipherDirection::Encipher, black_box(&mut items)));
+        items.iter().try_for_each(|item| item.result).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
 fn tags(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
     let key = engine.gcm_key(&[0x5A; 16]).map_err(|error| error.to_string())?;
     let (mut sealed, mut random) = ([0x5A; 64], Classes(Random(3)));
@@ -392,7 +422,11 @@ fn private(
 }
 
 /// Keys are made anew for each call; nonces are random in both classes.
-fn sign(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
+fn sign(
+    engine: &Engine,
+    samples: &mut Samples<'_>,
+    batch: fn(&Engine, &mut [EcdsaSignItem<'_>]),
+) -> Result<(), String> {
     let mut random = Classes(Random(9));
     while let Some(class) = samples.next() {
         let mut keys = Vec::with_capacity(LANES);
@@ -403,7 +437,7 @@ fn sign(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
             keys.push(EcPrivateKey::from_bytes(Curve::P256, &scalar).map_err(|error| error.to_string())?);
         }
         let mut items: Vec<_> = keys.iter().map(|key| EcdsaSignItem::new(key, &[7; 32])).collect();
-        samples.time(class, || engine.ecdsa_sign_batch(black_box(&mut items)));
+        samples.time(class, || batch(engine, black_box(&mut items)));
         items.iter().try_for_each(|item| item.result).map_err(|error| error.to_string())?;
     }
     Ok(())
@@ -420,6 +454,18 @@ fn agree(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
             ends.map(|(private, shared)| X25519Item::new(private, &public, shared)).collect();
         samples.time(class, || engine.x25519_batch(black_box(&mut items)));
         items.iter().try_for_each(|item| item.result).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn publish(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
+    let mut random = Classes(Random(11));
+    let mut privates = [[0; 32]; LANES];
+    while let Some(class) = samples.next() {
+        privates.iter_mut().for_each(|private| random.fill(class, private));
+        let mut items: Vec<_> = privates.iter().map(X25519PublicItem::new).collect();
+        samples.time(class, || engine.x25519_public_batch(black_box(&mut items)));
+        black_box(&items);
     }
     Ok(())
 }
