@@ -4,7 +4,9 @@ mod common;
 
 use common::*;
 use link::Counter;
+use openssl::bn::{BigNum, BigNumContext};
 use std::time::Instant;
+use token::pka::{self, ecc};
 use wire::Verb;
 use wire::bounds::TEXT_BYTES_MAX;
 use wire::control::{CardNotice, CardOrder, Personality, PollMode, SecretPages};
@@ -102,6 +104,63 @@ fn public_token(number: u16) -> Vec<u8> {
     token::pka::public_token(&modulus, &[1, 0, 1]).expect("a token")
 }
 
+/// A request for a signature by the private key of a clear token.
+fn signing<'a>(format: &'a [u8; 8], token: &'a [u8], hash: &'a [u8], bytes: usize) -> Arguments<'a> {
+    use wire::verb::digital_signature_generate as dsg;
+    let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
+    arguments
+        .set_integer(dsg::RULE_ARRAY_COUNT, 1)
+        .set_bytes(dsg::RULE_ARRAY, format)
+        .set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, token.len() as i64)
+        .set_bytes(dsg::PKA_PRIVATE_KEY_ID, token)
+        .set_integer(dsg::HASH_LENGTH, hash.len() as i64)
+        .set_bytes(dsg::HASH, hash)
+        .set_integer(dsg::SIGNATURE_FIELD_LENGTH, bytes as i64);
+    arguments
+}
+
+/// A clear token of a key of P-256, by its number.
+fn curve_token(number: u16) -> Vec<u8> {
+    let mut scalar = [0x1D; 32];
+    scalar[..2].copy_from_slice(&number.to_be_bytes());
+    let key = engine::EcPrivateKey::from_bytes(engine::Curve::P256, &scalar).expect("a key");
+    let attributes = ecc::EccAttributes::default();
+    let token = ecc::clear_token(ecc::EccCurve::P256, &scalar, &key.public_bytes(), &attributes);
+    token.expect("a token").to_vec()
+}
+
+/// Clear tokens of one key of 4096 bits, each with a name of its own, so that each is prepared.
+struct LongKey([Vec<u8>; 7]);
+
+impl LongKey {
+    fn new() -> LongKey {
+        let primes: Vec<BigNum> = include_str!("../../engine/tests/rsa/primes.txt")
+            .lines()
+            .filter_map(|line| line.strip_prefix("2048 "))
+            .map(|digits| BigNum::from_hex_str(digits).expect("a prime"))
+            .collect();
+        let (p, q) = (&primes[0], &primes[1]);
+        let (e, one) = (BigNum::from_u32(65537).unwrap(), BigNum::from_u32(1).unwrap());
+        let mut context = BigNumContext::new().unwrap();
+        let mut inverse = |value: &BigNum, modulus: &BigNum| {
+            let mut inverse = BigNum::new().unwrap();
+            inverse.mod_inverse(value, modulus, &mut context).unwrap();
+            inverse.to_vec()
+        };
+        let (dp, dq, u) = (inverse(&e, &(p - &one)), inverse(&e, &(q - &one)), inverse(q, p));
+        LongKey([(p * q).to_vec(), e.to_vec(), p.to_vec(), q.to_vec(), dp, dq, u])
+    }
+
+    fn token(&self, number: u16) -> Vec<u8> {
+        let [n, e, p, q, dp, dq, u] = &self.0;
+        let key = pka::ClearKey::Crt { n, e, components: pka::CrtComponents { p, q, dp, dq, u } };
+        let name = format!("N{number:063}").into_bytes().try_into().ok();
+        let attributes = pka::Attributes { name, ..pka::Attributes::default() };
+        let hashes = (openssl::sha::sha1 as fn(&[u8]) -> _, openssl::sha::sha256 as fn(&[u8]) -> _);
+        pka::clear_token(pka::Form::CrtAes, &key, &attributes, &hashes).expect("a token").to_vec()
+    }
+}
+
 #[test]
 fn all_of_it_is_locked_before_the_first_request() {
     let (keeper, card) = coprocessor();
@@ -127,10 +186,11 @@ fn what_cannot_be_locked_is_said() {
     assert!(card.isolation.missing.iter().any(|measure| measure == "locked memory"));
 }
 
-/// Hostile requests of all lengths, with keys that are prepared once each, many at a time: whatever the limit, each has an
+/// Hostile requests of all lengths, with keys that are prepared once each, RSA of 4096 bits and ECDSA among them, many at a time: whatever the limit, each has an
 /// answer, the card lives, and none of its memory is unlocked or beyond what it began with.
 #[test]
 fn a_card_that_is_full_says_so_and_goes_on() {
+    let long_key = LongKey::new();
     for limit in [4, 6, 8] {
         let (_keeper, mut card) =
             coprocessor_locking(card_start(Personality::Coprocessor), Some(limit * MIB));
@@ -142,7 +202,7 @@ fn a_card_that_is_full_says_so_and_goes_on() {
         let key = Argument::Reference(key);
         let before = unlocked(&card.program);
         let long = vec![0x5A; TEXT_BYTES_MAX];
-        let (mut answered, mut full) = (0, 0);
+        let (mut answered, mut full, mut signed) = (0, 0, [0; 2]);
         for round in 0..12_u16 {
             let in_flight: Vec<_> = (0..48_u16)
                 .filter_map(|at| {
@@ -153,32 +213,47 @@ fn a_card_that_is_full_says_so_and_goes_on() {
                         [8, 100, 4096, 40_000, 300, 2000][usize::from(number % 6)]
                     };
                     let text = &long[..length];
-                    let token = public_token(number);
+                    let token = match number % 12 {
+                        7 => curve_token(number),
+                        11 => long_key.token(number),
+                        _ => public_token(number),
+                    };
                     let block = vec![0; 512];
-                    let arguments = match number % 3 {
-                        0 => mac_arguments(key, text),
-                        1 => enciphering(key, &text[..length / 8 * 8]),
+                    let arguments = match number % 12 {
+                        0 | 3 | 6 | 9 => mac_arguments(key, text),
+                        1 | 4 | 10 => enciphering(key, &text[..length / 8 * 8]),
+                        7 => signing(b"ECDSA   ", &token, &block[..32], 64),
+                        11 => signing(b"ZERO-PAD", &token, &block[..20], 512),
                         _ => verifying(&token, &block),
                     };
                     let mut payload = Vec::new();
                     arguments.write_request(&mut payload).expect("arguments");
                     let slot = client.queue.claim().ok()?;
                     // No bulk block may be left: the others go.
-                    client.queue.submit_with_room(slot, arguments.verb() as u16, &payload, payload.len()).ok()
+                    let verb = arguments.verb() as u16;
+                    let request = client.queue.submit_with_room(slot, verb, &payload, payload.len()).ok()?;
+                    Some((number % 12, request))
                 })
                 .collect();
-            for request in &in_flight {
+            for (kind, request) in &in_flight {
                 let (mut reply, deadline) = (Vec::new(), Some(Instant::now() + PATIENCE));
                 let header =
                     client.queue.wait(request, PollMode::Adaptive, deadline, &mut reply).expect("an answer");
                 match header.outcome {
-                    Outcome::Answered => answered += 1,
+                    Outcome::Answered => {
+                        answered += 1;
+                        if let Some(signed) = [7, 11].iter().zip(&mut signed).find(|(of, _)| *of == kind) {
+                            assert_eq!(header.codes, wire::code::OK);
+                            *signed.1 += 1;
+                        }
+                    }
                     Outcome::Full => full += 1,
                     other => panic!("{other:?} with {limit} MiB"),
                 }
             }
         }
         assert!(card.program.is_running() && answered > 300, "{answered} answered, {full} full, {limit} MiB");
+        assert!(signed.iter().all(|signed| *signed > 10), "{signed:?} signed with {limit} MiB");
         assert_eq!(full > 0, limit <= 6, "{full} of {answered} full with {limit} MiB");
         assert!(limit > 6 || card.view().count(Counter::Refused) >= full);
         // It serves again, what is short at once.
