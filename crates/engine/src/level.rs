@@ -167,13 +167,13 @@ const AVX2_MASK: &str = "~0x0:~0x5f42d0230000";
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     /// The bits of each word, by the names of the processor manuals, once more and independently of the
     /// constants above.
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn masks_clear_the_named_bits() {
+        use super::*;
+
         let word = |bits: &[u32]| bits.iter().map(|bit| 1u64 << bit).sum::<u64>();
         // PCLMULQDQ, FMA, MOVBE, AES, AVX, F16C
         let ecx1 = word(&[1, 12, 22, 25, 28, 29]);

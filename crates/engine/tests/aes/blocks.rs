@@ -37,6 +37,56 @@ fn every_length_agrees_with_openssl() {
     }
 }
 
+/// Texts of any number of blocks at any place of a cache line, one or a few in a batch.
+#[test]
+fn random_texts_agree_with_openssl() {
+    let engines = engines();
+    let mut random = Random(3602);
+    let mut done = 0;
+    while done < cases(1_000_000) {
+        let count = 1 + random.below(4);
+        done += count;
+        let (mode, name) = random.pick(&[(Mode::Ecb, "ecb"), (Mode::Cbc, "cbc")]);
+        let direction = random.pick(&[CipherDirection::Encipher, CipherDirection::Decipher]);
+        let keys: Vec<_> = (0..count).map(|_| random_key(&mut random)).collect();
+        let ivs: Vec<_> = (0..count).map(|_| random.bytes(16)).collect();
+        let texts: Vec<_> = (0..count)
+            .map(|_| {
+                let most = random.pick(&[8, 40, 140]);
+                let blocks = random.below(most);
+                random.bytes(16 * blocks)
+            })
+            .collect();
+        let from: Vec<_> = (0..count).map(|_| random.below(64)).collect();
+        let encipher = direction == CipherDirection::Encipher;
+        let expected: Vec<_> =
+            (0..count).map(|at| openssl(name, encipher, &keys[at], &ivs[at], &texts[at])).collect();
+        for engine in &engines {
+            let prepared: Vec<_> =
+                keys.iter().map(|key| engine.cipher_key(algorithm(key), key).unwrap()).collect();
+            let mut places: Vec<_> = (0..count)
+                .map(|at| [vec![0xa5; from[at]], texts[at].clone(), vec![0xa5; 64]].concat())
+                .collect();
+            let mut items: Vec<_> = places
+                .iter_mut()
+                .enumerate()
+                .map(|(at, place)| {
+                    let data = &mut place[from[at]..][..texts[at].len()];
+                    CipherItem::new(&prepared[at], &ivs[at], data)
+                })
+                .collect();
+            engine.cipher_batch(mode, direction, &mut items);
+            assert!(items.iter().all(|item| item.result == Ok(())));
+            for (at, place) in places.iter().enumerate() {
+                let (before, rest) = place.split_at(from[at]);
+                let (data, after) = rest.split_at(texts[at].len());
+                assert!(data == expected[at], "{mode} {direction:?} {at} of {count} at {}", engine.level());
+                assert!(before.iter().chain(after).all(|byte| *byte == 0xa5), "{mode} {direction:?}");
+            }
+        }
+    }
+}
+
 /// A text in pieces of any lengths, each going on with the chaining value of the one before, at any place of a cache line.
 #[test]
 fn pieces_of_a_text_go_on_from_each_other() {
