@@ -60,17 +60,21 @@ impl HmacKey {
         for part in parts {
             inner.update(part);
         }
-        self.end(inner)
+        self.end_in_place(&mut inner)
     }
 
     /// The MAC of the text that a state took: the digest length of bytes, then zeros. Of a state that is not this key's, or of
     /// another hash, it means nothing.
-    pub fn end(&self, inner: HashState) -> [u8; 64] {
-        let mut hashed = inner.finish();
+    pub fn end(&self, mut inner: HashState) -> [u8; 64] {
+        self.end_in_place(&mut inner)
+    }
+
+    fn end_in_place(&self, inner: &mut HashState) -> [u8; 64] {
+        let mut hashed = inner.finish_in_place();
         let mut outer = self.outer.clone();
         outer.update(&hashed[..self.algorithm().digest_bytes()]);
         wipe_bytes(&mut hashed);
-        outer.finish()
+        outer.finish_in_place()
     }
 }
 

@@ -292,7 +292,7 @@ fn mgf1_xor(hash: HashAlgorithm, seed: &[u8], data: &mut [u8]) {
     for (counter, part) in data.chunks_mut(hash.digest_bytes()).enumerate() {
         let mut state = start.clone();
         state.update(&(counter as u32).to_be_bytes());
-        let mut mask = state.finish();
+        let mut mask = state.finish_in_place();
         for (byte, mask_byte) in part.iter_mut().zip(&mask) {
             *byte ^= mask_byte;
         }

@@ -19,6 +19,8 @@ pub(crate) mod des;
 pub(crate) mod polyval;
 pub(crate) mod rsa;
 pub(crate) mod sha;
+#[cfg(test)]
+mod stack;
 
 /// Overwrites a value with zeros in a way that the compiler may not leave out.
 ///
@@ -43,6 +45,13 @@ pub(crate) fn wipe_bytes(bytes: &mut [u8]) {
 pub(crate) fn wipe_lanes(words: &mut [u64]) {
     // SAFETY: pointer and length come from one exclusive slice.
     unsafe { wipe_raw(words.as_mut_ptr().cast(), size_of_val(words)) }
+}
+
+/// Overwrites the stack below the caller, as deep as kernels use it, where they leave what the compiler moved there from registers.
+#[inline(never)]
+pub(crate) fn wipe_stack() {
+    let mut room = [0; 4096];
+    wipe_bytes(&mut room);
 }
 
 /// The same for memory behind a pointer.

@@ -188,10 +188,13 @@ pub fn x25519_public(private: &[u8; 32]) -> [u8; 32] {
 
 /// X25519 (RFC 7748, 5): the shared secret, 32 bytes. An error if it is all zeros (6.1).
 pub fn x25519(private: &[u8; 32], public: &[u8; 32]) -> Result<SecretBytes, EcError> {
-    let mut shared = xcurve::x25519(private, public).ok_or(EcError::SmallOrder)?;
-    let secret = SecretBytes::from_slice(&shared);
+    let mut shared = [0; 32];
+    let secret = match xcurve::x25519(private, public, &mut shared) {
+        true => Ok(SecretBytes::from_slice(&shared)),
+        false => Err(EcError::SmallOrder),
+    };
     wipe_bytes(&mut shared);
-    Ok(secret)
+    secret
 }
 
 const SEED_BYTES: usize = 32;

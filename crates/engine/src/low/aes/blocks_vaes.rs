@@ -8,8 +8,9 @@
 //! Emerald Rapids), beside two on 128 bits of which the library makes use: 3.9 times or 2.1 times the library at most.
 
 use std::arch::x86_64::*;
+use std::hint::black_box;
 
-use super::vaes::{WideKeys, four_times, rounds, spread};
+use super::vaes::four_times;
 use super::vector::{load, load_some, store, store_some};
 use super::{Block, RoundKeys, Rounds};
 use crate::low::cpu::Avx512;
@@ -51,37 +52,42 @@ pub(crate) fn cbc_decipher(_token: Avx512, keys: RoundKeys<'_>, chain: &mut Bloc
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
 fn run_ecb<const ROUNDS: usize, const DECIPHER: bool>(keys: RoundKeys<'_>, data: &mut [u8]) {
-    let keys = spread::<ROUNDS>(keys);
     let (whole, rest) = data.as_chunks_mut::<{ 64 * WIDE }>();
     for part in whole {
+        let keys = black_box(keys);
         let (vectors, _) = part.as_chunks_mut::<64>();
-        let mut state = [keys[0]; WIDE];
+        let first = four_times(&keys.blocks[0]);
+        let mut state = [first; WIDE];
         for n in 0..WIDE {
-            state[n] = _mm512_xor_si512(load(&vectors[n]), keys[0]);
+            state[n] = _mm512_xor_si512(load(&vectors[n]), first);
         }
-        let state = rounds::<ROUNDS, WIDE, DECIPHER>(&keys, state, [keys[ROUNDS]; WIDE]);
+        let last = four_times(&keys.blocks[ROUNDS]);
+        let state = rounds::<ROUNDS, WIDE, DECIPHER>(keys, state, [last; WIDE]);
         for n in 0..WIDE {
             store(&mut vectors[n], state[n]);
         }
     }
     match rest.len() {
         0 => {}
-        1..=64 => some_ecb::<ROUNDS, 1, DECIPHER>(&keys, rest),
-        65..=128 => some_ecb::<ROUNDS, 2, DECIPHER>(&keys, rest),
-        129..=256 => some_ecb::<ROUNDS, 4, DECIPHER>(&keys, rest),
-        _ => some_ecb::<ROUNDS, WIDE, DECIPHER>(&keys, rest),
+        1..=64 => some_ecb::<ROUNDS, 1, DECIPHER>(keys, rest),
+        65..=128 => some_ecb::<ROUNDS, 2, DECIPHER>(keys, rest),
+        129..=256 => some_ecb::<ROUNDS, 4, DECIPHER>(keys, rest),
+        _ => some_ecb::<ROUNDS, WIDE, DECIPHER>(keys, rest),
     }
 }
 
 /// At most `N` vectors.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
-fn some_ecb<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(keys: &WideKeys, data: &mut [u8]) {
-    let mut state = [keys[0]; N];
+fn some_ecb<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(keys: RoundKeys<'_>, data: &mut [u8]) {
+    let keys = black_box(keys);
+    let first = four_times(&keys.blocks[0]);
+    let mut state = [first; N];
     for (part, state) in data.chunks(64).zip(&mut state) {
-        *state = _mm512_xor_si512(load_some(part), keys[0]);
+        *state = _mm512_xor_si512(load_some(part), first);
     }
-    let state = rounds::<ROUNDS, N, DECIPHER>(keys, state, [keys[ROUNDS]; N]);
+    let last = four_times(&keys.blocks[ROUNDS]);
+    let state = rounds::<ROUNDS, N, DECIPHER>(keys, state, [last; N]);
     for (part, state) in data.chunks_mut(64).zip(state) {
         store_some(part, state);
     }
@@ -89,47 +95,79 @@ fn some_ecb<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(keys: &Wi
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
 fn run_cbc<const ROUNDS: usize>(keys: RoundKeys<'_>, chain: &Block, data: &mut [u8]) {
-    let keys = spread::<ROUNDS>(keys);
     let mut before = four_times(chain);
     let (whole, rest) = data.as_chunks_mut::<{ 64 * WIDE }>();
     for part in whole {
+        let keys = black_box(keys);
         let (vectors, _) = part.as_chunks_mut::<64>();
-        let (mut state, mut last) = ([keys[0]; WIDE], [keys[ROUNDS]; WIDE]);
+        let (first, end) = (four_times(&keys.blocks[0]), four_times(&keys.blocks[ROUNDS]));
+        let (mut state, mut last) = ([first; WIDE], [end; WIDE]);
         for n in 0..WIDE {
             let text = load(&vectors[n]);
-            state[n] = _mm512_xor_si512(text, keys[0]);
-            last[n] = _mm512_xor_si512(moved_up(text, before), keys[ROUNDS]);
+            state[n] = _mm512_xor_si512(text, first);
+            last[n] = _mm512_xor_si512(moved_up(text, before), end);
             before = text;
         }
-        let state = rounds::<ROUNDS, WIDE, true>(&keys, state, last);
+        let state = rounds::<ROUNDS, WIDE, true>(keys, state, last);
         for n in 0..WIDE {
             store(&mut vectors[n], state[n]);
         }
     }
     match rest.len() {
         0 => {}
-        1..=64 => some_cbc::<ROUNDS, 1>(&keys, before, rest),
-        65..=128 => some_cbc::<ROUNDS, 2>(&keys, before, rest),
-        129..=256 => some_cbc::<ROUNDS, 4>(&keys, before, rest),
-        _ => some_cbc::<ROUNDS, WIDE>(&keys, before, rest),
+        1..=64 => some_cbc::<ROUNDS, 1>(keys, before, rest),
+        65..=128 => some_cbc::<ROUNDS, 2>(keys, before, rest),
+        129..=256 => some_cbc::<ROUNDS, 4>(keys, before, rest),
+        _ => some_cbc::<ROUNDS, WIDE>(keys, before, rest),
     }
 }
 
 /// At most `N` vectors, `before` being the ciphertext before them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
-fn some_cbc<const ROUNDS: usize, const N: usize>(keys: &WideKeys, mut before: __m512i, data: &mut [u8]) {
-    let (mut state, mut last) = ([keys[0]; N], [keys[ROUNDS]; N]);
+fn some_cbc<const ROUNDS: usize, const N: usize>(keys: RoundKeys<'_>, mut before: __m512i, data: &mut [u8]) {
+    let keys = black_box(keys);
+    let (first, end) = (four_times(&keys.blocks[0]), four_times(&keys.blocks[ROUNDS]));
+    let (mut state, mut last) = ([first; N], [end; N]);
     for (part, (state, last)) in data.chunks(64).zip(state.iter_mut().zip(&mut last)) {
         let text = load_some(part);
-        *state = _mm512_xor_si512(text, keys[0]);
-        *last = _mm512_xor_si512(moved_up(text, before), keys[ROUNDS]);
+        *state = _mm512_xor_si512(text, first);
+        *last = _mm512_xor_si512(moved_up(text, before), end);
         before = text;
     }
     let state = rounds::<ROUNDS, N, true>(keys, state, last);
     for (part, state) in data.chunks_mut(64).zip(state) {
         store_some(part, state);
     }
+}
+
+/// As [`super::vaes::rounds`], with keys that are spread where they are used, in every pass anew. Kept in registers over
+/// passes, fifteen of them beside two times eight vectors, one would be moved to the stack, where nobody wipes it.
+#[inline]
+#[target_feature(enable = "avx512f,vaes")]
+fn rounds<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(
+    keys: RoundKeys<'_>,
+    mut state: [__m512i; N],
+    last: [__m512i; N],
+) -> [__m512i; N] {
+    for key in &keys.blocks[1..ROUNDS] {
+        let key = four_times(key);
+        for n in 0..N {
+            state[n] = if DECIPHER {
+                _mm512_aesdec_epi128(state[n], key)
+            } else {
+                _mm512_aesenc_epi128(state[n], key)
+            };
+        }
+    }
+    for n in 0..N {
+        state[n] = if DECIPHER {
+            _mm512_aesdeclast_epi128(state[n], last[n])
+        } else {
+            _mm512_aesenclast_epi128(state[n], last[n])
+        };
+    }
+    state
 }
 
 /// The block before each block of a vector.

@@ -1,6 +1,7 @@
 //! CBC enciphering and CBC-MAC of eight streams with AES on 128-bit vectors: a lane a vector.
 
 use std::arch::x86_64::*;
+use std::hint::black_box;
 
 use super::Rounds;
 use super::streams::{LaneText, Lanes};
@@ -28,32 +29,35 @@ fn choose<T: LaneText>(lanes: &mut Lanes<T>, blocks: usize) {
 
 #[target_feature(enable = "avx2,aes")]
 fn run_on<const ROUNDS: usize, T: LaneText>(lanes: &mut Lanes<T>, blocks: usize) {
+    let Lanes { keys, texts, at, chains, .. } = lanes;
     let mut state = [_mm_setzero_si128(); LANES];
     for (l, state) in state.iter_mut().enumerate() {
-        *state = load_block(&lanes.chains.0[l]);
+        *state = load_block(&chains.0[l]);
     }
     let mut done = 0;
     for _ in 0..blocks {
+        // Loaded anew for each block: the compiler would keep keys on the stack, where nobody wipes them.
+        let keys = black_box(&*keys);
         for (l, state) in state.iter_mut().enumerate() {
-            if let Some(block) = lanes.texts[l].part(lanes.at[l].wrapping_add(done)) {
+            if let Some(block) = texts[l].part(at[l].wrapping_add(done)) {
                 *state = _mm_xor_si128(*state, load_block(block));
             }
-            *state = _mm_xor_si128(*state, load_block(&lanes.keys[0].0[l]));
+            *state = _mm_xor_si128(*state, load_block(&keys[0].0[l]));
         }
-        for key in &lanes.keys[1..ROUNDS] {
+        for key in &keys[1..ROUNDS] {
             for (l, state) in state.iter_mut().enumerate() {
                 *state = _mm_aesenc_si128(*state, load_block(&key.0[l]));
             }
         }
         for (l, state) in state.iter_mut().enumerate() {
-            *state = _mm_aesenclast_si128(*state, load_block(&lanes.keys[ROUNDS].0[l]));
-            if let Some(block) = lanes.texts[l].part_mut(lanes.at[l].wrapping_add(done)) {
+            *state = _mm_aesenclast_si128(*state, load_block(&keys[ROUNDS].0[l]));
+            if let Some(block) = texts[l].part_mut(at[l].wrapping_add(done)) {
                 store_block(block, *state);
             }
         }
         done += 16;
     }
     for (l, state) in state.iter().enumerate() {
-        store_block(&mut lanes.chains.0[l], *state);
+        store_block(&mut chains.0[l], *state);
     }
 }

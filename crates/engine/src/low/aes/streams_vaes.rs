@@ -1,6 +1,7 @@
 //! CBC enciphering and CBC-MAC of sixteen streams with AES on 512-bit vectors: four lanes a vector.
 
 use std::arch::x86_64::*;
+use std::hint::black_box;
 
 use super::Rounds;
 use super::streams::{LANES_MAX, LaneText, Lanes, Staging, VECTORS};
@@ -129,7 +130,9 @@ fn encipher<const ROUNDS: usize, T>(
     mut state: [__m512i; VECTORS],
     (half, j): (usize, usize),
 ) -> ([__m512i; VECTORS], [__m512i; VECTORS]) {
-    for key in &lanes.keys[1..ROUNDS] {
+    // Loaded anew for each block: the compiler would keep keys on the stack, where nobody wipes them.
+    let keys = black_box(&lanes.keys);
+    for key in &keys[1..ROUNDS] {
         for v in 0..VECTORS {
             state[v] = _mm512_aesenc_epi128(state[v], load(key.vector(v)));
         }
@@ -137,7 +140,7 @@ fn encipher<const ROUNDS: usize, T>(
     let mut chains = state;
     for v in 0..VECTORS {
         let next = load(&lanes.input[half][v][j].0);
-        let key = _mm512_xor_si512(load(lanes.keys[ROUNDS].vector(v)), next);
+        let key = _mm512_xor_si512(load(keys[ROUNDS].vector(v)), next);
         state[v] = _mm512_aesenclast_epi128(state[v], key);
         chains[v] = _mm512_xor_si512(state[v], next);
     }
@@ -172,8 +175,8 @@ fn fetch<T: LaneText>(lanes: &mut Lanes<T>, v: usize, half: usize, done: usize) 
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn put_input<T>(lanes: &mut Lanes<T>, v: usize, half: usize, rows: [__m512i; 4]) {
-    let key = load(lanes.keys[0].vector(v));
     for (column, to) in transpose(rows).into_iter().zip(&mut lanes.input[half][v]) {
+        let key = load(black_box(&lanes.keys[0]).vector(v));
         store(&mut to.0, _mm512_xor_si512(column, key));
     }
 }

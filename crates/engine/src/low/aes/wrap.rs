@@ -75,6 +75,35 @@ impl Lanes {
     }
 }
 
+/// The door of a kernel, `run`, behind which its function `fill` is chosen by rounds and direction.
+#[cfg(target_arch = "x86_64")]
+macro_rules! door {
+    ($token:ty, $features:literal) => {
+        /// Runs W, or its inverse, over the first `used` lanes.
+        #[inline]
+        pub(super) fn run(_token: $token, lanes: &mut Lanes, encipher: bool, used: usize) {
+            // SAFETY: the token proves every feature that the kernel is compiled for.
+            unsafe { choose(lanes, encipher, used) }
+        }
+
+        #[target_feature(enable = $features)]
+        fn choose(lanes: &mut Lanes, encipher: bool, used: usize) {
+            use crate::low::aes::Rounds;
+            match (lanes.rounds, encipher) {
+                (Rounds::Ten, true) => fill::<10, true>(lanes, used),
+                (Rounds::Twelve, true) => fill::<12, true>(lanes, used),
+                (Rounds::Fourteen, true) => fill::<14, true>(lanes, used),
+                (Rounds::Ten, false) => fill::<10, false>(lanes, used),
+                (Rounds::Twelve, false) => fill::<12, false>(lanes, used),
+                (Rounds::Fourteen, false) => fill::<14, false>(lanes, used),
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use door;
+
 /// The half of a lane's block in which semiblock `at` stands.
 #[inline]
 fn half(row: &mut LaneBlocks, lane: usize, at: usize) -> &mut [u8; SEMIBLOCK] {

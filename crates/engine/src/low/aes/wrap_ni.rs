@@ -1,31 +1,14 @@
 //! The wrapping function of eight keys with AES on 128-bit vectors: a lane a vector.
 
 use std::arch::x86_64::*;
+use std::hint::black_box;
 
-use super::Rounds;
 use super::streams_ni::LANES;
 use super::vector::{load_block, store_block};
-use super::wrap::{Lanes, PASSES};
+use super::wrap::{Lanes, PASSES, door};
 use crate::low::cpu::Aes;
 
-/// Runs W, or its inverse, over the first `used` lanes.
-#[inline]
-pub(super) fn run(_token: Aes, lanes: &mut Lanes, encipher: bool, used: usize) {
-    // SAFETY: the token proves every feature that the kernel is compiled for.
-    unsafe { choose(lanes, encipher, used) }
-}
-
-#[target_feature(enable = "avx2,aes")]
-fn choose(lanes: &mut Lanes, encipher: bool, used: usize) {
-    match (lanes.rounds, encipher) {
-        (Rounds::Ten, true) => fill::<10, true>(lanes, used),
-        (Rounds::Twelve, true) => fill::<12, true>(lanes, used),
-        (Rounds::Fourteen, true) => fill::<14, true>(lanes, used),
-        (Rounds::Ten, false) => fill::<10, false>(lanes, used),
-        (Rounds::Twelve, false) => fill::<12, false>(lanes, used),
-        (Rounds::Fourteen, false) => fill::<14, false>(lanes, used),
-    }
-}
+door!(Aes, "avx2,aes");
 
 #[target_feature(enable = "avx2,aes")]
 fn fill<const ROUNDS: usize, const ENCIPHER: bool>(lanes: &mut Lanes, used: usize) {
@@ -50,13 +33,15 @@ fn run_on<const ROUNDS: usize, const ENCIPHER: bool, const USED: usize>(lanes: &
                 number += 1;
             }
             let count = _mm_set_epi64x(0, number.swap_bytes() as i64);
+            // Loaded anew in each step: the compiler would keep these keys on the stack, where nobody wipes them.
+            let first_key = black_box(&keys[0]);
             let mut state = left;
             for l in 0..USED {
                 if !ENCIPHER {
                     state[l] = _mm_xor_si128(state[l], count);
                 }
                 let block = _mm_blend_epi16::<0b0000_1111>(load_block(&row.0[l]), state[l]);
-                state[l] = _mm_xor_si128(block, load_block(&keys[0].0[l]));
+                state[l] = _mm_xor_si128(block, load_block(&first_key.0[l]));
             }
             for key in &keys[1..ROUNDS] {
                 for l in 0..USED {

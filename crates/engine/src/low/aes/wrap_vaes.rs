@@ -1,34 +1,17 @@
 //! The wrapping function of sixteen keys with AES on 512-bit vectors: four lanes a vector.
 
 use std::arch::x86_64::*;
+use std::hint::black_box;
 
-use super::Rounds;
 use super::streams::VECTORS;
 use super::vector::{load, store};
-use super::wrap::{Lanes, PASSES};
+use super::wrap::{Lanes, PASSES, door};
 use crate::low::cpu::Avx512;
 
 /// The left halves of four blocks, as quad words.
 const LEFT: __mmask8 = 0b0101_0101;
 
-/// Runs W, or its inverse, over the first `used` lanes.
-#[inline]
-pub(super) fn run(_token: Avx512, lanes: &mut Lanes, encipher: bool, used: usize) {
-    // SAFETY: the token proves every feature that the kernel is compiled for.
-    unsafe { choose(lanes, encipher, used) }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
-fn choose(lanes: &mut Lanes, encipher: bool, used: usize) {
-    match (lanes.rounds, encipher) {
-        (Rounds::Ten, true) => fill::<10, true>(lanes, used),
-        (Rounds::Twelve, true) => fill::<12, true>(lanes, used),
-        (Rounds::Fourteen, true) => fill::<14, true>(lanes, used),
-        (Rounds::Ten, false) => fill::<10, false>(lanes, used),
-        (Rounds::Twelve, false) => fill::<12, false>(lanes, used),
-        (Rounds::Fourteen, false) => fill::<14, false>(lanes, used),
-    }
-}
+door!(Avx512, "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes");
 
 /// One vector for up to four lanes, else all.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
@@ -54,13 +37,15 @@ fn run_on<const ROUNDS: usize, const ENCIPHER: bool, const V: usize>(lanes: &mut
                 number += 1;
             }
             let count = _mm512_maskz_set1_epi64(LEFT, number.swap_bytes() as i64);
+            // Loaded anew in each step: the compiler would keep these keys on the stack, where nobody wipes them.
+            let first_key = black_box(&keys[0]);
             let mut state = left;
             for v in 0..V {
                 if !ENCIPHER {
                     state[v] = _mm512_xor_si512(state[v], count);
                 }
                 let block = _mm512_mask_blend_epi64(LEFT, load(row.vector(v)), state[v]);
-                state[v] = _mm512_xor_si512(block, load(keys[0].vector(v)));
+                state[v] = _mm512_xor_si512(block, load(first_key.vector(v)));
             }
             for key in &keys[1..ROUNDS] {
                 for v in 0..V {

@@ -85,14 +85,15 @@ impl HashContext {
         };
     }
 
-    /// Ends the hash: the digest in the first bytes of the result, zeros after it.
-    pub(crate) fn finish(mut self) -> [u8; 64] {
+    /// Ends the hash: the digest in the first bytes of the result, zeros after it. Nothing may be done with it after this; it
+    /// is not moved, which would leave a copy of its state.
+    pub(crate) fn finish(&mut self) -> [u8; 64] {
         let mut digest = [0; 64];
         let out = digest.as_mut_ptr();
         // SAFETY: each context was started by its own `Init` and is not used after this; no digest here is
         // longer than 64 bytes.
         unsafe {
-            match &mut self {
+            match self {
                 HashContext::Md5(context) => lc::MD5_Final(out, context),
                 HashContext::Ripemd160(context) => lc::RIPEMD160_Final(out, context),
                 HashContext::Sha1(context) => lc::SHA1_Final(out, context),

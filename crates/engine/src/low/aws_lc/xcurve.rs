@@ -2,12 +2,11 @@
 
 use aws_lc_sys as lc;
 
-/// X25519 of a private value and a peer's public value. None if the result is all zeros (RFC 7748, 6.1).
-pub(crate) fn x25519(private: &[u8; 32], public: &[u8; 32]) -> Option<[u8; 32]> {
-    let mut shared = [0; 32];
+/// X25519 of a private value and a peer's public value. False if the result is all zeros (RFC 7748, 6.1).
+#[must_use]
+pub(crate) fn x25519(private: &[u8; 32], public: &[u8; 32], shared: &mut [u8; 32]) -> bool {
     // SAFETY: three arrays of 32 bytes each.
-    let made = unsafe { lc::X25519(shared.as_mut_ptr(), private.as_ptr(), public.as_ptr()) };
-    (made == 1).then_some(shared)
+    unsafe { lc::X25519(shared.as_mut_ptr(), private.as_ptr(), public.as_ptr()) == 1 }
 }
 
 /// The public value of an X25519 private value.

@@ -134,7 +134,9 @@ fn x25519_is_the_librarys() {
             for lane in 0..LANES {
                 let (mut scalar, mut point, mut got) = (scalars[lane], points[lane], lane_of(&out, lane));
                 [&mut scalar, &mut point, &mut got].into_iter().for_each(|bytes| bytes.reverse());
-                assert_eq!(Some(got), xcurve::x25519(&scalar, &point));
+                let mut expected = [0; 32];
+                assert!(xcurve::x25519(&scalar, &point, &mut expected));
+                assert_eq!(got, expected);
             }
         }
     }
@@ -171,7 +173,10 @@ fn x25519_of_points_at_the_borders() {
             for (lane, point) in eight.iter().enumerate() {
                 let (mut scalar, mut point, mut got) = (scalar, *point, lane_of(&out, lane));
                 [&mut scalar, &mut point, &mut got].into_iter().for_each(|bytes| bytes.reverse());
-                let expected = xcurve::x25519(&scalar, &point).unwrap_or([0; 32]);
+                let mut expected = [0; 32];
+                if !xcurve::x25519(&scalar, &point, &mut expected) {
+                    expected = [0; 32];
+                }
                 assert_eq!(got, expected, "{at}: {point:02x?}");
             }
         }

@@ -18,6 +18,7 @@ use super::bit_sliced_round::{self, SCHEDULE, WINDOW};
 use super::bit_sliced_words::{Binary, Halves, Lanes, Merge, PassBlocks, Word};
 use super::transposition::{self, Shift};
 use super::{Block, Piece, circuits_binary};
+use crate::low::wipe_bytes;
 
 /// DES of 256 blocks a pass.
 pub(crate) type BitSliced256 = BitSliced<Word256>;
@@ -149,21 +150,25 @@ unsafe impl Word for Word256 {
     }
 
     fn turn(_token: Avx2, pieces: &mut [Piece]) {
+        let mut old = [[[0; 8]; 8]; 4];
         for group in pieces.as_chunks_mut::<4>().0 {
-            let old = group.map(|piece| piece.0);
+            old.iter_mut().zip(&*group).for_each(|(old, piece)| *old = piece.0);
             for (at, block) in group.iter_mut().flat_map(|piece| &mut piece.0).enumerate() {
                 *block = old[at % 4][at / 4];
             }
         }
+        wipe_bytes(old.as_flattened_mut().as_flattened_mut());
     }
 
     fn turn_back(_token: Avx2, pieces: &mut [Piece]) {
+        let mut old = [[[0; 8]; 8]; 4];
         for group in pieces.as_chunks_mut::<4>().0 {
-            let old = group.map(|piece| piece.0);
+            old.iter_mut().zip(&*group).for_each(|(old, piece)| *old = piece.0);
             for (at, block) in old.as_flattened().iter().enumerate() {
                 group[at % 4].0[at / 4] = *block;
             }
         }
+        wipe_bytes(old.as_flattened_mut().as_flattened_mut());
     }
 }
 

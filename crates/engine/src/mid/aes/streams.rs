@@ -7,7 +7,7 @@
 use crate::low::aes::streams::{Kernel, LANES_MAX, LaneText, Lanes};
 use crate::low::aes::{Block, RoundKeys, Rounds};
 use crate::low::cpu::Cpu;
-use crate::low::wipe_block;
+use crate::low::{wipe_block, wipe_stack};
 
 /// One text for a lane.
 pub(crate) struct Stream<'a, T> {
@@ -110,6 +110,8 @@ fn run_from<'a, T: LaneText>(
             };
         }
     }
+    // Of sixteen lanes a round key may be there.
+    wipe_stack();
 }
 
 fn fill<'a, T: LaneText>(lanes: &mut Lanes<T>, at: usize, stream: Stream<'a, T>) -> Lane<'a> {

@@ -141,16 +141,11 @@ pub(crate) fn x25519_public_batch(cpu: Cpu, items: &mut [X25519PublicItem<'_>]) 
 }
 
 fn shared_alone(item: &mut X25519Item<'_>) {
-    item.result = match xcurve::x25519(item.private, item.public) {
-        Some(mut shared) => {
-            item.shared.copy_from_slice(&shared);
-            wipe_bytes(&mut shared);
-            Ok(())
-        }
-        None => {
-            item.shared.fill(0);
-            Err(EcError::SmallOrder)
-        }
+    item.result = if xcurve::x25519(item.private, item.public, item.shared) {
+        Ok(())
+    } else {
+        item.shared.fill(0);
+        Err(EcError::SmallOrder)
     };
 }
 

@@ -71,8 +71,8 @@ impl Keccak {
         }
     }
 
-    /// The digest: its length of bytes, then zeros.
-    pub(super) fn finish(mut self) -> [u8; 64] {
+    /// The digest: its length of bytes, then zeros. Nothing may be done with the state after this.
+    pub(super) fn finish(&mut self) -> [u8; 64] {
         self.pending[self.pending_bytes..].fill(0);
         self.pending[self.pending_bytes] = SUFFIX;
         self.pending[self.block_bytes - 1] |= 0x80;

@@ -74,8 +74,13 @@ impl HashState {
     }
 
     /// The digest: its length of bytes, then zeros.
-    pub fn finish(self) -> [u8; 64] {
-        match self.context {
+    pub fn finish(mut self) -> [u8; 64] {
+        self.finish_in_place()
+    }
+
+    /// As [`HashState::finish`] without a move, which would leave a copy of the state; nothing may be done with it after this.
+    pub(crate) fn finish_in_place(&mut self) -> [u8; 64] {
+        match &mut self.context {
             Context::Library(context) => context.finish(),
             Context::Keccak(keccak) => keccak.finish(),
         }
@@ -185,7 +190,7 @@ pub(crate) fn digest(algorithm: HashAlgorithm, parts: &[&[u8]]) -> [u8; 64] {
     for part in parts {
         state.update(part);
     }
-    state.finish()
+    state.finish_in_place()
 }
 
 /// Runs every request: SHA-1, SHA-224 and SHA-256 in lanes where there are enough.
