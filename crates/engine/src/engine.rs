@@ -1,7 +1,10 @@
 //! The handle that callers hold: it decides what is allowed; the layers below do the work.
 
 use crate::algorithm::{CipherAlgorithm, CipherDirection, Curve, HashAlgorithm, MacAlgorithm, Mode};
-use crate::error::{CipherError, EcError, EngineError, HashError, KeyError, RsaError, RsaKeyError};
+use crate::error::{
+    CipherError, ColumnError, EcError, EngineError, HashError, KeyError, RsaError, RsaKeyError,
+};
+use crate::high::columns;
 use crate::high::hmac::{self, HmacItem, HmacKey};
 use crate::high::mac::{self, MacItem, MacKey};
 use crate::high::mdc::{self, MdcItem};
@@ -15,6 +18,8 @@ use crate::mid::aes::hctr2::{self, Hctr2Item, Hctr2Key};
 use crate::mid::aes::ocb::{self, OcbItem, OcbKey};
 use crate::mid::aes::wrap::{self, KeyWrapItem};
 use crate::mid::cipher::{self, CipherItem, CipherKey};
+use crate::mid::columns::{Column, ColumnMut};
+use crate::mid::des::columns::{DesColumns, KeyColumn, WrappedColumn};
 use crate::mid::ec::batch::{X25519Item, X25519PublicItem};
 use crate::mid::ec::{self, EcdsaSignItem, EcdsaVerifyItem};
 use crate::mid::hash::{self, HashItem, HashState};
@@ -261,6 +266,58 @@ impl Engine {
     /// MACs of many independent texts or segments.
     pub fn mac_batch(&self, items: &mut [MacItem<'_>]) {
         mac::batch(self.cpu, items);
+    }
+
+    /// MACs of whole texts of one length, each under its key: a block of the algorithm each, one after the other in `macs`.
+    /// Nothing is made for a request, so that few and short ones take little more than the kernel.
+    ///
+    /// # Errors
+    /// [`ColumnError`], before anything is done; [`KeyError::WeakMac`] in it for X9.9 where weak algorithms are off.
+    #[inline]
+    pub fn mac_columns<'k>(
+        &self,
+        algorithm: MacAlgorithm,
+        keys: impl Into<KeyColumn<'k>>,
+        texts: Column<'_>,
+        macs: &mut [u8],
+    ) -> Result<(), ColumnError> {
+        if algorithm.is_weak() && !self.weak_algorithms {
+            return Err(KeyError::WeakMac(algorithm).into());
+        }
+        columns::macs(self.cpu, algorithm, keys.into().0, texts, macs)
+    }
+
+    /// Enciphers or deciphers texts of one length in place, in ECB or CBC, each under its key. For CBC `chains` holds a block
+    /// for each, one after the other: in, its initialization vector; out, its last block of ciphertext. For ECB it is
+    /// not looked at.
+    ///
+    /// # Errors
+    /// [`ColumnError`], before anything is done; [`KeyError::WeakCipher`] in it for single DES where weak algorithms are off.
+    #[inline]
+    pub fn cipher_columns<'k>(
+        &self,
+        algorithm: CipherAlgorithm,
+        mode: Mode,
+        direction: CipherDirection,
+        keys: impl Into<KeyColumn<'k>>,
+        chains: &mut [u8],
+        texts: &mut ColumnMut<'_>,
+    ) -> Result<(), ColumnError> {
+        self.allow_cipher(algorithm)?;
+        columns::cipher(self.cpu, algorithm, (mode, direction), keys.into().0, chains, texts)
+    }
+
+    /// Takes keys of DES and TDES out of their tokens, one or several for each request of a batch, in the place of those that
+    /// `columns` held: each part of eight bytes deciphered in ECB. No parity is adjusted or checked.
+    ///
+    /// # Errors
+    /// [`ColumnError`]; `columns` is empty then.
+    pub fn unwrap_des_columns(
+        &self,
+        columns: &mut DesColumns,
+        wrapped: &[WrappedColumn<'_>],
+    ) -> Result<(), ColumnError> {
+        des::columns::unwrap(self.cpu, columns, wrapped)
     }
 
     /// Digests of many independent texts. Every item fails with [`HashError::Weak`] for MD5 where weak

@@ -146,6 +146,72 @@ pub enum MacError {
     LastSegmentEmpty,
 }
 
+/// Columns of a batch of equal requests do not fit what is asked, or each other. The caller's fault; nothing was changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ColumnError {
+    /// The keys cannot be prepared.
+    Key(KeyError),
+    /// Pieces begin nearer to each other than they are long.
+    Stride {
+        /// From the beginning of one to that of the next, in bytes.
+        stride: usize,
+        /// Length of one in bytes.
+        bytes: usize,
+    },
+    /// The last piece ends behind the memory.
+    Memory {
+        /// Length of the memory in bytes.
+        bytes: usize,
+        /// Length that it needs.
+        needed: usize,
+    },
+    /// A piece has another length than the first.
+    Unequal {
+        /// Its number, counted from 0.
+        lane: usize,
+        /// Its length in bytes.
+        bytes: usize,
+        /// Length of the first in bytes.
+        expected: usize,
+    },
+    /// A column is of more or fewer requests than the one before it.
+    Lanes {
+        /// Its number of requests.
+        lanes: usize,
+        /// Number of requests of the other.
+        expected: usize,
+    },
+    /// The place for results or chaining values, which stand one after the other, has another length than all of them.
+    Output {
+        /// Length given, in bytes.
+        bytes: usize,
+        /// Length of all of them.
+        needed: usize,
+    },
+    /// The texts are not whole blocks.
+    TextLength {
+        /// Length of each in bytes.
+        bytes: usize,
+        /// Block length in bytes.
+        block_bytes: usize,
+    },
+    /// A mode that columns have not.
+    Mode(Mode),
+    /// There is neither one wrapping key nor one for each part.
+    WrappingKeys {
+        /// Wrapping keys given.
+        keys: usize,
+        /// Parts of eight bytes of a key.
+        parts: usize,
+    },
+    /// A wrapping key of TDES has 16 or 24 bytes.
+    WrappingKeyLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+}
+
 /// A hash cannot be computed or continued. The caller's fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -370,6 +436,39 @@ impl fmt::Display for MacError {
     }
 }
 
+impl fmt::Display for ColumnError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ColumnError::Key(error) => error.fmt(out),
+            ColumnError::Stride { stride, bytes } => {
+                write!(out, "pieces of {bytes} bytes overlap: one begins {stride} bytes behind the other")
+            }
+            ColumnError::Memory { bytes, needed } => {
+                write!(out, "the pieces take {needed} bytes, there are {bytes}")
+            }
+            ColumnError::Unequal { lane, bytes, expected } => {
+                write!(out, "piece {lane} has {bytes} bytes, the first {expected}: columns are of one length")
+            }
+            ColumnError::Lanes { lanes, expected } => {
+                write!(out, "a column of {lanes} requests beside one of {expected}")
+            }
+            ColumnError::Output { bytes, needed } => {
+                write!(out, "results or chaining values of all requests take {needed} bytes, not {bytes}")
+            }
+            ColumnError::TextLength { bytes, block_bytes } => {
+                write!(out, "texts are whole blocks of {block_bytes} bytes, not {bytes} bytes: pad them")
+            }
+            ColumnError::Mode(mode) => write!(out, "columns have ECB and CBC, not {mode}"),
+            ColumnError::WrappingKeys { keys, parts } => {
+                write!(out, "{keys} wrapping keys, where there is one or one for each of {parts} parts")
+            }
+            ColumnError::WrappingKeyLength { bytes } => {
+                write!(out, "a wrapping key of TDES has 16 or 24 bytes, not {bytes}")
+            }
+        }
+    }
+}
+
 impl fmt::Display for HashError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -462,10 +561,18 @@ impl fmt::Display for HkdfLength {
 macro_rules! errors {
     ($($name:ident)*) => { $(impl std::error::Error for $name {})* };
 }
-errors!(EngineError KeyError CipherError MacError HashError RsaKeyError RsaError PaddingError EcError HkdfLength);
+errors!(
+    EngineError KeyError CipherError MacError ColumnError HashError RsaKeyError RsaError PaddingError EcError HkdfLength
+);
 
 impl From<KeyError> for CipherError {
     fn from(error: KeyError) -> CipherError {
         CipherError::Key(error)
+    }
+}
+
+impl From<KeyError> for ColumnError {
+    fn from(error: KeyError) -> ColumnError {
+        ColumnError::Key(error)
     }
 }

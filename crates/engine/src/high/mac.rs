@@ -12,12 +12,14 @@ use std::fmt;
 use crate::algorithm::MacAlgorithm;
 use crate::error::{KeyError, MacError};
 use crate::low::aes::Rounds;
+use crate::low::aes::streams::LANES_MAX;
 use crate::low::aws_lc::aes::{AES_BLOCK_BYTES, AesSchedule};
 use crate::low::cpu::Cpu;
 use crate::low::des::{Block, Piece};
 use crate::low::{wipe_block, wipe_bytes};
 use crate::mid::aes;
 use crate::mid::aes::streams::Stream;
+use crate::mid::columns::Column;
 use crate::mid::des::streams::Streams;
 use crate::mid::des::{self, DesKey, Entry, Group, Program, TABLE_ENTRIES, TABLE_ENTRIES_FEW};
 
@@ -74,15 +76,26 @@ impl MacKey {
 impl AesMac {
     /// None unless the key has 16, 24 or 32 bytes.
     fn new(key: &[u8]) -> Option<Box<AesMac>> {
-        let mut mac = Box::new(AesMac { schedule: AesSchedule::empty(), subkeys: [[0; 16]; 2] });
-        if !mac.schedule.set_encipher(key) {
-            return None;
+        let mut mac = Box::new(AesMac::empty());
+        if mac.set(key) { Some(mac) } else { None }
+    }
+
+    /// No key yet.
+    fn empty() -> AesMac {
+        AesMac { schedule: AesSchedule::empty(), subkeys: [[0; 16]; 2] }
+    }
+
+    /// Prepares a key. False unless it has 16, 24 or 32 bytes.
+    fn set(&mut self, key: &[u8]) -> bool {
+        if !self.schedule.set_encipher(key) {
+            return false;
         }
-        let AesMac { schedule, subkeys: [whole, partial] } = &mut *mac;
+        let AesMac { schedule, subkeys: [whole, partial] } = self;
+        *whole = [0; 16];
         schedule.ecb(true, whole);
         *whole = double_128(*whole);
         *partial = double_128(*whole);
-        Some(mac)
+        true
     }
 
     /// A segment of a text; the MAC is the chaining value after the last one.
@@ -229,6 +242,36 @@ fn cmac_streams<'r, 'a>(cpu: Cpu, items: &'r mut [MacItem<'a>]) -> &'r mut [MacI
     &mut []
 }
 
+/// CMACs with AES of whole texts of one length under keys of 16, 24 or 32 bytes, as many of each: as many keys at a time as
+/// lanes, prepared in one place.
+pub(crate) fn aes_columns(cpu: Cpu, keys: Column<'_>, texts: Column<'_>, macs: &mut [[u8; 16]]) {
+    let kernel = aes::streams::choose(cpu, keys.lanes(), keys.lanes().saturating_mul(texts.bytes()));
+    let mut prepared: [AesMac; LANES_MAX] = std::array::from_fn(|_| AesMac::empty());
+    let mut first = 0;
+    for macs in macs.chunks_mut(LANES_MAX) {
+        let prepared = &mut prepared[..macs.len()];
+        for (mac, lane) in prepared.iter_mut().zip(first..) {
+            // Of a length that was checked.
+            let is_made = mac.set(keys.lane(lane));
+            debug_assert!(is_made);
+        }
+        macs.fill([0; 16]);
+        let rounds = prepared.first().and_then(|mac| Some(mac.schedule.round_keys()?.rounds()));
+        let all = prepared.iter().zip(&mut *macs).zip(first..);
+        match (kernel, rounds) {
+            (Some(kernel), Some(rounds)) => {
+                let streams = all.filter_map(|((mac, chain), lane)| {
+                    let (text, last) = mac.split(texts.lane(lane), true);
+                    Some(Stream { keys: mac.schedule.round_keys()?, chain, text, last })
+                });
+                aes::streams::run(kernel, rounds, streams);
+            }
+            _ => all.for_each(|((mac, chain), lane)| mac.segment(chain, texts.lane(lane), true)),
+        }
+        first += macs.len();
+    }
+}
+
 /// The DES requests of a batch that have no error.
 fn batch_of_des<const ENTRIES: usize>(cpu: Cpu, items: &mut [MacItem<'_>]) {
     let mut table = [Entry::NONE; ENTRIES];
@@ -277,9 +320,9 @@ fn cmac_subkeys<const ENTRIES: usize>(
     for (entry, enciphered) in queue.iter().zip(&*enciphered) {
         let stream = entry.item as usize;
         let text = items[stream].data;
-        let whole = double_64(*enciphered);
+        let whole = des::doubled(*enciphered);
         let is_whole = !text.is_empty() && text.len().is_multiple_of(whole.len());
-        subkeys[stream] = if is_whole { whole } else { double_64(whole) };
+        subkeys[stream] = if is_whole { whole } else { des::doubled(whole) };
     }
     wipe_bytes(enciphered.as_flattened_mut());
 }
@@ -347,12 +390,6 @@ fn group(algorithm: MacAlgorithm) -> Option<Group> {
 #[inline]
 fn is_cmac(algorithm: MacAlgorithm) -> bool {
     !matches!(algorithm, MacAlgorithm::X99 | MacAlgorithm::X919)
-}
-
-/// Doubles in GF(2^64), without a branch on the value.
-fn double_64(value: Block) -> Block {
-    let value = u64::from_be_bytes(value);
-    (value << 1 ^ 0x1b & (value >> 63).wrapping_neg()).to_be_bytes()
 }
 
 /// Doubles in GF(2^128), without a branch on the value.

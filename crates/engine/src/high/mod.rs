@@ -1,5 +1,6 @@
 //! Constructions over the algorithms of `mid`: MACs, padding, key derivation, sealing.
 
+pub(crate) mod columns;
 pub(crate) mod hkdf;
 pub(crate) mod hmac;
 pub(crate) mod kbkdf;

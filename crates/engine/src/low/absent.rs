@@ -265,6 +265,7 @@ pub(super) mod des {
     use std::marker::PhantomData;
 
     use crate::low::cpu::NeverMade;
+    use crate::low::des::macs::{Macs, Texts};
     use crate::low::des::{Block, Form, Piece, Stage};
 
     /// The vectors of AVX2.
@@ -310,6 +311,10 @@ pub(super) mod des {
         }
 
         fn blocks(token: Token, keys: &(), program: &[Stage], blocks: &mut [Block]) {
+            token.never()
+        }
+
+        fn macs<T: Texts>(token: Token, keys: &(), macs: &Macs<'_, T>, chains: &mut [Block]) {
             token.never()
         }
 

@@ -221,6 +221,18 @@ mod tests {
                 assert_eq!(freed_by_dropping(key), (1, 0), "{algorithm}");
             }
         }
+        let mut columns = DesColumns::new();
+        let tokens = Column::contiguous(&[0xa5; 640], 16, 40).unwrap();
+        let wrapped =
+            [WrappedColumn { algorithm: CipherAlgorithm::Tdes2, under: &[&key[..16]], keys: tokens }];
+        engine.unwrap_des_columns(&mut columns, &wrapped).unwrap();
+        // Larger ones do not grow out of the memory of smaller ones, but wipe it first.
+        let tokens = Column::contiguous(&[0xa5; 960], 16, 60).unwrap();
+        FREED.set(Some((0, 0)));
+        engine.unwrap_des_columns(&mut columns, &[WrappedColumn { keys: tokens, ..wrapped[0] }]).unwrap();
+        assert_eq!(FREED.take(), Some((1, 0)));
+        // Which keys there are stays, what they are does not.
+        assert_eq!(freed_by_dropping(columns), (2, 1));
         assert_eq!(freed_by_dropping(engine.gcm_key(&key).unwrap()), (1, 0));
         // With a kernel, a key has the library's form beside its own from the first long text on.
         let gcm = engine.gcm_key(&key).unwrap();

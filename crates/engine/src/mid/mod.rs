@@ -2,6 +2,7 @@
 
 pub(crate) mod aes;
 pub(crate) mod cipher;
+pub(crate) mod columns;
 pub(crate) mod des;
 pub(crate) mod dsa;
 pub(crate) mod ec;

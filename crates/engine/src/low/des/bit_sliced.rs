@@ -36,6 +36,8 @@
 //! Left out: rounds unrolled with the names of rotated key words written into them; sixteen of them are 45 KB, which
 //! the cache of decoded instructions does not hold.
 
+mod macs;
+
 use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::slice;
@@ -43,6 +45,7 @@ use std::slice;
 use super::super::{wipe, wipe_bytes};
 use super::bit_sliced_round::{SCHEDULE, STARTS};
 use super::bit_sliced_words::{Halves, Merge, Word, Words};
+use super::macs::{Macs, Texts};
 use super::{BLOCK_BYTES, Block, Form, KEYS_MAX, PIECE_BLOCKS, Piece, Stage, wipe_pieces};
 
 /// The form of these words.
@@ -120,6 +123,11 @@ impl<W: Word> Form for BitSliced<W> {
 
     fn blocks(token: W::Token, keys: &Keys<W>, program: &[Stage], blocks: &mut [Block]) {
         stream(token, keys, program, blocks.as_flattened_mut(), &mut Mode::Ecb);
+    }
+
+    fn macs<T: Texts>(token: W::Token, keys: &Keys<W>, macs: &Macs<'_, T>, chains: &mut [Block]) {
+        assert!(chains.len() <= Self::LANES);
+        self::macs::macs(token, keys, macs, chains);
     }
 
     fn cbc_encipher(

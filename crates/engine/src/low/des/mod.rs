@@ -34,6 +34,10 @@ mod bit_sliced_round;
 mod bit_sliced_words;
 mod circuits_binary;
 mod circuits_ternary;
+pub(crate) mod key_table;
+#[cfg(target_arch = "x86_64")]
+mod mac_lines;
+pub(crate) mod macs;
 #[cfg(test)]
 pub(crate) mod plain;
 pub(crate) mod tables;
@@ -61,6 +65,8 @@ mod rows_layout;
 mod rows_rounds;
 #[cfg(target_arch = "x86_64")]
 mod rows_vector;
+
+use macs::{Macs, Texts};
 
 /// One block.
 pub(crate) type Block = [u8; 8];
@@ -145,6 +151,10 @@ pub(crate) trait Form {
 
     /// One block per lane in place, at most [`Form::LANES`].
     fn blocks(token: Self::Token, keys: &Self::Keys, program: &[Stage], blocks: &mut [Block]);
+
+    /// A MAC for each lane, at most [`Form::LANES`]: `chains` go in as the blocks before the texts and come out as their last
+    /// chaining values, through the last step.
+    fn macs<T: Texts>(token: Self::Token, keys: &Self::Keys, macs: &Macs<'_, T>, chains: &mut [Block]);
 
     /// CBC of one stream per lane: lane `i` enciphers the first `count` blocks (1 to [`PIECE_BLOCKS`]) of
     /// `pieces[i]` in place. `chains[i]` goes in as the block before and comes out as the last of the

@@ -1,6 +1,7 @@
 //! DES on one block, word for word as FIPS 46-3 describes it: what the fast forms are compared with. It
 //! reads tables at places that depend on the key, so it is built for tests only.
 
+use super::macs::{Macs, Texts};
 use super::tables::{E, IP, P, PC1, PC2, S, SHIFTS};
 use super::{BLOCK_BYTES, Block, Form, KEYS_MAX, Piece, Stage};
 
@@ -81,6 +82,21 @@ impl Form for Plain {
     fn blocks((): (), keys: &Self::Keys, program: &[Stage], blocks: &mut [Block]) {
         for (keys, text) in keys[..blocks.len()].iter().zip(blocks) {
             *text = block(keys, program, *text);
+        }
+    }
+
+    fn macs<T: Texts>((): (), keys: &Self::Keys, macs: &Macs<'_, T>, chains: &mut [Block]) {
+        for (lane, (keys, chain)) in keys[..chains.len()].iter().zip(chains).enumerate() {
+            let mut text = macs.texts.text(lane).to_vec();
+            if macs.ends.is_some() && text.len() < macs.blocks * BLOCK_BYTES {
+                text.push(0x80);
+            }
+            text.resize(macs.blocks * BLOCK_BYTES, 0);
+            for (index, text) in text.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
+                let end = macs.ends.filter(|_| index + 1 == macs.blocks).map_or([0; 8], |ends| ends[lane]);
+                *chain = block(keys, macs.program, xor(xor(*text, end), *chain));
+            }
+            *chain = block(keys, macs.last, *chain);
         }
     }
 

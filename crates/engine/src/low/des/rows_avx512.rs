@@ -15,9 +15,12 @@
 //!
 //! Where the layout is from: `rows_layout.rs`; the rounds and their limits: `rows_rounds.rs`; keys: `rows_keys.rs`.
 
+mod macs;
+
 use std::arch::x86_64::*;
 
 use super::byte_sliced_vector::{Scratch, load, store, transpose_quads};
+use super::macs::{Macs, Texts};
 use super::rows_keys::{RowKeys, ScheduleRef};
 use super::rows_rounds::{Half, des};
 use super::rows_vector::{blocks_of_halves, halves_of_blocks};
@@ -71,6 +74,11 @@ impl<const VECTORS: usize> Form for Rows<VECTORS> {
         assert!(blocks.len() <= GROUP * VECTORS);
         // SAFETY: the token proves the instructions.
         unsafe { ecb(keys, program, blocks.as_flattened_mut()) }
+    }
+
+    fn macs<T: Texts>(_: Avx512, keys: &RowKeys<VECTORS>, macs: &Macs<'_, T>, chains: &mut [Block]) {
+        // SAFETY: the token proves the instructions.
+        unsafe { self::macs::macs(keys, macs, chains) }
     }
 
     fn cbc_encipher(

@@ -2,6 +2,7 @@
 
 pub(crate) mod aead;
 pub(crate) mod cfb;
+pub(crate) mod columns;
 pub(crate) mod eax;
 pub(crate) mod gcm;
 pub(crate) mod hctr2;

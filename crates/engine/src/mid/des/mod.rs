@@ -20,6 +20,7 @@
 //!
 //! Times in this file and those beside it are measured on AMD Zen 5 at 4.3 GHz.
 
+pub(crate) mod columns;
 pub(crate) mod forms;
 pub(crate) mod streams;
 mod texts;
@@ -213,6 +214,12 @@ impl Streams for CipherStreams<'_, '_> {
             _ => text[..count * BLOCK_BYTES].copy_from_slice(&piece[..count * BLOCK_BYTES]),
         }
     }
+}
+
+/// The double in GF(2^64) of SP 800-38B, without a branch on the value.
+pub(crate) fn doubled(value: Block) -> Block {
+    let value = u64::from_be_bytes(value);
+    (value << 1 ^ 0x1b & (value >> 63).wrapping_neg()).to_be_bytes()
 }
 
 /// The chaining value of a cipher with blocks of eight bytes.

@@ -49,22 +49,30 @@ pub(crate) fn run(cpu: Cpu, mode: Mode, program: Program, items: &mut [CipherIte
     }
 }
 
+/// Whole blocks under one key, in ECB.
+pub(super) fn ecb_alone(cpu: Cpu, program: Program, key: &DesKey, data: &mut [u8]) {
+    alone(cpu, Mode::Ecb, program, key, &mut [0; BLOCK_BYTES], data);
+}
+
 fn run_alone(cpu: Cpu, mode: Mode, program: Program, item: &mut CipherItem<'_>) {
+    let chain = super::first_half(&mut item.chain);
+    alone(cpu, mode, program, item.key.des_key(), chain, item.data);
+}
+
+fn alone(cpu: Cpu, mode: Mode, program: Program, key: &DesKey, chain: &mut Block, data: &mut [u8]) {
     let forms = Forms::of(cpu);
-    let blocks = item.data.len().div_ceil(BLOCK_BYTES);
+    let bytes = data.len();
+    let blocks = bytes.div_ceil(BLOCK_BYTES);
     let rest = blocks % forms.wide;
     let in_wide = if rest >= forms.wide_min { blocks } else { blocks - rest };
     // Few blocks behind whole narrow passes are cheaper in rows.
     let rest = (blocks - in_wide) % forms.narrow;
     let in_rows = if rest <= forms.rows_max { rest } else { 0 };
-    let bytes = item.data.len();
-    let (head, tail) = item.data.split_at_mut(bytes.min((blocks - in_rows) * BLOCK_BYTES));
+    let (head, tail) = data.split_at_mut(bytes.min((blocks - in_rows) * BLOCK_BYTES));
     let (head, middle) = head.split_at_mut(bytes.min(in_wide * BLOCK_BYTES));
-    let chain = super::first_half(&mut item.chain);
     for data in [head, middle, tail] {
         if !data.is_empty() {
             let blocks = data.len().div_ceil(BLOCK_BYTES);
-            let key = item.key.des_key();
             forms::in_fitting_form(cpu, blocks, Alone { mode, program, key, chain, data });
         }
     }

@@ -1,0 +1,93 @@
+//! What columns go through: what is asked is checked here, once for all requests.
+
+use crate::algorithm::{CipherAlgorithm, CipherDirection, MacAlgorithm, Mode};
+use crate::error::{ColumnError, KeyError};
+use crate::high::mac;
+use crate::low::cpu::Cpu;
+use crate::mid::columns::{Column, ColumnMut, blocks, same_lanes};
+use crate::mid::des::columns::{self as des, Keys};
+use crate::mid::{aes, cipher};
+
+/// MACs of texts of one length: a block of the algorithm each, one after the other.
+pub(crate) fn macs(
+    cpu: Cpu,
+    algorithm: MacAlgorithm,
+    keys: Keys<'_>,
+    texts: Column<'_>,
+    macs: &mut [u8],
+) -> Result<(), ColumnError> {
+    let key_bytes = key_bytes(&keys);
+    if key_bytes != algorithm.key_bytes() {
+        return Err(ColumnError::Key(KeyError::MacKeyLength { algorithm, bytes: key_bytes }));
+    }
+    same_lanes(texts.lanes(), lanes(&keys))?;
+    if algorithm.block_bytes() == 8 {
+        des::macs(cpu, algorithm, keys, texts, blocks(macs, texts.lanes())?);
+        return Ok(());
+    }
+    match keys {
+        Keys::Raw(keys) => mac::aes_columns(cpu, keys, texts, blocks(macs, texts.lanes())?),
+        Keys::Kept { .. } => {
+            return Err(ColumnError::Key(KeyError::MacKeyLength { algorithm, bytes: key_bytes }));
+        }
+    }
+    Ok(())
+}
+
+/// Texts of one length in ECB or CBC, in place.
+pub(crate) fn cipher(
+    cpu: Cpu,
+    algorithm: CipherAlgorithm,
+    (mode, direction): (Mode, CipherDirection),
+    keys: Keys<'_>,
+    chains: &mut [u8],
+    texts: &mut ColumnMut<'_>,
+) -> Result<(), ColumnError> {
+    let wrong_length = ColumnError::Key(KeyError::CipherKeyLength { algorithm, bytes: key_bytes(&keys) });
+    if key_bytes(&keys) != algorithm.key_bytes() {
+        return Err(wrong_length);
+    }
+    if mode == Mode::Ctr {
+        return Err(ColumnError::Mode(mode));
+    }
+    let (block_bytes, bytes) = (algorithm.block_bytes(), texts.bytes());
+    if bytes % block_bytes != 0 {
+        return Err(ColumnError::TextLength { bytes, block_bytes });
+    }
+    same_lanes(texts.lanes(), lanes(&keys))?;
+    // ECB has no chaining values: callers may pass none.
+    let chained = if mode == Mode::Cbc { texts.lanes() } else { 0 };
+    let chains = if mode == Mode::Cbc { chains } else { &mut [] };
+    if block_bytes == 8 {
+        des::cipher(cpu, algorithm, mode, direction, keys, blocks(chains, chained)?, texts);
+        return Ok(());
+    }
+    let Keys::Raw(keys) = keys else { return Err(wrong_length) };
+    let chains: &mut [[u8; 16]] = blocks(chains, chained)?;
+    if mode == Mode::Cbc && direction == CipherDirection::Encipher {
+        aes::columns::cbc_encipher(cpu, keys, chains, texts);
+        return Ok(());
+    }
+    let mut chains = chains.iter_mut();
+    for (lane, text) in texts.pieces().enumerate() {
+        let chain = chains.next().map_or(&mut [][..], |chain| &mut chain[..]);
+        // Of a length that was checked, none fails.
+        let done = cipher::with_raw_key(cpu, algorithm, mode, direction, keys.lane(lane), chain, text);
+        debug_assert!(done.is_ok());
+    }
+    Ok(())
+}
+
+fn key_bytes(keys: &Keys<'_>) -> usize {
+    match keys {
+        Keys::Raw(keys) => keys.bytes(),
+        Keys::Kept { algorithm, .. } => algorithm.key_bytes(),
+    }
+}
+
+fn lanes(keys: &Keys<'_>) -> usize {
+    match keys {
+        Keys::Raw(keys) => keys.lanes(),
+        Keys::Kept { table, .. } => table.lanes(),
+    }
+}

@@ -1,0 +1,76 @@
+//! Lines of texts to vectors, for MACs of many texts of one length.
+
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+use super::byte_sliced_vector::transpose_quads;
+use super::macs::{LINE_BYTES, MARK, Macs, Texts};
+use super::{BLOCK_BYTES, Block, PIECE_BLOCKS};
+
+/// A block of each lane that there is, up to eight, zeros in the others.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn load_lanes(blocks: &[Block]) -> __m512i {
+    // SAFETY: the mask has a bit for each block of the slice that is in the first eight; no other is read.
+    unsafe { _mm512_maskz_loadu_epi64(first(blocks.len()), blocks.as_ptr().cast()) }
+}
+
+/// The reverse.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn store_lanes(blocks: &mut [Block], vector: __m512i) {
+    // SAFETY: the mask has a bit for each block of the slice that is in the first eight; no other is written.
+    unsafe { _mm512_mask_storeu_epi64(blocks.as_mut_ptr().cast(), first(blocks.len()), vector) }
+}
+
+/// A bit for each of so many lanes, up to eight.
+#[inline]
+fn first(lanes: usize) -> __mmask8 {
+    ((1_u16 << lanes.min(8)) - 1) as u8
+}
+
+/// A line of each lane, up to eight of them, as vectors of first blocks, of second blocks, and so on; with all that is added
+/// to it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) fn lines_of_lanes<T: Texts>(
+    macs: &Macs<'_, T>,
+    lanes: Range<usize>,
+    line: usize,
+) -> [__m512i; PIECE_BLOCKS] {
+    let mut lines = [_mm512_setzero_si512(); PIECE_BLOCKS];
+    for (vector, lane) in lines.iter_mut().zip(lanes.clone()) {
+        *vector = marked_line(macs, lane, line);
+    }
+    let mut rows = transpose_quads(lines);
+    if let Some(ends) = macs.ends(line) {
+        let last = &mut rows[macs.count(line) - 1];
+        *last = _mm512_xor_si512(*last, load_lanes(&ends[lanes]));
+    }
+    rows
+}
+
+/// The line of one lane, its blocks in their order.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) fn line_of_lane<T: Texts>(macs: &Macs<'_, T>, lane: usize, line: usize) -> __m512i {
+    let vector = marked_line(macs, lane, line);
+    let Some(ends) = macs.ends(line) else { return vector };
+    let end = _mm512_maskz_set1_epi64(1 << (macs.count(line) - 1), i64::from_ne_bytes(ends[lane]));
+    _mm512_xor_si512(vector, end)
+}
+
+/// The text of a line, and what marks its end.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn marked_line<T: Texts>(macs: &Macs<'_, T>, lane: usize, line: usize) -> __m512i {
+    let text = macs.line(lane, line);
+    let bytes = text.len().min(LINE_BYTES);
+    let mask = if bytes == LINE_BYTES { u64::MAX } else { (1 << bytes) - 1 };
+    // SAFETY: the mask has a bit for each byte of the slice that is in the first line; no other is read.
+    let vector = unsafe { _mm512_maskz_loadu_epi8(mask, text.as_ptr().cast()) };
+    let Some(at) = macs.mark(line) else { return vector };
+    _mm512_or_si512(vector, _mm512_maskz_set1_epi8(1 << at, MARK.cast_signed()))
+}
+
+const _: () = assert!(LINE_BYTES == PIECE_BLOCKS * BLOCK_BYTES && LINE_BYTES == size_of::<__m512i>());
