@@ -141,7 +141,23 @@ fn ciphers(engine: &Engine, block_bytes: usize) {
             let mut items: Vec<_> = texts.iter().map(|text| MacItem::new(&key, text)).collect();
             engine.mac_batch(&mut items);
             assert!(items.iter().all(|item| item.result.is_ok()));
+            columns(engine, algorithm, &bytes, texts.as_flattened());
         }
+    }
+}
+
+/// MACs of equal requests, and where it is DES under keys that were unwrapped.
+fn columns(engine: &Engine, algorithm: MacAlgorithm, key: &[u8], texts: &[u8]) {
+    let (requests, keys) = (texts.len() / 80, key.repeat(texts.len() / 80));
+    let texts = Column::contiguous(texts, 80, requests).unwrap();
+    let keys = Column::contiguous(&keys, key.len(), requests).unwrap();
+    let mut macs = vec![0; algorithm.block_bytes() * requests];
+    engine.mac_columns(algorithm, keys, texts, &mut macs).unwrap();
+    if algorithm == MacAlgorithm::CmacTdes3 {
+        let wrapped = WrappedColumn { algorithm: CipherAlgorithm::Tdes3, under: &[key], keys };
+        let mut kept = DesColumns::new();
+        engine.unwrap_des_columns(&mut kept, &[wrapped]).unwrap();
+        engine.mac_columns(algorithm, kept.key(0).unwrap(), texts, &mut macs).unwrap();
     }
 }
 

@@ -287,6 +287,21 @@ impl Engine {
         columns::macs(self.cpu, algorithm, keys.into().0, texts, macs)
     }
 
+    /// HMACs of whole texts of one length under keys of one length: a digest each, one after the other in `macs`.
+    ///
+    /// # Errors
+    /// [`ColumnError`], before anything is done; [`KeyError::WeakHash`] in it for MD5 where weak algorithms are off.
+    pub fn hmac_columns(
+        &self,
+        algorithm: HashAlgorithm,
+        keys: Column<'_>,
+        texts: Column<'_>,
+        macs: &mut [u8],
+    ) -> Result<(), ColumnError> {
+        self.allow_hash(algorithm).map_err(|_| KeyError::WeakHash(algorithm))?;
+        columns::hmacs(self.cpu, algorithm, keys, texts, macs)
+    }
+
     /// Enciphers or deciphers texts of one length in place, in ECB or CBC, each under its key. For CBC `chains` holds a block
     /// for each, one after the other: in, its initialization vector; out, its last block of ciphertext. For ECB it is
     /// not looked at.

@@ -202,6 +202,62 @@ fn macs_are_those_of_a_batch() {
     }
 }
 
+fn check_hmacs(
+    engines: &[Engine],
+    random: &mut Random,
+    algorithm: HashAlgorithm,
+    bytes: [usize; 2],
+    lanes: usize,
+) {
+    let [keys, texts] = bytes.map(|bytes| Records::new(random, bytes, lanes));
+    let digest = match algorithm {
+        HashAlgorithm::Sha1 => openssl::hash::MessageDigest::sha1(),
+        HashAlgorithm::Sha224 => openssl::hash::MessageDigest::sha224(),
+        HashAlgorithm::Sha256 => openssl::hash::MessageDigest::sha256(),
+        HashAlgorithm::Sha512 => openssl::hash::MessageDigest::sha512(),
+        _ => openssl::hash::MessageDigest::sha3_256(),
+    };
+    let expected: Vec<Vec<u8>> = (0..lanes)
+        .map(|lane| {
+            let key = openssl::pkey::PKey::hmac(keys.piece(lane)).unwrap();
+            let mut signer = openssl::sign::Signer::new(digest, &key).unwrap();
+            signer.update(texts.piece(lane)).unwrap();
+            signer.sign_to_vec().unwrap()
+        })
+        .collect();
+    for engine in engines {
+        let mut macs = vec![0xee; lanes * algorithm.digest_bytes()];
+        engine.hmac_columns(algorithm, keys.column(), texts.column(), &mut macs).unwrap();
+        assert!(macs == expected.concat(), "{algorithm} {lanes} x {bytes:?}, {}", engine.level());
+    }
+}
+
+const HASHES: [HashAlgorithm; 5] = [
+    HashAlgorithm::Sha1,
+    HashAlgorithm::Sha224,
+    HashAlgorithm::Sha256,
+    HashAlgorithm::Sha512,
+    HashAlgorithm::Sha3_256,
+];
+
+#[test]
+fn hmacs_at_every_number_of_requests_and_length() {
+    let engines = engines();
+    let mut random = Random(9);
+    for algorithm in HASHES {
+        for lanes in (0..=35).chain([63, 64, 65]) {
+            let bytes = [1 + random.below(150), random.below(200)];
+            check_hmacs(&engines, &mut random, algorithm, bytes, lanes);
+        }
+        for bytes in (0..=130).chain([191, 192, 1000]) {
+            check_hmacs(&engines, &mut random, algorithm, [20, bytes], 18);
+        }
+        for key_bytes in [1, 63, 64, 65, 127, 128, 129, 200] {
+            check_hmacs(&engines, &mut random, algorithm, [key_bytes, 50], 18);
+        }
+    }
+}
+
 const CIPHERS: [CipherAlgorithm; 3] = [CipherAlgorithm::Des, CipherAlgorithm::Tdes2, CipherAlgorithm::Tdes3];
 
 fn check_ciphers(engines: &[Engine], random: &mut Random, algorithm: CipherAlgorithm, lanes: usize) {
@@ -430,6 +486,24 @@ fn macs_of_columns_that_do_not_fit_each_other_are_refused() {
     assert_eq!(
         refused(x99, column(&keys, 8, 4), column(&texts, 16, 4), 32),
         ColumnError::Key(KeyError::WeakMac(x99))
+    );
+    assert_eq!(macs, [0xee; 32], "nothing was changed");
+    let mut refused = |algorithm, keys, texts, bytes: usize| {
+        engine.hmac_columns(algorithm, keys, texts, &mut macs[..bytes]).unwrap_err()
+    };
+    let sha1 = HashAlgorithm::Sha1;
+    assert_eq!(
+        refused(sha1, column(&keys, 20, 3), column(&texts, 16, 2), 32),
+        ColumnError::Lanes { lanes: 2, expected: 3 }
+    );
+    assert_eq!(
+        refused(sha1, column(&keys, 20, 2), column(&texts, 16, 2), 32),
+        ColumnError::Output { bytes: 32, needed: 40 }
+    );
+    let md5 = HashAlgorithm::Md5;
+    assert_eq!(
+        refused(md5, column(&keys, 20, 2), column(&texts, 16, 2), 32),
+        ColumnError::Key(KeyError::WeakHash(md5))
     );
     assert_eq!(macs, [0xee; 32], "nothing was changed");
 }

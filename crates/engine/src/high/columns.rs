@@ -1,11 +1,13 @@
 //! What columns go through: what is asked is checked here, once for all requests.
 
-use crate::algorithm::{CipherAlgorithm, CipherDirection, MacAlgorithm, Mode};
+use crate::algorithm::{CipherAlgorithm, CipherDirection, HashAlgorithm, MacAlgorithm, Mode};
 use crate::error::{ColumnError, KeyError};
+use crate::high::hmac::HmacKey;
 use crate::high::mac;
 use crate::low::cpu::Cpu;
 use crate::mid::columns::{Column, ColumnMut, blocks, same_lanes};
 use crate::mid::des::columns::{self as des, Keys};
+use crate::mid::hash::columns::hmac_pass;
 use crate::mid::{aes, cipher};
 
 /// MACs of texts of one length: a block of the algorithm each, one after the other.
@@ -30,6 +32,35 @@ pub(crate) fn macs(
         Keys::Kept { .. } => {
             return Err(ColumnError::Key(KeyError::MacKeyLength { algorithm, bytes: key_bytes }));
         }
+    }
+    Ok(())
+}
+
+/// HMACs of texts of one length: a digest each, one after the other.
+pub(crate) fn hmacs(
+    cpu: Cpu,
+    algorithm: HashAlgorithm,
+    keys: Column<'_>,
+    texts: Column<'_>,
+    macs: &mut [u8],
+) -> Result<(), ColumnError> {
+    same_lanes(texts.lanes(), keys.lanes())?;
+    let (bytes, digest_bytes) = (macs.len(), algorithm.digest_bytes());
+    let needed = keys.lanes().saturating_mul(digest_bytes);
+    if bytes != needed {
+        return Err(ColumnError::Output { bytes, needed });
+    }
+    let mut first = 0;
+    while first < keys.lanes() {
+        let macs = &mut macs[first * digest_bytes..];
+        first += match hmac_pass(cpu, algorithm, keys, texts, first, macs) {
+            Some(lanes) => lanes,
+            None => {
+                let key = HmacKey::new(algorithm, keys.lane(first));
+                macs[..digest_bytes].copy_from_slice(&key.mac(&[texts.lane(first)])[..digest_bytes]);
+                1
+            }
+        };
     }
     Ok(())
 }

@@ -58,7 +58,20 @@ pub(crate) fn wipe_stack() {
 ///
 /// # Safety
 /// So many bytes from `memory` on must be valid for writing, and may be zero afterwards.
+#[inline]
 unsafe fn wipe_raw(memory: *mut u8, bytes: usize) {
+    if bytes <= WIPED_HERE_MAX {
+        let words = bytes / size_of::<Unaligned>();
+        for word in 0..words {
+            // SAFETY: by contract; the type asks for no alignment. The store is volatile, so the compiler may not leave it out.
+            unsafe { memory.cast::<Unaligned>().add(word).write_volatile(Unaligned(0)) }
+        }
+        for byte in words * size_of::<Unaligned>()..bytes {
+            // SAFETY: by contract.
+            unsafe { memory.add(byte).write_volatile(0) }
+        }
+        return;
+    }
     #[cfg(not(miri))]
     // SAFETY: by contract.
     unsafe {
@@ -87,6 +100,9 @@ pub(crate) fn wipe_words(words: &mut [u32; 8]) {
     // SAFETY: an exclusive reference. The store is volatile, so the compiler may not leave it out.
     unsafe { std::ptr::write_volatile(words, [0; 8]) }
 }
+
+/// Up to so many bytes are wiped without a call.
+const WIPED_HERE_MAX: usize = 64;
 
 /// Eight bytes anywhere.
 #[repr(C, packed)]

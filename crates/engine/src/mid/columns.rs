@@ -28,6 +28,7 @@ impl<'a> Column<'a> {
     ///
     /// # Errors
     /// [`ColumnError::Memory`] where it is shorter.
+    #[inline]
     pub fn contiguous(memory: &'a [u8], bytes: usize, lanes: usize) -> Result<Column<'a>, ColumnError> {
         Column::strided(memory, bytes, bytes, lanes)
     }
@@ -36,6 +37,7 @@ impl<'a> Column<'a> {
     ///
     /// # Errors
     /// [`ColumnError::Stride`] where pieces would overlap, [`ColumnError::Memory`] where the last ends behind the memory.
+    #[inline]
     pub fn strided(
         memory: &'a [u8],
         bytes: usize,
@@ -78,6 +80,29 @@ impl<'a> Column<'a> {
             Places::Scattered(pieces) => pieces[lane],
         }
     }
+
+    /// `N` bytes of the piece of a request, which has so many from `at` on.
+    #[inline]
+    pub(crate) fn part<const N: usize>(&self, lane: usize, at: usize) -> &'a [u8; N] {
+        let from = match self.places {
+            Places::Strided { memory, stride } => &memory[lane * stride + at..],
+            Places::Scattered(pieces) => &pieces[lane][at..],
+        };
+        &from.as_chunks().0[0]
+    }
+
+    /// Eight bytes of the pieces of some requests, which have so many from `at` on.
+    #[inline]
+    pub(crate) fn gather(&self, first: usize, at: usize, to: &mut [[u8; 8]]) {
+        match self.places {
+            Places::Strided { memory, stride } => gather(memory, first * stride + at, stride, to),
+            Places::Scattered(_) => {
+                for (lane, to) in (first..).zip(to) {
+                    *to = *self.part(lane, at);
+                }
+            }
+        }
+    }
 }
 
 /// A piece of memory for each request, all of one length, to be changed.
@@ -93,6 +118,7 @@ impl<'a> ColumnMut<'a> {
     ///
     /// # Errors
     /// Those of [`Column::contiguous`].
+    #[inline]
     pub fn contiguous(
         memory: &'a mut [u8],
         bytes: usize,
@@ -105,6 +131,7 @@ impl<'a> ColumnMut<'a> {
     ///
     /// # Errors
     /// Those of [`Column::strided`].
+    #[inline]
     pub fn strided(
         memory: &'a mut [u8],
         bytes: usize,
@@ -133,6 +160,30 @@ impl<'a> ColumnMut<'a> {
         &mut self.memory[lane * self.stride..][..self.bytes]
     }
 
+    /// Eight bytes of the pieces of some requests, which have so many from `at` on.
+    #[inline]
+    pub(crate) fn gather(&self, first: usize, at: usize, to: &mut [[u8; 8]]) {
+        gather(self.memory, first * self.stride + at, self.stride, to);
+    }
+
+    /// The reverse.
+    #[inline]
+    pub(crate) fn scatter(&mut self, first: usize, at: usize, from: &[[u8; 8]]) {
+        let to = &mut self.memory[first * self.stride + at..];
+        for (from, to) in from.iter().zip(to.chunks_mut(self.stride)) {
+            to.as_chunks_mut().0[0] = *from;
+        }
+    }
+
+    /// The pieces of some requests where they lie, if they are eight bytes long and have nothing between them.
+    #[inline]
+    pub(crate) fn side_by_side(&mut self, first: usize, lanes: usize) -> Option<&mut [[u8; 8]]> {
+        if (self.bytes, self.stride) != (8, 8) {
+            return None;
+        }
+        self.memory.as_chunks_mut().0.get_mut(first..first + lanes)
+    }
+
     /// Every piece, in order.
     pub(crate) fn pieces(&mut self) -> impl Iterator<Item = &mut [u8]> {
         let bytes = self.bytes;
@@ -142,7 +193,20 @@ impl<'a> ColumnMut<'a> {
     }
 }
 
+/// Eight bytes of each record from a place on. The last record may end behind them.
+#[inline]
+fn gather(memory: &[u8], from: usize, stride: usize, to: &mut [[u8; 8]]) {
+    let Some((last, others)) = to.split_last_mut() else { return };
+    let (body, end) = memory[from..].split_at(others.len() * stride);
+    // Of a length that is the same for all, so that it is looked at once.
+    for (to, from) in others.iter_mut().zip(body.chunks_exact(stride)) {
+        *to = from.as_chunks().0[0];
+    }
+    *last = end.as_chunks().0[0];
+}
+
 /// Whether so many pieces fit.
+#[inline]
 fn check(memory_bytes: usize, bytes: usize, stride: usize, lanes: usize) -> Result<(), ColumnError> {
     if stride < bytes {
         return Err(ColumnError::Stride { stride, bytes });

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::byte_sliced_vector::transpose_quads;
+use super::byte_sliced_vector::{load, transpose_quads};
 use super::macs::{LINE_BYTES, MARK, Macs, Texts};
 use super::{BLOCK_BYTES, Block, PIECE_BLOCKS};
 
@@ -32,15 +32,21 @@ fn first(lanes: usize) -> __mmask8 {
 /// A line of each lane, up to eight of them, as vectors of first blocks, of second blocks, and so on; with all that is added
 /// to it.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(super) fn lines_of_lanes<T: Texts>(
     macs: &Macs<'_, T>,
     lanes: Range<usize>,
     line: usize,
 ) -> [__m512i; PIECE_BLOCKS] {
     let mut lines = [_mm512_setzero_si512(); PIECE_BLOCKS];
-    for (vector, lane) in lines.iter_mut().zip(lanes.clone()) {
-        *vector = marked_line(macs, lane, line);
+    if macs.is_whole(line) {
+        for (vector, lane) in lines.iter_mut().zip(lanes.clone()) {
+            *vector = load(macs.texts.line(lane, line * LINE_BYTES));
+        }
+    } else {
+        for (vector, lane) in lines.iter_mut().zip(lanes.clone()) {
+            *vector = marked_line(macs, lane, line);
+        }
     }
     let mut rows = transpose_quads(lines);
     if let Some(ends) = macs.ends(line) {

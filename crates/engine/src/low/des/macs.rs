@@ -21,6 +21,9 @@ pub(crate) trait Texts {
 
     /// The text of a lane.
     fn text(&self, lane: usize) -> &[u8];
+
+    /// A whole line of it, of which all is there.
+    fn line(&self, lane: usize, at: usize) -> &[u8; LINE_BYTES];
 }
 
 /// What is done to the texts of a pass.
@@ -43,6 +46,12 @@ impl<T: Texts> Macs<'_, T> {
     pub(super) fn line(&self, lane: usize, line: usize) -> &[u8] {
         let text = self.texts.text(lane);
         text.get(line * LINE_BYTES..).unwrap_or_default()
+    }
+
+    /// Whether all of a line is text.
+    #[inline]
+    pub(super) fn is_whole(&self, line: usize) -> bool {
+        (line + 1) * LINE_BYTES <= self.texts.bytes()
     }
 
     /// Where in a line the mark stands that ends a text of CMAC which is not whole blocks.
@@ -74,14 +83,13 @@ impl<T: Texts> Macs<'_, T> {
 
     /// A line with all that is added to it, copied.
     pub(super) fn copy(&self, lane: usize, line: usize, piece: &mut Piece) {
-        let text = self.line(lane, line);
         let bytes = piece.0.as_flattened_mut();
-        match text.first_chunk::<LINE_BYTES>() {
-            Some(whole) => bytes.copy_from_slice(whole),
-            None => {
-                bytes[..text.len()].copy_from_slice(text);
-                bytes[text.len()..].fill(0);
-            }
+        if self.is_whole(line) {
+            bytes.copy_from_slice(self.texts.line(lane, line * LINE_BYTES));
+        } else {
+            let text = self.line(lane, line);
+            bytes[..text.len()].copy_from_slice(text);
+            bytes[text.len()..].fill(0);
         }
         if let Some(at) = self.mark(line) {
             bytes[at] = MARK;
@@ -95,7 +103,7 @@ impl<T: Texts> Macs<'_, T> {
 }
 
 /// Bytes of a line.
-pub(super) const LINE_BYTES: usize = PIECE_BLOCKS * BLOCK_BYTES;
+pub(crate) const LINE_BYTES: usize = PIECE_BLOCKS * BLOCK_BYTES;
 
 /// What CMAC puts behind a text that is not whole blocks (SP 800-38B, 6.2).
 pub(super) const MARK: u8 = 0x80;
@@ -120,6 +128,10 @@ mod tests {
 
         fn text(&self, lane: usize) -> &[u8] {
             &self.0[lane]
+        }
+
+        fn line(&self, lane: usize, at: usize) -> &[u8; LINE_BYTES] {
+            &self.0[lane][at..].as_chunks().0[0]
         }
     }
 

@@ -20,6 +20,7 @@ mod macs;
 use std::arch::x86_64::*;
 
 use super::byte_sliced_vector::{Scratch, load, store, transpose_quads};
+use super::mac_lines::{load_lanes, store_lanes};
 use super::macs::{Macs, Texts};
 use super::rows_keys::{RowKeys, ScheduleRef};
 use super::rows_rounds::{Half, des};
@@ -73,7 +74,7 @@ impl<const VECTORS: usize> Form for Rows<VECTORS> {
     fn blocks(_: Avx512, keys: &RowKeys<VECTORS>, program: &[Stage], blocks: &mut [Block]) {
         assert!(blocks.len() <= GROUP * VECTORS);
         // SAFETY: the token proves the instructions.
-        unsafe { ecb(keys, program, blocks.as_flattened_mut()) }
+        unsafe { some_blocks(keys, program, blocks) }
     }
 
     fn macs<T: Texts>(_: Avx512, keys: &RowKeys<VECTORS>, macs: &Macs<'_, T>, chains: &mut [Block]) {
@@ -126,8 +127,10 @@ fn empty_state<const VECTORS: usize>() -> State<VECTORS> {
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn run<const VECTORS: usize>(keys: &RowKeys<VECTORS>, program: &[Stage], state: &mut State<VECTORS>) {
-    let [left, right] = &mut state.0;
+    // In registers from stage to stage: through memory, each begins half a round later.
+    let [mut left, mut right] = state.0;
     for stage in program {
+        let (left, right) = (&mut left, &mut right);
         match (keys.schedule(stage.key), stage.encipher) {
             (ScheduleRef::One(steps), true) => {
                 des::<true, VECTORS>(|step, _| one(steps.0[step]), left, right)
@@ -143,6 +146,7 @@ fn run<const VECTORS: usize>(keys: &RowKeys<VECTORS>, program: &[Stage], state: 
             }
         }
     }
+    state.0 = [left, right];
 }
 
 /// A step of one key in all lanes.
@@ -167,6 +171,19 @@ fn pass<const VECTORS: usize>(
     run(keys, program, state);
     for (vector, blocks) in blocks.iter_mut().enumerate() {
         *blocks = blocks_of_halves(state.0[0][vector], state.0[1][vector]);
+    }
+}
+
+/// At most a pass of blocks.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn some_blocks<const VECTORS: usize>(keys: &RowKeys<VECTORS>, program: &[Stage], blocks: &mut [Block]) {
+    let mut vectors = [_mm512_setzero_si512(); VECTORS];
+    for (vector, blocks) in vectors.iter_mut().zip(blocks.chunks(GROUP)) {
+        *vector = load_lanes(blocks);
+    }
+    pass(keys, program, &mut empty_state(), &mut vectors);
+    for (vector, blocks) in vectors.into_iter().zip(blocks.chunks_mut(GROUP)) {
+        store_lanes(blocks, vector);
     }
 }
 

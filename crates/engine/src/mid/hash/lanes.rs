@@ -90,10 +90,10 @@ struct Lane<'a> {
 }
 
 /// The ends of all texts under way, padded; wiped when dropped.
-struct Tails([Tail; SHA_LANES_MAX]);
+pub(super) struct Tails(pub(super) [Tail; SHA_LANES_MAX]);
 
 /// One or two blocks; where it is one, the second.
-type Tail = [[u8; 64]; 2];
+pub(super) type Tail = [[u8; 64]; 2];
 
 impl<'a> Lanes<'a> {
     fn new(kernel: ShaLanes) -> Lanes<'a> {
@@ -237,7 +237,7 @@ fn set_lane(state: &mut LaneState, lane: usize, from: &HashState) {
 }
 
 /// Pads what is left of a text of so many bytes, less than a block; gives the number of blocks.
-fn pad(tail: &mut Tail, rest: &[u8], text_bytes: u64) -> usize {
+pub(super) fn pad(tail: &mut Tail, rest: &[u8], text_bytes: u64) -> usize {
     let blocks = if rest.len() < 56 { 1 } else { 2 };
     let bytes = tail[2 - blocks..].as_flattened_mut();
     let (text, padding) = bytes.split_at_mut(rest.len());
@@ -249,7 +249,7 @@ fn pad(tail: &mut Tail, rest: &[u8], text_bytes: u64) -> usize {
 }
 
 /// The one block of a digest, for the hash over it after one block of key.
-fn pad_digest(tail: &mut Tail, words: &[u32; 8], digest_bytes: usize) -> usize {
+pub(super) fn pad_digest(tail: &mut Tail, words: &[u32; 8], digest_bytes: usize) -> usize {
     let block = &mut tail[1];
     write_digest(words, digest_bytes, block);
     block[digest_bytes] = 0x80;
@@ -259,7 +259,7 @@ fn pad_digest(tail: &mut Tail, words: &[u32; 8], digest_bytes: usize) -> usize {
 
 /// The digest: its length of bytes of the words, big-endian, then zeros. It is written where it belongs:
 /// words that were just stored one by one are slow to copy as a whole.
-fn write_digest(words: &[u32; 8], digest_bytes: usize, digest: &mut [u8; 64]) {
+pub(super) fn write_digest(words: &[u32; 8], digest_bytes: usize, digest: &mut [u8; 64]) {
     let (places, _) = digest.as_chunks_mut::<4>();
     let words = words.iter().take(digest_bytes / 4).copied().chain(std::iter::repeat(0));
     for (bytes, word) in places.iter_mut().zip(words) {

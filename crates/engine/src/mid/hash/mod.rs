@@ -1,5 +1,6 @@
 //! Hash functions: whole texts in batches, and running states that can be interrupted and carried as bytes.
 
+pub(crate) mod columns;
 mod keccak;
 pub(crate) mod lanes;
 

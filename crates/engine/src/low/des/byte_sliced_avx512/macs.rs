@@ -1,6 +1,7 @@
 //! MACs of up to 64 texts of one length, read where they lie.
 
 use std::arch::x86_64::*;
+use std::ops::Range;
 
 use super::super::byte_sliced_vector::{Scratch, blocks_of_planes, planes_of_blocks, transpose_quads};
 use super::super::mac_lines::{lines_of_lanes, load_lanes, store_lanes};
@@ -26,10 +27,7 @@ pub(super) fn macs<T: Texts>(keys: &ByteSlicedKeys, macs: &Macs<'_, T>, chains: 
         let count = macs.count(line);
         for (group, sliced) in sliced.0[..used].iter_mut().enumerate() {
             let lanes = GROUP * group..chains.len().min(GROUP * (group + 1));
-            let rows = lines_of_lanes(macs, lanes, line);
-            for (sliced, row) in sliced[..count].iter_mut().zip(rows) {
-                *sliced = planes_of_blocks(row);
-            }
+            slice_lines(macs, lanes, line, sliced);
         }
         for index in 0..count {
             add(&mut state, sliced.0.each_ref().map(|sliced| sliced[index]));
@@ -40,6 +38,20 @@ pub(super) fn macs<T: Texts>(keys: &ByteSlicedKeys, macs: &Macs<'_, T>, chains: 
     groups.0 = transpose_quads(collect(&state));
     for (group, chains) in groups.0.iter().zip(chains.chunks_mut(GROUP)) {
         store_lanes(chains, blocks_of_planes(*group));
+    }
+}
+
+/// Not inlined, as nothing here is that holds vectors beside lengths: what steers each function can be followed then.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn slice_lines<T: Texts>(
+    macs: &Macs<'_, T>,
+    lanes: Range<usize>,
+    line: usize,
+    sliced: &mut [__m512i; PIECE_BLOCKS],
+) {
+    for (sliced, row) in sliced.iter_mut().zip(lines_of_lanes(macs, lanes, line)) {
+        *sliced = planes_of_blocks(row);
     }
 }
 

@@ -1,6 +1,7 @@
 //! MACs of few texts of one length, read where they lie.
 
 use std::arch::x86_64::*;
+use std::ops::Range;
 
 use super::super::byte_sliced_vector::Scratch;
 use super::super::mac_lines::{line_of_lane, lines_of_lanes, load_lanes, store_lanes};
@@ -33,7 +34,7 @@ pub(super) fn macs<const VECTORS: usize, T: Texts>(
     for line in 0..macs.lines() {
         for (vector, rows) in rows.0[..used].iter_mut().enumerate() {
             let lanes = GROUP * vector..chains.len().min(GROUP * (vector + 1));
-            *rows = lines_of_lanes(macs, lanes, line);
+            fill(macs, lanes, line, rows);
         }
         for index in 0..macs.count(line) {
             for (vector, rows) in rows.0[..used].iter().enumerate() {
@@ -50,8 +51,16 @@ pub(super) fn macs<const VECTORS: usize, T: Texts>(
     }
 }
 
+/// Not inlined, as nothing here is that holds vectors beside lengths: what steers each function can be followed then.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn fill<T: Texts>(macs: &Macs<'_, T>, lanes: Range<usize>, line: usize, rows: &mut [__m512i; PIECE_BLOCKS]) {
+    *rows = lines_of_lanes(macs, lanes, line);
+}
+
 /// One text, in lane 0 of the first vector. The blocks of a line are expanded together, and each is shifted into the
 /// lane in its turn; what else comes into the vector does not matter. The state stays in registers.
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn alone<const VECTORS: usize, T: Texts>(keys: &RowKeys<VECTORS>, macs: &Macs<'_, T>, chain: &mut Block) {
     let none = _mm512_setzero_si512();
