@@ -41,6 +41,8 @@ functions! {
         DES_set_key_unchecked: fn(Bytes, *mut DesSchedule);
         DES_ncbc_encrypt: fn(Bytes, Out, c_long, *const DesSchedule, Out, c_int);
         DES_encrypt1: fn(*mut c_uint, *const DesSchedule, c_int);
+        DES_encrypt3: fn(*mut c_uint, *const DesSchedule, *const DesSchedule, *const DesSchedule);
+        DES_decrypt3: fn(*mut c_uint, *const DesSchedule, *const DesSchedule, *const DesSchedule);
         SHA1_Init: fn(*mut ShaContext) -> c_int;
         SHA1_Update: fn(*mut ShaContext, *const c_void, usize) -> c_int;
         SHA1_Final: fn(Out, *mut ShaContext) -> c_int;
@@ -209,6 +211,32 @@ fn joined(halves: [c_uint; 2]) -> [u8; 8] {
     block[..4].copy_from_slice(&halves[0].to_le_bytes());
     block[4..].copy_from_slice(&halves[1].to_le_bytes());
     block
+}
+
+/// A key of triple DES of two parts, in the low-level interface.
+pub struct Tdes2 {
+    library: &'static OpenSsl,
+    schedules: [DesSchedule; 2],
+}
+
+impl Tdes2 {
+    /// Prepares a key.
+    pub fn new(library: &'static OpenSsl, key: &[u8; 16]) -> Tdes2 {
+        Tdes2 { library, schedules: [0, 8].map(|at| library.des_schedule(&key[at..at + 8])) }
+    }
+
+    /// One block.
+    pub fn block(&self, encipher: bool, block: &[u8; 8]) -> [u8; 8] {
+        let [first, second] = &self.schedules;
+        let functions = &self.library.functions;
+        let mut halves = halves(block);
+        // SAFETY: two words of ours and live schedules.
+        unsafe {
+            let run = if encipher { functions.DES_encrypt3 } else { functions.DES_decrypt3 };
+            run(halves.as_mut_ptr(), first, second, first);
+        }
+        joined(halves)
+    }
 }
 
 /// A DES key, in the low-level interface.

@@ -39,6 +39,7 @@ impl Stage<'_> {
         let in_bytes = !matches!(
             row.work,
             Work::Retail { .. }
+                | Work::Pin { .. }
                 | Work::RsaPrivate { .. }
                 | Work::RsaPublic { .. }
                 | Work::RsaGenerate { .. }

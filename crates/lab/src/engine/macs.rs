@@ -1,11 +1,14 @@
-//! MACs: the retail MAC, HMAC and CMAC.
+//! MACs: the retail MAC, HMAC and CMAC; and PIN translations, which are columns as the first.
 
 use super::rows::Row;
 use super::sides::{Batch, Reading, Side, Texts, first, reading, tag_jobs};
 use super::{AWS_LC, IPSEC_MB, OPENSSL, Stage, made};
 use crate::experiment::promise::Measure;
 use crate::load::{LabError, keys};
-use engine::{HashAlgorithm, HmacItem, MacAlgorithm, MacItem, MacKey};
+use engine::{
+    CipherAlgorithm, CipherDirection, Column, ColumnError, ColumnMut, DesColumns, Engine, HashAlgorithm,
+    HmacItem, MacAlgorithm, MacItem, Mode, WrappedColumn,
+};
 use peers::aws_lc_ffi as aws;
 use peers::ipsec_mb_ffi::Job;
 use peers::openssl_ffi;
@@ -16,13 +19,14 @@ impl Stage<'_> {
         let raw: Vec<[u8; 16]> = (0..requests).map(|job| first(&keys::des_key(job, 16))).collect();
         let texts = Texts::new(requests, 64);
         let (engine, start) = (self.engine, texts.start());
+        let (keys, side_by_side) = (raw.concat(), start.concat());
         let mut ours = Reading::new(|out: &mut Vec<u8>| {
-            let keys = raw.iter().filter_map(|key| engine.mac_key(MacAlgorithm::X919, key).ok());
-            let keys: Vec<MacKey> = keys.collect();
-            let mut items: Vec<_> =
-                keys.iter().zip(start).map(|(key, text)| MacItem::new(key, text)).collect();
-            engine.mac_batch(&mut items);
-            items.iter().for_each(|item| out.extend_from_slice(&item.mac[..8]));
+            out.resize(8 * requests, 0);
+            let done = Column::contiguous(&keys, 16, requests).and_then(|keys| {
+                let texts = Column::contiguous(&side_by_side, 64, requests)?;
+                engine.mac_columns(MacAlgorithm::X919, keys, texts, out)
+            });
+            assert_eq!(done, Ok(()));
         });
         let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
@@ -37,6 +41,35 @@ impl Stage<'_> {
             out.extend_from_slice(&aws_x919(key, text, &mut room));
         };
         peers.push((AWS_LC, reading(raw.clone(), start, one)));
+        self.compare(row, requests as f64, &mut ours, &mut peers)
+    }
+
+    /// What a PIN translation asks of DES: two keys of each request taken out of their tokens, a block deciphered with the one and
+    /// enciphered with the other. The key over them is prepared for OpenSSL; the engine prepares it in each call.
+    pub(super) fn pin(&mut self, row: &Row, requests: usize) -> Result<Measure, LabError> {
+        let (engine, over) = (self.engine, first::<16>(&keys::des_key(0x914, 16)));
+        let tokens: Vec<[u8; 32]> =
+            (0..requests).map(|job| first(&keys::test_bytes(0x914, job, 32))).collect();
+        let blocks: Vec<[u8; 8]> = (0..requests).map(|job| first(&keys::test_bytes(0x915, job, 8))).collect();
+        let (side_by_side, mut kept) = (tokens.concat(), DesColumns::new());
+        let mut ours = Reading::new(|out: &mut Vec<u8>| {
+            out.extend_from_slice(blocks.as_flattened());
+            assert_eq!(translated(&engine, &over, &side_by_side, &mut kept, out), Ok(()));
+        });
+        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        if let Some(library) = self.openssl() {
+            let over = openssl_ffi::Tdes2::new(library, &over);
+            let one = move |tokens: &mut [u8; 32], block: &[u8; 8], out: &mut Vec<u8>| {
+                let mut clear = [0; 32];
+                for (clear, token) in clear.as_chunks_mut().0.iter_mut().zip(tokens.as_chunks().0) {
+                    *clear = over.block(false, token);
+                }
+                let [from, to] =
+                    [0, 16].map(|at| openssl_ffi::Tdes2::new(library, &first(&clear[at..at + 16])));
+                out.extend_from_slice(&to.block(true, &from.block(false, block)));
+            };
+            peers.push((OPENSSL, reading(tokens.clone(), &blocks, one)));
+        }
         self.compare(row, requests as f64, &mut ours, &mut peers)
     }
 
@@ -126,6 +159,28 @@ impl Stage<'_> {
         }
         self.compare(row, (messages * bytes) as f64, &mut ours, &mut peers)
     }
+}
+
+/// The blocks of requests, translated in place.
+pub(super) fn translated(
+    engine: &Engine,
+    over: &[u8; 16],
+    tokens: &[u8],
+    kept: &mut DesColumns,
+    blocks: &mut [u8],
+) -> Result<(), ColumnError> {
+    let (algorithm, requests) = (CipherAlgorithm::Tdes2, blocks.len() / 8);
+    let column = |at: usize| Column::strided(&tokens[at..], 16, 32, requests);
+    let under = [&over[..]];
+    let wrapped = [column(0)?, column(16)?].map(|keys| WrappedColumn { algorithm, under: &under, keys });
+    engine.unwrap_des_columns(kept, &wrapped)?;
+    let mut blocks = ColumnMut::contiguous(blocks, 8, requests)?;
+    for (index, direction) in [CipherDirection::Decipher, CipherDirection::Encipher].into_iter().enumerate() {
+        let Some(keys) = kept.key(index) else { continue };
+        engine.cipher_columns(algorithm, Mode::Ecb, direction, keys, &mut [], &mut blocks)?;
+    }
+    kept.clear();
+    Ok(())
 }
 
 fn aws_x919(key: &[u8; 16], text: &[u8], room: &mut [u8]) -> [u8; 8] {

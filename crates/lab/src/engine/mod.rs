@@ -91,6 +91,7 @@ impl Stage<'_> {
                 self.cipher(row, (algorithm, mode, direction), streams, bytes)
             }
             Work::Retail { requests } => self.retail(row, requests),
+            Work::Pin { requests } => self.pin(row, requests),
             Work::RsaPrivate { bits, crt, requests } => self.rsa(row, bits, crt, false, requests),
             Work::RsaPublic { bits, requests } => self.rsa(row, bits, true, true, requests),
             Work::RsaGenerate { bits } => self.generate(row, bits as usize),

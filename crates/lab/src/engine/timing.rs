@@ -10,13 +10,14 @@
 //! The statistic is thirty lines, and stands here: `dudect-bencher` has a command line of its own, prints and
 //! returns nothing, and could not give the figure to the table.
 
+use super::macs::translated;
 use super::seconds;
 use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::load::{LabError, keys};
 use engine::{
-    CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Curve, EcPrivateKey, EcdsaSignItem, Engine,
-    GcmItem, GcmKey, HashAlgorithm, KeyWrapItem, MacAlgorithm, MacItem, MacKey, Mode, RsaPrivateItem,
-    RsaPrivateKey, X25519Item, X25519PublicItem, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_unpad,
+    CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Column, Curve, DesColumns, EcPrivateKey,
+    EcdsaSignItem, Engine, GcmItem, GcmKey, HashAlgorithm, KeyWrapItem, MacAlgorithm, Mode,
+    RsaPrivateItem, RsaPrivateKey, X25519Item, X25519PublicItem, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_unpad,
 };
 use peers::core_ffi::cycles;
 use seeded::Random;
@@ -68,7 +69,7 @@ pub fn run(
 
 type Watch = fn(&Engine, &mut Samples<'_>) -> Result<(), String>;
 
-const WATCHED: [(&str, Watch); 22] = [
+const WATCHED: [(&str, Watch); 24] = [
     ("TDES-CBC encrypt, 1 stream: key and text fixed or random", |engine, samples| {
         ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 1, 128)
     }),
@@ -92,6 +93,12 @@ const WATCHED: [(&str, Watch); 22] = [
     }),
     ("X9.19, 64 requests with raw keys: key and text fixed or random", |engine, samples| {
         retail(engine, samples, 64)
+    }),
+    ("PIN translation, 1 request: wrapped keys and block fixed or random", |engine, samples| {
+        pin(engine, samples, 1)
+    }),
+    ("PIN translation, 64 requests: wrapped keys and blocks fixed or random", |engine, samples| {
+        pin(engine, samples, 64)
     }),
     ("AES-128-CBC encrypt, 16 streams: key and text fixed or random", |engine, samples| {
         ciphers(engine, samples, CipherAlgorithm::Aes128, CipherDirection::Encipher, 16, 256)
@@ -234,21 +241,36 @@ fn ciphers(
 
 fn retail(engine: &Engine, samples: &mut Samples<'_>, requests: usize) -> Result<(), String> {
     let mut random = Classes(Random(2));
-    let mut raw = vec![[0; 16]; requests];
-    let mut texts = vec![[0; 64]; requests];
+    let (mut keys, mut texts, mut macs) =
+        (vec![0; 16 * requests], vec![0; 64 * requests], vec![0; 8 * requests]);
     while let Some(class) = samples.next() {
-        for (key, text) in raw.iter_mut().zip(&mut texts) {
-            random.fill(class, key);
-            random.fill(class, text);
-        }
+        random.fill(class, &mut keys);
+        random.fill(class, &mut texts);
+        let mut done = Ok(());
         samples.time(class, || {
-            let keys = raw.iter().filter_map(|key| engine.mac_key(MacAlgorithm::X919, key).ok());
-            let keys: Vec<MacKey> = keys.collect();
-            let items = keys.iter().zip(&texts).map(|(key, text)| MacItem::new(key, text));
-            let mut items: Vec<_> = items.collect();
-            engine.mac_batch(&mut items);
-            black_box(&items);
+            done = Column::contiguous(&keys, 16, requests).and_then(|keys| {
+                let texts = Column::contiguous(&texts, 64, requests)?;
+                engine.mac_columns(MacAlgorithm::X919, keys, texts, black_box(&mut macs))
+            });
         });
+        done.map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Tokens are random or fixed, and so are the keys in them.
+fn pin(engine: &Engine, samples: &mut Samples<'_>, requests: usize) -> Result<(), String> {
+    let mut random = Classes(Random(11));
+    let (mut tokens, mut blocks) = (vec![0; 32 * requests], vec![0; 8 * requests]);
+    let mut kept = DesColumns::new();
+    while let Some(class) = samples.next() {
+        random.fill(class, &mut tokens);
+        random.fill(class, &mut blocks);
+        let mut done = Ok(());
+        samples.time(class, || {
+            done = translated(engine, &[0x5b; 16], &tokens, &mut kept, black_box(&mut blocks));
+        });
+        done.map_err(|error| error.to_string())?;
     }
     Ok(())
 }
