@@ -11,10 +11,10 @@
 mod valgrind;
 
 use engine::{
-    CipherAlgorithm, CipherDirection, CipherItem, EaxItem, Engine, GcmItem, HashAlgorithm, HashItem,
-    Hctr2Item, HmacItem, KeyWrapItem, Level, MDC_BYTES, MacAlgorithm, MacItem, MdcAlgorithm, MdcItem, Mode,
-    OcbItem, Options, key_unwrap_padded, key_wrap_padded, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad,
-    pkcs1_v15_encrypt_unpad,
+    CipherAlgorithm, CipherDirection, CipherItem, Column, ColumnMut, DesColumns, EaxItem, Engine, GcmItem,
+    HashAlgorithm, HashItem, Hctr2Item, HmacItem, KeyWrapItem, Level, MDC_BYTES, MacAlgorithm, MacItem,
+    MdcAlgorithm, MdcItem, Mode, OcbItem, Options, WrappedColumn, key_unwrap_padded, key_wrap_padded,
+    oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad,
 };
 use std::process::ExitCode;
 
@@ -53,6 +53,7 @@ fn main() -> ExitCode {
     single_texts(&engine);
     macs(&engine);
     mac_segments(&engine);
+    columns(&engine);
     hashes(&engine);
     detection_codes(&engine);
     authenticated(&engine);
@@ -160,6 +161,41 @@ fn mac_segments(engine: &Engine) {
                     keys.iter().zip(&texts).map(|(key, text)| with_chain(key, text, last)).collect();
                 engine.mac_batch(&mut items);
                 assert!(items.iter().all(|item| item.result.is_ok()));
+            }
+        }
+    }
+}
+
+/// Equal requests; keys as they are and unwrapped.
+fn columns(engine: &Engine) {
+    for count in COUNTS {
+        eprintln!("columns of {count} texts");
+        let texts = secret(75 * count, 1);
+        let texts = Column::contiguous(&texts, 75, count).expect("they fit");
+        for algorithm in MacAlgorithm::ALL {
+            let keys = secret(algorithm.key_bytes() * count, 2);
+            let keys = Column::contiguous(&keys, algorithm.key_bytes(), count).expect("they fit");
+            let mut macs = vec![0; algorithm.block_bytes() * count];
+            engine.mac_columns(algorithm, keys, texts, &mut macs).expect("they are of one length");
+        }
+        for algorithm in [HashAlgorithm::Sha1, HashAlgorithm::Sha256, HashAlgorithm::Sha512] {
+            let keys = secret(20 * count, 2);
+            let keys = Column::contiguous(&keys, 20, count).expect("they fit");
+            let mut macs = vec![0; algorithm.digest_bytes() * count];
+            engine.hmac_columns(algorithm, keys, texts, &mut macs).expect("they are of one length");
+        }
+        let (over, tokens, mut kept) = (secret(16, 3), secret(16 * count, 4), DesColumns::new());
+        let tokens = Column::contiguous(&tokens, 16, count).expect("they fit");
+        let wrapped = WrappedColumn { algorithm: CipherAlgorithm::Tdes2, under: &[&over], keys: tokens };
+        engine.unwrap_des_columns(&mut kept, &[wrapped]).expect("they are of one length");
+        let keys = kept.key(0).expect("there is one");
+        for mode in [Mode::Ecb, Mode::Cbc] {
+            for direction in [CipherDirection::Encipher, CipherDirection::Decipher] {
+                let (mut texts, mut chains) = (secret(24 * count, 5), secret(8 * count, 6));
+                let mut texts = ColumnMut::contiguous(&mut texts, 24, count).expect("they fit");
+                engine
+                    .cipher_columns(CipherAlgorithm::Tdes2, mode, direction, keys, &mut chains, &mut texts)
+                    .expect("they are whole blocks");
             }
         }
     }

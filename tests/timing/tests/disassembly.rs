@@ -19,8 +19,9 @@ mod disassembly {
 use disassembly::follow::breaches;
 use disassembly::listing::{Function, functions};
 use engine::{
-    CipherDirection, CipherItem, EaxItem, EcdsaSignItem, Engine, GcmItem, HashAlgorithm, HashItem, HmacItem,
-    KeyWrapItem, MacItem, Mode, OcbItem, RsaPrivateItem, RsaPublicItem, X25519Item, X25519PublicItem,
+    CipherAlgorithm, CipherDirection, CipherItem, Column, ColumnError, ColumnMut, DesColumns, EaxItem,
+    EcdsaSignItem, Engine, GcmItem, HashAlgorithm, HashItem, HmacItem, KeyColumn, KeyWrapItem, MacAlgorithm,
+    MacItem, Mode, OcbItem, RsaPrivateItem, RsaPublicItem, WrappedColumn, X25519Item, X25519PublicItem,
 };
 use std::hint::black_box;
 use std::process::Command;
@@ -61,7 +62,9 @@ fn wide_kernels_are_steered_by_lengths_only() {
 const ROOMS: &[&str] = &[
     "low::des::bit_sliced",
     "low::des::byte_sliced",
+    "low::des::byte_sliced_avx512::macs::",
     "low::des::rows_avx512::",
+    "low::des::rows_avx512::macs::",
     "low::des::rows_keys::",
     "low::rsa::",
     "low::curves::ifma::",
@@ -79,6 +82,10 @@ fn keep_kernels() {
     let batches = (
         Engine::cipher_batch as fn(&Engine, Mode, CipherDirection, &mut [CipherItem<'_>]),
         Engine::mac_batch as fn(&Engine, &mut [MacItem<'_>]),
+        mac_columns as fn(&Engine, KeyColumn<'_>, Column<'_>, &mut [u8]) -> Result<_, _>,
+        cipher_columns as fn(&Engine, KeyColumn<'_>, &mut [u8], &mut ColumnMut<'_>) -> Result<_, _>,
+        Engine::unwrap_des_columns as fn(&Engine, &mut DesColumns, &[WrappedColumn<'_>]) -> Result<_, _>,
+        Engine::hmac_columns as fn(&Engine, HashAlgorithm, Column<'_>, Column<'_>, &mut [u8]) -> Result<_, _>,
         Engine::hash_batch as fn(&Engine, HashAlgorithm, &mut [HashItem<'_>]),
         Engine::hmac_batch as fn(&Engine, &mut [HmacItem<'_>]),
         Engine::gcm_key as fn(&Engine, &[u8]) -> Result<_, _>,
@@ -96,6 +103,24 @@ fn keep_kernels() {
         Engine::rsa_generate as fn(&Engine, usize, &[u8]) -> Result<_, _>,
     );
     black_box(batches);
+}
+
+fn mac_columns(
+    engine: &Engine,
+    keys: KeyColumn<'_>,
+    texts: Column<'_>,
+    macs: &mut [u8],
+) -> Result<(), ColumnError> {
+    engine.mac_columns(MacAlgorithm::X919, keys, texts, macs)
+}
+
+fn cipher_columns(
+    engine: &Engine,
+    keys: KeyColumn<'_>,
+    chains: &mut [u8],
+    texts: &mut ColumnMut<'_>,
+) -> Result<(), ColumnError> {
+    engine.cipher_columns(CipherAlgorithm::Tdes2, Mode::Cbc, CipherDirection::Encipher, keys, chains, texts)
 }
 
 fn found_in(body: &str) -> Vec<String> {

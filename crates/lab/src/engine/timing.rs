@@ -16,8 +16,8 @@ use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::load::{LabError, keys};
 use engine::{
     CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Column, Curve, DesColumns, EcPrivateKey,
-    EcdsaSignItem, Engine, GcmItem, GcmKey, HashAlgorithm, KeyWrapItem, MacAlgorithm, Mode,
-    RsaPrivateItem, RsaPrivateKey, X25519Item, X25519PublicItem, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_unpad,
+    EcdsaSignItem, Engine, GcmItem, GcmKey, HashAlgorithm, KeyWrapItem, MacAlgorithm, Mode, RsaPrivateItem,
+    RsaPrivateKey, X25519Item, X25519PublicItem, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_unpad,
 };
 use peers::core_ffi::cycles;
 use seeded::Random;
