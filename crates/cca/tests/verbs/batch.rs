@@ -117,6 +117,39 @@ fn a_batch_answers_as_its_requests_alone() {
     }
 }
 
+/// MACs of one method and length are made in another way than others; one that differs takes all with it.
+#[test]
+fn equal_macs_in_a_batch_are_those_of_each_alone() {
+    let mut processor = processor();
+    let keys: Vec<_> = (0..3).map(|_| generated(&mut processor, "DATA", "DOUBLE")).collect();
+    let mut batch = Batch::new();
+    for method in ["X9.19OPT", "EMVMACD", "CMAC"] {
+        for (size, length) in [(1, 64), (2, 5), (9, 64), (40, 100), (BATCH_MAX, 8)] {
+            for has_other in [false, true] {
+                let request = |index: usize| {
+                    let other = usize::from(has_other && index == size / 2);
+                    let message: Vec<u8> =
+                        text(length + other).iter().map(|byte| byte ^ index as u8).collect();
+                    mac(&keys[index % keys.len()], &[method, "MACLEN8"], &message)
+                };
+                let requests: Vec<_> = (0..size).map(request).collect();
+                batch.clear();
+                for request in &requests {
+                    let points = &wire::point::PointSet::EVERYTHING;
+                    let (verb, payload) = (request.verb(), request.payload());
+                    batch.push(&Incoming { verb, domain: DOMAIN, points, payload: &payload }).unwrap();
+                }
+                processor.run(&mut batch);
+                for (index, answer) in batch.answers().iter().enumerate() {
+                    assert_eq!(answer.codes, code::OK);
+                    let alone = requests[index].run(&mut processor);
+                    assert_eq!(answer.payload, alone.payload, "{method}, {index} of {size}");
+                }
+            }
+        }
+    }
+}
+
 /// A request to encipher or decipher with AES; both verbs have their parameters in the same places.
 fn aes(verb: Verb, key: &[u8], keywords: &[&str], text: &[u8], room: i64) -> Request {
     use wire::verb::symmetric_algorithm_encipher as at;
