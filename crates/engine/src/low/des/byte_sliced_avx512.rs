@@ -82,9 +82,8 @@ impl Form for ByteSliced {
     }
 
     fn set_key(_: Avx512, keys: &mut ByteSlicedKeys, index: usize, key: &Block) {
-        let all = Scratch([[*key; GROUP]; LANES / GROUP]);
         // SAFETY: the token proves the instructions.
-        unsafe { keys.set(index, &all.0) }
+        unsafe { keys.set_one(index, key) }
     }
 
     fn blocks(_: Avx512, keys: &ByteSlicedKeys, program: &[Stage], blocks: &mut [Block]) {

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Two products a cycle are the limit: 512 products, 256 cycles, about 60 ns for 64 keys; measured 76 to 80,
-//! with 144 vectors to store. Fewer keys, or one key for all lanes, cost the same: half as much again as one
-//! key costs a library.
+//! with 144 vectors to store. Fewer keys cost the same; one key for all lanes an eighth of the products, a vector of them
+//! for all targets.
 //!
 //! Dropped after counting: picking the eight bits of each byte of a schedule with `vpshufbitqmb` (1,024 of
 //! them for 64 keys at two a cycle are 512 cycles, and as many mask registers to store); windows of eight
@@ -24,7 +24,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::byte_sliced_layout::{BOXES, ROUND_KEYS, ROUNDS};
+use super::byte_sliced_layout::{BOXES, Bytes, ROUND_KEYS, ROUND_KEYS_OF_ONE, ROUNDS};
 use super::byte_sliced_rounds::{STEPS, Schedule};
 use super::byte_sliced_vector::{linear, load, planes_of_blocks, transpose_quads, xor3};
 use super::{Block, KEYS_MAX};
@@ -58,6 +58,14 @@ impl ByteSlicedKeys {
         write(&mut self.schedules[index], keys);
         self.is_set[index] = true;
     }
+
+    /// The same for one key in all lanes.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    pub(crate) fn set_one(&mut self, index: usize, key: &Block) {
+        write_one(&mut self.schedules[index], key);
+        self.is_set[index] = true;
+    }
 }
 
 impl Drop for ByteSlicedKeys {
@@ -75,10 +83,7 @@ impl Drop for ByteSlicedKeys {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn write(schedule: &mut MaybeUninit<Schedule>, keys: &[[Block; 8]; 8]) {
-    let steps = schedule.as_mut_ptr().cast::<[MaybeUninit<__m512i>; BOXES]>();
-    // SAFETY: the schedule is STEPS times BOXES vectors in a row, exclusively borrowed; as vectors that may
-    // be uninitialised they may be written at will.
-    let steps = unsafe { &mut *steps.cast::<[[MaybeUninit<__m512i>; BOXES]; STEPS]>() };
+    let steps = steps_of(schedule);
     let mut groups = [_mm512_setzero_si512(); 8];
     for g in 0..8 {
         groups[g] = planes_of_blocks(load(keys[g].as_flattened().try_into().expect("eight blocks")));
@@ -103,10 +108,66 @@ fn write(schedule: &mut MaybeUninit<Schedule>, keys: &[[Block; 8]; 8]) {
     }
 }
 
+/// The same with one key for all lanes: targets are quad words, and so a vector of products serves all eight.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn write_one(schedule: &mut MaybeUninit<Schedule>, key: &Block) {
+    let steps = steps_of(schedule);
+    let planes = planes_of_blocks(_mm512_set1_epi64(i64::from_ne_bytes(*key)));
+    let of_halves =
+        |c: i64, d: i64| _mm512_permutexvar_epi64(_mm512_setr_epi64(c, c, c, c, d, d, d, d), planes);
+    let [a, b, c, d] = [of_halves(7, 1), of_halves(6, 2), of_halves(5, 3), of_halves(4, 4)];
+    let product = |planes, matrices: &Bytes| _mm512_gf2p8affine_epi64_epi8::<0>(planes, load(&matrices.0));
+    let mut before = [_mm512_setzero_si512(); 2];
+    for round in 0..STEPS {
+        // The last two steps take the last two keys away.
+        let mut key = _mm512_setzero_si512();
+        if let Some([ma, mb, mc, md]) = ROUND_KEYS_OF_ONE.get(round) {
+            let three = xor3(product(a, ma), product(b, mb), product(c, mc));
+            key = _mm512_xor_si512(three, product(d, md));
+        }
+        let step = _mm512_xor_si512(key, before[round % 2]);
+        for (t, place) in steps[round].iter_mut().enumerate() {
+            place.write(_mm512_permutexvar_epi64(_mm512_set1_epi64(t as i64), step));
+        }
+        before[round % 2] = key;
+    }
+}
+
+/// The vectors of a schedule, to be written.
+fn steps_of(schedule: &mut MaybeUninit<Schedule>) -> &mut [[MaybeUninit<__m512i>; BOXES]; STEPS] {
+    // SAFETY: the schedule is STEPS times BOXES vectors in a row, exclusively borrowed; as vectors that may
+    // be uninitialised they may be written at will.
+    unsafe { &mut *schedule.as_mut_ptr().cast() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::low::cpu::Cpu;
+
+    /// One key in all lanes makes the schedule that it makes in each.
+    #[test]
+    fn one_key_is_the_same_in_all_lanes() {
+        if Cpu::up_to_avx512().avx512.is_none() {
+            return;
+        }
+        let mut random = seeded::Random(0x3166_2477);
+        for _ in 0..100 {
+            let key = random.array();
+            let mut keys = ByteSlicedKeys::empty();
+            // SAFETY: the processor has what they ask for.
+            unsafe {
+                keys.set(0, &[[key; 8]; 8]);
+                keys.set_one(1, &key);
+            }
+            // SAFETY: vectors of integers may be looked at as words; both schedules were set.
+            let words = |index| unsafe {
+                *std::ptr::from_ref(keys.schedule(index)).cast::<[u64; STEPS * BOXES * 8]>()
+            };
+            assert!(words(0) == words(1));
+        }
+    }
 
     /// What was set is zero after the drop.
     #[test]

@@ -93,6 +93,9 @@ const KEY_PLANES: [[usize; 4]; 2] = [[7, 6, 5, 4], [1, 2, 3, 4]];
 /// 1 2 3 4 of D.
 pub(crate) static ROUND_KEYS: [[[Matrix; 4]; BOXES]; ROUNDS] = round_keys();
 
+/// The same for one key in all lanes: by round and plane, the matrices of all targets side by side.
+pub(crate) static ROUND_KEYS_OF_ONE: [[Bytes; 4]; ROUNDS] = round_keys_of_one();
+
 /// The S-box (from 0) whose output is input `edge` of a half (in the order of table E).
 pub(crate) const fn source(edge: usize) -> usize {
     (P[E[edge] as usize - 1] as usize - 1) / 4
@@ -106,6 +109,18 @@ const fn position(edge: usize) -> usize {
         position += 1;
     }
     position
+}
+
+const fn round_keys_of_one() -> [[Bytes; 4]; ROUNDS] {
+    let by_target = round_keys();
+    let mut by_plane = [[Bytes([0; 64]); 4]; ROUNDS];
+    let mut at = 0;
+    while at < ROUNDS * 4 * 64 {
+        let (round, plane, target, byte) = (at / 256, at / 64 % 4, at / 8 % 8, at % 8);
+        by_plane[round][plane].0[8 * target + byte] = (by_target[round][target][plane] >> (8 * byte)) as u8;
+        at += 1;
+    }
+    by_plane
 }
 
 const fn parts() -> [[Bytes; 2]; BOXES] {

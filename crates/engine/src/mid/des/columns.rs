@@ -215,16 +215,13 @@ fn under_each<'a>(column: &WrappedColumn<'a>) -> impl Iterator<Item = &'a [u8]> 
     (0..parts).map(move |part| under[part.min(under.len() - 1)])
 }
 
-/// Any number of blocks under one key of TDES, in place. One key costs rows next to nothing, and a byte-sliced pass as much as
-/// one for each lane: up to two passes of rows are cheaper than one.
+/// Any number of blocks under one key of TDES, in place; few of them with nothing around the kernel.
 fn decipher_all(cpu: Cpu, key: &[u8], blocks: &mut [Block]) {
     let Some(key_parts) = DesKey::new(key) else { return };
     let (program, key) = (Program::of(Group::Tdes, key.len() == 2 * BLOCK_BYTES, false), &key_parts);
-    let rows_max = Forms::of(cpu).rows_max;
-    if blocks.len() > 2 * rows_max {
-        return super::texts::ecb_alone(cpu, program, key, blocks.as_flattened_mut());
-    }
-    for blocks in blocks.chunks_mut(rows_max.max(1)) {
+    if blocks.len() > Forms::of(cpu).rows_max {
+        super::texts::ecb_alone(cpu, program, key, blocks.as_flattened_mut());
+    } else {
         forms::in_fitting_form(cpu, blocks.len(), OneKey { program, key, blocks });
     }
 }
