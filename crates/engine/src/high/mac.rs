@@ -15,12 +15,13 @@ use crate::low::aes::Rounds;
 use crate::low::aes::streams::LANES_MAX;
 use crate::low::aws_lc::aes::{AES_BLOCK_BYTES, AesSchedule};
 use crate::low::cpu::Cpu;
-use crate::low::des::{Block, Piece};
+use crate::low::des::lines::Line;
+use crate::low::des::{Block, PIECE_BLOCKS, Piece};
 use crate::low::{wipe_block, wipe_bytes};
 use crate::mid::aes;
 use crate::mid::aes::streams::Stream;
 use crate::mid::columns::Column;
-use crate::mid::des::streams::Streams;
+use crate::mid::des::streams::{LineWork, Streams};
 use crate::mid::des::{self, DesKey, Entry, Group, Program, TABLE_ENTRIES, TABLE_ENTRIES_FEW};
 
 /// A MAC key; zero when dropped.
@@ -352,9 +353,29 @@ impl Streams for MacStreams<'_, '_> {
     }
 
     #[inline]
+    fn lines(&self, stream: usize, left: usize) -> usize {
+        let item = &self.items[stream];
+        if item.last && is_cmac(item.key.algorithm) {
+            // The last block has its subkey added to it.
+            left.saturating_sub(1) / PIECE_BLOCKS
+        } else {
+            rest(item, left).len() / size_of::<Line>()
+        }
+    }
+
+    #[inline]
+    fn lend<const LANES: usize>(&mut self, queue: &[Entry], work: impl LineWork) {
+        let mut lines: [&[Line]; LANES] = [&[]; LANES];
+        for (lines, entry) in lines.iter_mut().zip(queue) {
+            *lines = rest(&self.items[entry.item as usize], entry.left).as_chunks().0;
+        }
+        work.run(&mut lines[..queue.len()]);
+    }
+
+    #[inline]
     fn load(&self, stream: usize, left: usize, piece: &mut Piece) {
         let item = &self.items[stream];
-        let text = &item.data[(blocks(item) - left) * 8..];
+        let text = rest(item, left);
         let bytes = piece.0.as_flattened_mut();
         match text.first_chunk::<64>() {
             Some(whole) => bytes.copy_from_slice(whole),
@@ -375,6 +396,12 @@ impl Streams for MacStreams<'_, '_> {
 
     #[inline]
     fn store(&mut self, _: usize, _: usize, _: &Piece, _: usize) {}
+}
+
+/// What is not done of a text of which so many blocks are left.
+#[inline]
+fn rest<'a>(item: &MacItem<'a>, left: usize) -> &'a [u8] {
+    &item.data[(blocks(item) - left) * 8..]
 }
 
 /// How DES serves a MAC; None for AES.

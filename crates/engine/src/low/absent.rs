@@ -265,6 +265,7 @@ pub(super) mod des {
     use std::marker::PhantomData;
 
     use crate::low::cpu::NeverMade;
+    use crate::low::des::lines::Lines;
     use crate::low::des::macs::{Macs, Texts};
     use crate::low::des::{Block, Form, Piece, Stage};
 
@@ -325,6 +326,17 @@ pub(super) mod des {
             chains: &mut [Block],
             pieces: &mut [Piece],
             count: usize,
+        ) {
+            token.never()
+        }
+
+        fn cbc_lines<L: Lines + ?Sized>(
+            token: Token,
+            keys: &(),
+            program: &[Stage],
+            chains: &mut [Block],
+            lines: &mut L,
+            pieces: usize,
         ) {
             token.never()
         }

@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 use super::super::cpu::Avx2;
 use super::bit_sliced::BitSliced;
 use super::bit_sliced_round::{self, SCHEDULE, WINDOW};
-use super::bit_sliced_words::{Binary, Halves, Lanes, Merge, PassBlocks, Word};
+use super::bit_sliced_words::{self, Binary, Halves, Lanes, Merge, PassBlocks, Rows, Word};
 use super::transposition::{self, Shift};
 use super::{Block, Piece, circuits_binary};
 use crate::low::wipe_bytes;
@@ -119,9 +119,14 @@ unsafe impl Word for Word256 {
         [Piece([[0; 8]; 8]); 256]
     }
 
-    fn load(_token: Avx2, blocks: &[Block], stride: usize, is_chained: bool, state: Halves<'_, Word256>) {
+    fn load(_token: Avx2, rows: Rows<'_>, before: Option<Rows<'_>>, state: Halves<'_, Word256>) {
         // SAFETY: the token proves AVX2.
-        unsafe { load(blocks, stride, is_chained, state) }
+        unsafe { load(rows, before, state) }
+    }
+
+    fn add(_token: Avx2, state: Halves<'_, Word256>, other: Halves<'_, Word256>) {
+        // SAFETY: the token proves AVX2.
+        unsafe { add(state, other) }
     }
 
     fn store(_token: Avx2, state: Halves<'_, Word256>, blocks: &mut [Block], stride: usize, merge: Merge) {
@@ -173,8 +178,13 @@ unsafe impl Word for Word256 {
 }
 
 #[target_feature(enable = "avx2")]
-fn load(blocks: &[Block], stride: usize, is_chained: bool, state: Halves<'_, Word256>) {
-    transposition::load(Word256(_mm256_setzero_si256()), blocks, stride, is_chained, state);
+fn load(rows: Rows<'_>, before: Option<Rows<'_>>, state: Halves<'_, Word256>) {
+    transposition::load(Word256(_mm256_setzero_si256()), rows, before, state);
+}
+
+#[target_feature(enable = "avx2")]
+fn add(state: Halves<'_, Word256>, other: Halves<'_, Word256>) {
+    bit_sliced_words::add(state, other);
 }
 
 #[target_feature(enable = "avx2")]

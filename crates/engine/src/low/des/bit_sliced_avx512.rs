@@ -36,13 +36,15 @@ use std::arch::x86_64::{
     _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_storeu_si512,
     _mm512_ternarylogic_epi64, _mm512_xor_si512,
 };
+use std::array;
 use std::mem::MaybeUninit;
 
 use super::super::cpu::Avx512;
 use super::bit_sliced::BitSliced;
 use super::bit_sliced_round::{self, SCHEDULE, WINDOW};
-use super::bit_sliced_words::{Halves, Lanes, Merge, PassBlocks, Ternary, Word};
+use super::bit_sliced_words::{self, Halves, Lanes, Merge, PassBlocks, Rows, Ternary, Turned, Word};
 use super::byte_sliced_vector::transpose_quads;
+use super::lines::Lines;
 use super::{Block, Piece, circuits_ternary};
 
 /// DES of 512 blocks a pass.
@@ -102,9 +104,14 @@ unsafe impl Word for Word512 {
         [Piece([[0; 8]; 8]); 512]
     }
 
-    fn load(_token: Avx512, blocks: &[Block], stride: usize, is_chained: bool, state: Halves<'_, Word512>) {
+    fn load(_token: Avx512, rows: Rows<'_>, before: Option<Rows<'_>>, state: Halves<'_, Word512>) {
         // SAFETY: the token proves AVX-512.
-        unsafe { load(blocks, stride, is_chained, state) }
+        unsafe { load(rows, before, state) }
+    }
+
+    fn add(_token: Avx512, state: Halves<'_, Word512>, other: Halves<'_, Word512>) {
+        // SAFETY: the token proves AVX-512.
+        unsafe { add(state, other) }
     }
 
     fn store(_token: Avx512, state: Halves<'_, Word512>, blocks: &mut [Block], stride: usize, merge: Merge) {
@@ -142,6 +149,21 @@ unsafe impl Word for Word512 {
         // SAFETY: the token proves AVX-512.
         unsafe { turn(pieces) }
     }
+
+    /// The rows of a block side by side: all that a pass reads and writes are two runs of 4 KiB.
+    const TURNED: Turned = Turned { row: ROW, block: 64 * ROW };
+
+    fn turn_in<L: Lines + ?Sized>(_token: Avx512, lines: &L, piece: usize, pieces: &mut [Piece]) {
+        let pieces = pieces.try_into().expect("a piece a lane");
+        // SAFETY: the token proves AVX-512.
+        unsafe { turn_in(lines, piece, pieces) }
+    }
+
+    fn turn_out<L: Lines + ?Sized>(_token: Avx512, pieces: &mut [Piece], lines: &mut L, piece: usize) {
+        let pieces = (&*pieces).try_into().expect("a piece a lane");
+        // SAFETY: the token proves AVX-512.
+        unsafe { turn_out(pieces, lines, piece) }
+    }
 }
 
 /// Blocks of a word in memory.
@@ -172,16 +194,21 @@ fn schedule_of_one(key: u64, words: &mut [MaybeUninit<Word512>; SCHEDULE]) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,gfni")]
-fn load(blocks: &[Block], stride: usize, is_chained: bool, mut state: Halves<'_, Word512>) {
+fn add(state: Halves<'_, Word512>, other: Halves<'_, Word512>) {
+    bit_sliced_words::add(state, other);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,gfni")]
+fn load(rows: Rows<'_>, before: Option<Rows<'_>>, mut state: Halves<'_, Word512>) {
     let turn_bytes = read_bytes(&TURN_BYTES);
     let identity = read_bytes(&IDENTITY);
     for group in 0..8 {
         let mut words = [turn_bytes; 8];
         for (row, word) in words.iter_mut().enumerate() {
-            let blocks = &blocks[(8 * group + row) * stride..];
-            let mut text = read(blocks);
-            if is_chained {
-                text = _mm512_xor_si512(text, read(&blocks[ROW..]));
+            let row = 8 * group + row;
+            let mut text = read(&rows.blocks[row * rows.stride..]);
+            if let Some(before) = before {
+                text = _mm512_xor_si512(text, read(&before.blocks[row * before.stride..]));
             }
             let bytes = _mm512_permutexvar_epi8(turn_bytes, text);
             *word = _mm512_gf2p8affine_epi64_epi8::<0>(identity, bytes);
@@ -255,6 +282,29 @@ fn turn(pieces: &mut [Piece]) {
         }
         for (piece, word) in group.iter_mut().zip(transpose_quads(words)) {
             write(&mut piece.0, word);
+        }
+    }
+}
+
+/// Eight lanes at a time: a block of each is a row.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,gfni")]
+fn turn_in<L: Lines + ?Sized>(lines: &L, piece: usize, pieces: &mut [Piece; 512]) {
+    for row in 0..64 {
+        let text = array::from_fn(|lane| read_bytes(lines.line(ROW * row + lane, piece)));
+        for (block, word) in transpose_quads(text).into_iter().enumerate() {
+            write(&mut pieces[64 * block + row].0, word);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,gfni")]
+fn turn_out<L: Lines + ?Sized>(pieces: &[Piece; 512], lines: &mut L, piece: usize) {
+    for row in 0..64 {
+        let blocks = array::from_fn(|block| read(&pieces[64 * block + row].0));
+        for (lane, word) in transpose_quads(blocks).into_iter().enumerate() {
+            if let Some(line) = lines.line_mut(ROW * row + lane, piece) {
+                write(line.as_chunks_mut().0, word);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::bit_sliced::BitSliced;
 use super::bit_sliced_round::{self, SCHEDULE, WINDOW};
-use super::bit_sliced_words::{Binary, Halves, Lanes, Merge, PassBlocks, Word};
+use super::bit_sliced_words::{self, Binary, Halves, Lanes, Merge, PassBlocks, Rows, Word};
 use super::transposition::{self, Shift};
 use super::{Block, Piece, circuits_binary};
 
@@ -92,8 +92,12 @@ unsafe impl Word for u64 {
         [Piece([[0; 8]; 8]); 64]
     }
 
-    fn load((): (), blocks: &[Block], stride: usize, is_chained: bool, state: Halves<'_, u64>) {
-        transposition::load(0, blocks, stride, is_chained, state);
+    fn load((): (), rows: Rows<'_>, before: Option<Rows<'_>>, state: Halves<'_, u64>) {
+        transposition::load(0, rows, before, state);
+    }
+
+    fn add((): (), state: Halves<'_, u64>, other: Halves<'_, u64>) {
+        bit_sliced_words::add(state, other);
     }
 
     fn store((): (), state: Halves<'_, u64>, blocks: &mut [Block], stride: usize, merge: Merge) {

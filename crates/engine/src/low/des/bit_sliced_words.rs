@@ -4,7 +4,8 @@ use std::mem::MaybeUninit;
 
 use super::super::wipe;
 use super::bit_sliced_round::{SCHEDULE, WINDOW};
-use super::{BLOCK_BYTES, Block, Piece};
+use super::lines::Lines;
+use super::{BLOCK_BYTES, Block, PIECE_BLOCKS, Piece};
 
 /// A word of lanes that are added and multiplied.
 pub(crate) trait Lanes: Copy {
@@ -34,9 +35,8 @@ pub(super) trait Binary: Lanes {
 
 /// What is done to states of words. All but the first function enter the kernel.
 ///
-/// Blocks lie in memory in 64 rows of [`Word::BLOCKS`], side by side or at a distance; block `i` of the pass is
-/// number `i` in the order of rows. Where rows are named by a slice and a stride, row `r` starts at block
-/// `r * stride` of the slice.
+/// Blocks lie in memory in 64 rows of [`Word::BLOCKS`], side by side or at a distance ([`Rows`]); block `i` of the pass is
+/// number `i` in the order of rows.
 ///
 /// # Safety
 /// A word is plain bits without padding: every pattern is valid, and it owns nothing. [`Word::schedule`] and
@@ -60,11 +60,13 @@ pub(crate) unsafe trait Word: Lanes {
     /// Pieces of zeros.
     fn no_pieces() -> Self::Pieces;
 
-    /// Slices 64 rows of blocks to the places of state bits. Where they are chained, each row is the next after the
-    /// one named, and that one is added to it.
-    fn load(token: Self::Token, blocks: &[Block], stride: usize, is_chained: bool, state: Halves<'_, Self>);
+    /// Slices 64 rows of blocks to the places of state bits. Each row of `before`, if there are any, is added to its own.
+    fn load(token: Self::Token, rows: Rows<'_>, before: Option<Rows<'_>>, state: Halves<'_, Self>);
 
-    /// The reverse of [`Word::load`]. What it leaves of the state is of no use.
+    /// Adds the words of another state to those of this one.
+    fn add(token: Self::Token, state: Halves<'_, Self>, other: Halves<'_, Self>);
+
+    /// The reverse of [`Word::load`]; row `r` goes to block `r * stride`. What it leaves of the state is of no use.
     fn store(token: Self::Token, state: Halves<'_, Self>, blocks: &mut [Block], stride: usize, merge: Merge);
 
     /// Slices consecutive counter blocks.
@@ -85,6 +87,54 @@ pub(crate) unsafe trait Word: Lanes {
 
     /// The reverse of [`Word::turn`].
     fn turn_back(token: Self::Token, pieces: &mut [Piece]);
+
+    /// Where blocks are that [`Word::turn_in`] has turned.
+    const TURNED: Turned = Turned { row: PIECE_BLOCKS * Self::BLOCKS, block: Self::BLOCKS };
+
+    /// Turns a piece of each lane into these, whose blocks are then in order as [`Word::TURNED`] says.
+    fn turn_in<L: Lines + ?Sized>(token: Self::Token, lines: &L, piece: usize, pieces: &mut [Piece]) {
+        for (lane, copy) in pieces.iter_mut().enumerate() {
+            copy.0.as_flattened_mut().copy_from_slice(lines.line(lane, piece));
+        }
+        Self::turn(token, pieces);
+    }
+
+    /// The reverse of [`Word::turn_in`].
+    fn turn_out<L: Lines + ?Sized>(token: Self::Token, pieces: &mut [Piece], lines: &mut L, piece: usize) {
+        Self::turn_back(token, pieces);
+        for (lane, copy) in pieces.iter().enumerate() {
+            if let Some(line) = lines.line_mut(lane, piece) {
+                line.copy_from_slice(copy.0.as_flattened());
+            }
+        }
+    }
+}
+
+/// 64 rows of [`Word::BLOCKS`] blocks: row `r` starts at block `r * stride`.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    pub(super) blocks: &'a [Block],
+    pub(super) stride: usize,
+}
+
+/// Where the blocks of turned pieces are.
+#[derive(Clone, Copy)]
+pub(crate) struct Turned {
+    /// From a row to the next, in blocks.
+    pub(super) row: usize,
+    /// From a block of each lane to the next.
+    pub(super) block: usize,
+}
+
+/// The body of [`Word::add`].
+#[inline(always)]
+pub(super) fn add<W: Lanes>(state: Halves<'_, W>, other: Halves<'_, W>) {
+    for (word, other) in state.left.iter_mut().zip(other.left) {
+        *word = word.xor(*other);
+    }
+    for (word, other) in state.right.iter_mut().zip(other.right) {
+        *word = word.xor(*other);
+    }
 }
 
 /// The two halves of a state under their present names.

@@ -18,7 +18,9 @@
 //!    expanded form: XOR is the same there.
 //! 3. CBC moves whole cache lines of eight blocks: eight streams' lines are transposed by quad words, and one
 //!    line of each stream is worked on before the next is touched.
-//! 4. The chaining value goes into the first block after the transposition by quad words, where those of
+//! 4. Lines that all streams have are read and written where they lie. The chaining value is the state, from the first block of
+//!    a call to its last; a MAC needs nothing of the way back between its blocks.
+//! 5. In a piece apart the chaining value goes into the first block after the transposition by quad words, where those of
 //!    eight streams are one vector, and comes out the same way: eight bytes read out of a vector just
 //!    stored have to wait for the store, which cost 24 ns a step.
 //!
@@ -35,6 +37,7 @@
 mod macs;
 
 use std::arch::x86_64::*;
+use std::array;
 
 use super::byte_sliced_keys::ByteSlicedKeys;
 use super::byte_sliced_layout::{BOXES, COLLECT, COLLECT_HALF, EXPAND};
@@ -42,6 +45,7 @@ use super::byte_sliced_rounds::{Half, des};
 use super::byte_sliced_vector::{
     Scratch, blocks_of_planes, linear, load, planes_of_blocks, store, transpose_quads,
 };
+use super::lines::Lines;
 use super::macs::{Macs, Texts};
 use super::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage, wipe_pieces};
 use crate::low::cpu::Avx512;
@@ -107,6 +111,18 @@ impl Form for ByteSliced {
     ) {
         // SAFETY: the token proves the instructions.
         unsafe { cbc_encipher(keys, program, chains, pieces, count) }
+    }
+
+    fn cbc_lines<L: Lines + ?Sized>(
+        _: Avx512,
+        keys: &ByteSlicedKeys,
+        program: &[Stage],
+        chains: &mut [Block],
+        lines: &mut L,
+        pieces: usize,
+    ) {
+        // SAFETY: the token proves the instructions.
+        unsafe { cbc_lines(keys, program, chains, lines, pieces) }
     }
 
     fn ecb(_: Avx512, keys: &ByteSlicedKeys, program: &[Stage], data: &mut [u8]) {
@@ -187,6 +203,15 @@ fn expand(planes: [__m512i; 8]) -> [Half; 2] {
         }
     }
     halves
+}
+
+/// Adds blocks to those that the halves came from.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn add(state: &mut State, blocks: [Half; 2]) {
+    for (vector, blocks) in state.0.as_flattened_mut().iter_mut().zip(blocks.as_flattened()) {
+        *vector = _mm512_xor_si512(*vector, *blocks);
+    }
 }
 
 /// The planes of 64 blocks from the halves: the inverse of E and of IP.
@@ -341,6 +366,100 @@ fn cbc_groups(
     }
 }
 
+/// CBC of streams where they lie, eight blocks of each at a time. The state is the chaining value all along: chaining values
+/// go into it before the first block and come out of it behind the last, and a MAC leaves it nowhere between. Its parts are
+/// functions of their own: in one body the compiler keeps lengths and vectors in the same places on the stack, so that nobody can
+/// tell by the machine code which of the two it branches on.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn cbc_lines<L: Lines + ?Sized>(
+    keys: &ByteSlicedKeys,
+    program: &[Stage],
+    chains: &mut [Block],
+    lines: &mut L,
+    pieces: usize,
+) {
+    assert!((1..=LANES).contains(&lines.lanes()) && chains.len() == lines.lanes());
+    let mut all_chains: Scratch<Chains> = Scratch([[[0; BLOCK_BYTES]; GROUP]; LANES / GROUP]);
+    all_chains.0.as_flattened_mut()[..chains.len()].copy_from_slice(chains);
+    let mut state = empty_state();
+    begin(&all_chains.0, &mut state);
+    let mut sliced: Staged = [[EMPTY_PIECE; GROUP]; LANES / GROUP];
+    for piece in 0..pieces {
+        slice_lines(lines, piece, &mut sliced);
+        line_steps::<L>(keys, program, &mut sliced, &mut state);
+        if L::WRITTEN {
+            unslice_lines(&sliced, lines, piece);
+        }
+    }
+    end(&state, &mut all_chains.0);
+    chains.copy_from_slice(&all_chains.0.as_flattened()[..chains.len()]);
+    wipe_pieces(sliced.as_flattened_mut());
+}
+
+/// The state that chaining values are.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn begin(chains: &Chains, state: &mut State) {
+    let chains = chains.each_ref().map(|chains| planes_of_blocks(load_blocks(chains)));
+    state.0 = expand(transpose_quads(chains));
+}
+
+/// The reverse of [`begin`].
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn end(state: &State, chains: &mut Chains) {
+    for (chains, group) in chains.iter_mut().zip(transpose_quads(collect(state))) {
+        store_blocks(chains, blocks_of_planes(group));
+    }
+}
+
+/// Slices a piece of each lane, read where it lies.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn slice_lines<L: Lines + ?Sized>(lines: &L, piece: usize, sliced: &mut Staged) {
+    for (group, sliced) in sliced.iter_mut().enumerate() {
+        let text = array::from_fn(|lane| load(lines.line(GROUP * group + lane, piece)));
+        for (sliced, blocks) in sliced.iter_mut().zip(transpose_quads(text)) {
+            store_blocks(&mut sliced.0, planes_of_blocks(blocks));
+        }
+    }
+}
+
+/// The reverse of [`slice_lines`].
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn unslice_lines<L: Lines + ?Sized>(sliced: &Staged, lines: &mut L, piece: usize) {
+    for (group, sliced) in sliced.iter().enumerate() {
+        let text = sliced.each_ref().map(|blocks| blocks_of_planes(load_blocks(&blocks.0)));
+        for (lane, text) in transpose_quads(text).into_iter().enumerate() {
+            if let Some(line) = lines.line_mut(GROUP * group + lane, piece) {
+                store(line, text);
+            }
+        }
+    }
+}
+
+/// The blocks of a piece, one after the other.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn line_steps<L: Lines + ?Sized>(
+    keys: &ByteSlicedKeys,
+    program: &[Stage],
+    sliced: &mut Staged,
+    state: &mut State,
+) {
+    for index in 0..PIECE_BLOCKS {
+        let groups = sliced.each_ref().map(|pieces| load_blocks(&pieces[index].0));
+        add(state, expand(transpose_quads(groups)));
+        run(keys, program, state);
+        if L::WRITTEN {
+            for (pieces, group) in sliced.iter_mut().zip(transpose_quads(collect(state))) {
+                store_blocks(&mut pieces[index].0, group);
+            }
+        }
+    }
+}
+
 /// CBC over the sliced text, a pass for each block. The state between passes is the chaining value: the
 /// pre-output of one block is, IP and its inverse cancelling, what is added to the next.
 #[inline]
@@ -349,10 +468,7 @@ fn cbc_steps(keys: &ByteSlicedKeys, program: &[Stage], sliced: &mut Staged, coun
     let mut state = empty_state();
     for index in 0..count {
         let groups = sliced.each_ref().map(|pieces| load_blocks(&pieces[index].0));
-        let text = expand(transpose_quads(groups));
-        for (vector, text) in state.0.as_flattened_mut().iter_mut().zip(text.as_flattened()) {
-            *vector = _mm512_xor_si512(*vector, *text);
-        }
+        add(&mut state, expand(transpose_quads(groups)));
         run(keys, program, &mut state);
         for (pieces, group) in sliced.iter_mut().zip(transpose_quads(collect(&state))) {
             store_blocks(&mut pieces[index].0, group);

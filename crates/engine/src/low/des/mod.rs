@@ -35,6 +35,7 @@ mod bit_sliced_words;
 mod circuits_binary;
 mod circuits_ternary;
 pub(crate) mod key_table;
+pub(crate) mod lines;
 #[cfg(target_arch = "x86_64")]
 mod mac_lines;
 pub(crate) mod macs;
@@ -66,6 +67,7 @@ mod rows_rounds;
 #[cfg(target_arch = "x86_64")]
 mod rows_vector;
 
+use lines::Lines;
 use macs::{Macs, Texts};
 
 /// One block.
@@ -77,8 +79,8 @@ pub(crate) const BLOCK_BYTES: usize = size_of::<Block>();
 /// Blocks of a [`Piece`]: a cache line.
 pub(crate) const PIECE_BLOCKS: usize = 8;
 
-/// Eight consecutive blocks of one stream. Streams are moved by the cache line: gathering one block of each
-/// stream at a time costs a third of the speed.
+/// Eight consecutive blocks of one stream, apart from it: what is not a whole line of it, padding with it, or one of streams that
+/// end at different times. Whole lines stay where they are ([`lines`]).
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Piece(pub(crate) [Block; PIECE_BLOCKS]);
@@ -166,6 +168,18 @@ pub(crate) trait Form {
         chains: &mut [Block],
         pieces: &mut [Piece],
         count: usize,
+    );
+
+    /// CBC of one stream per lane over so many whole pieces of each, which are read and written where they lie.
+    /// `chains[i]` goes in as the block before and comes out as the last block of ciphertext. As many chains as
+    /// lines have lanes, one to [`Form::LANES`]; each lane has so many lines.
+    fn cbc_lines<L: Lines + ?Sized>(
+        token: Self::Token,
+        keys: &Self::Keys,
+        program: &[Stage],
+        chains: &mut [Block],
+        lines: &mut L,
+        pieces: usize,
     );
 
     /// Any number of whole blocks of one stream in place, all lanes under the same key.

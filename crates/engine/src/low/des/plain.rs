@@ -1,6 +1,7 @@
 //! DES on one block, word for word as FIPS 46-3 describes it: what the fast forms are compared with. It
 //! reads tables at places that depend on the key, so it is built for tests only.
 
+use super::lines::Lines;
 use super::macs::{Macs, Texts};
 use super::tables::{E, IP, P, PC1, PC2, S, SHIFTS};
 use super::{BLOCK_BYTES, Block, Form, KEYS_MAX, Piece, Stage};
@@ -113,6 +114,29 @@ impl Form for Plain {
             for text in &mut piece.0[..count] {
                 *chain = block(keys, program, xor(*text, *chain));
                 *text = *chain;
+            }
+        }
+    }
+
+    fn cbc_lines<L: Lines + ?Sized>(
+        (): (),
+        keys: &Self::Keys,
+        program: &[Stage],
+        chains: &mut [Block],
+        lines: &mut L,
+        pieces: usize,
+    ) {
+        assert_eq!(chains.len(), lines.lanes());
+        for (lane, (keys, chain)) in keys.iter().zip(chains).enumerate() {
+            for piece in 0..pieces {
+                let mut line = *lines.line(lane, piece);
+                for text in line.as_chunks_mut().0 {
+                    *chain = block(keys, program, xor(*text, *chain));
+                    *text = *chain;
+                }
+                if let Some(place) = lines.line_mut(lane, piece) {
+                    *place = line;
+                }
             }
         }
     }

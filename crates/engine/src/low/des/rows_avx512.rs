@@ -10,7 +10,7 @@
 //!    for 16 less than two of those, for the second vector runs while the first waits.
 //! 2. One stream of CBC: eight blocks are expanded together, each is shifted into lane 0 in its turn, and what comes out
 //!    is shifted into two vectors that are collected together. Nothing but XOR and the rounds stand between two blocks.
-//! 3. Several streams are moved by cache lines of eight blocks, as in the byte-sliced form.
+//! 3. Several streams are moved by cache lines of eight blocks, from and to where they lie, as in the byte-sliced form.
 //! 4. Between stages, and between the blocks of a CBC chain, IP and its inverse cancel, and so do the rows.
 //!
 //! Where the layout is from: `rows_layout.rs`; the rounds and their limits: `rows_rounds.rs`; keys: `rows_keys.rs`.
@@ -18,8 +18,10 @@
 mod macs;
 
 use std::arch::x86_64::*;
+use std::{array, slice};
 
 use super::byte_sliced_vector::{Scratch, load, store, transpose_quads};
+use super::lines::Lines;
 use super::mac_lines::{load_lanes, store_lanes};
 use super::macs::{Macs, Texts};
 use super::rows_keys::{RowKeys, ScheduleRef};
@@ -92,6 +94,18 @@ impl<const VECTORS: usize> Form for Rows<VECTORS> {
     ) {
         // SAFETY: the token proves the instructions.
         unsafe { cbc_encipher(keys, program, chains, pieces, count) }
+    }
+
+    fn cbc_lines<L: Lines + ?Sized>(
+        _: Avx512,
+        keys: &RowKeys<VECTORS>,
+        program: &[Stage],
+        chains: &mut [Block],
+        lines: &mut L,
+        pieces: usize,
+    ) {
+        // SAFETY: the token proves the instructions.
+        unsafe { cbc_lines(keys, program, chains, lines, pieces) }
     }
 
     fn ecb(_: Avx512, keys: &RowKeys<VECTORS>, program: &[Stage], data: &mut [u8]) {
@@ -385,6 +399,127 @@ fn cbc_groups<const VECTORS: usize>(
     for (pieces, chains) in pieces.iter_mut().zip(chains) {
         store_blocks(chains, load_blocks(&pieces[count - 1].0));
         transpose(pieces);
+    }
+}
+
+/// CBC of streams where they lie, eight blocks of each at a time; the state is the chaining value from the first block to the last.
+/// In parts, as in the byte-sliced form.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn cbc_lines<const VECTORS: usize, L: Lines + ?Sized>(
+    keys: &RowKeys<VECTORS>,
+    program: &[Stage],
+    chains: &mut [Block],
+    lines: &mut L,
+    pieces: usize,
+) {
+    let lanes = lines.lanes();
+    assert!((1..=GROUP * VECTORS).contains(&lanes) && chains.len() == lanes);
+    if lanes == 1 {
+        return cbc_line_alone(keys, program, chains, lines, pieces);
+    }
+    let mut all_chains: Scratch<Chains<VECTORS>> = Scratch([[[0; BLOCK_BYTES]; GROUP]; VECTORS]);
+    all_chains.0.as_flattened_mut()[..lanes].copy_from_slice(chains);
+    let mut state = empty_state::<VECTORS>();
+    begin(&all_chains.0, &mut state);
+    let mut turned: Staged<VECTORS> = [[EMPTY_PIECE; GROUP]; VECTORS];
+    for piece in 0..pieces {
+        turn_in(lines, piece, &mut turned);
+        line_steps::<VECTORS, L>(keys, program, &mut turned, &mut state);
+        if L::WRITTEN {
+            turn_out(&turned, lines, piece);
+        }
+    }
+    end(&state, &mut all_chains.0);
+    chains.copy_from_slice(&all_chains.0.as_flattened()[..lanes]);
+    wipe_pieces(turned.as_flattened_mut());
+}
+
+/// The state that chaining values are.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn begin<const VECTORS: usize>(chains: &Chains<VECTORS>, state: &mut State<VECTORS>) {
+    for (vector, chains) in chains.iter().enumerate() {
+        [state.0[0][vector], state.0[1][vector]] = halves_of_blocks(load_blocks(chains));
+    }
+}
+
+/// The reverse of [`begin`].
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn end<const VECTORS: usize>(state: &State<VECTORS>, chains: &mut Chains<VECTORS>) {
+    for (vector, chains) in chains.iter_mut().enumerate() {
+        store_blocks(chains, blocks_of_halves(state.0[0][vector], state.0[1][vector]));
+    }
+}
+
+/// A piece of each lane, read where it lies: streams of blocks to blocks of streams.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn turn_in<const VECTORS: usize, L: Lines + ?Sized>(lines: &L, piece: usize, turned: &mut Staged<VECTORS>) {
+    for (vector, turned) in turned.iter_mut().enumerate() {
+        let text = array::from_fn(|lane| load(lines.line(GROUP * vector + lane, piece)));
+        for (turned, blocks) in turned.iter_mut().zip(transpose_quads(text)) {
+            store_blocks(&mut turned.0, blocks);
+        }
+    }
+}
+
+/// The reverse of [`turn_in`].
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn turn_out<const VECTORS: usize, L: Lines + ?Sized>(turned: &Staged<VECTORS>, lines: &mut L, piece: usize) {
+    for (vector, turned) in turned.iter().enumerate() {
+        let text = transpose_quads(turned.each_ref().map(|blocks| load_blocks(&blocks.0)));
+        for (lane, text) in text.into_iter().enumerate() {
+            if let Some(line) = lines.line_mut(GROUP * vector + lane, piece) {
+                store(line, text);
+            }
+        }
+    }
+}
+
+/// The blocks of a piece, one after the other.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn line_steps<const VECTORS: usize, L: Lines + ?Sized>(
+    keys: &RowKeys<VECTORS>,
+    program: &[Stage],
+    turned: &mut Staged<VECTORS>,
+    state: &mut State<VECTORS>,
+) {
+    for index in 0..PIECE_BLOCKS {
+        for (vector, turned) in turned.iter().enumerate() {
+            let [left, right] = halves_of_blocks(load_blocks(&turned[index].0));
+            state.0[0][vector] = _mm512_xor_si512(state.0[0][vector], left);
+            state.0[1][vector] = _mm512_xor_si512(state.0[1][vector], right);
+        }
+        run(keys, program, state);
+        if L::WRITTEN {
+            for (vector, turned) in turned.iter_mut().enumerate() {
+                let blocks = blocks_of_halves(state.0[0][vector], state.0[1][vector]);
+                store_blocks(&mut turned[index].0, blocks);
+            }
+        }
+    }
+}
+
+/// The same for one stream: what its blocks wait for is one lane, so that there is nothing to turn.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn cbc_line_alone<const VECTORS: usize, L: Lines + ?Sized>(
+    keys: &RowKeys<VECTORS>,
+    program: &[Stage],
+    chains: &mut [Block],
+    lines: &mut L,
+    pieces: usize,
+) {
+    let mut copy = Scratch(EMPTY_PIECE);
+    for piece in 0..pieces {
+        copy.0.0.as_flattened_mut().copy_from_slice(lines.line(0, piece));
+        cbc_encipher(keys, program, chains, slice::from_mut(&mut copy.0), PIECE_BLOCKS);
+        if let Some(line) = lines.line_mut(0, piece) {
+            line.copy_from_slice(copy.0.0.as_flattened());
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use openssl::symm::{Cipher, Crypter, Mode};
 use seeded::Random;
 
+use super::lines::Line;
 use super::plain::{self, Plain};
 use super::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage};
 use crate::low::cpu::{Avx512, Cpu};
@@ -98,6 +99,47 @@ pub(crate) fn cbc_of_many_streams_at_every_count<F: Form<Token = Avx512>>() {
         }
     }
 }
+
+/// Streams where they lie, of different lengths and behind each other, of which so many pieces are taken; what is beside them is
+/// left alone. Enciphered, and their MACs alone.
+pub(crate) fn lines_of_many_streams<F: Form<Token = Avx512>>() {
+    let Some(token) = Cpu::up_to_avx512().avx512 else { return };
+    let mut random = Random(0x1414_0202);
+    let mut done = 0;
+    for lanes in (1..=F::LANES).cycle() {
+        let (own, keys) = own_keys::<F>(token, &mut random, lanes);
+        let mut chains = random.arrays(lanes);
+        // Each call chains on from the one before.
+        for pieces in [0, 1, 2, 3] {
+            let texts: Vec<Vec<u8>> =
+                (0..lanes).map(|lane| random.bytes(LINE_BYTES * (pieces + lane % 3))).collect();
+            let mut ours = texts.clone();
+            let (mut expected_chains, mut mac_chains) = (chains.clone(), chains.clone());
+            let reading: Vec<&[Line]> = texts.iter().map(|text| text.as_chunks().0).collect();
+            let mut writing: Vec<&mut [Line]> = ours.iter_mut().map(|text| text.as_chunks_mut().0).collect();
+            F::cbc_lines(token, &keys, &ENCIPHER, &mut mac_chains, &mut reading.clone()[..], pieces);
+            F::cbc_lines(token, &keys, &ENCIPHER, &mut chains, &mut writing[..], pieces);
+            for lane in 0..lanes {
+                let mut expected = texts[lane].clone();
+                let head = &mut expected[..LINE_BYTES * pieces];
+                let enciphered = openssl_cbc(Mode::Encrypt, &own[lane], expected_chains[lane], head);
+                head.copy_from_slice(&enciphered);
+                if let Some(last) = enciphered.last_chunk() {
+                    expected_chains[lane] = *last;
+                }
+                assert_eq!(ours[lane], expected, "{pieces} pieces, {lane} of {lanes}");
+            }
+            assert_eq!(chains, expected_chains, "{pieces} pieces, {lanes} lanes");
+            assert_eq!(mac_chains, expected_chains, "MACs of {pieces} pieces, {lanes} lanes");
+            done += lanes * pieces * PIECE_BLOCKS;
+        }
+        if done >= cases() {
+            break;
+        }
+    }
+}
+
+const LINE_BYTES: usize = size_of::<Line>();
 
 pub(crate) fn one_stream_at_every_border<F: Form<Token = Avx512>>() {
     let Some(token) = Cpu::up_to_avx512().avx512 else { return };
@@ -216,6 +258,11 @@ macro_rules! form_tests {
         #[test]
         fn cbc_of_many_streams_at_every_count() {
             $crate::low::des::tests::cbc_of_many_streams_at_every_count::<$form>();
+        }
+
+        #[test]
+        fn lines_of_many_streams() {
+            $crate::low::des::tests::lines_of_many_streams::<$form>();
         }
 
         #[test]

@@ -14,7 +14,7 @@
 
 use super::Block;
 use super::bit_sliced_round::PLACES;
-use super::bit_sliced_words::{Binary, Halves, Merge, Word, Words};
+use super::bit_sliced_words::{Binary, Halves, Merge, Rows, Word, Words};
 
 /// A word that shifts and moves to and from memory.
 pub(super) trait Shift: Binary {
@@ -32,19 +32,17 @@ pub(super) trait Shift: Binary {
 #[inline(always)]
 pub(super) fn load<W: Word + Shift>(
     any: W,
-    blocks: &[Block],
-    stride: usize,
-    is_chained: bool,
+    text: Rows<'_>,
+    before: Option<Rows<'_>>,
     mut state: Halves<'_, W>,
 ) {
     let mut rows = Words::new(any.like(0));
     for (index, row) in rows.0.iter_mut().enumerate() {
-        let at = index * stride;
-        row.read(&blocks[at..]);
-        if is_chained {
-            let mut next = *row;
-            next.read(&blocks[at + W::BLOCKS..]);
-            *row = row.xor(next);
+        row.read(&text.blocks[index * text.stride..]);
+        if let Some(before) = before {
+            let mut added = *row;
+            added.read(&before.blocks[index * before.stride..]);
+            *row = row.xor(added);
         }
     }
     transpose(&mut rows.0);

@@ -6,7 +6,10 @@
 //! round 1, four lanes:   a b c d     until enough lanes have ended
 //! round 2, four lanes:   a b e f     whatever went on keeps its place, the ended ones are refilled
 //!
-//! one step of a round:   lane 0  [a0 a1 a2 a3 a4 a5 a6 a7]  a piece of at most eight blocks of each
+//! first, whole lines:    lane 0  a: line after line, read and written where it lies, as long as every lane has one
+//!                        lane 1  b
+//!                        ...
+//! then steps:            lane 0  [a0 a1 a2 a3 a4 a5 a6 a7]  a piece of at most eight blocks of each
 //!                        lane 1  [b0 b1 b2 b3 b4 .  .  . ]  a lane that ends within it takes its
 //!                        lane 2  [c0 c1 c2 c3 c4 c5 c6 c7]  chaining value from its own last block;
 //!                        ...                                what comes after is thrown away
@@ -17,22 +20,24 @@
 //!    That costs about as much as a block of TDES; so it is done when a third of the lanes has ended.
 //! 3. While streams wait, a step ends where that third does; while none waits it takes whole pieces.
 //! 4. What is left of a round goes on in a form of fewer lanes as soon as that is cheaper.
-//! 5. Where all streams of a round end in it, which is so for requests of one length, the last step of
+//! 5. Requests of one length, the common case, have no steps but for a last part of a line: one look finds how many lines all
+//!    lanes have, and the kernel takes them without a word to this scheduler. So do mixed lengths until the shortest of a
+//!    round ends; from there on blocks are copied to pieces and back, a step at a time.
+//! 6. Where all streams of a round end in it, which is so for requests of one length, the last step of
 //!    X9.19 runs on the spot under the keys that are set; for the others it is done in one pass at the end.
 //!
-//! Where the time goes, 64 requests of X9.19 over 64 bytes, keys made for each, 34 ns a request: the kernel with what it
-//! wipes 21 ns, making the key and the item 3 ns, this scheduler and the table of the batch 10 ns. TDES of 512 streams
-//! of 4 KiB: the kernel's pass 1.4 us of 1.8 us a block of each.
+//! Where the time goes: `docs/engine.md`, *Streams where they lie*.
 //!
 //! Dropped: a step per block (gathering one block of each stream takes a third of the time); a step as long
 //! as the shortest stream (many short steps for mixed lengths); keys, chaining values and the first piece of
-//! a lane set up in one loop (4 % slower than three loops); prefetching the next piece of each stream (2 %
-//! for 512 streams, nothing for fewer).
+//! a lane set up in one loop (4 % slower than three loops); prefetching the next lines of each stream while a piece is worked on
+//! (2 % for 512 streams that are copied, nothing for those that are not, and nothing for fewer).
 
 use std::cmp::Reverse;
 
 use crate::low::cpu::Cpu;
-use crate::low::des::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, wipe_pieces};
+use crate::low::des::lines::Lines;
+use crate::low::des::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage, wipe_pieces};
 use crate::low::wipe_bytes;
 
 use super::forms::{self, Forms, Job, KeyColumns};
@@ -46,12 +51,23 @@ pub(crate) trait Streams {
     /// Where the chaining value is kept between rounds.
     fn chain(&mut self, stream: usize) -> &mut Block;
 
+    /// So many whole lines come next, with nothing to be added to them. `left` is how many blocks are.
+    fn lines(&self, stream: usize, left: usize) -> usize;
+
+    /// Lends what is left of the texts of the queue, as whole lines, to `work`; one stream at least, and `LANES` at most.
+    fn lend<const LANES: usize>(&mut self, queue: &[Entry], work: impl LineWork);
+
     /// Copies as many blocks as are left, at most a piece, to the start of `piece`. What follows them there
     /// does not matter.
     fn load(&self, stream: usize, left: usize, piece: &mut Piece);
 
     /// Takes the first `count` blocks back, enciphered. `left` as for [`Streams::load`].
     fn store(&mut self, stream: usize, left: usize, piece: &Piece, count: usize);
+}
+
+/// What is done with lines.
+pub(crate) trait LineWork {
+    fn run<L: Lines + ?Sized>(self, lines: &mut L);
 }
 
 /// Runs all streams of the queue to their ends; the order of the queue changes.
@@ -99,18 +115,28 @@ impl<S: Streams> Job for Round<'_, S> {
         let mut chains = begin::<F, S, LANES>(token, &mut keys, key_parts, streams, queue);
         // The last chaining value of each lane that has ended; in `chains` nonsense takes its place.
         let mut ends = chains;
-        let mut pieces = [Piece([[0; BLOCK_BYTES]; PIECE_BLOCKS]); LANES];
         let mut ended = queue.iter().filter(|entry| entry.left == 0).count();
-        while ended < lanes && (ended < ends_wanted || !others_wait) && lanes - ended >= lanes_min {
-            let count = if others_wait { step_to_refill(queue, ends_wanted) } else { longest_step(queue) };
-            for (piece, entry) in pieces.iter_mut().zip(&*queue) {
-                if entry.left > 0 {
-                    streams.load(entry.item as usize, entry.left, piece);
+        if ended == 0 {
+            ended = take_lines::<F, S, LANES>(token, &keys, program, streams, queue, &mut chains);
+            ends = chains;
+        }
+        let goes_on =
+            |ended| ended < lanes && (ended < ends_wanted || !others_wait) && lanes - ended >= lanes_min;
+        if goes_on(ended) {
+            let mut pieces = [Piece([[0; BLOCK_BYTES]; PIECE_BLOCKS]); LANES];
+            while goes_on(ended) {
+                let count =
+                    if others_wait { step_to_refill(queue, ends_wanted) } else { longest_step(queue) };
+                for (piece, entry) in pieces.iter_mut().zip(&*queue) {
+                    if entry.left > 0 {
+                        streams.load(entry.item as usize, entry.left, piece);
+                    }
                 }
+                let (chains, pieces) = (&mut chains[..lanes], &mut pieces[..lanes]);
+                F::cbc_encipher(token, &keys, program.stages, chains, pieces, count);
+                ended += take_step(streams, queue, pieces, chains, &mut ends, count);
             }
-            let (chains, pieces) = (&mut chains[..lanes], &mut pieces[..lanes]);
-            F::cbc_encipher(token, &keys, program.stages, chains, pieces, count);
-            ended += take_step(streams, queue, pieces, chains, &mut ends, count);
+            wipe_pieces(&mut pieces[..lanes]);
         }
         if has_last_step && ended == lanes {
             // In `chains`, of no more use: every lane has ended.
@@ -128,8 +154,47 @@ impl<S: Streams> Job for Round<'_, S> {
         }
         wipe_bytes(chains[..lanes].as_flattened_mut());
         wipe_bytes(ends[..lanes].as_flattened_mut());
-        wipe_pieces(&mut pieces[..lanes]);
         if ended == lanes { lanes } else { to_front(queue, |entry| entry.left == 0) }
+    }
+}
+
+/// Moves every lane on by the whole lines that all of them have; the output is how many ended. None had.
+#[inline]
+fn take_lines<F: Form, S: Streams, const LANES: usize>(
+    token: F::Token,
+    keys: &F::Keys,
+    program: Program,
+    streams: &mut S,
+    queue: &mut [Entry],
+    chains: &mut [Block; LANES],
+) -> usize {
+    let lines = |entry: &Entry| streams.lines(entry.item as usize, entry.left);
+    let pieces = queue.iter().fold(usize::MAX, |fewest, entry| fewest.min(lines(entry)));
+    if pieces == 0 {
+        return 0;
+    }
+    let chains = &mut chains[..queue.len()];
+    streams.lend::<LANES>(queue, Pieces::<F> { token, keys, stages: program.stages, chains, pieces });
+    let mut ended = 0;
+    for entry in queue {
+        entry.left -= pieces * PIECE_BLOCKS;
+        ended += usize::from(entry.left == 0);
+    }
+    ended
+}
+
+/// So many pieces of each lane.
+struct Pieces<'r, F: Form> {
+    token: F::Token,
+    keys: &'r F::Keys,
+    stages: &'static [Stage],
+    chains: &'r mut [Block],
+    pieces: usize,
+}
+
+impl<F: Form> LineWork for Pieces<'_, F> {
+    fn run<L: Lines + ?Sized>(self, lines: &mut L) {
+        F::cbc_lines(self.token, self.keys, self.stages, self.chains, lines, self.pieces);
     }
 }
 
