@@ -98,9 +98,9 @@ fn count(work: Work, level: Level) -> Option<Phases> {
         }
         (Work::Cmac { messages, .. }, level) => cipher(CipherAlgorithm::Aes128, true, messages, level),
         (Work::Gcm { .. } | Work::Ocb { .. }, level) => cipher(CipherAlgorithm::Aes128, false, 1, level),
-        // Eight blocks of text and two more, all single DES; what brings them into slices is left out.
-        (Work::Retail { requests }, level) if requests > 1 => {
-            let mut phases = des(10.0, requests, level);
+        // The blocks of the text and two more, all single DES; what brings them into slices is left out.
+        (Work::Retail { requests, bytes }, level) if requests > 1 => {
+            let mut phases = des(bytes.div_ceil(8) as f64 + 2.0, requests, level);
             phases.truncate(1);
             Some(phases)
         }
@@ -124,6 +124,7 @@ fn count(work: Work, level: Level) -> Option<Phases> {
         (Work::X25519Public { requests: 8 }, Level::Avx512) => {
             Some(vec![(Port::Madd512, PUBLIC_PRODUCTS / RSA_LANES)])
         }
+        (Work::Hmac { raw: true, .. }, _) => None,
         (Work::Hash { algorithm, messages, .. } | Work::Hmac { algorithm, messages, .. }, Level::Avx512)
             if messages >= HASH_LANES =>
         {

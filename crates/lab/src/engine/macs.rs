@@ -7,7 +7,7 @@ use crate::experiment::promise::Measure;
 use crate::load::{LabError, keys};
 use engine::{
     CipherAlgorithm, CipherDirection, Column, ColumnError, ColumnMut, DesColumns, Engine, HashAlgorithm,
-    HmacItem, MacAlgorithm, MacItem, Mode, WrappedColumn,
+    HmacItem, HmacKey, MacAlgorithm, MacItem, Mode, WrappedColumn,
 };
 use peers::aws_lc_ffi as aws;
 use peers::ipsec_mb_ffi::Job;
@@ -15,28 +15,28 @@ use peers::openssl_ffi;
 
 impl Stage<'_> {
     /// Setting up the keys, which come with each request, is part of the work.
-    pub(super) fn retail(&mut self, row: &Row, requests: usize) -> Result<Measure, LabError> {
+    pub(super) fn retail(&mut self, row: &Row, requests: usize, bytes: usize) -> Result<Measure, LabError> {
         let raw: Vec<[u8; 16]> = (0..requests).map(|job| first(&keys::des_key(job, 16))).collect();
-        let texts = Texts::new(requests, 64);
+        let texts = Texts::new(requests, bytes);
         let (engine, start) = (self.engine, texts.start());
         let (keys, side_by_side) = (raw.concat(), start.concat());
         let mut ours = Reading::new(|out: &mut Vec<u8>| {
             out.resize(8 * requests, 0);
             let done = Column::contiguous(&keys, 16, requests).and_then(|keys| {
-                let texts = Column::contiguous(&side_by_side, 64, requests)?;
+                let texts = Column::contiguous(&side_by_side, bytes, requests)?;
                 engine.mac_columns(MacAlgorithm::X919, keys, texts, out)
             });
             assert_eq!(done, Ok(()));
         });
         let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
-            let mut room = vec![0; 64];
+            let mut room = vec![0; bytes];
             let one = move |key: &mut [u8; 16], text: &Vec<u8>, out: &mut Vec<u8>| {
                 out.extend_from_slice(&library.x919(key, text, &mut room));
             };
             peers.push((OPENSSL, reading(raw.clone(), start, one)));
         }
-        let mut room = vec![0; 64];
+        let mut room = vec![0; bytes];
         let one = move |key: &mut [u8; 16], text: &Vec<u8>, out: &mut Vec<u8>| {
             out.extend_from_slice(&aws_x919(key, text, &mut room));
         };
@@ -116,6 +116,43 @@ impl Stage<'_> {
                 tag_jobs(manager, keys, start, tag_bytes, |key, data, tag| Job::Hmac { key, data, tag });
             peers.push((IPSEC_MB, side));
         }
+        self.compare(row, (messages * bytes) as f64, &mut ours, &mut peers)
+    }
+
+    /// The same where keys come with each request, and setting them up is part of the work.
+    pub(super) fn hmac_of_raw_keys(
+        &mut self,
+        row: &Row,
+        algorithm: HashAlgorithm,
+        messages: usize,
+        bytes: usize,
+    ) -> Result<Measure, LabError> {
+        let (engine, texts) = (self.engine, Texts::new(messages, bytes));
+        let raw: Vec<Vec<u8>> = (0..messages).map(|job| keys::test_bytes(0x43AC, job, 20)).collect();
+        let (sha256, start) = (algorithm == HashAlgorithm::Sha256, texts.start());
+        let tag_bytes = algorithm.digest_bytes();
+        let mut ours = Reading::new(|out: &mut Vec<u8>| {
+            let keys = raw.iter().filter_map(|key| engine.hmac_key(algorithm, key).ok());
+            let keys: Vec<HmacKey> = keys.collect();
+            let mut items: Vec<_> =
+                keys.iter().zip(start).map(|(key, text)| HmacItem::new(key, text)).collect();
+            engine.hmac_batch(&mut items);
+            items.iter().for_each(|item| out.extend_from_slice(&item.mac[..tag_bytes]));
+        });
+        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut mac = [0; 32];
+        if let Some(library) = self.openssl() {
+            let one = move |key: &mut Vec<u8>, text: &Vec<u8>, out: &mut Vec<u8>| {
+                openssl_ffi::Hmac::new(library, sha256, key).mac(text, &mut mac);
+                out.extend_from_slice(&mac[..tag_bytes]);
+            };
+            peers.push((OPENSSL, reading(raw.clone(), start, one)));
+        }
+        let one = move |key: &mut Vec<u8>, text: &Vec<u8>, out: &mut Vec<u8>| {
+            aws::Hmac::new(sha256, key).mac(text, &mut mac);
+            out.extend_from_slice(&mac[..tag_bytes]);
+        };
+        peers.push((AWS_LC, reading(raw.clone(), start, one)));
         self.compare(row, (messages * bytes) as f64, &mut ours, &mut peers)
     }
 

@@ -90,7 +90,7 @@ impl Stage<'_> {
             Work::Cipher { algorithm, mode, direction, streams, bytes } => {
                 self.cipher(row, (algorithm, mode, direction), streams, bytes)
             }
-            Work::Retail { requests } => self.retail(row, requests),
+            Work::Retail { requests, bytes } => self.retail(row, requests, bytes),
             Work::Pin { requests } => self.pin(row, requests),
             Work::RsaPrivate { bits, crt, requests } => self.rsa(row, bits, crt, false, requests),
             Work::RsaPublic { bits, requests } => self.rsa(row, bits, true, true, requests),
@@ -99,7 +99,12 @@ impl Stage<'_> {
             Work::X25519 { requests } => self.x25519(row, requests),
             Work::X25519Public { requests } => self.x25519_public(row, requests),
             Work::Hash { algorithm, messages, bytes } => self.hash(row, algorithm, messages, bytes),
-            Work::Hmac { algorithm, messages, bytes } => self.hmac(row, algorithm, messages, bytes),
+            Work::Hmac { algorithm, messages, bytes, raw: false } => {
+                self.hmac(row, algorithm, messages, bytes)
+            }
+            Work::Hmac { algorithm, messages, bytes, raw: true } => {
+                self.hmac_of_raw_keys(row, algorithm, messages, bytes)
+            }
             Work::Cmac { messages, bytes } => self.cmac(row, messages, bytes),
             Work::Gcm { messages, bytes } => self.gcm(row, messages, bytes),
             Work::Ocb { messages, bytes } => self.ocb(row, messages, bytes),

@@ -13,8 +13,8 @@ pub enum Work {
         streams: usize,
         bytes: usize,
     },
-    /// X9.19 MACs of 64 bytes, each with a raw key of its own that is set up in the call.
-    Retail { requests: usize },
+    /// X9.19 MACs, each with a raw key of its own that is set up in the call.
+    Retail { requests: usize, bytes: usize },
     /// PIN translations: two keys of 16 bytes unwrapped for each, a block of TDES with either.
     Pin { requests: usize },
     /// Raw private operations, verified, each with a key of its own.
@@ -31,8 +31,8 @@ pub enum Work {
     X25519Public { requests: usize },
     /// Digests.
     Hash { algorithm: HashAlgorithm, messages: usize, bytes: usize },
-    /// HMACs under prepared keys.
-    Hmac { algorithm: HashAlgorithm, messages: usize, bytes: usize },
+    /// HMACs, each under a key of its own, which is prepared or set up in the call.
+    Hmac { algorithm: HashAlgorithm, messages: usize, bytes: usize, raw: bool },
     /// CMACs with AES-128 under prepared keys.
     Cmac { messages: usize, bytes: usize },
     /// AES-128-GCM, sealing, each under a prepared key of its own.
@@ -115,6 +115,26 @@ const fn rsa(bits: u32, crt: bool, requests: usize) -> Work {
     Work::RsaPrivate { bits, crt, requests }
 }
 
+const fn cbc(streams: usize, bytes: usize) -> Work {
+    cipher(Aes128, Cbc, Encipher, streams, bytes)
+}
+
+const fn retail(requests: usize, bytes: usize) -> Work {
+    Work::Retail { requests, bytes }
+}
+
+const fn hmac(algorithm: HashAlgorithm, messages: usize, bytes: usize) -> Work {
+    Work::Hmac { algorithm, messages, bytes, raw: false }
+}
+
+const fn hmac_raw(algorithm: HashAlgorithm, messages: usize, bytes: usize) -> Work {
+    Work::Hmac { algorithm, messages, bytes, raw: true }
+}
+
+const fn cmac(messages: usize, bytes: usize) -> Work {
+    Work::Cmac { messages, bytes }
+}
+
 const fn gcm(messages: usize, bytes: usize) -> Work {
     Work::Gcm { messages, bytes }
 }
@@ -139,13 +159,19 @@ pub const ROWS: &[Row] = &[
     row("TDES-CBC encrypt, 1 stream of 4 KiB", cipher(Tdes3, Cbc, Encipher, 1, 4096), OpenSsl, Some((1.2, 1.35))),
     row("DES-ECB encrypt, 1 stream of 64 KiB", cipher(Des, Ecb, Encipher, 1, 64 << 10), OpenSsl, Some((40.0, 45.0))),
     row("DES-CBC encrypt, 512 streams of 4 KiB", cipher(Des, Cbc, Encipher, 512, 4096), OpenSsl, Some((30.0, 35.0))),
+    row("DES-CBC encrypt, 64 streams of 4 KiB", cipher(Des, Cbc, Encipher, 64, 4096), OpenSsl, None),
     row("DES-CBC encrypt, 32 streams of 4 KiB", cipher(Des, Cbc, Encipher, 32, 4096), OpenSsl, None),
     row("DES-CBC encrypt, 16 streams of 4 KiB", cipher(Des, Cbc, Encipher, 16, 4096), OpenSsl, None),
     row("DES-CBC encrypt, 8 streams of 4 KiB", cipher(Des, Cbc, Encipher, 8, 4096), OpenSsl, None),
     row("DES-CBC encrypt, 1 stream of 4 KiB", cipher(Des, Cbc, Encipher, 1, 4096), OpenSsl, Some((1.3, 1.5))),
-    row("X9.19 MAC of 64 bytes, 512 requests, raw keys", Work::Retail { requests: 512 }, OpenSsl, Some((45.0, 65.0))),
-    row("X9.19 MAC of 64 bytes, 64 requests, raw keys", Work::Retail { requests: 64 }, OpenSsl, Some((32.0, 42.0))),
-    row("X9.19 MAC of 64 bytes, 1 request, raw key", Work::Retail { requests: 1 }, OpenSsl, Some((1.4, 1.65))),
+    row("X9.19 MAC of 64 bytes, 512 requests, raw keys", retail(512, 64), OpenSsl, Some((45.0, 65.0))),
+    row("X9.19 MAC of 64 bytes, 64 requests, raw keys", retail(64, 64), OpenSsl, Some((32.0, 42.0))),
+    row("X9.19 MAC of 64 bytes, 1 request, raw key", retail(1, 64), OpenSsl, Some((1.4, 1.65))),
+    row("X9.19 MAC of 64 bytes, 16 requests, raw keys", retail(16, 64), OpenSsl, None),
+    row("X9.19 MAC of 256 bytes, 16 requests, raw keys", retail(16, 256), OpenSsl, None),
+    row("X9.19 MAC of 1,424 bytes, 16 requests, raw keys", retail(16, 1424), OpenSsl, None),
+    row("X9.19 MAC of 256 bytes, 64 requests, raw keys", retail(64, 256), OpenSsl, None),
+    row("X9.19 MAC of 1,424 bytes, 64 requests, raw keys", retail(64, 1424), OpenSsl, None),
     Row { promise: Some(42.0), ..row("PIN translation, 256 requests, wrapped keys", Work::Pin { requests: 256 }, OpenSsl, None) },
     Row { promise: Some(30.0), ..row("PIN translation, 64 requests, wrapped keys", Work::Pin { requests: 64 }, OpenSsl, None) },
     Row { promise: Some(2.0), ..row("PIN translation, 1 request, wrapped keys", Work::Pin { requests: 1 }, OpenSsl, None) },
@@ -163,18 +189,47 @@ pub const ROWS: &[Row] = &[
     row("X25519 public value, 8 requests", Work::X25519Public { requests: 8 }, AwsLc, Some((3.5, 5.0))),
     row("SHA-1, 16 messages of 4 KiB", Work::Hash { algorithm: Sha1, messages: 16, bytes: 4096 }, OpenSsl, Some((3.8, 4.2))),
     row("SHA-256, 16 messages of 4 KiB", Work::Hash { algorithm: Sha256, messages: 16, bytes: 4096 }, OpenSsl, Some((2.2, 2.3))),
-    row("HMAC-SHA-1, 16 messages of 4 KiB", Work::Hmac { algorithm: Sha1, messages: 16, bytes: 4096 }, OpenSsl, None),
-    row("HMAC-SHA-256, 16 messages of 4 KiB", Work::Hmac { algorithm: Sha256, messages: 16, bytes: 4096 }, OpenSsl, None),
+    row("HMAC-SHA-1, 16 messages of 4 KiB", hmac(Sha1, 16, 4096), OpenSsl, None),
+    row("HMAC-SHA-256, 16 messages of 4 KiB", hmac(Sha256, 16, 4096), OpenSsl, None),
+    row("HMAC-SHA-1, 16 messages of 64 B", hmac(Sha1, 16, 64), OpenSsl, None),
+    row("HMAC-SHA-1, 16 messages of 256 B", hmac(Sha1, 16, 256), OpenSsl, None),
+    row("HMAC-SHA-1, 16 messages of 1,424 B", hmac(Sha1, 16, 1424), OpenSsl, None),
+    row("HMAC-SHA-1, 64 messages of 64 B", hmac(Sha1, 64, 64), OpenSsl, None),
+    row("HMAC-SHA-1, 64 messages of 256 B", hmac(Sha1, 64, 256), OpenSsl, None),
+    row("HMAC-SHA-1, 64 messages of 1,424 B", hmac(Sha1, 64, 1424), OpenSsl, None),
+    row("HMAC-SHA-1, 16 messages of 64 B, raw keys", hmac_raw(Sha1, 16, 64), OpenSsl, None),
+    row("HMAC-SHA-256, 16 messages of 64 B", hmac(Sha256, 16, 64), OpenSsl, None),
+    row("HMAC-SHA-256, 16 messages of 256 B", hmac(Sha256, 16, 256), OpenSsl, None),
+    row("HMAC-SHA-256, 16 messages of 1,424 B", hmac(Sha256, 16, 1424), OpenSsl, None),
+    row("HMAC-SHA-256, 64 messages of 64 B", hmac(Sha256, 64, 64), OpenSsl, None),
+    row("HMAC-SHA-256, 64 messages of 256 B", hmac(Sha256, 64, 256), OpenSsl, None),
+    row("HMAC-SHA-256, 64 messages of 1,424 B", hmac(Sha256, 64, 1424), OpenSsl, None),
+    row("HMAC-SHA-256, 16 messages of 64 B, raw keys", hmac_raw(Sha256, 16, 64), OpenSsl, None),
     row("AES-128-CBC encrypt, 16 streams of 4 KiB", cipher(Aes128, Cbc, Encipher, 16, 4096), OpenSsl, Some((9.0, 11.0))),
-    row("CMAC-AES-128, 16 messages of 4 KiB", Work::Cmac { messages: 16, bytes: 4096 }, OpenSsl, None),
+    row("CMAC-AES-128, 16 messages of 4 KiB", cmac(16, 4096), OpenSsl, None),
     row("AES-128-CBC encrypt, 32 streams of 4 KiB", cipher(Aes128, Cbc, Encipher, 32, 4096), OpenSsl, Some((11.5, 14.0))),
-    row("CMAC-AES-128, 32 messages of 4 KiB", Work::Cmac { messages: 32, bytes: 4096 }, OpenSsl, Some((23.0, 28.0))),
+    row("CMAC-AES-128, 32 messages of 4 KiB", cmac(32, 4096), OpenSsl, Some((23.0, 28.0))),
+    row("AES-128-CBC encrypt, 16 streams of 64 B", cbc(16, 64), OpenSsl, None),
+    row("AES-128-CBC encrypt, 16 streams of 256 B", cbc(16, 256), OpenSsl, None),
+    row("AES-128-CBC encrypt, 16 streams of 1,424 B", cbc(16, 1424), OpenSsl, None),
+    row("AES-128-CBC encrypt, 64 streams of 64 B", cbc(64, 64), OpenSsl, None),
+    row("AES-128-CBC encrypt, 64 streams of 256 B", cbc(64, 256), OpenSsl, None),
+    row("AES-128-CBC encrypt, 64 streams of 1,424 B", cbc(64, 1424), OpenSsl, None),
+    row("CMAC-AES-128, 16 messages of 64 B", cmac(16, 64), OpenSsl, None),
+    row("CMAC-AES-128, 16 messages of 256 B", cmac(16, 256), OpenSsl, None),
+    row("CMAC-AES-128, 16 messages of 1,424 B", cmac(16, 1424), OpenSsl, None),
+    row("CMAC-AES-128, 64 messages of 64 B", cmac(64, 64), OpenSsl, None),
+    row("CMAC-AES-128, 64 messages of 256 B", cmac(64, 256), OpenSsl, None),
+    row("CMAC-AES-128, 64 messages of 1,424 B", cmac(64, 1424), OpenSsl, None),
     row("AES-128-GCM seal, 64 B", gcm(1, 64), IpsecMb, Some((1.0, 1.3))),
     row("AES-128-GCM seal, 1 KiB", gcm(1, 1024), IpsecMb, Some((0.9, 1.05))),
     Row { promise: Some(0.9), ..row("AES-128-GCM seal, 64 KiB", gcm(1, 64 << 10), AwsLc, None) },
     row("AES-128-GCM seal, 16 messages of 64 B", gcm(16, 64), AwsLc, Some((3.5, 5.0))),
     row("AES-128-GCM seal, 16 messages of 256 B", gcm(16, 256), AwsLc, Some((3.0, 3.8))),
     row("AES-128-GCM seal, 16 messages of 1,424 B", gcm(16, 1424), AwsLc, Some((2.0, 2.3))),
+    row("AES-128-GCM seal, 64 messages of 64 B", gcm(64, 64), AwsLc, None),
+    row("AES-128-GCM seal, 64 messages of 256 B", gcm(64, 256), AwsLc, None),
+    row("AES-128-GCM seal, 64 messages of 1,424 B", gcm(64, 1424), AwsLc, None),
     Row { promise: Some(0.9), ..row("AES-128-CTR, 64 B", cipher(Aes128, Ctr, Encipher, 1, 64), AwsLc, None) },
     Row { promise: Some(0.9), ..row("AES-128-CTR, 1 KiB", cipher(Aes128, Ctr, Encipher, 1, 1024), AwsLc, None) },
     Row { promise: Some(0.9), ..row("AES-128-CTR, 64 KiB", cipher(Aes128, Ctr, Encipher, 1, 64 << 10), AwsLc, None) },
@@ -188,11 +243,11 @@ pub const ROWS: &[Row] = &[
     row("AES-128-ECB encrypt, 1 stream of 4 KiB", cipher(Aes128, Ecb, Encipher, 1, 4096), AwsLc, Some((3.5, 3.9))),
     single("AES-128-CTR, 1 stream of 4 KiB", cipher(Aes128, Ctr, Encipher, 1, 4096)),
     single("AES-128-GCM seal, 1 message of 4 KiB", gcm(1, 4096)),
-    single("CMAC-AES-128, 1 message of 4 KiB", Work::Cmac { messages: 1, bytes: 4096 }),
+    single("CMAC-AES-128, 1 message of 4 KiB", cmac(1, 4096)),
     single("SHA-1, 1 message of 4 KiB", Work::Hash { algorithm: Sha1, messages: 1, bytes: 4096 }),
     single("SHA-256, 1 message of 4 KiB", Work::Hash { algorithm: Sha256, messages: 1, bytes: 4096 }),
-    single("HMAC-SHA-1, 1 message of 4 KiB", Work::Hmac { algorithm: Sha1, messages: 1, bytes: 4096 }),
-    single("HMAC-SHA-256, 1 message of 4 KiB", Work::Hmac { algorithm: Sha256, messages: 1, bytes: 4096 }),
+    single("HMAC-SHA-1, 1 message of 4 KiB", hmac(Sha1, 1, 4096)),
+    single("HMAC-SHA-256, 1 message of 4 KiB", hmac(Sha256, 1, 4096)),
     single("RSA-1024 private, CRT, 1 request", rsa(1024, true, 1)),
     single("RSA-2048 private, CRT, 1 request", rsa(2048, true, 1)),
     single("RSA-4096 private, CRT, 1 request", rsa(4096, true, 1)),
