@@ -1,5 +1,6 @@
 //! What bit-sliced DES asks of a word, and how blocks come to words and back.
 
+use std::array;
 use std::mem::MaybeUninit;
 
 use super::super::wipe;
@@ -148,6 +149,15 @@ impl<W> Halves<'_, W> {
     #[inline(always)]
     pub(super) fn at(&mut self, place: usize) -> &mut W {
         if place < 32 { &mut self.left[place] } else { &mut self.right[place - 32] }
+    }
+
+    /// The words of the bits of a byte of the block, the lowest weight first, as [`Halves::of_bit`] has them.
+    #[inline(always)]
+    pub(super) fn of_byte(&self, byte: usize) -> [&W; 8] {
+        array::from_fn(|weight| {
+            let half = if weight.is_multiple_of(2) { &*self.left } else { &*self.right };
+            &half[8 * ((7 - weight) / 2) + 7 - byte]
+        })
     }
 
     /// The word of a bit of the block by its byte and weight. IP in one line: even weights go to the left

@@ -2,11 +2,9 @@
 //!
 //! Tried and dropped, no gain with 512 lanes: lines turned as they are read, without the copy; the sum of two states in vectors.
 
-use std::slice;
-
-use super::super::bit_sliced_words::{Merge, Word, Words};
+use super::super::bit_sliced_words::{Merge, Rows, Word};
 use super::super::macs::{Macs, Texts};
-use super::super::{BLOCK_BYTES, Block, PIECE_BLOCKS, wipe_pieces};
+use super::super::{Block, PIECE_BLOCKS, wipe_pieces};
 use super::{Keys, State, flattened, load, run};
 use crate::low::wipe_bytes;
 
@@ -27,10 +25,10 @@ pub(super) fn macs<W: Word, T: Texts>(
         }
         W::turn(token, pieces);
         for index in 0..macs.count(line) {
-            let rows = &flattened(pieces)[index * W::BLOCKS..];
-            text.is_swapped = state.is_swapped;
-            W::load(token, rows, PIECE_BLOCKS * W::BLOCKS, false, text.halves());
-            add(&mut state.words, &mut text.words);
+            let blocks = &flattened(pieces)[index * W::BLOCKS..];
+            let rows = Rows { blocks, stride: PIECE_BLOCKS * W::BLOCKS };
+            W::load(token, rows, None, text.halves());
+            W::add(token, state.halves(), text.halves());
             run(token, keys, macs.program, [&mut state]);
         }
     }
@@ -42,19 +40,4 @@ pub(super) fn macs<W: Word, T: Texts>(
     W::store(token, state.halves(), pass, W::BLOCKS, Merge::Put);
     chains.copy_from_slice(&pass[..chains.len()]);
     wipe_bytes(pass.as_flattened_mut());
-}
-
-/// Adds all words of a state to those of another.
-fn add<W: Word>(state: &mut Words<W, 64>, text: &mut Words<W, 64>) {
-    for (state, text) in bits(state).iter_mut().zip(bits(text)) {
-        *state ^= *text;
-    }
-}
-
-/// Words of any width as 64 bits each.
-fn bits<W: Word>(words: &mut Words<W, 64>) -> &mut [u64] {
-    const { assert!(size_of::<W>() == W::BLOCKS * BLOCK_BYTES) }
-    // SAFETY: the same memory, exclusively borrowed and aligned for more; a word is plain bits without padding, as `Word`
-    // promises.
-    unsafe { slice::from_raw_parts_mut(words.0.as_mut_ptr().cast(), 64 * W::BLOCKS) }
 }
