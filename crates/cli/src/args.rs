@@ -9,6 +9,7 @@ pub mod pgp;
 mod role;
 mod tenant;
 pub mod time;
+mod tls;
 mod token;
 
 use crate::kind::{self, Kind};
@@ -24,6 +25,7 @@ pub use pgp::{Pgp, PgpKey};
 pub use role::{Role, RoleCheck};
 pub use tenant::{Clearable, Tenant, TenantOptions};
 pub use time::{Expiry, expiry, moment};
+pub use tls::Tls;
 pub use token::Token;
 
 /// Encrypts files with OpenPGP, and keeps keys where no other program can read them.
@@ -140,6 +142,9 @@ pub enum Command {
     MasterKey(MasterKey),
     /// Call a CCA verb, with parameters and answer as JSON
     Verb(Verb),
+    /// Terminate TLS with private keys on cards, and forward to servers
+    #[command(subcommand)]
+    Tls(Tls),
     #[command(flatten)]
     Measure(Measuring),
     /// Back up a home, serving or stopped; or check a backup

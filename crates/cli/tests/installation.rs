@@ -74,8 +74,11 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
     let measured = installation.succeeds(&["speed", "sha256", "--seconds", "0.002"]);
     assert_eq!(measured.lines().count(), 7, "{measured}");
     installation.succeeds(&["stop"]);
+    // So is what terminates TLS.
+    let manual = installation.succeeds(&["tls", "settings"]);
+    assert!(manual.contains("[[listener]]"), "{manual}");
 
-    for unit in ["cryptand", "cryptand-keeper", "cryptand-launcher", "cryptand-metrics"] {
+    for unit in ["cryptand", "cryptand-keeper", "cryptand-launcher", "cryptand-metrics", "cryptand-tls"] {
         let path = installation.prefix().join("lib/systemd/system").join(unit).with_extension("service");
         let unit = fs::read_to_string(path).unwrap();
         assert!(unit.contains(&format!("ExecStart={}/", installation.prefix().display())), "{unit}");
@@ -87,6 +90,9 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
         "share/man/man1/cryptand-health.1",
         "share/man/man1/cryptand-sop.1",
         "share/man/man5/cryptand-settings.5",
+        "share/man/man5/cryptand-tls-settings.5",
+        "share/doc/cryptand/tls.toml",
+        "lib/systemd/system/cryptand-tls.socket",
         "share/man/man8/cryptand-daemon.8",
         "share/man/man3/libcsulcca.3",
         "lib/libcsulcca.so",

@@ -33,7 +33,7 @@
 //! # Versions and platforms
 //!
 //! Versions are 0.x: the interface may change with the minor version. It needs Linux on x86-64, where cards are
-//! served, the standard library and Rust 1.89. It builds for aarch64.
+//! served, the standard library and Rust 1.91. It builds for aarch64.
 #![forbid(unsafe_code)]
 
 mod cards;

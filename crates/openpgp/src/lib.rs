@@ -37,7 +37,7 @@
 //! # Versions and platforms
 //!
 //! Versions are 0.x: the interface may change with the minor version. It needs Linux on x86-64 or aarch64, the
-//! standard library and Rust 1.89.
+//! standard library and Rust 1.91.
 #![forbid(unsafe_code)]
 
 mod aead;

@@ -27,6 +27,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("keyring", &["openpgp"]),
     ("pipeline", &["deflate", "engine", "openpgp"]),
     ("sop", &["openpgp", "pipeline"]),
+    ("tls", &[]),
+    ("terminator", &["engine", "facility", "home", "tls", "token", "wire"]),
     ("level", &["engine", "wire"]),
     ("measuring", &["wire"]),
     ("lab", &["deflate", "engine", "facility", "home", "level", "measuring", "peers", "token", "wire"]),
@@ -200,7 +202,7 @@ fn pure_rooms_do_no_input_or_output_and_read_no_clock() {
         "println!",
         "eprintln!",
     ];
-    for room in ["wire", "engine", "token", "cca", "deflate", "openpgp"] {
+    for room in ["wire", "engine", "token", "cca", "deflate", "openpgp", "tls"] {
         // Files of tests alone are not part of the room.
         let files = sources(&format!("crates/{room}/src"), "rs").into_iter();
         for source in files.filter(|source| !source.path.ends_with("tests.rs")) {
@@ -325,6 +327,7 @@ const UNSAFE_ROOMS: &[&str] = &[
     "crates/confine/src/arena",
     "crates/capi/",
     "crates/deflate/src/isal_ffi.rs",
+    "crates/tls/src/ffi.rs",
     "crates/peers/src/aws_lc_ffi.rs",
     "crates/peers/src/core_ffi.rs",
     "crates/peers/src/ipsec_mb_ffi.rs",

@@ -23,6 +23,7 @@ mod serve;
 mod sign;
 mod status;
 mod tenant;
+mod tls;
 mod token;
 mod top;
 mod upgrade;
@@ -68,6 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Token(order) => token::run(order),
         Command::MasterKey(order) => officer::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),
+        Command::Tls(typed) => tls::run(typed),
         Command::Measure(_) => measure::run(),
         Command::Backup(typed) => backup::run(home, typed),
         Command::Restore(folder) => backup::restore(home, folder),

@@ -23,24 +23,38 @@ pub fn manual(folder: &Path) -> Result<(), Failure> {
         manifest: None,
     };
     let settings = Settings::new(programs).to_text().map_err(|error| Failure::Usage(error.to_string()))?;
-    std::fs::write(folder.join("cryptand-settings.5"), settings_page(&settings)).map_err(failed)
+    let own = settings_page(OF_HOME, &settings);
+    std::fs::write(folder.join("cryptand-settings.5"), own).map_err(failed)?;
+    let tls = settings_page(OF_TLS, include_str!("../../../terminator/src/settings/manual.toml"));
+    std::fs::write(folder.join("cryptand-tls-settings.5"), tls).map_err(failed)
 }
 
-/// A page of the settings: the file is its own manual.
-fn settings_page(settings: &str) -> String {
-    let mut page = String::from(
-        ".TH CRYPTAND-SETTINGS 5 \"\" Cryptand\n.SH NAME\nsettings.toml \\- settings of a home\n.SH DESCRIPTION\n\
-         The file\n.I settings.toml\nin a home, as\n.B cryptand init\nwrites it: every setting with its unit, its default and \
-         its danger.\n.B cryptand reload\ntakes a change over; a file that is not valid is refused, and the running settings \
-         stay.\n.SH FILE\n.nf\n",
-    );
+/// What stands above the settings of a home, and what to see also.
+const OF_HOME: (&str, &str) = (
+    ".TH CRYPTAND-SETTINGS 5 \"\" Cryptand\n.SH NAME\nsettings.toml \\- settings of a home\n.SH DESCRIPTION\n\
+     The file\n.I settings.toml\nin a home, as\n.B cryptand init\nwrites it: every setting with its unit, its default and \
+     its danger.\n.B cryptand reload\ntakes a change over; a file that is not valid is refused, and the running settings \
+     stay.\n.SH FILE\n.nf\n",
+    ".fi\n.SH SEE ALSO\n.BR cryptand (1),\n.BR cryptand-daemon (8)\n",
+);
+
+/// The same of the settings of `cryptand tls serve`.
+const OF_TLS: (&str, &str) = (
+    ".TH CRYPTAND-TLS-SETTINGS 5 \"\" Cryptand\n.SH NAME\ntls.toml \\- settings of cryptand tls serve\n.SH DESCRIPTION\n\
+     The file that\n.B cryptand tls serve\nis given, as\n.B cryptand tls settings\nprints it.\n.SH FILE\n.nf\n",
+    ".fi\n.SH SEE ALSO\n.BR cryptand-tls (1),\n.BR cryptand-tls-serve (1)\n",
+);
+
+/// A page of settings: the file is its own manual.
+fn settings_page((above, below): (&str, &str), settings: &str) -> String {
+    let mut page = above.to_owned();
     for line in settings.lines() {
         let line = line.replace('\\', "\\e").replace('-', "\\-");
         // At the begin of a line these two would be commands.
         let guard = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
         page.push_str(&format!("{guard}{line}\n"));
     }
-    page + ".fi\n.SH SEE ALSO\n.BR cryptand (1),\n.BR cryptand-daemon (8)\n"
+    page + below
 }
 
 #[cfg(test)]
@@ -49,7 +63,7 @@ mod tests {
 
     #[test]
     fn lines_of_the_settings_are_text_and_no_commands() {
-        let page = settings_page("# a-b \\n\n.so /etc/passwd\n'x\n");
+        let page = settings_page(OF_HOME, "# a-b \\n\n.so /etc/passwd\n'x\n");
         assert!(page.contains("\n# a\\-b \\en\n\\&.so /etc/passwd\n\\&'x\n.fi\n"), "{page}");
     }
 }

@@ -1,0 +1,104 @@
+//! Private keys that are labels: what a handshake asks for becomes a verb of a card, and the verb's answer the handshake's.
+
+use facility::{Completions, FacilityError, Label, Reply};
+use tls::{Hash, KeyRequest, Scheme, Work};
+use wire::bounds::PKA_TOKEN_BYTES_MAX;
+use wire::frame::Arguments;
+use wire::verb::{Verb, digital_signature_generate as dsg, pka_public_key_extract as pkx};
+use zeroize::Zeroizing;
+
+/// Longest signature in bytes: that of RSA with 4,096 bits.
+const SIGNATURE_BYTES_MAX: i64 = 512;
+/// What a label is in a verb.
+pub(crate) type Field = [u8; 64];
+
+/// Why an operation was not sent to a card.
+#[derive(Debug)]
+pub(crate) enum NotSent {
+    /// Keys of labels do not do this: premasters of RSA key exchange, and signatures over SHA-1 and SHA-224.
+    NotServed,
+    /// The facility.
+    Facility(FacilityError),
+}
+
+/// Sends a private key operation to a card, under a number by which its answer is collected. It waits for nothing.
+///
+/// # Errors
+/// [`NotSent`].
+pub(crate) fn submit(
+    completions: &mut Completions,
+    number: u64,
+    domain: u16,
+    label: &Field,
+    request: &KeyRequest,
+) -> Result<(), NotSent> {
+    // The verb that decrypts premasters in one path and one time would be sent here.
+    let Work::Sign { scheme, hash, digest } = &request.work else { return Err(NotSent::NotServed) };
+    let (word, of_engine) = match hash {
+        Hash::Sha256 => (b"SHA-256 ", engine::HashAlgorithm::Sha256),
+        Hash::Sha384 => (b"SHA-384 ", engine::HashAlgorithm::Sha384),
+        Hash::Sha512 => (b"SHA-512 ", engine::HashAlgorithm::Sha512),
+        Hash::Sha1 | Hash::Sha224 => return Err(NotSent::NotServed),
+    };
+    let (keywords, data) = match scheme {
+        Scheme::RsaPkcs1 => (b"PKCS-1.1".to_vec(), [engine::digest_info_prefix(of_engine), digest].concat()),
+        // The length of the salt, which is that of the hash (RFC 8446, 4.2.3), stands before the digest.
+        Scheme::RsaPss => {
+            ([&b"PKCS-PSS"[..], word].concat(), [&(digest.len() as u32).to_be_bytes()[..], digest].concat())
+        }
+        Scheme::Ecdsa => (b"ECDSA   ".to_vec(), digest.clone()),
+    };
+    let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
+    arguments
+        .set_integer(dsg::RULE_ARRAY_COUNT, keywords.len() as i64 / 8)
+        .set_bytes(dsg::RULE_ARRAY, &keywords)
+        .set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, label.len() as i64)
+        .set_bytes(dsg::PKA_PRIVATE_KEY_ID, label)
+        .set_integer(dsg::HASH_LENGTH, data.len() as i64)
+        .set_bytes(dsg::HASH, &data)
+        .set_integer(dsg::SIGNATURE_FIELD_LENGTH, SIGNATURE_BYTES_MAX);
+    completions.submit(number, domain, &arguments).map_err(NotSent::Facility)
+}
+
+/// What the handshake gets of a card's answer; none where the card refused.
+pub(crate) fn answer(is_ecdsa: bool, reply: &Reply) -> Option<Zeroizing<Vec<u8>>> {
+    if !reply.codes().is_ok() {
+        return None;
+    }
+    let signature = reply.arguments().bytes(dsg::SIGNATURE_FIELD);
+    let signature = if is_ecdsa { tls::ecdsa_signature(signature)? } else { signature.to_vec() };
+    Some(Zeroizing::new(signature))
+}
+
+/// Whether the key under a label is that of a certificate. It waits for a card, and belongs to starts and reloads.
+///
+/// # Errors
+/// What is wrong, for people.
+pub(crate) fn compare(
+    facility: &facility::Facility,
+    domain: u16,
+    label: &Label,
+    certificate: &tls::PublicKey,
+) -> Result<(), String> {
+    let field = label.to_field();
+    let mut arguments = Arguments::new(Verb::PkaPublicKeyExtract);
+    arguments
+        .set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, field.len() as i64)
+        .set_bytes(pkx::SOURCE_KEY_IDENTIFIER, &field)
+        .set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
+    let reply = facility.call(domain, &arguments).map_err(|error| format!("{label}: {error}"))?;
+    if !reply.codes().has_output() {
+        return Err(format!("{label}: its public key is not given out: {}", reply.codes()));
+    }
+    let token = reply.arguments().bytes(pkx::TARGET_KEY_TOKEN);
+    let is_same = if token::pka::ecc::is_ecc(token) {
+        let read = token::pka::ecc::EccToken::parse(token).map_err(|error| format!("{label}: {error}"))?;
+        matches!(certificate, tls::PublicKey::Ec { point, .. } if point == read.point())
+    } else {
+        let read = token::pka::PkaToken::parse(token, &(engine::sha1, engine::sha256))
+            .map_err(|error| format!("{label}: {error}"))?;
+        matches!(certificate, tls::PublicKey::Rsa { modulus, exponent }
+            if modulus == read.modulus() && exponent == read.exponent())
+    };
+    if is_same { Ok(()) } else { Err(format!("{label}: it is another key than the certificate's")) }
+}

@@ -1,0 +1,24 @@
+//! The program `cryptand-tls`, which `cryptand tls` starts: it listens, terminates TLS with private keys in files or on cards, and
+//! forwards what clients send to servers behind it.
+//!
+//! | need | where |
+//! |---|---|
+//! | what an operator decides | [`settings`] |
+//! | start, reload, stop | [`serve`] |
+//! | where connections are forwarded to | [`backend`] |
+//!
+//! One thread starts the others, reads settings and certificates, and waits for signals. A loop for each processor serves connections:
+//! `workers` has the loops, `session` one connection. Loops read no file, wait for no card and no backend, and take one lock, for counting
+//! connections by address; signatures of labels go to cards through the event-loop interface of `facility`.
+#![forbid(unsafe_code)]
+
+pub mod backend;
+mod labels;
+mod limits;
+mod log;
+mod material;
+pub mod serve;
+mod session;
+pub mod settings;
+mod sockets;
+mod workers;

@@ -1,0 +1,105 @@
+//! How many connections there may be, over all loops.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bits of an address of IPv6 that belong to one client: he chooses the others.
+const CLIENT_BITS: u32 = 64;
+
+/// Connections that there are.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    all: AtomicU32,
+    by_address: Mutex<HashMap<IpAddr, u32>>,
+}
+
+/// Room for one connection, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    counts: Arc<Counts>,
+    address: Option<IpAddr>,
+}
+
+/// Which bound is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Full {
+    All,
+    Address,
+}
+
+impl Counts {
+    /// Room for a connection of this address, where the bounds leave some.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        address: IpAddr,
+        most: u32,
+        most_per_address: Option<u32>,
+    ) -> Result<Permit, Full> {
+        let more = |now: u32| (now < most).then_some(now + 1);
+        self.all.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| Full::All)?;
+        let mut permit = Permit { counts: Arc::clone(self), address: None };
+        if let Some(most) = most_per_address {
+            let address = client(address);
+            let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = by_address.entry(address).or_default();
+            if *count >= most {
+                drop(by_address);
+                return Err(Full::Address);
+            }
+            *count += 1;
+            permit.address = Some(address);
+        }
+        Ok(permit)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.counts.all.fetch_sub(1, Ordering::Relaxed);
+        if let Some(address) = self.address {
+            let mut by_address = self.counts.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(count) = by_address.get_mut(&address) {
+                *count -= 1;
+                if *count == 0 {
+                    by_address.remove(&address);
+                }
+            }
+        }
+    }
+}
+
+fn client(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> CLIENT_BITS << CLIENT_BITS))
+        }
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_given_back_and_an_address_has_its_own_bound() {
+        let counts = Arc::new(Counts::default());
+        let enter = |address: &str| counts.enter(address.parse().unwrap(), 3, Some(2));
+        let first = enter("192.0.2.1").unwrap();
+        let _second = enter("::ffff:192.0.2.1").unwrap();
+        assert_eq!(enter("192.0.2.1").unwrap_err(), Full::Address);
+        let third = enter("2001:db8::1").unwrap();
+        assert_eq!(enter("192.0.2.2").unwrap_err(), Full::All);
+        drop((first, third));
+        let _fourth = enter("192.0.2.1").unwrap();
+        assert_eq!(client("2001:db8::1:2:3:4".parse().unwrap()), client("2001:db8::".parse().unwrap()));
+        assert_eq!(counts.all.load(Ordering::Relaxed), 2);
+        drop((_second, _fourth));
+        assert!(counts.by_address.lock().unwrap().is_empty());
+    }
+}

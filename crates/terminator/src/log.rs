@@ -1,0 +1,291 @@
+//! The access log: a line for each connection that ended. Loops hand lines to a thread, and never wait for a disk.
+
+use crate::settings::{LogFormat, LogSettings, LogTarget};
+use serde_json::json;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tls::Facts;
+
+/// Lines that wait for the thread; those beyond are lost, and counted.
+const LINES_MAX: usize = 8_192;
+
+/// What is known of a connection that ended.
+#[derive(Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) client: SocketAddr,
+    pub(crate) listener: &'a str,
+    pub(crate) facts: Facts,
+    /// Where the key was, if one was used.
+    pub(crate) key: Option<&'a str>,
+    /// How long its operation took; none where there was none.
+    pub(crate) key_time: Option<Duration>,
+    /// From accepting to the end of the handshake; none where it did not end.
+    pub(crate) handshake: Option<Duration>,
+    pub(crate) duration: Duration,
+    /// Of data, from the client and to it.
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+    pub(crate) backend: Option<String>,
+    /// Why it ended.
+    pub(crate) end: String,
+}
+
+impl Entry<'_> {
+    /// The entry as a line.
+    fn line(&self, format: LogFormat, now: SystemTime) -> String {
+        let micros = |time: Option<Duration>| time.map(|time| time.as_micros() as u64);
+        let time = timestamp(now);
+        let facts = &self.facts;
+        if format == LogFormat::Json {
+            let version = Some(facts.version).filter(|version| !version.is_empty());
+            let line = json!({
+                "time": time,
+                "client": self.client.to_string(),
+                "listener": self.listener,
+                "sni": facts.server_name,
+                "version": version,
+                "cipher": version.map(|_| &facts.cipher),
+                "group": facts.group,
+                "resumed": facts.is_resumed,
+                "key": self.key,
+                "key_us": micros(self.key_time),
+                "handshake_us": micros(self.handshake),
+                "duration_us": self.duration.as_micros() as u64,
+                "bytes_in": self.bytes_in,
+                "bytes_out": self.bytes_out,
+                "backend": self.backend,
+                "end": self.end,
+            });
+            return format!("{line}\n");
+        }
+        let mut line = format!("{time} client={} listener={}", self.client, word(self.listener));
+        let mut add = |key: &str, value: Option<String>| {
+            if let Some(value) = value {
+                line.push_str(&format!(" {key}={}", word(&value)));
+            }
+        };
+        add("sni", facts.server_name.clone());
+        if !facts.version.is_empty() {
+            add("version", Some(facts.version.to_owned()));
+            add("cipher", Some(facts.cipher.clone()));
+            add("group", facts.group.clone());
+            add("resumed", Some(if facts.is_resumed { "yes" } else { "no" }.to_owned()));
+        }
+        add("key", self.key.map(str::to_owned));
+        add("key_us", micros(self.key_time).map(|time| time.to_string()));
+        add("handshake_us", micros(self.handshake).map(|time| time.to_string()));
+        add("duration_us", Some(self.duration.as_micros().to_string()));
+        add("in", Some(self.bytes_in.to_string()));
+        add("out", Some(self.bytes_out.to_string()));
+        add("backend", self.backend.clone());
+        add("end", Some(self.end.clone()));
+        line.push('\n');
+        line
+    }
+}
+
+/// A value that reads as one word: in quotes, with everything that is not printable escaped, unless it is plain.
+fn word(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:/[]*".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) { text.to_owned() } else { format!("{:?}", text) }
+}
+
+/// A time of the calendar, UTC, with milliseconds (RFC 3339).
+fn timestamp(now: SystemTime) -> String {
+    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (days, second) = ((since.as_secs() / 86_400) as i64, since.as_secs() % 86_400);
+    // Years that begin in March, counted from year 0, in eras of 400 years.
+    let from_march = days + 719_468;
+    let (era, day) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, late) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!(
+        "{:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
+        era * 400 + year + late,
+        second / 3_600,
+        second / 60 % 60,
+        second % 60,
+        since.subsec_millis()
+    )
+}
+
+enum Message {
+    Line(String),
+    Open(LogTarget),
+}
+
+/// Where loops write. Clones write to the same log.
+#[derive(Clone)]
+pub(crate) struct Log {
+    sender: SyncSender<Message>,
+    lost: Arc<AtomicU64>,
+    format: LogFormat,
+    is_off: bool,
+}
+
+/// The thread that writes: it ends when no [`Log`] is left.
+pub(crate) struct Writer {
+    thread: JoinHandle<()>,
+}
+
+impl Writer {
+    /// Waits until everything is written.
+    pub(crate) fn finish(self) {
+        let _ = self.thread.join();
+    }
+}
+
+impl Log {
+    /// Opens a log.
+    ///
+    /// # Errors
+    /// Of the file, or where no thread can be had.
+    pub(crate) fn open(settings: &LogSettings) -> io::Result<(Self, Writer)> {
+        let (sender, receiver) = sync_channel(LINES_MAX);
+        let lost = Arc::new(AtomicU64::new(0));
+        let output = Output::open(&settings.target)?;
+        let of_thread = Arc::clone(&lost);
+        let thread = std::thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || write_all(output, &receiver, &of_thread))?;
+        let is_off = settings.target == LogTarget::None;
+        Ok((Self { sender, lost, format: settings.format, is_off }, Writer { thread }))
+    }
+
+    /// The log after a reload: the file is opened anew, as its name may be another file's now.
+    ///
+    /// # Errors
+    /// Of the file; the log is then unchanged.
+    pub(crate) fn reopen(&mut self, settings: &LogSettings) -> io::Result<()> {
+        // Here, where it can be refused; the thread opens it once more.
+        Output::open(&settings.target)?;
+        // It waits for the thread, and it is not a loop that does.
+        let _ = self.sender.send(Message::Open(settings.target.clone()));
+        (self.format, self.is_off) = (settings.format, settings.target == LogTarget::None);
+        Ok(())
+    }
+
+    /// Writes an entry, unless too many wait: it is lost then, and counted.
+    pub(crate) fn write(&self, entry: &Entry<'_>) {
+        if self.is_off {
+            return;
+        }
+        let line = entry.line(self.format, SystemTime::now());
+        if let Err(TrySendError::Full(_)) = self.sender.try_send(Message::Line(line)) {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+enum Output {
+    Nothing,
+    Stdout,
+    File(PathBuf, File),
+}
+
+impl Output {
+    fn open(target: &LogTarget) -> io::Result<Self> {
+        Ok(match target {
+            LogTarget::None => Self::Nothing,
+            LogTarget::Stdout => Self::Stdout,
+            LogTarget::File(path) => {
+                Self::File(path.clone(), OpenOptions::new().append(true).create(true).open(path)?)
+            }
+        })
+    }
+
+    fn write(&mut self, text: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Stdout => io::stdout().write_all(text).and_then(|()| io::stdout().flush()),
+            Self::File(_, file) => file.write_all(text),
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::File(path, _) => path.display().to_string(),
+            _ => "standard output".to_owned(),
+        }
+    }
+}
+
+fn write_all(mut output: Output, receiver: &Receiver<Message>, lost: &AtomicU64) {
+    let (mut is_failing, mut text, mut lines) = (false, Vec::new(), 0);
+    while let Ok(first) = receiver.recv() {
+        let mut next = Some(first);
+        while let Some(message) = next {
+            match message {
+                Message::Line(line) => {
+                    text.extend_from_slice(line.as_bytes());
+                    lines += 1;
+                }
+                Message::Open(target) => {
+                    write_out(&mut output, &mut text, &mut lines, &mut is_failing, lost);
+                    match Output::open(&target) {
+                        Ok(opened) => output = opened,
+                        Err(cause) => eprintln!("cryptand-tls: the access log is not opened again: {cause}"),
+                    }
+                }
+            }
+            next = if lines < LINES_MAX { receiver.try_recv().ok() } else { None };
+        }
+        write_out(&mut output, &mut text, &mut lines, &mut is_failing, lost);
+    }
+}
+
+fn write_out(
+    output: &mut Output,
+    text: &mut Vec<u8>,
+    lines: &mut usize,
+    is_failing: &mut bool,
+    lost: &AtomicU64,
+) {
+    match output.write(text) {
+        Ok(()) => {
+            let lost = lost.swap(0, Ordering::Relaxed);
+            if lost > 0 {
+                eprintln!("cryptand-tls: the access log lost {lost} lines");
+            }
+            *is_failing = false;
+        }
+        Err(cause) => {
+            lost.fetch_add(*lines as u64, Ordering::Relaxed);
+            // Once, and not for each line: a full disk lasts.
+            if !std::mem::replace(is_failing, true) {
+                eprintln!("cryptand-tls: the access log cannot be written to {}: {cause}", output.name());
+            }
+        }
+    }
+    text.clear();
+    *lines = 0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_words_read_as_they_should() {
+        let at = |seconds: u64, millis: u64| {
+            timestamp(UNIX_EPOCH + Duration::from_millis(seconds * 1000 + millis))
+        };
+        assert_eq!(at(0, 7), "1970-01-01T00:00:00.007Z");
+        assert_eq!(at(951_782_399, 0), "2000-02-28T23:59:59.000Z");
+        assert_eq!(at(951_782_400, 0), "2000-02-29T00:00:00.000Z");
+        assert_eq!(at(1_735_689_599, 999), "2024-12-31T23:59:59.999Z");
+        assert_eq!(word("example.org"), "example.org");
+        assert_eq!(word(""), "\"\"");
+        assert_eq!(word("a b\n\"\u{1b}"), r#""a b\n\"\u{1b}""#);
+    }
+}

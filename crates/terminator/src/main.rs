@@ -1,0 +1,53 @@
+//! The program `cryptand-tls`.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use terminator::{serve, settings};
+
+const HELP: &str = "\
+Terminates TLS with private keys in files or on cards, and forwards to servers. It is started by `cryptand tls serve`.
+
+Usage: cryptand-tls serve [--check-config] FILE
+       cryptand-tls settings
+
+  serve           serves what FILE says, until SIGTERM; SIGHUP reads FILE again
+  --check-config  reads FILE and everything that it names, says what is wrong, and ends
+  settings        prints a settings file that is the manual of all of them
+";
+
+/// Exit code where the arguments make no sense.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+    let done = match words.as_slice() {
+        ["--help" | "-h"] => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        ["--version"] => {
+            println!("cryptand-tls {}", env!("CARGO_PKG_VERSION"));
+            return ExitCode::SUCCESS;
+        }
+        ["settings"] => {
+            print!("{}", settings::MANUAL);
+            return ExitCode::SUCCESS;
+        }
+        ["serve", "--check-config", _] => serve::check(&PathBuf::from(&arguments[2])),
+        ["serve", file] if !file.starts_with("--") => serve::serve(&PathBuf::from(&arguments[1])),
+        _ => {
+            eprint!("cryptand-tls: unknown arguments {arguments:?}\n\n{HELP}");
+            return ExitCode::from(USAGE);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("cryptand-tls: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Certificates and keys, as they lie in files and under labels.
+
+use crate::labels::{self, Field};
+use crate::settings::{CertificateSettings, KeySettings, Settings, Wrong, read_bounded};
+use facility::Facility;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tls::{Acceptor, AcceptorError, Chain, PublicKey, Unnamed};
+use zeroize::Zeroizing;
+
+/// Longest file of a chain or a key, in bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// What is served: chains with their keys, and what listeners offer of them.
+pub(crate) struct Material {
+    items: Vec<Item>,
+    acceptors: HashMap<tls::Policy, Acceptor>,
+}
+
+/// One chain.
+struct Item {
+    settings: CertificateSettings,
+    /// What its files were when they were read.
+    files: Vec<FileState>,
+    chain: Chain,
+    key: Key,
+}
+
+/// The private key of a chain.
+pub(crate) struct Key {
+    /// For logs: `file` or `label` with its name.
+    pub(crate) name: String,
+    /// Where it is.
+    pub(crate) place: KeyPlace,
+}
+
+/// Where a private key is.
+pub(crate) enum KeyPlace {
+    /// In this process.
+    Here,
+    /// On cards, under this label.
+    Label(Field),
+}
+
+/// What tells one content of a file from a later one.
+#[derive(Clone, PartialEq, Eq)]
+struct FileState([i64; 7]);
+
+impl Material {
+    /// Reads what the settings name; what did not change since `before` is taken from there.
+    ///
+    /// # Errors
+    /// [`Wrong`].
+    pub(crate) fn load(
+        settings: &Settings,
+        before: Option<&Material>,
+        facility: Option<&Facility>,
+    ) -> Result<Self, Wrong> {
+        let mut items = Vec::with_capacity(settings.certificates.len());
+        for (number, certificate) in settings.certificates.iter().enumerate() {
+            let old = before.and_then(|before| before.items.get(number));
+            items.push(load(settings, number as u32, certificate, old, facility)?);
+        }
+        let chains: Vec<Chain> = items.iter().map(|item| item.chain.clone()).collect();
+        let defaults: Vec<usize> = (0..items.len()).filter(|at| items[*at].settings.is_default).collect();
+        let unnamed = if defaults.is_empty() { Unnamed::Refuse } else { Unnamed::Chains(defaults.clone()) };
+        let mut acceptors = HashMap::new();
+        for listener in &settings.listeners {
+            let policy = listener.policy.value;
+            let line = listener.policy.line;
+            // The verb with which a card decrypts premasters without telling anything of them is not there.
+            if policy.has_rsa_key_exchange() {
+                let is_rsa = |item: &&Item| matches!(item.chain.leaf().public_key, PublicKey::Rsa { .. });
+                if let Some(item) = items.iter().filter(is_rsa).find(|item| item.chain.is_elsewhere()) {
+                    let cause = format!(
+                        "\"{}\" offers RSA key exchange, which is not served yet with an RSA key on cards ({}): take \"modern\"",
+                        policy.name(),
+                        item.key.name
+                    );
+                    return Err(settings.wrong(line, "policy", cause));
+                }
+            }
+            if let Entry::Vacant(entry) = acceptors.entry(policy) {
+                let made = Acceptor::new(policy, &chains, &unnamed);
+                entry.insert(made.map_err(|error| of_acceptor(settings, line, &defaults, &error))?);
+            }
+        }
+        Ok(Self { items, acceptors })
+    }
+
+    /// What a listener of this policy offers; there for the policies of the settings.
+    pub(crate) fn acceptor(&self, policy: tls::Policy) -> Option<&Acceptor> {
+        self.acceptors.get(&policy)
+    }
+
+    /// The key of this number.
+    pub(crate) fn key(&self, number: u32) -> Option<&Key> {
+        self.items.get(number as usize).map(|item| &item.key)
+    }
+
+    /// What is served, a line each, for people.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        self.items.iter().map(|item| {
+            let leaf = item.chain.leaf();
+            let days = (leaf.not_after - now()).div_euclid(86_400);
+            format!(
+                "{}: {}, {}, {days} days left",
+                leaf.names.join(" "),
+                leaf.public_key.kind(),
+                item.key.name
+            )
+        })
+    }
+}
+
+/// The error with the line of what it is about: a certificate, or else the policy's.
+fn of_acceptor(settings: &Settings, policy_line: usize, defaults: &[usize], error: &AcceptorError) -> Wrong {
+    let at = match error {
+        AcceptorError::Twice { second, .. } | AcceptorError::Mixed { second, .. } => Some(*second),
+        AcceptorError::MixedUnnamed => defaults.first().copied(),
+        AcceptorError::Empty | AcceptorError::Library(_) => None,
+    };
+    match at.and_then(|at| settings.certificates.get(at)) {
+        Some(certificate) => {
+            let cause = format!("{}: {error}", certificate.chain.value.display());
+            settings.wrong(certificate.chain.line, "chain", cause)
+        }
+        None => settings.wrong(policy_line, "policy", error),
+    }
+}
+
+fn load(
+    settings: &Settings,
+    number: u32,
+    certificate: &CertificateSettings,
+    old: Option<&Item>,
+    facility: Option<&Facility>,
+) -> Result<Item, Wrong> {
+    let mut paths = vec![certificate.chain.value.as_path()];
+    if let KeySettings::File(path) = &certificate.key {
+        paths.push(&path.value);
+    }
+    // Before reading: what is written meanwhile is read the next time.
+    let files: Vec<FileState> = paths.iter().filter_map(|path| FileState::of(path)).collect();
+    let line = certificate.chain.line;
+    let of_chain = |cause: &dyn std::fmt::Display| {
+        settings.wrong(line, "chain", format!("{}: {cause}", certificate.chain.value.display()))
+    };
+    let is_same = |old: &&Item| {
+        old.files == files
+            && old.settings.chain.value == certificate.chain.value
+            && same_key(&old.settings.key, &certificate.key)
+    };
+    let chain = if let Some(old) = old.filter(is_same) {
+        old.chain.clone()
+    } else {
+        let pem = read_bounded(&certificate.chain.value, FILE_BYTES_MAX).map_err(|cause| of_chain(&cause))?;
+        match &certificate.key {
+            KeySettings::File(path) => {
+                let of_key = |cause: &dyn std::fmt::Display| {
+                    settings.wrong(path.line, "key", format!("{}: {cause}", path.value.display()))
+                };
+                let private = read_bounded(&path.value, FILE_BYTES_MAX).map_err(|cause| of_key(&cause))?;
+                let private = Zeroizing::new(private);
+                Chain::with_private_key(&pem, &private, number).map_err(|error| match error {
+                    tls::ChainError::PrivateKey(_) | tls::ChainError::OtherKey => of_key(&error),
+                    _ => of_chain(&error),
+                })?
+            }
+            KeySettings::Label(_) => {
+                Chain::with_key_elsewhere(&pem, number).map_err(|error| of_chain(&error))?
+            }
+        }
+    };
+    if chain.leaf().not_after < now() {
+        return Err(of_chain(&format!("it expired {} days ago", (now() - chain.leaf().not_after) / 86_400)));
+    }
+    let key = match &certificate.key {
+        KeySettings::File(path) => {
+            Key { name: format!("file {}", path.value.display()), place: KeyPlace::Here }
+        }
+        KeySettings::Label(label) => {
+            let of_label = |cause: &dyn std::fmt::Display| settings.wrong(label.line, "label", cause);
+            let home = settings.home.as_ref().zip(facility);
+            let (home, facility) = home.ok_or_else(|| of_label(&"there is no home for it"))?;
+            // Also where nothing changed: the key under a label is another one when it was made anew.
+            labels::compare(facility, home.domain, &label.value, &chain.leaf().public_key)
+                .map_err(|cause| of_label(&cause))?;
+            Key { name: format!("label {}", label.value), place: KeyPlace::Label(label.value.to_field()) }
+        }
+    };
+    Ok(Item { settings: certificate.clone(), files, chain, key })
+}
+
+fn same_key(old: &KeySettings, new: &KeySettings) -> bool {
+    match (old, new) {
+        (KeySettings::File(old), KeySettings::File(new)) => old.value == new.value,
+        (KeySettings::Label(old), KeySettings::Label(new)) => old.value == new.value,
+        _ => false,
+    }
+}
+
+impl FileState {
+    fn of(path: &Path) -> Option<Self> {
+        let of = std::fs::metadata(path).ok()?;
+        let (device, file, size) = (of.dev() as i64, of.ino() as i64, of.size() as i64);
+        Some(Self([device, file, size, of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()]))
+    }
+}
+
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
+}

@@ -1,0 +1,378 @@
+//! Start, reload and stop.
+
+use crate::limits::Counts;
+use crate::log::{Log, Writer};
+use crate::material::Material;
+use crate::settings::{HomeSettings, ListenerSettings, Settings, Wrong, listener_key};
+use crate::sockets::Sockets;
+use crate::workers::{Command, Generation, Listener, Mailbox, Place, Worker};
+use facility::{Facility, Options};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::User;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// Most loops where the settings do not say.
+const LOOPS_MAX: usize = 64;
+
+/// Why the program ended.
+#[derive(Debug)]
+pub enum ServeError {
+    /// Settings, or what they name.
+    Wrong(Wrong),
+    /// The system.
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// Its answer.
+        cause: io::Error,
+    },
+    /// A loop ended by itself; it said why.
+    Loop,
+}
+
+impl ServeError {
+    /// 1 for what the settings say, 3 for the system.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Wrong(_) => 1,
+            Self::System { .. } | Self::Loop => 3,
+        }
+    }
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wrong(wrong) => wrong.fmt(f),
+            Self::System { operation, cause } => write!(f, "cannot {operation}: {cause}"),
+            Self::Loop => f.write_str("a loop ended by itself"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}
+
+impl From<Wrong> for ServeError {
+    fn from(wrong: Wrong) -> Self {
+        Self::Wrong(wrong)
+    }
+}
+
+fn system<C: Into<io::Error>>(operation: &'static str) -> impl FnOnce(C) -> ServeError {
+    move |cause| ServeError::System { operation, cause: cause.into() }
+}
+
+/// Reads a settings file and everything that it names, and binds nothing.
+///
+/// # Errors
+/// [`ServeError::Wrong`].
+pub fn check(file: &Path) -> Result<(), ServeError> {
+    let settings = Settings::read(file)?;
+    user(&settings)?;
+    let facility = settings.home.as_ref().map(|home| open_home(&settings, home)).transpose()?;
+    let material = Material::load(&settings, None, facility.as_ref())?;
+    for line in material.lines() {
+        println!("{line}");
+    }
+    println!("{}: nothing is wrong", file.display());
+    Ok(())
+}
+
+/// Serves until SIGTERM or SIGINT.
+///
+/// # Errors
+/// [`ServeError`].
+pub fn serve(file: &Path) -> Result<(), ServeError> {
+    let mut sockets = Sockets::from_environment();
+    // Before any thread: none of them is to be interrupted.
+    let signals = signals().map_err(system("watch signals"))?;
+    let settings = Settings::read(file)?;
+    let user = user(&settings)?;
+    for listener in &settings.listeners {
+        sockets.open(&listener.place.value).map_err(|cause| of_listener(&settings, listener, cause))?;
+    }
+    // Everything else is read as who the program is from here on, as at a reload.
+    if let Some(user) = &user {
+        become_user(user).map_err(|cause| of_user(&settings, cause))?;
+    }
+    let facility = settings.home.as_ref().map(|home| open_home(&settings, home)).transpose()?;
+    let material = Material::load(&settings, None, facility.as_ref())?;
+    let (log, writer) = Log::open(&settings.log).map_err(|cause| of_log(&settings, &cause))?;
+    let mut supervisor =
+        Supervisor { sockets, settings, facility, material: Arc::new(material), log, loops: Vec::new() };
+    let ended = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(system("make a descriptor"))?);
+    supervisor.start(&ended)?;
+    supervisor.say();
+    notify("READY=1");
+    let done = supervisor.watch(&signals, &ended);
+    drop(supervisor);
+    Writer::finish(writer);
+    done
+}
+
+fn signals() -> nix::Result<SignalFd> {
+    let mut set = SigSet::empty();
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        set.add(signal);
+    }
+    set.thread_block()?;
+    SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)
+}
+
+fn open_home(settings: &Settings, home: &HomeSettings) -> Result<Facility, Wrong> {
+    let credential = match &home.credential {
+        None => None,
+        Some(path) => Some(
+            facility::credential::read(&path.value)
+                .map_err(|cause| settings.wrong(path.line, "credential", cause))?,
+        ),
+    };
+    Facility::open(&home.folder.value, Options { credential, ..Options::default() })
+        .map_err(|cause| settings.wrong(home.folder.line, "folder", cause))
+}
+
+fn user(settings: &Settings) -> Result<Option<User>, Wrong> {
+    let Some(name) = &settings.user else { return Ok(None) };
+    let cause = match User::from_name(&name.value) {
+        Ok(Some(user)) => return Ok(Some(user)),
+        Ok(None) => format!("there is no user {}", name.value),
+        Err(errno) => errno.to_string(),
+    };
+    Err(settings.wrong(name.line, "user", cause))
+}
+
+/// Gives up being root. Who is that user already needs nothing.
+fn become_user(user: &User) -> nix::Result<()> {
+    if nix::unistd::geteuid() == user.uid {
+        return Ok(());
+    }
+    let name = std::ffi::CString::new(user.name.as_str()).map_err(|_| nix::Error::EINVAL)?;
+    nix::unistd::initgroups(&name, user.gid)?;
+    nix::unistd::setgid(user.gid)?;
+    nix::unistd::setuid(user.uid)
+}
+
+fn of_user(settings: &Settings, cause: nix::Error) -> Wrong {
+    let line = settings.user.as_ref().map_or(1, |user| user.line);
+    settings.wrong(line, "user", format!("the program cannot become this user: {cause}"))
+}
+
+fn of_listener(settings: &Settings, listener: &ListenerSettings, cause: String) -> Wrong {
+    settings.wrong(listener.place.line, listener_key(&listener.place.value), cause)
+}
+
+fn of_log(settings: &Settings, cause: &io::Error) -> Wrong {
+    settings.wrong(settings.log.line, "access", format!("the log cannot be opened: {cause}"))
+}
+
+fn notify(state: &str) {
+    if let Err(cause) = home::notify(state) {
+        eprintln!("cryptand-tls: the service manager is not told {state}: {cause}");
+    }
+}
+
+struct Loop {
+    mailbox: Arc<Mailbox>,
+    thread: JoinHandle<()>,
+}
+
+/// What stays the same from one generation to the next.
+struct Supervisor {
+    sockets: Sockets,
+    settings: Settings,
+    facility: Option<Facility>,
+    material: Arc<Material>,
+    log: Log,
+    loops: Vec<Loop>,
+}
+
+impl Supervisor {
+    fn generation(&mut self) -> Result<Arc<Generation>, Wrong> {
+        let mut listeners = Vec::new();
+        for listener in &self.settings.listeners {
+            let place = &listener.place.value;
+            let socket =
+                self.sockets.open(place).map_err(|cause| of_listener(&self.settings, listener, cause))?;
+            let acceptor = self.material.acceptor(listener.policy.value).ok_or_else(|| {
+                self.settings.wrong(listener.policy.line, "policy", "nothing was read for it")
+            })?;
+            let listener = Listener {
+                place: place.clone(),
+                name: place.to_string(),
+                acceptor: acceptor.clone(),
+                service: listener.service.clone(),
+                turn: AtomicUsize::new(0),
+            };
+            listeners.push((Arc::new(listener), socket));
+        }
+        self.sockets.keep(|place| listeners.iter().any(|(listener, _)| listener.place == *place));
+        Ok(Arc::new(Generation {
+            material: Arc::clone(&self.material),
+            listeners,
+            limits: self.settings.limits,
+            log: self.log.clone(),
+        }))
+    }
+
+    fn start(&mut self, ended: &Arc<OwnedFd>) -> Result<(), ServeError> {
+        let generation = self.generation()?;
+        let counts = Arc::new(Counts::default());
+        let processors = std::thread::available_parallelism().map_or(1, usize::from).min(LOOPS_MAX);
+        let loops = self.settings.loops.map_or(processors, |loops| loops as usize);
+        let domain = self.settings.home.as_ref().map_or(0, |home| home.domain);
+        for number in 0..loops {
+            let mailbox = Arc::new(Mailbox::new().map_err(system("make a descriptor"))?);
+            let place = Place {
+                mailbox: Arc::clone(&mailbox),
+                generation: Arc::clone(&generation),
+                counts: Arc::clone(&counts),
+                loops,
+                domain,
+            };
+            let (cards, ended) = (self.facility.clone(), Ended { descriptor: Arc::clone(ended) });
+            let (began, is_begun) = sync_channel(1);
+            let thread = std::thread::Builder::new().name(format!("loop {number}")).spawn(move || {
+                // Told also where the loop panics.
+                let _ended = ended;
+                let made = Worker::new(place, cards.as_ref());
+                let (worker, said) = match made {
+                    Ok(worker) => (Some(worker), Ok(())),
+                    Err(cause) => (None, Err(cause)),
+                };
+                let _ = began.send(said);
+                if let Some(Err(cause)) = worker.map(|mut worker| worker.run()) {
+                    eprintln!("cryptand-tls: loop {number} ended: {cause}");
+                }
+            });
+            let thread = thread.map_err(system("start a thread"))?;
+            is_begun.recv().map_err(|_| ServeError::Loop)?.map_err(system("make a loop"))?;
+            self.loops.push(Loop { mailbox, thread });
+        }
+        Ok(())
+    }
+
+    /// Waits for signals, and for the ends of loops.
+    fn watch(&mut self, signals: &SignalFd, ended: &OwnedFd) -> Result<(), ServeError> {
+        let (mut is_stopping, mut over) = (false, 0);
+        loop {
+            let mut watched = [PollFd::new(signals, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
+            match rustix::event::poll(&mut watched, None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(system("wait for signals")(errno)),
+            }
+            let [of_signals, of_ended] = watched.map(|watched| !watched.revents().is_empty());
+            if of_ended {
+                // Each has added one as the last that it did.
+                let mut more = [0; 8];
+                rustix::io::read(ended, &mut more).map_err(system("wait for loops"))?;
+                over += u64::from_ne_bytes(more);
+                if !is_stopping {
+                    return Err(ServeError::Loop);
+                }
+                if over == self.loops.len() as u64 {
+                    for each in self.loops.drain(..) {
+                        let _ = each.thread.join();
+                    }
+                    return Ok(());
+                }
+            }
+            if !of_signals {
+                continue;
+            }
+            let signal = signals.read_signal().map_err(system("read a signal"))?;
+            match signal.and_then(|signal| Signal::try_from(signal.ssi_signo as i32).ok()) {
+                Some(Signal::SIGHUP) if !is_stopping => self.reload(),
+                Some(Signal::SIGTERM | Signal::SIGINT) => {
+                    notify("STOPPING=1");
+                    let at = Instant::now();
+                    // The second one does not wait.
+                    let at = if is_stopping { at } else { at + self.settings.stop };
+                    is_stopping = true;
+                    // Closed once the loops have let go of them, too.
+                    self.sockets = Sockets::default();
+                    for each in &self.loops {
+                        each.mailbox.put(Command::Stop(at));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What is served where, for the service manager's log.
+    fn say(&self) {
+        for line in self.material.lines() {
+            eprintln!("cryptand-tls: certificate {line}");
+        }
+        for listener in &self.settings.listeners {
+            let place = &listener.place.value;
+            let (address, policy) = (self.sockets.address(place), listener.policy.value.name());
+            eprintln!("cryptand-tls: listening at {address}, {policy}, for {}", listener.service);
+        }
+    }
+
+    fn reload(&mut self) {
+        notify("RELOADING=1");
+        match self.try_reload() {
+            Ok(()) => {
+                eprintln!("cryptand-tls: reloaded {}", self.settings.file.display());
+                self.say();
+            }
+            Err(wrong) => eprintln!("cryptand-tls: not reloaded, all goes on as before: {wrong}"),
+        }
+        notify("READY=1");
+    }
+
+    fn try_reload(&mut self) -> Result<(), Wrong> {
+        let settings = Settings::read(&self.settings.file)?;
+        if settings.home.as_ref().map(what_of_home) != self.settings.home.as_ref().map(what_of_home) {
+            let line = settings.home.as_ref().map_or(1, |home| home.folder.line);
+            return Err(settings.wrong(
+                line,
+                "[home]",
+                "the home is read at the start only: restart the program",
+            ));
+        }
+        let material = Material::load(&settings, Some(&self.material), self.facility.as_ref())?;
+        for listener in &settings.listeners {
+            if let Err(cause) = self.sockets.open(&listener.place.value) {
+                let old = &self.settings.listeners;
+                self.sockets.keep(|place| old.iter().any(|listener| listener.place.value == *place));
+                return Err(of_listener(&settings, listener, cause));
+            }
+        }
+        self.log.reopen(&settings.log).map_err(|cause| of_log(&settings, &cause))?;
+        self.settings = settings;
+        self.material = Arc::new(material);
+        let generation = self.generation()?;
+        for each in &self.loops {
+            each.mailbox.put(Command::Serve(Arc::clone(&generation)));
+        }
+        Ok(())
+    }
+}
+
+fn what_of_home(home: &HomeSettings) -> (&Path, u16, Option<&Path>) {
+    (&home.folder.value, home.domain, home.credential.as_ref().map(|path| path.value.as_path()))
+}
+
+/// Tells of a loop's end when it is dropped, which a panic does too.
+struct Ended {
+    descriptor: Arc<OwnedFd>,
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = rustix::io::write(&*self.descriptor, &1_u64.to_ne_bytes());
+    }
+}

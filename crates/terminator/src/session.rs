@@ -1,0 +1,667 @@
+//! One connection of a client: handshake, then bytes in both directions until both have ended.
+
+use crate::limits::Permit;
+use crate::log::Entry;
+use crate::material::Material;
+use crate::settings::{Limits, Service};
+use crate::workers::Listener;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tls::{Cause, Connection, Facts, Failure, KeyRequest, Progress, Read};
+use zeroize::Zeroizing;
+
+/// Rounds of one connection before others have their turn.
+const ROUNDS_MAX: usize = 16;
+/// What ends the head of a request of HTTP (RFC 9112, 2.1).
+const HEAD_END: &[u8; 4] = b"\r\n\r\n";
+/// The version in which each side ends by itself (RFC 8446, 6.1).
+const BOTH_ENDS_APART: &str = "TLS1.3";
+/// Said of connections that ended as both sides wanted.
+const DONE: &str = "done";
+
+/// A socket, and what it would do without waiting, as far as is known: the kernel tells of each change once.
+pub(crate) struct Side {
+    pub(crate) socket: OwnedFd,
+    can_read: bool,
+    can_write: bool,
+    /// The other side has closed: its end follows what it sent.
+    is_closing: bool,
+}
+
+impl Side {
+    pub(crate) fn new(socket: OwnedFd) -> Self {
+        Self { socket, can_read: true, can_write: true, is_closing: false }
+    }
+
+    fn hear(&mut self, events: EventFlags) {
+        let is_broken = events.intersects(EventFlags::HUP | EventFlags::ERR);
+        self.is_closing |= is_broken || events.contains(EventFlags::RDHUP);
+        self.can_read |= self.is_closing || events.contains(EventFlags::IN);
+        self.can_write |= is_broken || events.contains(EventFlags::OUT);
+    }
+
+    /// So many bytes; 0 at the end; none where nothing is there.
+    fn read(&mut self, into: &mut [u8]) -> Result<Option<usize>, Errno> {
+        if !self.can_read {
+            return Ok(None);
+        }
+        loop {
+            match rustix::net::recv(&self.socket, &mut *into, RecvFlags::DONTWAIT) {
+                Ok((count, _)) => {
+                    if count == 0 || (count < into.len() && !self.is_closing) {
+                        self.can_read = false;
+                    }
+                    return Ok(Some(count));
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    self.can_read = false;
+                    return Ok(None);
+                }
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    /// How many bytes it took.
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
+        if !self.can_write || bytes.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            match rustix::net::send(&self.socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(count) => {
+                    self.can_write = count == bytes.len();
+                    return Ok(count);
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    self.can_write = false;
+                    return Ok(0);
+                }
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+}
+
+/// What every socket of a connection is watched for: each change is told once.
+pub(crate) const WATCHED: EventFlags =
+    EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
+
+/// What a connection does next.
+pub(crate) enum Step {
+    /// Nothing before something happens to one of its sockets.
+    Wait,
+    /// More, when others have had their turn.
+    Again,
+    /// A private key operation is to be sent, and answered.
+    Ask(KeyRequest),
+    /// It is over, and stays until its deadline, so that the time of its end tells nothing.
+    Linger,
+    /// It is over.
+    End,
+}
+
+/// What lies around a connection while it runs.
+pub(crate) struct Around<'a> {
+    pub(crate) epoll: &'a OwnedFd,
+    /// What the backend's events are told under.
+    pub(crate) backend_data: u64,
+    pub(crate) scratch: &'a mut [u8],
+    pub(crate) now: Instant,
+    pub(crate) limits: &'a Limits,
+}
+
+enum Phase {
+    Handshake,
+    Connecting { since: Instant },
+    Forward,
+    Answer,
+    Lingering { until: Instant },
+}
+
+/// Bytes for a backend that it has not taken.
+#[derive(Default)]
+struct Pending {
+    bytes: Vec<u8>,
+    taken: usize,
+}
+
+impl Pending {
+    fn rest(&self) -> &[u8] {
+        &self.bytes[self.taken..]
+    }
+
+    fn took(&mut self, count: usize) {
+        self.taken += count;
+        if self.taken == self.bytes.len() {
+            // An idle connection keeps no memory for what it does not hold.
+            *self = Self::default();
+        }
+    }
+}
+
+/// One connection.
+pub(crate) struct Session {
+    client: Side,
+    address: SocketAddr,
+    /// Until it lingers.
+    tls: Option<Connection>,
+    phase: Phase,
+    listener: Arc<Listener>,
+    material: Arc<Material>,
+    backend: Option<Side>,
+    /// Place of the backend in the listener's list, and how many were tried.
+    backend_at: usize,
+    tried: usize,
+    to_backend: Pending,
+    /// Data ended, and the other side was told.
+    client_ended: bool,
+    backend_ended: bool,
+    client_told: bool,
+    backend_told: bool,
+    /// The backend takes nothing any more.
+    backend_is_deaf: bool,
+    head: [u8; 4],
+    began: Instant,
+    active: Instant,
+    handshake_took: Option<Duration>,
+    asked: Option<Instant>,
+    asked_ecdsa: bool,
+    key_time: Option<Duration>,
+    bytes_in: u64,
+    bytes_out: u64,
+    facts: Facts,
+    end: String,
+    _permit: Permit,
+}
+
+/// Why a connection is over, and how long it must stay.
+struct Over {
+    end: String,
+    delay: Duration,
+    /// The backend is to see that it was cut, and not an end.
+    is_cut: bool,
+}
+
+impl Over {
+    fn of(end: impl Into<String>) -> Self {
+        Self { end: end.into(), delay: Duration::ZERO, is_cut: false }
+    }
+}
+
+type Moved = Result<bool, Over>;
+
+impl Session {
+    /// A connection that was accepted.
+    ///
+    /// # Errors
+    /// [`Failure`]: the library has no memory.
+    pub(crate) fn new(
+        socket: OwnedFd,
+        address: SocketAddr,
+        listener: Arc<Listener>,
+        material: Arc<Material>,
+        permit: Permit,
+        now: Instant,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            client: Side::new(socket),
+            address,
+            tls: Some(Connection::new(&listener.acceptor)?),
+            phase: Phase::Handshake,
+            listener,
+            material,
+            backend: None,
+            backend_at: 0,
+            tried: 0,
+            to_backend: Pending::default(),
+            client_ended: false,
+            backend_ended: false,
+            client_told: false,
+            backend_told: false,
+            backend_is_deaf: false,
+            head: [0; 4],
+            began: now,
+            active: now,
+            handshake_took: None,
+            asked: None,
+            asked_ecdsa: false,
+            key_time: None,
+            bytes_in: 0,
+            bytes_out: 0,
+            facts: Facts::default(),
+            end: String::new(),
+            _permit: permit,
+        })
+    }
+
+    pub(crate) fn client(&self) -> &Side {
+        &self.client
+    }
+
+    pub(crate) fn material(&self) -> &Arc<Material> {
+        &self.material
+    }
+
+    /// Events of the client's or the backend's socket.
+    pub(crate) fn hear(&mut self, of_backend: bool, events: EventFlags) {
+        match (&mut self.backend, of_backend) {
+            (Some(backend), true) => backend.hear(events),
+            (None, true) => {}
+            (_, false) => self.client.hear(events),
+        }
+    }
+
+    /// When it is over unless something happens before.
+    pub(crate) fn deadline(&self, limits: &Limits) -> Instant {
+        match self.phase {
+            Phase::Handshake => self.began + limits.handshake,
+            Phase::Connecting { since } => since + limits.connect,
+            Phase::Forward | Phase::Answer => self.active + limits.idle,
+            Phase::Lingering { until } => until,
+        }
+    }
+
+    /// Its deadline has come.
+    pub(crate) fn expire(&mut self, around: &mut Around<'_>) -> Step {
+        let end = match self.phase {
+            Phase::Handshake => "handshake-timeout",
+            Phase::Connecting { .. } => {
+                self.backend = None;
+                return match self.connect(around, "it does not accept") {
+                    Ok(()) => Step::Again,
+                    Err(over) => self.over(over, around.now),
+                };
+            }
+            Phase::Forward | Phase::Answer => "idle",
+            Phase::Lingering { .. } => return Step::End,
+        };
+        self.over(Over::of(end), around.now)
+    }
+
+    /// Whether it failed and waits for its end.
+    pub(crate) fn is_lingering(&self) -> bool {
+        matches!(self.phase, Phase::Lingering { .. })
+    }
+
+    /// It is to end now, whatever it does.
+    pub(crate) fn stop(&mut self, end: &str) {
+        if self.end.is_empty() {
+            end.clone_into(&mut self.end);
+        }
+    }
+
+    /// Whether the answer to its private key operation is a signature of ECDSA.
+    pub(crate) fn asked_ecdsa(&self) -> bool {
+        self.asked_ecdsa
+    }
+
+    /// The answer to its private key operation.
+    pub(crate) fn answered(&mut self, answer: Option<Zeroizing<Vec<u8>>>, now: Instant) {
+        let Some(asked) = self.asked.take() else { return };
+        self.key_time = Some(now - asked);
+        if let Some(tls) = &mut self.tls {
+            tls.answer(answer);
+        }
+    }
+
+    /// Goes on as far as it can without waiting.
+    pub(crate) fn go_on(&mut self, around: &mut Around<'_>) -> Step {
+        for _ in 0..ROUNDS_MAX {
+            let moved = match self.phase {
+                Phase::Handshake => match self.handshake(around) {
+                    Ok(Some(request)) => return Step::Ask(request),
+                    Ok(None) => Ok(!matches!(self.phase, Phase::Handshake)),
+                    Err(over) => Err(over),
+                },
+                Phase::Connecting { .. } => self.connecting(around),
+                Phase::Forward => self.forward(around),
+                Phase::Answer => self.answer(around),
+                Phase::Lingering { .. } => return Step::Wait,
+            };
+            match moved {
+                Ok(true) => {}
+                Ok(false) => return Step::Wait,
+                Err(over) => return self.over(over, around.now),
+            }
+        }
+        Step::Again
+    }
+
+    /// Takes note of the end: what the client is still to be told is sent as far as it goes at once.
+    fn over(&mut self, over: Over, now: Instant) -> Step {
+        self.stop(&over.end);
+        if let Some(mut tls) = self.tls.take() {
+            let _ = send_out(&mut tls, &mut self.client);
+            self.facts = tls.facts();
+        }
+        if let Some(backend) = self.backend.take().filter(|_| over.is_cut) {
+            // An orderly end would say that all of it came.
+            let _ = rustix::net::sockopt::set_socket_linger(&backend.socket, Some(Duration::ZERO));
+        }
+        self.to_backend = Pending::default();
+        if over.delay.is_zero() {
+            return Step::End;
+        }
+        self.phase = Phase::Lingering { until: now + over.delay };
+        Step::Linger
+    }
+
+    /// Goes on with the handshake until it needs something: a private key operation, or the client.
+    fn handshake(&mut self, around: &mut Around<'_>) -> Result<Option<KeyRequest>, Over> {
+        if self.asked.is_some() {
+            return Ok(None);
+        }
+        loop {
+            let Some(tls) = &mut self.tls else { return Ok(None) };
+            let progress = tls.handshake();
+            // Before anything else: a client that waits for a flight waits no longer than needed.
+            let sent = send_out(tls, &mut self.client);
+            match progress {
+                Err(failure) => return Err(failed(&failure, tls.delay())),
+                Ok(Progress::Done) => {
+                    self.handshake_took = Some(around.now - self.began);
+                    self.active = around.now;
+                    self.facts = tls.facts();
+                    match &self.listener.service {
+                        Service::Answer(_) => self.phase = Phase::Answer,
+                        Service::Forward(backends) => {
+                            let turn = self.listener.turn.fetch_add(1, Ordering::Relaxed);
+                            self.backend_at = turn % backends.len().max(1);
+                            self.connect(around, "")?;
+                        }
+                    }
+                    return Ok(None);
+                }
+                Ok(Progress::NeedsKey) => {
+                    let Some(request) = tls.take_request() else { return Ok(None) };
+                    self.asked = Some(around.now);
+                    self.asked_ecdsa =
+                        matches!(&request.work, tls::Work::Sign { scheme: tls::Scheme::Ecdsa, .. });
+                    return Ok(Some(request));
+                }
+                Ok(Progress::NeedsBytes) => {
+                    sent.map_err(of_client)?;
+                    if !self.receive(around)? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes in what the client sent; false where there is nothing.
+    fn receive(&mut self, around: &mut Around<'_>) -> Moved {
+        let Some(tls) = &mut self.tls else { return Ok(false) };
+        match self.client.read(around.scratch).map_err(of_client)? {
+            None => Ok(false),
+            Some(0) => {
+                tls.receive_end();
+                Ok(true)
+            }
+            Some(count) => {
+                self.active = around.now;
+                tls.receive(around.scratch.get(..count).unwrap_or_default());
+                Ok(true)
+            }
+        }
+    }
+
+    /// Begins to connect to the next backend that was not tried.
+    fn connect(&mut self, around: &Around<'_>, mut why: &'static str) -> Result<(), Over> {
+        let listener = Arc::clone(&self.listener);
+        let Service::Forward(backends) = &listener.service else { return Ok(()) };
+        let mut cause = None;
+        while self.tried < backends.len() {
+            let at = (self.backend_at + usize::from(self.tried > 0)) % backends.len();
+            (self.backend_at, self.tried) = (at, self.tried + 1);
+            match backends[at].connect() {
+                Ok((socket, is_connected)) => {
+                    let data = EventData::new_u64(around.backend_data);
+                    epoll::add(around.epoll, &socket, data, WATCHED)
+                        .map_err(|errno| Over::of(format!("backend: {errno}")))?;
+                    let mut side = Side::new(socket);
+                    side.can_write = is_connected;
+                    self.backend = Some(side);
+                    self.phase =
+                        if is_connected { Phase::Forward } else { Phase::Connecting { since: around.now } };
+                    return Ok(());
+                }
+                Err(errno) => cause = Some(errno),
+            }
+            why = "";
+        }
+        Err(Over::of(match cause {
+            Some(errno) => format!("backend: {errno}"),
+            None => format!("backend: {why}"),
+        }))
+    }
+
+    fn connecting(&mut self, around: &mut Around<'_>) -> Moved {
+        let Some(backend) = &mut self.backend else { return Ok(false) };
+        if !backend.can_write && !backend.is_closing {
+            return Ok(false);
+        }
+        match rustix::net::sockopt::socket_error(&backend.socket) {
+            Ok(Ok(())) => {
+                self.phase = Phase::Forward;
+                self.active = around.now;
+            }
+            Ok(Err(_)) | Err(_) => {
+                self.backend = None;
+                self.connect(around, "it refuses")?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Hands on what is there in both directions.
+    fn forward(&mut self, around: &mut Around<'_>) -> Moved {
+        let moved_in = self.forward_in(around)?;
+        let moved_out = self.forward_out(around)?;
+        let is_sent = self.tls.as_ref().is_none_or(|tls| tls.outgoing().is_empty());
+        let is_handed_on = self.backend_told || self.backend_is_deaf;
+        if self.client_ended && self.backend_ended && is_sent && is_handed_on {
+            return Err(Over::of(DONE));
+        }
+        Ok(moved_in || moved_out)
+    }
+
+    fn forward_in(&mut self, around: &mut Around<'_>) -> Moved {
+        let mut moved = self.write_backend(around.now)?;
+        let has_room = self.to_backend.rest().len() < around.limits.buffer_bytes;
+        if !self.client_ended && has_room {
+            moved |= self.read_client(around)?;
+            self.write_backend(around.now)?;
+        }
+        if self.client_ended && !self.backend_told && self.to_backend.rest().is_empty() {
+            self.backend_told = true;
+            if let Some(backend) = &self.backend {
+                let _ = rustix::net::shutdown(&backend.socket, Shutdown::Write);
+            }
+        }
+        Ok(moved)
+    }
+
+    fn read_client(&mut self, around: &mut Around<'_>) -> Moved {
+        let Some(tls) = &mut self.tls else { return Ok(false) };
+        match tls.read(around.scratch) {
+            Ok(Read::Bytes(count)) => {
+                self.bytes_in += count as u64;
+                self.active = around.now;
+                if !self.backend_is_deaf {
+                    self.to_backend.bytes.extend_from_slice(around.scratch.get(..count).unwrap_or_default());
+                }
+                Ok(true)
+            }
+            Ok(Read::NeedsBytes) => self.receive(around).map_err(|over| self.after_the_end(over)),
+            Ok(Read::End) => {
+                self.client_ended = true;
+                if self.facts.version != BOTH_ENDS_APART {
+                    // The client takes nothing after its own end (RFC 5246, 7.2.1).
+                    self.backend_ended = true;
+                    let _ = tls.close();
+                }
+                Ok(true)
+            }
+            Err(failure) => {
+                let over = failed(&failure, tls.delay());
+                Err(self.after_the_end(over))
+            }
+        }
+    }
+
+    /// Once the client has everything, how it goes away does not matter.
+    fn after_the_end(&self, over: Over) -> Over {
+        let has_all = self.backend_ended && self.tls.as_ref().is_none_or(|tls| tls.outgoing().is_empty());
+        if has_all && over.delay.is_zero() { Over::of(DONE) } else { over }
+    }
+
+    fn write_backend(&mut self, now: Instant) -> Moved {
+        let Some(backend) = &mut self.backend else { return Ok(false) };
+        match backend.write(self.to_backend.rest()) {
+            Ok(0) => Ok(false),
+            Ok(count) => {
+                self.to_backend.took(count);
+                self.active = now;
+                Ok(true)
+            }
+            Err(_) => {
+                // What it had to say before may still be there to be read.
+                self.backend_is_deaf = true;
+                self.to_backend = Pending::default();
+                Ok(true)
+            }
+        }
+    }
+
+    fn forward_out(&mut self, around: &mut Around<'_>) -> Moved {
+        let (Some(tls), Some(backend)) = (&mut self.tls, &mut self.backend) else { return Ok(false) };
+        let mut moved = send_out(tls, &mut self.client).map_err(of_client)?;
+        if !self.backend_ended && tls.outgoing().len() < around.limits.buffer_bytes {
+            match backend.read(around.scratch) {
+                Ok(None) => {}
+                Ok(Some(0)) => {
+                    self.backend_ended = true;
+                    tls.close().map_err(|failure| failed(&failure, tls.delay()))?;
+                    moved = true;
+                }
+                Ok(Some(count)) => {
+                    self.bytes_out += count as u64;
+                    let data = around.scratch.get(..count).unwrap_or_default();
+                    tls.write(data).map_err(|failure| failed(&failure, tls.delay()))?;
+                    moved = true;
+                }
+                Err(errno) => return Err(Over { is_cut: false, ..Over::of(format!("backend: {errno}")) }),
+            }
+            moved |= send_out(tls, &mut self.client).map_err(of_client)?;
+        }
+        if moved {
+            self.active = around.now;
+        }
+        if self.backend_ended && !self.client_told && tls.outgoing().is_empty() {
+            self.client_told = true;
+            let _ = rustix::net::shutdown(&self.client.socket, Shutdown::Write);
+        }
+        Ok(moved)
+    }
+
+    /// Answers each request with the listener's text.
+    fn answer(&mut self, around: &mut Around<'_>) -> Moved {
+        let Some(tls) = &mut self.tls else { return Ok(false) };
+        let mut moved = send_out(tls, &mut self.client).map_err(of_client)?;
+        if self.client_ended {
+            return if tls.outgoing().is_empty() { Err(Over::of(DONE)) } else { Ok(moved) };
+        }
+        if tls.outgoing().len() >= around.limits.buffer_bytes {
+            return Ok(moved);
+        }
+        match tls.read(around.scratch) {
+            Ok(Read::Bytes(count)) => {
+                self.bytes_in += count as u64;
+                let Service::Answer(text) = &self.listener.service else { return Ok(false) };
+                for byte in around.scratch.get(..count).unwrap_or_default() {
+                    self.head.rotate_left(1);
+                    self.head[3] = *byte;
+                    if &self.head == HEAD_END {
+                        let reply = format!(
+                            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{text}",
+                            text.len()
+                        );
+                        self.bytes_out += reply.len() as u64;
+                        tls.write(reply.as_bytes()).map_err(|failure| failed(&failure, tls.delay()))?;
+                    }
+                }
+                moved = true;
+            }
+            Ok(Read::NeedsBytes) => moved = self.receive(around)?,
+            Ok(Read::End) => {
+                self.client_ended = true;
+                tls.close().map_err(|failure| failed(&failure, tls.delay()))?;
+                moved = true;
+            }
+            Err(failure) => return Err(failed(&failure, tls.delay())),
+        }
+        self.active = around.now;
+        Ok(moved)
+    }
+
+    /// What the log says of it.
+    pub(crate) fn entry(&self, now: Instant) -> Entry<'_> {
+        let facts = match &self.tls {
+            Some(tls) => tls.facts(),
+            None => self.facts.clone(),
+        };
+        let key = facts.key.and_then(|number| self.material.key(number)).map(|key| key.name.as_str());
+        let backend = match &self.listener.service {
+            Service::Forward(backends) if self.tried > 0 => {
+                backends.get(self.backend_at).map(ToString::to_string)
+            }
+            _ => None,
+        };
+        Entry {
+            client: self.address,
+            listener: &self.listener.name,
+            key,
+            facts,
+            key_time: self.key_time,
+            handshake: self.handshake_took,
+            duration: now - self.began,
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            backend,
+            end: self.end.clone(),
+        }
+    }
+}
+
+/// Sends what there is for the client, as far as it goes.
+fn send_out(tls: &mut Connection, client: &mut Side) -> Result<bool, Errno> {
+    let mut moved = false;
+    loop {
+        let count = client.write(tls.outgoing())?;
+        if count == 0 {
+            return Ok(moved);
+        }
+        tls.sent(count);
+        moved = true;
+    }
+}
+
+fn of_client(errno: Errno) -> Over {
+    Over { is_cut: true, ..Over::of(format!("client: {errno}")) }
+}
+
+fn failed(failure: &Failure, delay: Duration) -> Over {
+    // Nothing secret was looked at.
+    let delay = if failure.cause == Cause::UnknownName { Duration::ZERO } else { delay };
+    Over { end: failure.to_string(), delay, is_cut: true }
+}

@@ -1,0 +1,531 @@
+//! What an operator decides: one file in TOML. [`MANUAL`] is that file with everything in it, and says what each key does.
+
+mod raw;
+
+use crate::backend::Backend;
+use facility::Label;
+use raw::{RawCertificate, RawListener, RawSettings};
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tls::Policy;
+use toml::Spanned;
+
+/// The settings file that is its own manual.
+pub const MANUAL: &str = include_str!("settings/manual.toml");
+
+/// Longest settings file, in bytes: 10,000 certificates have room.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+/// Most certificates and listeners.
+const CERTIFICATES_MAX: usize = 20_000;
+const LISTENERS_MAX: usize = 64;
+const BACKENDS_MAX: usize = 64;
+/// Most loops: threads that serve connections.
+const LOOPS_MAX: u32 = 256;
+/// Longest answer to be given in place of a backend's, in bytes.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+
+/// Something of the settings, and the line of the file that it stands in, from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct At<T> {
+    /// What it is.
+    pub value: T,
+    /// Where it stands.
+    pub line: usize,
+}
+
+/// What is wrong with settings, or with what they name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The settings file.
+    pub file: PathBuf,
+    /// Line in it, from 1; none where the file as a whole is meant.
+    pub line: Option<usize>,
+    /// The key; empty where none is meant.
+    pub key: String,
+    /// What is wrong.
+    pub cause: String,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, ", {}", self.key)?;
+        }
+        write!(f, ": {}", self.cause)
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+/// Everything in a settings file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The file.
+    pub file: PathBuf,
+    /// The user that the program becomes once its addresses are bound; none to stay who it is.
+    pub user: Option<At<String>>,
+    /// Threads that serve connections; none for one a processor.
+    pub loops: Option<u32>,
+    /// How long connections may go on after a stop was asked for.
+    pub stop: Duration,
+    /// The home that labels are in.
+    pub home: Option<HomeSettings>,
+    /// Where connections are logged.
+    pub log: LogSettings,
+    /// Bounds.
+    pub limits: Limits,
+    /// Certificates, in the order of the file: their places are the numbers of their keys.
+    pub certificates: Vec<CertificateSettings>,
+    /// Listeners.
+    pub listeners: Vec<ListenerSettings>,
+}
+
+/// The home that labels are in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HomeSettings {
+    /// Its folder.
+    pub folder: At<PathBuf>,
+    /// The domain of its cards.
+    pub domain: u16,
+    /// File of the credential with which the process shows which tenant it is of; none to be told by its user.
+    pub credential: Option<At<PathBuf>>,
+}
+
+/// Where connections are logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogSettings {
+    /// The target.
+    pub target: LogTarget,
+    /// Its form.
+    pub format: LogFormat,
+    /// Line of the target, for errors.
+    pub line: usize,
+}
+
+/// Where a log goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogTarget {
+    /// Nowhere.
+    None,
+    /// Standard output.
+    Stdout,
+    /// A file, appended to.
+    File(PathBuf),
+}
+
+/// Form of a log's lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// `key=value` words, for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at a time.
+    pub connections: u32,
+    /// Of them, from one address; none for no bound of its own.
+    pub per_address: Option<u32>,
+    /// Failed connections that are kept open for the library's delay.
+    pub failed: u32,
+    /// From the first byte to the end of the handshake.
+    pub handshake: Duration,
+    /// Without a byte in either direction.
+    pub idle: Duration,
+    /// Until a backend has accepted.
+    pub connect: Duration,
+    /// Bytes of one connection in each direction that one side has sent and the other one not taken.
+    pub buffer_bytes: usize,
+}
+
+/// A certificate chain and its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateSettings {
+    /// File of the chain.
+    pub chain: At<PathBuf>,
+    /// Its key.
+    pub key: KeySettings,
+    /// Whether it is shown to clients that ask for no name, or for an unknown one.
+    pub is_default: bool,
+}
+
+/// Where a private key is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeySettings {
+    /// In a file, and then in this process.
+    File(At<PathBuf>),
+    /// On cards, under a label.
+    Label(At<Label>),
+}
+
+/// An address to be served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenerSettings {
+    /// Where it listens.
+    pub place: At<ListenAt>,
+    /// What it offers.
+    pub policy: At<Policy>,
+    /// What is done with connections.
+    pub service: Service,
+}
+
+/// Where a listener listens.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ListenAt {
+    /// An address, bound by this program.
+    Address(SocketAddr),
+    /// A socket that the service manager hands in, by its name (`FileDescriptorName=`).
+    Handed(String),
+}
+
+impl fmt::Display for ListenAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => write!(f, "{address}"),
+            Self::Handed(name) => write!(f, "socket {name}"),
+        }
+    }
+}
+
+/// What is done with a listener's connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Forwarded to one of these.
+    Forward(Vec<Backend>),
+    /// Answered by this program: each request is, once its head has ended with an empty line, with this text in a reply of HTTP.
+    Answer(String),
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Forward(backends) => {
+                let backends: Vec<_> = backends.iter().map(ToString::to_string).collect();
+                f.write_str(&backends.join(" "))
+            }
+            Self::Answer(_) => f.write_str("an answer of its own"),
+        }
+    }
+}
+
+impl Settings {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`Wrong`], with file, line and key.
+    pub fn read(file: &Path) -> Result<Self, Wrong> {
+        let text = read_bounded(file, FILE_BYTES_MAX).map_err(|cause| Wrong {
+            file: file.to_owned(),
+            line: None,
+            key: String::new(),
+            cause,
+        })?;
+        let text = String::from_utf8(text).map_err(|_| Wrong {
+            file: file.to_owned(),
+            line: None,
+            key: String::new(),
+            cause: "it is not UTF-8 text".to_owned(),
+        })?;
+        Self::from_text(file, &text)
+    }
+
+    /// Reads the text of a file; paths in it are seen from the file's folder.
+    ///
+    /// # Errors
+    /// [`Wrong`], with file, line and key.
+    pub fn from_text(file: &Path, text: &str) -> Result<Self, Wrong> {
+        let place = Place { file, text };
+        let raw: RawSettings = toml::from_str(text).map_err(|error| place.syntax(&error))?;
+        place.settings(raw)
+    }
+
+    /// An error about a line of this file.
+    pub fn wrong(&self, line: usize, key: &str, cause: impl fmt::Display) -> Wrong {
+        Wrong { file: self.file.clone(), line: Some(line), key: key.to_owned(), cause: cause.to_string() }
+    }
+}
+
+/// Reads a file that is not longer than this; the error names the cause alone.
+pub(crate) fn read_bounded(file: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file).map_err(|cause| format!("cannot be opened: {cause}"))?;
+    opened.take(bytes_max + 1).read_to_end(&mut bytes).map_err(|cause| format!("cannot be read: {cause}"))?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(format!("is longer than {bytes_max} bytes"));
+    }
+    Ok(bytes)
+}
+
+/// A text, and the file that it is of.
+struct Place<'a> {
+    file: &'a Path,
+    text: &'a str,
+}
+
+impl Place<'_> {
+    fn line(&self, at: usize) -> usize {
+        self.text.get(..at).map_or(1, |before| before.matches('\n').count() + 1)
+    }
+
+    fn at<T>(&self, value: Spanned<T>) -> At<T> {
+        let line = self.line(value.span().start);
+        At { value: value.into_inner(), line }
+    }
+
+    fn wrong(&self, line: usize, key: &str, cause: impl fmt::Display) -> Wrong {
+        Wrong { file: self.file.to_owned(), line: Some(line), key: key.to_owned(), cause: cause.to_string() }
+    }
+
+    /// What the reader of TOML found: its line, and the key that stands in it.
+    fn syntax(&self, error: &toml::de::Error) -> Wrong {
+        let line = error.span().map_or(1, |span| self.line(span.start));
+        let of_line = self.text.lines().nth(line - 1).unwrap_or_default().trim();
+        let key = of_line.split('=').next().unwrap_or_default().trim();
+        self.wrong(line, key, error.message().replace('\n', "; "))
+    }
+
+    fn path(&self, path: At<PathBuf>) -> At<PathBuf> {
+        let folder = self.file.parent().unwrap_or(Path::new(""));
+        At { value: folder.join(path.value), line: path.line }
+    }
+
+    fn number(
+        &self,
+        key: &str,
+        given: Option<Spanned<u64>>,
+        default: u64,
+        least: u64,
+        most: u64,
+    ) -> Result<u64, Wrong> {
+        let Some(given) = given else { return Ok(default) };
+        let given = self.at(given);
+        if (least..=most).contains(&given.value) {
+            return Ok(given.value);
+        }
+        Err(self.wrong(given.line, key, format!("{} is not from {least} to {most}", given.value)))
+    }
+
+    fn settings(&self, raw: RawSettings) -> Result<Settings, Wrong> {
+        let loops = raw.loops.map(|loops| self.number("loops", Some(loops), 1, 1, u64::from(LOOPS_MAX)));
+        let stop = self.number("stop_seconds", raw.stop_seconds, 30, 0, 86_400)?;
+        let home = raw.home.map(|home| self.home(home)).transpose()?;
+        let log = self.log(raw.log)?;
+        let limits = self.limits(raw.limits)?;
+        if raw.listener.is_empty() || raw.listener.len() > LISTENERS_MAX {
+            let cause = format!(
+                "there must be 1 to {LISTENERS_MAX} tables of this name, and not {}",
+                raw.listener.len()
+            );
+            return Err(self.wrong(self.line(self.text.len()), "[[listener]]", cause));
+        }
+        if raw.certificate.is_empty() || raw.certificate.len() > CERTIFICATES_MAX {
+            let cause = format!(
+                "there must be 1 to {CERTIFICATES_MAX} tables of this name, and not {}",
+                raw.certificate.len()
+            );
+            return Err(self.wrong(self.line(self.text.len()), "[[certificate]]", cause));
+        }
+        let certificates = raw.certificate.into_iter().map(|raw| self.certificate(raw, home.is_some()));
+        let certificates = certificates.collect::<Result<Vec<_>, _>>()?;
+        let mut listeners: Vec<ListenerSettings> = Vec::new();
+        for raw in raw.listener {
+            let listener = self.listener(raw)?;
+            if listeners.iter().any(|other| other.place.value == listener.place.value) {
+                let key = listener_key(&listener.place.value);
+                let cause = format!("{} is listened at twice", listener.place.value);
+                return Err(self.wrong(listener.place.line, key, cause));
+            }
+            listeners.push(listener);
+        }
+        Ok(Settings {
+            file: self.file.to_owned(),
+            user: raw.user.map(|user| self.at(user)),
+            loops: loops.transpose()?.map(|loops| loops as u32),
+            stop: Duration::from_secs(stop),
+            home,
+            log,
+            limits,
+            certificates,
+            listeners,
+        })
+    }
+
+    fn home(&self, raw: raw::RawHome) -> Result<HomeSettings, Wrong> {
+        let domain = self.number("domain", raw.domain, 0, 0, wire::bounds::DOMAINS_MAX as u64 - 1)?;
+        Ok(HomeSettings {
+            folder: self.path(self.at(raw.folder)),
+            domain: domain as u16,
+            credential: raw.credential.map(|path| self.path(self.at(path))),
+        })
+    }
+
+    fn log(&self, raw: Option<raw::RawLog>) -> Result<LogSettings, Wrong> {
+        let raw = raw.unwrap_or_default();
+        let (target, line) = match raw.access.map(|target| self.at(target)) {
+            None => (LogTarget::Stdout, 1),
+            Some(At { value, line }) => match value.as_str() {
+                "stdout" => (LogTarget::Stdout, line),
+                "none" => (LogTarget::None, line),
+                "" => return Err(self.wrong(line, "access", "it names no file")),
+                path => (LogTarget::File(self.path(At { value: path.into(), line }).value), line),
+            },
+        };
+        let format = match raw.format.map(|format| self.at(format)) {
+            None => LogFormat::Text,
+            Some(At { value, line }) => match value.as_str() {
+                "text" => LogFormat::Text,
+                "json" => LogFormat::Json,
+                other => {
+                    return Err(self.wrong(
+                        line,
+                        "format",
+                        format!("\"{other}\" is neither \"text\" nor \"json\""),
+                    ));
+                }
+            },
+        };
+        Ok(LogSettings { target, format, line })
+    }
+
+    fn limits(&self, raw: Option<raw::RawLimits>) -> Result<Limits, Wrong> {
+        let raw = raw.unwrap_or_default();
+        let seconds =
+            |key, given, default| self.number(key, given, default, 1, 86_400).map(Duration::from_secs);
+        let per_address =
+            self.number("connections_per_address", raw.connections_per_address, 0, 0, 1 << 20)? as u32;
+        Ok(Limits {
+            connections: self.number("connections", raw.connections, 10_000, 1, 1 << 20)? as u32,
+            per_address: Some(per_address).filter(|most| *most > 0),
+            failed: self.number("failed_connections", raw.failed_connections, 1_000, 0, 1 << 20)? as u32,
+            handshake: seconds("handshake_seconds", raw.handshake_seconds, 10)?,
+            idle: seconds("idle_seconds", raw.idle_seconds, 300)?,
+            connect: seconds("connect_seconds", raw.connect_seconds, 10)?,
+            buffer_bytes: self.number("buffer_kib", raw.buffer_kib, 64, 16, 16 << 10)? as usize * 1024,
+        })
+    }
+
+    fn certificate(
+        &self,
+        raw: Spanned<RawCertificate>,
+        has_home: bool,
+    ) -> Result<CertificateSettings, Wrong> {
+        let raw = self.at(raw);
+        let key = match (raw.value.key, raw.value.label) {
+            (Some(file), None) => KeySettings::File(self.path(self.at(file))),
+            (None, Some(label)) => {
+                let label = self.at(label);
+                if !has_home {
+                    let cause = "a label is in a home, and there is no [home] with its folder";
+                    return Err(self.wrong(label.line, "label", cause));
+                }
+                let value =
+                    Label::new(&label.value).map_err(|cause| self.wrong(label.line, "label", cause))?;
+                KeySettings::Label(At { value, line: label.line })
+            }
+            (Some(_), Some(label)) => {
+                return Err(self.wrong(
+                    self.at(label).line,
+                    "label",
+                    "the key is in a file already: name one of both",
+                ));
+            }
+            (None, None) => {
+                let cause = "it has neither a `key`, which is a file, nor a `label`, which is on cards";
+                return Err(self.wrong(raw.line, "[[certificate]]", cause));
+            }
+        };
+        Ok(CertificateSettings {
+            chain: self.path(self.at(raw.value.chain)),
+            key,
+            is_default: raw.value.default,
+        })
+    }
+
+    fn listener(&self, raw: Spanned<RawListener>) -> Result<ListenerSettings, Wrong> {
+        let raw = self.at(raw);
+        let (line, raw) = (raw.line, raw.value);
+        let place = match (raw.address, raw.socket) {
+            (Some(address), None) => {
+                let At { value, line } = self.at(address);
+                let address = value.parse().map_err(|_| {
+                    let cause =
+                        format!("\"{value}\" is no address with a port, such as 0.0.0.0:443 or [::]:443");
+                    self.wrong(line, "address", cause)
+                })?;
+                At { value: ListenAt::Address(address), line }
+            }
+            (None, Some(socket)) => {
+                let At { value, line } = self.at(socket);
+                At { value: ListenAt::Handed(value), line }
+            }
+            (Some(_), Some(socket)) => {
+                let cause = "it has an `address` already: name one of both";
+                return Err(self.wrong(self.at(socket).line, "socket", cause));
+            }
+            (None, None) => {
+                let cause = "it has neither an `address` nor a `socket` of the service manager";
+                return Err(self.wrong(line, "[[listener]]", cause));
+            }
+        };
+        let policy = match raw.policy.map(|policy| self.at(policy)) {
+            None => At { value: Policy::default(), line },
+            Some(At { value, line }) => {
+                let names = Policy::ALL.map(|policy| format!("\"{}\"", policy.name())).join(", ");
+                let policy = Policy::from_name(&value)
+                    .ok_or_else(|| self.wrong(line, "policy", format!("\"{value}\" is none of {names}")))?;
+                At { value: policy, line }
+            }
+        };
+        let service = match (raw.backends, raw.answer) {
+            (Some(backends), None) => Service::Forward(self.backends(backends)?),
+            (None, Some(answer)) => {
+                let answer = self.at(answer);
+                if answer.value.len() > ANSWER_BYTES_MAX {
+                    let cause = format!("it is longer than {ANSWER_BYTES_MAX} bytes");
+                    return Err(self.wrong(answer.line, "answer", cause));
+                }
+                Service::Answer(answer.value)
+            }
+            (Some(_), Some(answer)) => {
+                let cause = "connections are forwarded to `backends` already: name one of both";
+                return Err(self.wrong(self.at(answer).line, "answer", cause));
+            }
+            (None, None) => {
+                let cause = "it has neither `backends` to forward to nor an `answer`";
+                return Err(self.wrong(line, "[[listener]]", cause));
+            }
+        };
+        Ok(ListenerSettings { place, policy, service })
+    }
+
+    fn backends(&self, raw: Spanned<Vec<Spanned<String>>>) -> Result<Vec<Backend>, Wrong> {
+        let raw = self.at(raw);
+        if raw.value.is_empty() || raw.value.len() > BACKENDS_MAX {
+            let cause = format!("there must be 1 to {BACKENDS_MAX}, and not {}", raw.value.len());
+            return Err(self.wrong(raw.line, "backends", cause));
+        }
+        let read = |backend: Spanned<String>| {
+            let At { value, line } = self.at(backend);
+            Backend::from_text(&value).map_err(|cause| self.wrong(line, "backends", cause))
+        };
+        raw.value.into_iter().map(read).collect()
+    }
+}
+
+/// The key that says where a listener listens.
+pub(crate) fn listener_key(place: &ListenAt) -> &'static str {
+    match place {
+        ListenAt::Address(_) => "address",
+        ListenAt::Handed(_) => "socket",
+    }
+}

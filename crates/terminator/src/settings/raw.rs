@@ -1,0 +1,67 @@
+//! The settings file as it is written.
+
+use serde::Deserialize;
+use std::path::PathBuf;
+use toml::Spanned;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSettings {
+    pub(super) user: Option<Spanned<String>>,
+    pub(super) loops: Option<Spanned<u64>>,
+    pub(super) stop_seconds: Option<Spanned<u64>>,
+    pub(super) home: Option<RawHome>,
+    pub(super) log: Option<RawLog>,
+    pub(super) limits: Option<RawLimits>,
+    #[serde(default)]
+    pub(super) certificate: Vec<Spanned<RawCertificate>>,
+    #[serde(default)]
+    pub(super) listener: Vec<Spanned<RawListener>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawHome {
+    pub(super) folder: Spanned<PathBuf>,
+    pub(super) domain: Option<Spanned<u64>>,
+    pub(super) credential: Option<Spanned<PathBuf>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLog {
+    pub(super) access: Option<Spanned<String>>,
+    pub(super) format: Option<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLimits {
+    pub(super) connections: Option<Spanned<u64>>,
+    pub(super) connections_per_address: Option<Spanned<u64>>,
+    pub(super) failed_connections: Option<Spanned<u64>>,
+    pub(super) handshake_seconds: Option<Spanned<u64>>,
+    pub(super) idle_seconds: Option<Spanned<u64>>,
+    pub(super) connect_seconds: Option<Spanned<u64>>,
+    pub(super) buffer_kib: Option<Spanned<u64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCertificate {
+    pub(super) chain: Spanned<PathBuf>,
+    pub(super) key: Option<Spanned<PathBuf>>,
+    pub(super) label: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) default: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawListener {
+    pub(super) address: Option<Spanned<String>>,
+    pub(super) socket: Option<Spanned<String>>,
+    pub(super) policy: Option<Spanned<String>>,
+    pub(super) backends: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(super) answer: Option<Spanned<String>>,
+}

@@ -1,0 +1,95 @@
+//! Sockets to listen at: bound here, or handed in by a service manager (sd_listen_fds(3)).
+
+use crate::settings::ListenAt;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+/// Connections that wait for being accepted; the kernel has a bound of its own (`net.core.somaxconn`).
+const BACKLOG: i32 = 4096;
+/// First descriptor that a service manager hands in.
+const FIRST_HANDED: i32 = 3;
+/// Most that it hands in.
+const HANDED_MAX: i32 = 1024;
+
+/// Sockets that this process listens at.
+#[derive(Default)]
+pub(crate) struct Sockets {
+    open: HashMap<ListenAt, Arc<OwnedFd>>,
+    handed: HashMap<String, Arc<OwnedFd>>,
+}
+
+impl Sockets {
+    /// With what a service manager handed in. To be called once, before anything opens descriptors.
+    pub(crate) fn from_environment() -> Self {
+        let variable = |name| std::env::var(name).ok();
+        let is_ours = variable("LISTEN_PID").and_then(|pid| pid.parse().ok()) == Some(getpid().as_raw_pid());
+        let count = variable("LISTEN_FDS").and_then(|count| count.parse::<i32>().ok()).filter(|_| is_ours);
+        let names = variable("LISTEN_FDNAMES").unwrap_or_default();
+        let mut names = names.split(':');
+        let mut sockets = Self::default();
+        // Duplicated through this process's own descriptor; the originals stay open until it ends, as the manager keeps them open, too.
+        let Ok(own) = pidfd_open(getpid(), PidfdFlags::empty()) else { return sockets };
+        for at in 0..count.unwrap_or(0).clamp(0, HANDED_MAX) {
+            let name = names.next().filter(|name| !name.is_empty()).unwrap_or("unknown");
+            if let Ok(socket) = pidfd_getfd(&own, FIRST_HANDED + at, PidfdGetfdFlags::empty())
+                && rustix::io::ioctl_fionbio(&socket, true).is_ok()
+            {
+                sockets.handed.insert(name.to_owned(), Arc::new(socket));
+            }
+        }
+        sockets
+    }
+
+    /// The socket for a listener: the one that is open already, or a new one.
+    ///
+    /// # Errors
+    /// Why there is none, for people.
+    pub(crate) fn open(&mut self, place: &ListenAt) -> Result<Arc<OwnedFd>, String> {
+        if let Some(socket) = self.open.get(place) {
+            return Ok(Arc::clone(socket));
+        }
+        let socket = match place {
+            ListenAt::Address(address) => {
+                Arc::new(bind(address).map_err(|errno| format!("cannot listen at {address}: {errno}"))?)
+            }
+            ListenAt::Handed(name) => Arc::clone(self.handed.get(name).ok_or_else(|| {
+                format!(
+                    "the service manager handed in no socket of the name \"{name}\" (FileDescriptorName=)"
+                )
+            })?),
+        };
+        self.open.insert(place.clone(), Arc::clone(&socket));
+        Ok(socket)
+    }
+
+    /// Where a listener's socket is, as the system says it.
+    pub(crate) fn address(&self, place: &ListenAt) -> String {
+        let name = self.open.get(place).and_then(|socket| rustix::net::getsockname(socket).ok());
+        let address = name.and_then(|name| SocketAddr::try_from(name).ok());
+        address.map_or_else(|| place.to_string(), |address| address.to_string())
+    }
+
+    /// Forgets what is not listened at any more.
+    pub(crate) fn keep(&mut self, wanted: impl Fn(&ListenAt) -> bool) {
+        self.open.retain(|place, _| wanted(place));
+    }
+}
+
+fn bind(address: &SocketAddr) -> Result<OwnedFd, Errno> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    // A restart binds what connections of before still have.
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true)?;
+    }
+    rustix::net::bind(&socket, address)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(socket)
+}

@@ -1,0 +1,511 @@
+//! The loops that serve connections: one a thread, each with its own sockets, cards and timers. Nothing in them waits for anything
+//! but the one descriptor.
+
+use crate::labels::{self, NotSent};
+use crate::limits::{Counts, Full};
+use crate::log::{Entry, Log};
+use crate::material::{KeyPlace, Material};
+use crate::session::{Around, Session, Step, WATCHED};
+use crate::settings::{Limits, ListenAt, Service};
+use facility::{Completions, Facility, Reply};
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::io::Errno;
+use rustix::net::SocketFlags;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tls::{Acceptor, Facts, KeyRequest};
+
+/// Events that are taken at once.
+const EVENTS_MAX: usize = 256;
+/// Connections that are taken from a listener before others have their turn.
+const ACCEPTED_MAX: usize = 64;
+/// Bytes that are read at once.
+const SCRATCH_BYTES: usize = 64 << 10;
+/// How long nothing is accepted where the system has no descriptor or memory for it.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What events that are not of a connection's sockets are told under: the highest bit, and which.
+const OTHER: u64 = 1 << 63;
+const MAILBOX: u64 = OTHER | 1 << 32;
+const COMPLETIONS: u64 = OTHER | 2 << 32;
+/// A connection's number: its slot, and how often that was used before. Events say behind it whether they are of its backend.
+const SLOT_BITS: u32 = 32;
+const USES_MAX: u64 = (1 << 30) - 1;
+
+/// A listener, as connections see it.
+pub(crate) struct Listener {
+    pub(crate) place: ListenAt,
+    pub(crate) name: String,
+    pub(crate) acceptor: Acceptor,
+    pub(crate) service: Service,
+    /// Whose turn it is among the backends.
+    pub(crate) turn: AtomicUsize,
+}
+
+/// What is served from now on.
+pub(crate) struct Generation {
+    pub(crate) material: Arc<Material>,
+    pub(crate) listeners: Vec<(Arc<Listener>, Arc<OwnedFd>)>,
+    pub(crate) limits: Limits,
+    pub(crate) log: Log,
+}
+
+/// What a loop is told.
+pub(crate) enum Command {
+    /// Serve this; connections go on as they began.
+    Serve(Arc<Generation>),
+    /// Accept nothing more, and end when all connections have, or at this time.
+    Stop(Instant),
+}
+
+/// Where a loop is told something.
+pub(crate) struct Mailbox {
+    commands: Mutex<VecDeque<Command>>,
+    bell: OwnedFd,
+}
+
+impl Mailbox {
+    pub(crate) fn new() -> io::Result<Self> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { commands: Mutex::default(), bell })
+    }
+
+    pub(crate) fn put(&self, command: Command) {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner).push_back(command);
+        // A counter that is full rings already.
+        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    }
+
+    fn take(&self) -> Option<Command> {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+}
+
+#[derive(Default)]
+struct Slot {
+    uses: u64,
+    session: Option<Box<Session>>,
+}
+
+/// What a loop begins with.
+pub(crate) struct Place {
+    pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) generation: Arc<Generation>,
+    pub(crate) counts: Arc<Counts>,
+    /// How many loops there are.
+    pub(crate) loops: usize,
+    /// The domain of the home's cards.
+    pub(crate) domain: u16,
+}
+
+/// One loop.
+pub(crate) struct Worker {
+    epoll: OwnedFd,
+    mailbox: Arc<Mailbox>,
+    generation: Arc<Generation>,
+    is_accepting: bool,
+    accept_again: Option<Instant>,
+    counts: Arc<Counts>,
+    /// Of how many loops it is one: bounds that are not shared are divided.
+    loops: usize,
+    completions: Option<Completions>,
+    domain: u16,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    live: usize,
+    /// A deadline of each connection, which may have moved since.
+    timers: BinaryHeap<Reverse<(Instant, u64)>>,
+    /// Failed connections that wait for their end, the oldest first.
+    lingering: VecDeque<u64>,
+    again: Vec<u64>,
+    stop_at: Option<Instant>,
+    now: Instant,
+    scratch: Vec<u8>,
+}
+
+impl Worker {
+    /// A loop, about to serve; with cards, if a home is given.
+    ///
+    /// # Errors
+    /// Of the system, where it has no descriptor for it.
+    pub(crate) fn new(place: Place, cards: Option<&Facility>) -> io::Result<Self> {
+        let Place { mailbox, generation, counts, loops, domain } = place;
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &mailbox.bell, EventData::new_u64(MAILBOX), EventFlags::IN)?;
+        let completions = cards.map(Facility::completions).transpose().map_err(io::Error::other)?;
+        if let Some(completions) = &completions {
+            epoll::add(&epoll, completions, EventData::new_u64(COMPLETIONS), EventFlags::IN)?;
+        }
+        let mut worker = Self {
+            epoll,
+            mailbox,
+            generation,
+            is_accepting: false,
+            accept_again: None,
+            counts,
+            loops,
+            completions,
+            domain,
+            slots: Vec::new(),
+            free: Vec::new(),
+            live: 0,
+            timers: BinaryHeap::new(),
+            lingering: VecDeque::new(),
+            again: Vec::new(),
+            stop_at: None,
+            now: Instant::now(),
+            scratch: vec![0; SCRATCH_BYTES],
+        };
+        worker.watch_listeners()?;
+        Ok(worker)
+    }
+
+    /// Serves until it is told to stop and has stopped.
+    ///
+    /// # Errors
+    /// Of the system: nothing can be waited for any more.
+    pub(crate) fn run(&mut self) -> io::Result<()> {
+        let (mut events, mut reply) = (Vec::<Event>::with_capacity(EVENTS_MAX), Reply::new());
+        loop {
+            self.collect(&mut reply);
+            for id in std::mem::take(&mut self.again) {
+                self.go_on(id);
+            }
+            self.expire();
+            if self.stop_at.is_some() && self.live == 0 {
+                return Ok(());
+            }
+            // Ends the round: what was asked is handed to the cards.
+            if self.completions.as_mut().is_some_and(|completions| !completions.arm()) {
+                continue;
+            }
+            let timeout = self.timeout();
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            self.now = Instant::now();
+            for event in &events {
+                // The structure is packed: the fields are copied before use.
+                let (data, flags) = (event.data, event.flags);
+                match data.u64() {
+                    MAILBOX => self.obey(),
+                    COMPLETIONS => {}
+                    listener if listener & OTHER != 0 => self.accept((listener & !OTHER) as usize),
+                    data => self.hear(data, flags),
+                }
+            }
+        }
+    }
+
+    fn timeout(&self) -> Option<Timespec> {
+        if !self.again.is_empty() {
+            return Some(Timespec { tv_sec: 0, tv_nsec: 0 });
+        }
+        let of_connection = self.timers.peek().map(|Reverse((at, _))| *at);
+        let next = [of_connection, self.accept_again, self.stop_at].into_iter().flatten().min()?;
+        let span = next.saturating_duration_since(Instant::now());
+        Some(Timespec { tv_sec: span.as_secs() as i64, tv_nsec: i64::from(span.subsec_nanos()) })
+    }
+
+    fn obey(&mut self) {
+        let _ = rustix::io::read(&self.mailbox.bell, &mut [0; 8]);
+        while let Some(command) = self.mailbox.take() {
+            self.ignore_listeners();
+            match command {
+                Command::Serve(generation) if self.stop_at.is_none() => self.generation = generation,
+                Command::Serve(_) => {}
+                Command::Stop(at) => {
+                    // The sockets are closed when no loop has them any more: clients are refused at once.
+                    let Generation { material, limits, log, .. } = &*self.generation;
+                    let (material, limits, log) = (Arc::clone(material), *limits, log.clone());
+                    self.generation = Arc::new(Generation { material, listeners: Vec::new(), limits, log });
+                    self.stop_at = Some(self.stop_at.map_or(at, |before| before.min(at)));
+                    for id in std::mem::take(&mut self.lingering) {
+                        self.end(id);
+                    }
+                }
+            }
+            if let Err(errno) = self.watch_listeners() {
+                eprintln!("cryptand-tls: a loop cannot watch its listeners: {errno}");
+            }
+        }
+    }
+
+    fn watch_listeners(&mut self) -> Result<(), Errno> {
+        self.accept_again = None;
+        for (at, (_, socket)) in self.generation.listeners.iter().enumerate() {
+            // One loop is woken for each connection.
+            let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
+            epoll::add(&self.epoll, socket, EventData::new_u64(OTHER | at as u64), flags)?;
+        }
+        self.is_accepting = true;
+        Ok(())
+    }
+
+    fn ignore_listeners(&mut self) {
+        if std::mem::take(&mut self.is_accepting) {
+            for (_, socket) in &self.generation.listeners {
+                let _ = epoll::delete(&self.epoll, socket);
+            }
+        }
+    }
+
+    fn accept(&mut self, at: usize) {
+        let generation = Arc::clone(&self.generation);
+        let Some((listener, socket)) = generation.listeners.get(at) else { return };
+        for _ in 0..ACCEPTED_MAX {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let (client, address) = match rustix::net::acceptfrom_with(socket, flags) {
+                Ok(accepted) => accepted,
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                    self.ignore_listeners();
+                    self.accept_again = Some(self.now + ACCEPT_PAUSE);
+                    return;
+                }
+                Err(Errno::AGAIN) => return,
+                // Of a client that is gone already.
+                Err(_) => continue,
+            };
+            // Clients of a Unix socket have no address.
+            let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+            let address = address.and_then(|address| SocketAddr::try_from(address).ok()).unwrap_or(unknown);
+            let limits = &generation.limits;
+            match self.counts.enter(address.ip(), limits.connections, limits.per_address) {
+                Ok(permit) => {
+                    let _ = rustix::net::sockopt::set_tcp_nodelay(&client, true);
+                    let material = Arc::clone(&generation.material);
+                    let session =
+                        Session::new(client, address, Arc::clone(listener), material, permit, self.now);
+                    if let Ok(session) = session {
+                        self.begin(session);
+                    }
+                }
+                Err(full) => generation.log.write(&refused(address, listener, full)),
+            }
+        }
+        // The listener tells of the others again.
+    }
+
+    fn begin(&mut self, session: Session) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            (self.slots.len() - 1) as u32
+        });
+        let entry = &mut self.slots[slot as usize];
+        entry.uses = (entry.uses + 1) & USES_MAX;
+        let id = entry.uses << SLOT_BITS | u64::from(slot);
+        if epoll::add(&self.epoll, &session.client().socket, EventData::new_u64(id << 1), WATCHED).is_err() {
+            self.free.push(slot);
+            return;
+        }
+        self.timers.push(Reverse((session.deadline(&self.generation.limits), id)));
+        entry.session = Some(Box::new(session));
+        self.live += 1;
+        self.go_on(id);
+    }
+
+    fn session(&mut self, id: u64) -> Option<&mut Session> {
+        let slot = self.slots.get_mut((id & ((1 << SLOT_BITS) - 1)) as usize)?;
+        if slot.uses == id >> SLOT_BITS { slot.session.as_deref_mut() } else { None }
+    }
+
+    fn hear(&mut self, data: u64, events: EventFlags) {
+        let (id, of_backend) = (data >> 1, data & 1 == 1);
+        if let Some(session) = self.session(id) {
+            session.hear(of_backend, events);
+            self.go_on(id);
+        }
+    }
+
+    /// Lets a connection go on, or expire.
+    fn step(&mut self, id: u64, act: impl FnOnce(&mut Session, &mut Around<'_>) -> Step) -> Option<Step> {
+        let generation = Arc::clone(&self.generation);
+        let slot = self.slots.get_mut((id & ((1 << SLOT_BITS) - 1)) as usize)?;
+        if slot.uses != id >> SLOT_BITS {
+            return None;
+        }
+        let mut around = Around {
+            epoll: &self.epoll,
+            backend_data: id << 1 | 1,
+            scratch: &mut self.scratch,
+            now: self.now,
+            limits: &generation.limits,
+        };
+        Some(act(slot.session.as_deref_mut()?, &mut around))
+    }
+
+    fn go_on(&mut self, id: u64) {
+        let step = self.step(id, Session::go_on);
+        self.after(id, step);
+    }
+
+    fn after(&mut self, id: u64, mut step: Option<Step>) {
+        while let Some(now) = step.take() {
+            match now {
+                Step::Wait => {}
+                Step::Again => self.again.push(id),
+                Step::Ask(request) => {
+                    if !self.ask(id, &request) {
+                        let now = self.now;
+                        if let Some(session) = self.session(id) {
+                            session.answered(None, now);
+                        }
+                        step = self.step(id, Session::go_on);
+                    }
+                }
+                Step::Linger => {
+                    self.lingering.push_back(id);
+                    // Its deadline moved; the timer that it has may be much later.
+                    let deadline = {
+                        let limits = self.generation.limits;
+                        self.session(id).map(|session| session.deadline(&limits))
+                    };
+                    self.timers.extend(deadline.map(|at| Reverse((at, id))));
+                    let most = (self.generation.limits.failed as usize).div_ceil(self.loops);
+                    let is_late = self.stop_at.is_some();
+                    while self.lingering.len() > most || (is_late && !self.lingering.is_empty()) {
+                        if let Some(oldest) = self.lingering.pop_front() {
+                            self.end(oldest);
+                        }
+                    }
+                }
+                Step::End => self.end(id),
+            }
+        }
+    }
+
+    /// Sends a private key operation to the cards; false where that cannot be done.
+    fn ask(&mut self, id: u64, request: &KeyRequest) -> bool {
+        let domain = self.domain;
+        let Some(material) = self.session(id).map(|session| Arc::clone(session.material())) else {
+            return true;
+        };
+        let Some(KeyPlace::Label(label)) = material.key(request.key).map(|key| &key.place) else {
+            return false;
+        };
+        let Some(completions) = &mut self.completions else { return false };
+        match labels::submit(completions, id, domain, label, request) {
+            Ok(()) => true,
+            Err(NotSent::NotServed) => false,
+            Err(NotSent::Facility(error)) => {
+                eprintln!("cryptand-tls: a signature was not asked for: {error}");
+                false
+            }
+        }
+    }
+
+    /// Takes the answers of cards, and lets their connections go on.
+    fn collect(&mut self, reply: &mut Reply) {
+        while let Some((id, answer)) = self.completions.as_mut().and_then(|cards| cards.collect(reply)) {
+            // With the time of the answer and not of the last event, so that the log says what the key took.
+            self.now = Instant::now();
+            let now = self.now;
+            let Some(session) = self.session(id) else { continue };
+            let answer = match answer {
+                Ok(()) => {
+                    let answer = labels::answer(session.asked_ecdsa(), reply);
+                    if answer.is_none() {
+                        eprintln!("cryptand-tls: a card refused a signature: {}", reply.codes());
+                    }
+                    answer
+                }
+                Err(error) => {
+                    eprintln!("cryptand-tls: no signature: {error}");
+                    None
+                }
+            };
+            session.answered(answer, now);
+            self.go_on(id);
+        }
+    }
+
+    /// Ends what has come to its deadline.
+    fn expire(&mut self) {
+        let now = Instant::now();
+        if self.accept_again.is_some_and(|at| at <= now) && self.watch_listeners().is_err() {
+            self.accept_again = Some(now + ACCEPT_PAUSE);
+        }
+        if self.stop_at.is_some_and(|at| at <= now) && self.live > 0 {
+            self.end_all();
+        }
+        let limits = self.generation.limits;
+        while let Some(Reverse((at, id))) = self.timers.peek().copied() {
+            if at > now {
+                break;
+            }
+            self.timers.pop();
+            let Some(session) = self.session(id) else { continue };
+            let deadline = session.deadline(&limits);
+            if deadline > now {
+                self.timers.push(Reverse((deadline, id)));
+                continue;
+            }
+            self.now = now;
+            let step = self.step(id, Session::expire);
+            self.after(id, step);
+            // It got more time, as where another backend is tried.
+            if let Some(session) = self.session(id) {
+                let deadline = session.deadline(&limits);
+                self.timers.push(Reverse((deadline, id)));
+            }
+        }
+    }
+
+    fn end_all(&mut self) {
+        for at in 0..self.slots.len() {
+            let slot = &mut self.slots[at];
+            if let Some(session) = &mut slot.session {
+                session.stop("stopped");
+                let id = slot.uses << SLOT_BITS | at as u64;
+                self.end(id);
+            }
+        }
+    }
+
+    /// Forgets a connection, which closes it, and writes it into the log.
+    fn end(&mut self, id: u64) {
+        let at = id & ((1 << SLOT_BITS) - 1);
+        let Some(slot) = self.slots.get_mut(at as usize).filter(|slot| slot.uses == id >> SLOT_BITS) else {
+            return;
+        };
+        let Some(session) = slot.session.take() else { return };
+        self.generation.log.write(&session.entry(self.now));
+        self.free.push(at as u32);
+        self.live -= 1;
+        // At the front as a rule: they end in the order in which they began.
+        if session.is_lingering()
+            && let Some(place) = self.lingering.iter().position(|other| *other == id)
+        {
+            self.lingering.remove(place);
+        }
+    }
+}
+
+fn refused(client: SocketAddr, listener: &Listener, full: Full) -> Entry<'_> {
+    let end = match full {
+        Full::All => "full: connections",
+        Full::Address => "full: connections_per_address",
+    };
+    Entry {
+        client,
+        listener: &listener.name,
+        facts: Facts::default(),
+        key: None,
+        key_time: None,
+        handshake: None,
+        duration: Duration::ZERO,
+        bytes_in: 0,
+        bytes_out: 0,
+        backend: None,
+        end: end.to_owned(),
+    }
+}

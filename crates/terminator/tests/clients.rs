@@ -1,0 +1,188 @@
+//! Other people's clients, both versions, and which certificate they are shown.
+
+mod support;
+
+use openssl::ssl::SslVersion;
+use std::process::Command;
+use support::{Client, Folder, VERSIONS, ask, close, ecdsa, output, path_text, rsa, shown};
+
+const SETTINGS: &str = "
+[[certificate]]
+chain = \"one.pem\"
+key = \"one.key\"
+[[certificate]]
+chain = \"two.pem\"
+key = \"two.key\"
+[[listener]]
+address = \"127.0.0.1:0\"
+answer = \"served\\n\"
+";
+
+#[test]
+fn curl_openssl_gnutls_and_python_are_served_with_both_versions() {
+    let folder = Folder::new();
+    folder.certify("one", &rsa(), &["one.test"]);
+    folder.certify("two", &ecdsa(), &["two.test"]);
+    let server = folder.serve(SETTINGS);
+    let port = server.address().port();
+    let mut served = 0;
+    for (name, chain) in [("one.test", "one.pem"), ("two.test", "two.pem")] {
+        let trusted = folder.path(chain);
+        for version in ["1.2", "1.3"] {
+            let (is_done, said) = output(
+                Command::new("curl")
+                    .args(["--silent", "--show-error", "--tls-max", version, "--resolve"])
+                    .arg(format!("{name}:{port}:127.0.0.1"))
+                    .arg("--cacert")
+                    .arg(&trusted)
+                    .arg(format!("https://{name}:{port}/")),
+                b"",
+            );
+            assert!(is_done && said == "served\n", "curl, {version}, {name}: {said}");
+
+            let (is_done, said) = output(
+                Command::new("openssl")
+                    .args(["s_client", "-verify_return_error", "-servername", name, "-CAfile"])
+                    .arg(&trusted)
+                    .arg(if version == "1.2" { "-tls1_2" } else { "-tls1_3" })
+                    .args(["-connect", &format!("127.0.0.1:{port}")]),
+                b"GET / HTTP/1.0\r\n\r\n",
+            );
+            assert!(is_done, "openssl, {version}, {name}: {said}");
+
+            let priority = format!("NORMAL:-VERS-ALL:+VERS-TLS{version}");
+            let (is_done, said) = output(
+                Command::new("gnutls-cli")
+                    .args(["--priority", &priority, "--sni-hostname", name, "--verify-hostname", name])
+                    .arg("--x509cafile")
+                    .arg(&trusted)
+                    .args(["--port", &port.to_string(), "127.0.0.1"]),
+                b"GET / HTTP/1.0\r\n\r\n",
+            );
+            assert!(is_done && said.contains("Handshake was completed"), "gnutls, {version}, {name}: {said}");
+
+            let script = "
+import socket, ssl, sys
+name, port, trusted, version = sys.argv[1:]
+context = ssl.create_default_context(cafile=trusted)
+context.maximum_version = {'1.2': ssl.TLSVersion.TLSv1_2, '1.3': ssl.TLSVersion.TLSv1_3}[version]
+with context.wrap_socket(socket.create_connection(('127.0.0.1', int(port))), server_hostname=name) as stream:
+    stream.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
+    text = b''
+    while not text.endswith(b'served\\n'):
+        text += stream.recv(4096)
+    print(stream.version())
+";
+            let port = port.to_string();
+            let arguments = ["-c", script, name, &port, path_text(&trusted), version];
+            let (is_done, said) = output(Command::new("python3").args(arguments), b"");
+            assert!(is_done && said == format!("TLSv{version}\n"), "python, {version}, {name}: {said}");
+            served += 4;
+        }
+    }
+    let log = server.stop();
+    let of = |key: &str, value: &str| log.iter().filter(|entry| entry[key] == value).count();
+    assert_eq!(
+        (log.len(), of("version", "TLS1.2"), of("version", "TLS1.3")),
+        (served, served / 2, served / 2)
+    );
+    assert_eq!((of("sni", "one.test"), of("sni", "two.test")), (served / 2, served / 2));
+    let has_all = |entry: &serde_json::Value| {
+        entry["cipher"].is_string()
+            && entry["group"].is_string()
+            && entry["key"].as_str().is_some_and(|key| key.starts_with("file "))
+            && entry["handshake_us"].is_u64()
+            && entry["resumed"] == false
+    };
+    assert!(log.iter().all(has_all), "{log:?}");
+}
+
+#[test]
+fn names_choose_certificates_exactly_then_by_wildcard_and_unknown_ones_are_refused() {
+    let folder = Folder::new();
+    let one = folder.certify("one", &rsa(), &["one.test", "*.wild.test"]).to_der().unwrap();
+    let two = folder.certify("two", &ecdsa(), &["two.test", "exact.wild.test"]).to_der().unwrap();
+    let server = folder.serve(SETTINGS);
+    for version in VERSIONS {
+        let client = Client::new(version);
+        for (name, expected) in [
+            ("one.test", &one),
+            ("ONE.test", &one),
+            ("two.test", &two),
+            ("any.wild.test", &one),
+            ("exact.wild.test", &two),
+        ] {
+            let mut stream = client.connect(server.address(), name).unwrap();
+            assert_eq!(&shown(&stream), expected, "{version:?} {name}");
+            assert_eq!(ask(&mut stream), "served\n");
+            close(stream);
+        }
+        for name in ["", "three.test", "wild.test", "a.b.wild.test", "one.test.three"] {
+            let error = client.connect(server.address(), name).unwrap_err();
+            assert!(error.contains("unrecognized name"), "{version:?} {name:?}: {error}");
+        }
+    }
+    let log = server.stop();
+    assert_eq!(log.iter().filter(|entry| entry["end"] == "unknown-name").count(), 10);
+    assert_eq!(log.iter().filter(|entry| entry["end"] == "done").count(), 10);
+}
+
+#[test]
+fn a_default_is_shown_to_clients_without_a_known_name() {
+    let folder = Folder::new();
+    let one = folder.certify("one", &rsa(), &["one.test"]).to_der().unwrap();
+    let two = folder.certify("two", &ecdsa(), &["two.test"]).to_der().unwrap();
+    let settings = SETTINGS.replace("key = \"two.key\"", "key = \"two.key\"\ndefault = true");
+    let server = folder.serve(&settings);
+    for version in VERSIONS {
+        let client = Client::new(version);
+        for (name, expected) in [("", &two), ("three.test", &two), ("one.test", &one)] {
+            let stream = client.connect(server.address(), name).unwrap();
+            assert_eq!(&shown(&stream), expected, "{version:?} {name:?}");
+        }
+    }
+}
+
+#[test]
+fn a_name_with_both_kinds_of_keys_serves_clients_that_take_only_one() {
+    let folder = Folder::new();
+    let one = folder.certify("one", &rsa(), &["same.test"]).to_der().unwrap();
+    let two = folder.certify("two", &ecdsa(), &["same.test"]).to_der().unwrap();
+    let server = folder.serve(SETTINGS);
+    for version in VERSIONS {
+        for (signatures, expected) in [("rsa_pss_rsae_sha256", &one), ("ecdsa_secp256r1_sha256", &two)] {
+            let client = Client { signatures: Some(signatures), ..Client::new(version) };
+            let mut stream = client.connect(server.address(), "same.test").unwrap();
+            assert_eq!(&shown(&stream), expected, "{version:?} {signatures}");
+            assert_eq!(ask(&mut stream), "served\n");
+        }
+    }
+}
+
+#[test]
+fn policies_offer_what_they_say() {
+    let folder = Folder::new();
+    folder.certify("one", &rsa(), &["one.test"]);
+    folder.certify("two", &ecdsa(), &["two.test"]);
+    let listener = |policy: &str| {
+        format!("[[listener]]\naddress = \"127.0.0.2:0\"\npolicy = \"{policy}\"\nanswer = \"served\\n\"\n")
+    };
+    let other = listener("compatible").replace("127.0.0.2", "127.0.0.3");
+    let server = folder.serve(&format!("{SETTINGS}{}{other}", listener("legacy-insecure")));
+    let [modern, legacy, compatible] = server.addresses()[..] else { panic!("{}", server.said()) };
+    let rsa_exchange = Client { ciphers: Some("AES128-GCM-SHA256"), ..Client::new(SslVersion::TLS1_2) };
+    let error = rsa_exchange.connect(modern, "one.test").unwrap_err();
+    assert!(error.contains("handshake failure"), "{error}");
+    for address in [legacy, compatible] {
+        let client = Client { ciphers: Some("AES128-SHA"), ..Client::new(SslVersion::TLS1_2) };
+        assert_eq!(ask(&mut client.connect(address, "one.test").unwrap()), "served\n");
+    }
+    let old = Client { ciphers: Some("AES128-SHA:@SECLEVEL=0"), ..Client::new(SslVersion::TLS1_1) };
+    assert_eq!(ask(&mut old.connect(legacy, "one.test").unwrap()), "served\n");
+    assert!(old.connect(compatible, "one.test").is_err());
+    let log = server.stop();
+    let of = |end: &str| {
+        log.iter().filter(|entry| entry["end"].as_str().is_some_and(|of| of.starts_with(end))).count()
+    };
+    assert_eq!(of("nothing-in-common"), 2, "{log:?}");
+}

@@ -1,0 +1,226 @@
+//! Which chain answers which name.
+
+use crate::chain::Chain;
+use crate::key::{AskCaller, Exchange, refused};
+use crate::policy::Policy;
+use s2n_tls::callbacks::{ClientHelloCallback, ConnectionFuture};
+use s2n_tls::config::{Builder, Config};
+use s2n_tls::connection::Connection;
+use s2n_tls::error::Error;
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// What clients get that name no server, or one that no certificate is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unnamed {
+    /// The alert `unrecognized_name`.
+    Refuse,
+    /// These chains, by their places in the list: one of each kind of key.
+    Chains(Vec<usize>),
+}
+
+/// The server's side of a listener: policy and chains. Clones are the same acceptor.
+#[derive(Clone)]
+pub struct Acceptor {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    /// What a connection begins with: it has no chain, and looks at the name.
+    pub(crate) front: Config,
+}
+
+/// Why there is no such acceptor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AcceptorError {
+    /// No chains.
+    Empty,
+    /// Two chains for one name with keys of the same kind: their places in the list.
+    Twice {
+        /// The name.
+        name: String,
+        /// The first.
+        first: usize,
+        /// The second.
+        second: usize,
+    },
+    /// Two chains for one name, one with its private key in this process and one with its key elsewhere.
+    Mixed {
+        /// The name.
+        name: String,
+        /// The first.
+        first: usize,
+        /// The second.
+        second: usize,
+    },
+    /// The chains for clients without a known name have their keys in different places.
+    MixedUnnamed,
+    /// The library.
+    Library(&'static str),
+}
+
+impl fmt::Display for AcceptorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("there is no certificate"),
+            Self::Twice { name, .. } => write!(f, "two certificates for {name} have keys of the same kind"),
+            Self::Mixed { name, .. } => write!(
+                f,
+                "one of two certificates for {name} has its key in a file, the other one on cards; let both be in the same place"
+            ),
+            Self::MixedUnnamed => f.write_str(
+                "one of the default certificates has its key in a file, another one on cards; let all be in the same place",
+            ),
+            Self::Library(why) => write!(f, "the TLS library refuses: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for AcceptorError {}
+
+/// Where the keys of a configuration's chains are: the library either asks for all operations of a configuration or for none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Here,
+    Elsewhere,
+}
+
+impl Acceptor {
+    /// An acceptor for these chains. Where a name has several, a client that takes ECDSA gets that one.
+    ///
+    /// # Errors
+    /// [`AcceptorError`].
+    pub fn new(policy: Policy, chains: &[Chain], unnamed: &Unnamed) -> Result<Self, AcceptorError> {
+        if chains.is_empty() {
+            return Err(AcceptorError::Empty);
+        }
+        let names = places_of_names(chains)?;
+        let defaults: &[usize] = match unnamed {
+            Unnamed::Refuse => &[],
+            Unnamed::Chains(places) => places,
+        };
+        let mut default_place = None;
+        for chain in defaults.iter().filter_map(|at| chains.get(*at)) {
+            if *default_place.get_or_insert(place_of(chain)) != place_of(chain) {
+                return Err(AcceptorError::MixedUnnamed);
+            }
+        }
+        let build = |place: Place| -> Result<Option<Config>, AcceptorError> {
+            if !chains.iter().any(|chain| place_of(chain) == place) {
+                return Ok(None);
+            }
+            let is_default = default_place == Some(place);
+            let defaults = if is_default { defaults } else { &[] };
+            configuration(policy, chains, place, defaults).map(Some).map_err(of_library)
+        };
+        let lookup =
+            Lookup { names, default_place, here: build(Place::Here)?, elsewhere: build(Place::Elsewhere)? };
+        let front = begun(policy).and_then(|mut builder| {
+            builder.set_client_hello_callback(lookup)?;
+            builder.build()
+        });
+        Ok(Self { inner: Arc::new(Inner { front: front.map_err(of_library)? }) })
+    }
+}
+
+fn of_library(error: Error) -> AcceptorError {
+    AcceptorError::Library(error.message())
+}
+
+fn place_of(chain: &Chain) -> Place {
+    if chain.is_elsewhere() { Place::Elsewhere } else { Place::Here }
+}
+
+fn places_of_names(chains: &[Chain]) -> Result<HashMap<String, Place>, AcceptorError> {
+    let mut seen: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (second, chain) in chains.iter().enumerate() {
+        for name in &chain.leaf().names {
+            let others = seen.entry(name).or_default();
+            for &first in others.iter() {
+                let name = name.clone();
+                if place_of(&chains[first]) != place_of(chain) {
+                    return Err(AcceptorError::Mixed { name, first, second });
+                }
+                let kinds =
+                    [&chains[first], chain].map(|chain| std::mem::discriminant(&chain.leaf().public_key));
+                if kinds[0] == kinds[1] && first != second {
+                    return Err(AcceptorError::Twice { name, first, second });
+                }
+            }
+            others.push(second);
+        }
+    }
+    let place = |ats: Vec<usize>| ats.first().map(|at| place_of(&chains[*at]));
+    Ok(seen.into_iter().filter_map(|(name, ats)| Some((name.to_owned(), place(ats)?))).collect())
+}
+
+fn begun(policy: Policy) -> Result<Builder, Error> {
+    let mut builder = Builder::new();
+    builder.with_system_certs(false)?.set_security_policy(&policy.of_library()?)?;
+    Ok(builder)
+}
+
+fn configuration(
+    policy: Policy,
+    chains: &[Chain],
+    place: Place,
+    defaults: &[usize],
+) -> Result<Config, Error> {
+    let mut builder = begun(policy)?;
+    for chain in chains.iter().filter(|chain| place_of(chain) == place) {
+        builder.load_chain(chain.of_library.clone())?;
+    }
+    let defaults: Vec<_> =
+        defaults.iter().filter_map(|at| Some(chains.get(*at)?.of_library.clone())).collect();
+    if !defaults.is_empty() {
+        builder.set_default_chains(defaults)?;
+    }
+    if place == Place::Elsewhere {
+        builder.set_private_key_callback(AskCaller)?;
+    }
+    builder.build()
+}
+
+/// Finds the configuration of a name, once the client has said it.
+struct Lookup {
+    names: HashMap<String, Place>,
+    default_place: Option<Place>,
+    here: Option<Config>,
+    elsewhere: Option<Config>,
+}
+
+impl Lookup {
+    /// As the library will look among the chains: the name, then a wildcard in place of its first label.
+    fn place(&self, name: &str) -> Option<Place> {
+        let name = name.to_ascii_lowercase();
+        let of_wildcard = || self.names.get(&format!("*.{}", name.split_once('.')?.1));
+        self.names.get(&name).or_else(of_wildcard).copied()
+    }
+}
+
+impl ClientHelloCallback for Lookup {
+    fn on_client_hello(
+        &self,
+        connection: &mut Connection,
+    ) -> Result<Option<Pin<Box<dyn ConnectionFuture>>>, Error> {
+        let place = connection.server_name().and_then(|name| self.place(name));
+        let config = match place.or(self.default_place) {
+            Some(Place::Here) => &self.here,
+            Some(Place::Elsewhere) => &self.elsewhere,
+            None => &None,
+        };
+        let Some(config) = config else {
+            if let Some(exchange) = connection.application_context_mut::<Exchange>() {
+                exchange.is_unknown_name = true;
+            }
+            return Err(refused("a name that there is no certificate for"));
+        };
+        connection.set_config(config.clone())?;
+        if place.is_some() {
+            connection.server_name_extension_used();
+        }
+        Ok(None)
+    }
+}

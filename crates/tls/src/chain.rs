@@ -1,0 +1,148 @@
+//! Certificate chains.
+
+use crate::certificate::Certificate;
+use crate::key::KeyNumber;
+use s2n_tls::cert_chain::{Builder, CertificateChain};
+use std::fmt;
+
+/// A certificate with those above it, and its private key or the number of one that is elsewhere. Clones are the same chain.
+#[derive(Clone)]
+pub struct Chain {
+    pub(crate) of_library: CertificateChain<'static>,
+    leaf: Certificate,
+    key: u32,
+    is_elsewhere: bool,
+}
+
+/// Why a chain cannot be served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChainError {
+    /// No certificates in PEM, or one that does not hold together.
+    Certificates(&'static str),
+    /// No private key in PEM, or one of a kind that is not served.
+    PrivateKey(&'static str),
+    /// The private key is not the first certificate's.
+    OtherKey,
+    /// A certificate that does not read: its place, from 1.
+    Unreadable(usize),
+    /// The certificate at this place, from 1, is not of whom the one before it names as its issuer.
+    Unordered(usize),
+    /// The first certificate has no name that clients could ask for.
+    Nameless,
+    /// Neither RSA nor an elliptic curve.
+    Kind,
+}
+
+impl fmt::Display for ChainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Certificates(why) => write!(f, "no certificate chain in PEM ({why})"),
+            Self::PrivateKey(why) => write!(f, "no private key in PEM ({why})"),
+            Self::OtherKey => f.write_str("the private key is not that of the chain's first certificate"),
+            Self::Unreadable(at) => write!(f, "certificate {at} of the chain does not hold together"),
+            Self::Unordered(at) => {
+                write!(f, "certificate {at} of the chain is not the issuer of the one before it")
+            }
+            Self::Nameless => f.write_str(
+                "the certificate names no host, neither as an alternative name nor as its common name",
+            ),
+            Self::Kind => {
+                f.write_str("the certificate's key is neither an RSA key nor one of P-256, P-384 or P-521")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ChainError {}
+
+impl Chain {
+    /// A chain whose private key this process has: both in PEM, the server's certificate first. `key` is what
+    /// [`crate::Facts::key`] says of connections with it.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn with_private_key(chain: &[u8], private_key: &[u8], key: u32) -> Result<Self, ChainError> {
+        // What is wrong with the chain is said of the chain.
+        Self::new(&public(chain)?, key, false)?;
+        let mut builder = Builder::new().map_err(|error| ChainError::Certificates(error.message()))?;
+        builder.load_pem(chain, private_key).map_err(|error| {
+            if error.name().contains("MISMATCH") {
+                ChainError::OtherKey
+            } else {
+                ChainError::PrivateKey(error.message())
+            }
+        })?;
+        Self::new(&finished(builder, key)?, key, false)
+    }
+
+    /// A chain whose private key is elsewhere: connections with it ask for each operation, and name `key`.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn with_key_elsewhere(chain: &[u8], key: u32) -> Result<Self, ChainError> {
+        let mut builder = Builder::new().map_err(|error| ChainError::Certificates(error.message()))?;
+        builder.load_public_pem(chain).map_err(|error| ChainError::Certificates(error.message()))?;
+        Self::new(&finished(builder, key)?, key, true)
+    }
+
+    fn new(of_library: &CertificateChain<'static>, key: u32, is_elsewhere: bool) -> Result<Self, ChainError> {
+        let mut leaf: Option<Certificate> = None;
+        let mut issuer = Vec::new();
+        for (at, certificate) in of_library.iter().enumerate() {
+            let unreadable = ChainError::Unreadable(at + 1);
+            let certificate = certificate.map_err(|_| unreadable.clone())?;
+            let der = certificate.der().map_err(|_| unreadable.clone())?;
+            let certificate = Certificate::from_der(der).ok_or(unreadable)?;
+            if at > 0 && certificate.subject != issuer {
+                return Err(ChainError::Unordered(at + 1));
+            }
+            issuer.clone_from(&certificate.issuer);
+            leaf.get_or_insert(certificate);
+        }
+        let leaf = leaf.ok_or(ChainError::Certificates("it is empty"))?;
+        if leaf.names.is_empty() {
+            return Err(ChainError::Nameless);
+        }
+        if matches!(leaf.public_key, crate::PublicKey::Other) {
+            return Err(ChainError::Kind);
+        }
+        Ok(Self { of_library: of_library.clone(), leaf, key, is_elsewhere })
+    }
+
+    /// The server's own certificate.
+    pub fn leaf(&self) -> &Certificate {
+        &self.leaf
+    }
+
+    /// The number of its key.
+    pub fn key(&self) -> u32 {
+        self.key
+    }
+
+    /// Whether its key is elsewhere.
+    pub fn is_elsewhere(&self) -> bool {
+        self.is_elsewhere
+    }
+}
+
+impl fmt::Debug for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chain")
+            .field("names", &self.leaf.names)
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+fn public(chain: &[u8]) -> Result<CertificateChain<'static>, ChainError> {
+    let failed = |error: s2n_tls::error::Error| ChainError::Certificates(error.message());
+    let mut builder = Builder::new().map_err(failed)?;
+    builder.load_public_pem(chain).map_err(failed)?;
+    builder.build().map_err(failed)
+}
+
+fn finished(mut builder: Builder, key: u32) -> Result<CertificateChain<'static>, ChainError> {
+    let failed = |error: s2n_tls::error::Error| ChainError::Certificates(error.message());
+    builder.set_application_context(KeyNumber(key)).map_err(failed)?;
+    builder.build().map_err(failed)
+}

@@ -1,0 +1,276 @@
+//! One connection, from the client's first byte on.
+
+use crate::acceptor::{Acceptor, Inner};
+use crate::error::{Cause, Failure};
+use crate::ffi::Wired;
+use crate::key::{Exchange, KeyNumber, KeyRequest};
+use s2n_tls::enums::{Blinding, Version};
+use s2n_tls::error::{Error, ErrorType};
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+/// A record with a fatal alert, before anything is enciphered (RFC 8446, 5.1 and 6).
+const PLAIN_ALERT: [u8; 6] = [21, 3, 3, 0, 2, 2];
+const HANDSHAKE_FAILURE: u8 = 40;
+const UNRECOGNIZED_NAME: u8 = 112;
+
+/// The server's end of a connection.
+pub struct Connection {
+    wired: Wired,
+    /// The library calls back into what belongs to it as long as the handshake lasts.
+    _acceptor: Arc<Inner>,
+    /// Bytes that the server has sent, or has for sending.
+    has_answered: bool,
+    /// A private key operation was given out and not answered.
+    is_asking: bool,
+}
+
+/// How far a handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It is over: data may follow.
+    Done,
+    /// It goes on when the client sends more.
+    NeedsBytes,
+    /// It goes on when its private key operation is answered ([`Connection::take_request`], [`Connection::answer`]).
+    NeedsKey,
+}
+
+/// What reading gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// So many bytes of the client's data.
+    Bytes(usize),
+    /// Nothing before the client sends more.
+    NeedsBytes,
+    /// The client has said that it sends no more.
+    End,
+}
+
+/// What was agreed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The name that the client asked for, as it sent it; it may hold anything.
+    pub server_name: Option<String>,
+    /// `TLS1.3` and so on; empty before it is agreed, as all that follows.
+    pub version: &'static str,
+    /// The suite, by OpenSSL's name.
+    pub cipher: String,
+    /// The group of the key agreement; none with RSA key exchange.
+    pub group: Option<String>,
+    /// Whether it goes on with a session from before.
+    pub is_resumed: bool,
+    /// The number of the key of the chain that was shown.
+    pub key: Option<u32>,
+}
+
+impl Connection {
+    /// The server's end of a new connection.
+    ///
+    /// # Errors
+    /// [`Cause::Internal`]: the library has no memory.
+    pub fn new(acceptor: &Acceptor) -> Result<Self, Failure> {
+        let make = || -> Result<Wired, Error> {
+            let mut wired = Wired::new()?;
+            let library = wired.library();
+            library.set_config(acceptor.inner.front.clone())?;
+            library.set_blinding(Blinding::SelfService)?;
+            // What is called again when it may go on, and not before.
+            library.set_waker(Some(Waker::noop()))?;
+            library.set_receive_buffering(true)?;
+            library.prefer_throughput()?;
+            library.set_application_context(Exchange::default());
+            Ok(wired)
+        };
+        let wired = make().map_err(|error| Failure { cause: Cause::Internal, name: error.name() })?;
+        Ok(Self { wired, _acceptor: Arc::clone(&acceptor.inner), has_answered: false, is_asking: false })
+    }
+
+    /// Takes in what the client sent.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        self.wired.buffers().receive(bytes);
+    }
+
+    /// The client's end of the stream has come: nothing will be received any more.
+    pub fn receive_end(&mut self) {
+        self.wired.buffers().receive_end();
+    }
+
+    /// Bytes that were received and not yet looked at.
+    pub fn incoming_bytes(&self) -> usize {
+        self.wired.buffers_now().incoming_bytes()
+    }
+
+    /// What is to be sent to the client.
+    pub fn outgoing(&self) -> &[u8] {
+        self.wired.buffers_now().outgoing()
+    }
+
+    /// So many bytes of it were sent.
+    pub fn sent(&mut self, bytes: usize) {
+        self.has_answered |= bytes > 0;
+        self.wired.buffers().sent(bytes);
+    }
+
+    /// Goes on with the handshake.
+    ///
+    /// # Errors
+    /// [`Failure`]: the connection is over once what lies in [`Connection::outgoing`] is sent and [`Connection::delay`] has passed.
+    pub fn handshake(&mut self) -> Result<Progress, Failure> {
+        let gone_on = self.wired.library().poll_negotiate().map_ok(|_| ());
+        match gone_on {
+            Poll::Ready(Ok(())) => Ok(Progress::Done),
+            Poll::Pending
+                if self.is_asking || self.exchange().is_some_and(|exchange| exchange.asked.is_some()) =>
+            {
+                Ok(Progress::NeedsKey)
+            }
+            Poll::Pending => Ok(Progress::NeedsBytes),
+            Poll::Ready(Err(error)) => Err(self.failed(&error)),
+        }
+    }
+
+    /// The private key operation that the handshake waits for; each is given out once.
+    pub fn take_request(&mut self) -> Option<KeyRequest> {
+        let request = self.exchange()?.asked.take()?;
+        self.is_asking = true;
+        Some(request)
+    }
+
+    /// The answer to the operation that was taken; none where it failed, and the handshake with it. Call [`Connection::handshake`] then.
+    pub fn answer(&mut self, answer: Option<Zeroizing<Vec<u8>>>) {
+        self.is_asking = false;
+        if let Some(exchange) = self.exchange() {
+            exchange.answer = Some(answer);
+        }
+    }
+
+    /// Reads the client's data, after the handshake.
+    ///
+    /// # Errors
+    /// [`Failure`], as [`Connection::handshake`]; [`Cause::Cut`] where the stream ends without the client's word.
+    pub fn read(&mut self, into: &mut [u8]) -> Result<Read, Failure> {
+        match self.wired.library().poll_recv(into) {
+            Poll::Ready(Ok(0)) => Ok(Read::End),
+            Poll::Ready(Ok(count)) => Ok(Read::Bytes(count)),
+            Poll::Pending => Ok(Read::NeedsBytes),
+            Poll::Ready(Err(error)) => Err(self.failed(&error)),
+        }
+    }
+
+    /// Enciphers data for the client into [`Connection::outgoing`], all of it.
+    ///
+    /// # Errors
+    /// [`Failure`], as [`Connection::handshake`].
+    pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), Failure> {
+        while !bytes.is_empty() {
+            match self.wired.library().poll_send(bytes) {
+                Poll::Ready(Ok(count)) => bytes = bytes.get(count..).unwrap_or_default(),
+                // The buffer takes everything.
+                Poll::Pending => return Err(Failure { cause: Cause::Internal, name: "send" }),
+                Poll::Ready(Err(error)) => return Err(self.failed(&error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the client that the server sends no more; the client may go on.
+    ///
+    /// # Errors
+    /// [`Failure`], as [`Connection::handshake`].
+    pub fn close(&mut self) -> Result<(), Failure> {
+        let closed = self.wired.library().poll_shutdown_send().map_ok(|_| ());
+        match closed {
+            Poll::Ready(Ok(())) | Poll::Pending => Ok(()),
+            Poll::Ready(Err(error)) => Err(self.failed(&error)),
+        }
+    }
+
+    /// How long a failed connection must stay open, so that how soon it ends says nothing of what was wrong with it.
+    pub fn delay(&self) -> Duration {
+        self.wired.library_now().remaining_blinding_delay().unwrap_or_default()
+    }
+
+    /// What was agreed so far.
+    pub fn facts(&self) -> Facts {
+        let library = self.wired.library_now();
+        let mut facts = Facts { server_name: library.server_name().map(str::to_owned), ..Facts::default() };
+        if !library.handshake_complete() {
+            return facts;
+        }
+        facts.version = library.actual_protocol_version().map_or("", version_name);
+        facts.cipher = library.cipher_suite().unwrap_or_default().to_owned();
+        facts.group = library.selected_key_exchange_group().map(str::to_owned);
+        facts.is_resumed = library.resumed();
+        facts.key = library
+            .selected_cert()
+            .and_then(|chain| chain.application_context::<KeyNumber>().map(|number| number.0));
+        facts
+    }
+
+    fn exchange(&mut self) -> Option<&mut Exchange> {
+        self.wired.library().application_context_mut::<Exchange>()
+    }
+
+    fn failed(&mut self, error: &Error) -> Failure {
+        let is_unknown_name = self.exchange().is_some_and(|exchange| exchange.is_unknown_name);
+        let (name, alert) = (error.name(), self.wired.library_now().alert());
+        let cause = match error.kind() {
+            _ if is_unknown_name => Cause::UnknownName,
+            ErrorType::Application => Cause::Key,
+            ErrorType::ConnectionClosed | ErrorType::IOError => Cause::Cut,
+            ErrorType::Alert => Cause::Alert(alert.unwrap_or_default()),
+            ErrorType::ProtocolError if has_nothing_in_common(name) => Cause::NothingInCommon,
+            ErrorType::ProtocolError => Cause::Protocol,
+            // A message that ends before its fields do.
+            ErrorType::InternalError if name.contains("STUFFER") => Cause::Protocol,
+            _ => Cause::Internal,
+        };
+        // The library sends hardly any alert of its own. Before the first byte of an answer one can be sent as it is.
+        let alert = match cause {
+            Cause::UnknownName => Some(UNRECOGNIZED_NAME),
+            Cause::NothingInCommon => Some(HANDSHAKE_FAILURE),
+            _ => None,
+        };
+        if let Some(alert) = alert.filter(|_| !self.has_answered && self.outgoing().is_empty()) {
+            let buffers = self.wired.buffers();
+            buffers.send(&PLAIN_ALERT);
+            buffers.send(&[alert]);
+        }
+        let name = if is_unknown_name || cause == Cause::Key { "" } else { name };
+        Failure { cause, name }
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").finish_non_exhaustive()
+    }
+}
+
+fn has_nothing_in_common(name: &str) -> bool {
+    [
+        "CIPHER_NOT_SUPPORTED",
+        "NO_VALID_SIGNATURE_SCHEME",
+        "PROTOCOL_VERSION_UNSUPPORTED",
+        "INVALID_SUPPORTED_GROUP",
+        "ECDHE_UNSUPPORTED_CURVE",
+        "NO_SUPPORTED_LIBRARY",
+    ]
+    .iter()
+    .any(|part| name.contains(part))
+}
+
+fn version_name(version: Version) -> &'static str {
+    match version {
+        Version::SSLV2 => "SSL2",
+        Version::SSLV3 => "SSL3",
+        Version::TLS10 => "TLS1.0",
+        Version::TLS11 => "TLS1.1",
+        Version::TLS12 => "TLS1.2",
+        Version::TLS13 => "TLS1.3",
+        _ => "other",
+    }
+}

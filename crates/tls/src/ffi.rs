@@ -1,0 +1,153 @@
+//! The library's calls for bytes, over buffers of ours. The only unsafe code of this room.
+#![allow(
+    unsafe_code,
+    reason = "the library takes its bytes through functions of C with a pointer to their context"
+)]
+
+use errno::{Errno, set_errno};
+use s2n_tls::connection::Connection;
+use s2n_tls::enums::Mode;
+use s2n_tls::error::Error;
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+/// What a buffer may keep when it is empty: a record.
+const KEPT_BYTES_MAX: usize = 4 << 10;
+
+/// Bytes under way between the library and the caller.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    incoming: Vec<u8>,
+    taken: usize,
+    has_ended: bool,
+    outgoing: Vec<u8>,
+    sent: usize,
+}
+
+impl Buffers {
+    pub(crate) fn receive(&mut self, bytes: &[u8]) {
+        self.incoming.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn receive_end(&mut self) {
+        self.has_ended = true;
+    }
+
+    pub(crate) fn incoming_bytes(&self) -> usize {
+        self.incoming.len() - self.taken
+    }
+
+    pub(crate) fn outgoing(&self) -> &[u8] {
+        &self.outgoing[self.sent..]
+    }
+
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        self.sent = (self.sent + bytes).min(self.outgoing.len());
+        if self.sent == self.outgoing.len() {
+            empty(&mut self.outgoing);
+            self.sent = 0;
+        }
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
+        self.outgoing.extend_from_slice(bytes);
+    }
+
+    /// What is there, up to a length: empty where nothing comes any more, none where there may be more later.
+    fn next(&self, length: usize) -> Option<&[u8]> {
+        let count = length.min(self.incoming_bytes());
+        if count == 0 && !self.has_ended {
+            return None;
+        }
+        Some(&self.incoming[self.taken..self.taken + count])
+    }
+
+    fn take(&mut self, count: usize) {
+        self.taken += count;
+        if self.taken == self.incoming.len() {
+            empty(&mut self.incoming);
+            self.taken = 0;
+        }
+    }
+}
+
+/// An idle connection holds no large buffers.
+fn empty(buffer: &mut Vec<u8>) {
+    if buffer.capacity() > KEPT_BYTES_MAX {
+        *buffer = Vec::new();
+    } else {
+        buffer.clear();
+    }
+}
+
+/// A connection of the library with its buffers.
+pub(crate) struct Wired {
+    /// Before the buffers that it points to: fields are dropped in their order.
+    connection: Connection,
+    buffers: Shared,
+}
+
+/// Buffers that the library reaches too, within methods of the connection alone.
+struct Shared(NonNull<Buffers>);
+
+impl Wired {
+    pub(crate) fn new() -> Result<Self, Error> {
+        let mut connection = Connection::new(Mode::Server);
+        let buffers = Shared(NonNull::from(Box::leak(Box::<Buffers>::default())));
+        connection.set_receive_callback(Some(receive))?.set_send_callback(Some(send))?;
+        let context = buffers.0.as_ptr().cast::<c_void>();
+        let mut wired = Self { connection, buffers };
+        // SAFETY: the buffers outlive the connection, as the order of the fields says.
+        unsafe {
+            wired.connection.set_receive_context(context)?.set_send_context(context)?;
+        }
+        Ok(wired)
+    }
+
+    pub(crate) fn library(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    pub(crate) fn library_now(&self) -> &Connection {
+        &self.connection
+    }
+
+    pub(crate) fn buffers(&mut self) -> &mut Buffers {
+        // SAFETY: alive until `Shared` is dropped; the borrow of `self` keeps the library, which would reach them too, from running.
+        unsafe { self.buffers.0.as_mut() }
+    }
+
+    pub(crate) fn buffers_now(&self) -> &Buffers {
+        // SAFETY: as above; whoever changes them borrows `self` mutably.
+        unsafe { self.buffers.0.as_ref() }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: made by `Box` in `Wired::new`, and the connection, the last that points to them, is dropped already.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+unsafe extern "C" fn receive(context: *mut c_void, into: *mut u8, length: u32) -> libc::c_int {
+    // SAFETY: the context is the buffers of the connection that calls (`Wired::new`), and nobody else reaches them during the call.
+    let buffers = unsafe { &mut *context.cast::<Buffers>() };
+    let Some(bytes) = buffers.next(length as usize) else {
+        set_errno(Errno(libc::EAGAIN));
+        return -1;
+    };
+    let count = bytes.len();
+    // SAFETY: the library hands in `length` bytes of its own memory to write to, and these are at most as many.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), into, count) };
+    buffers.take(count);
+    count as libc::c_int
+}
+
+unsafe extern "C" fn send(context: *mut c_void, from: *const u8, length: u32) -> libc::c_int {
+    // SAFETY: as in `receive`.
+    let buffers = unsafe { &mut *context.cast::<Buffers>() };
+    // SAFETY: the library hands in that many bytes to read.
+    buffers.send(unsafe { std::slice::from_raw_parts(from, length as usize) });
+    length as libc::c_int
+}

@@ -1,0 +1,36 @@
+//! The server's half of TLS as bytes in and bytes out: it opens no socket and no file, and waits for nothing.
+//!
+//! | need | where |
+//! |---|---|
+//! | which versions, suites and groups are offered | [`Policy`] |
+//! | certificate chains, with their private keys or without | [`Chain`] |
+//! | which chain answers which name | [`Acceptor`] |
+//! | one connection | [`Connection`] |
+//! | private key operations that somebody else computes | [`KeyRequest`], [`Connection::take_request`], [`Connection::answer`] |
+//! | what an X.509 certificate says | [`Certificate`] |
+//!
+//! A caller hands in what a client sent ([`Connection::receive`]), lets the handshake go on ([`Connection::handshake`]), and sends what lies
+//! in [`Connection::outgoing`]. Where a chain's key is elsewhere, the handshake stops with [`Progress::NeedsKey`]: the caller takes the
+//! request, which is a value, has it computed wherever the key is, and answers.
+//!
+//! The protocol itself is s2n-tls; versions are TLS 1.2 and 1.3, and older ones under the policies that say so.
+#![deny(unsafe_code)]
+
+mod acceptor;
+mod certificate;
+mod chain;
+mod connection;
+mod der;
+mod error;
+mod ffi;
+mod key;
+mod policy;
+
+pub use acceptor::{Acceptor, AcceptorError, Unnamed};
+pub use certificate::{Certificate, PublicKey};
+pub use chain::{Chain, ChainError};
+pub use connection::{Connection, Facts, Progress, Read};
+pub use der::ecdsa_signature;
+pub use error::{Cause, Failure};
+pub use key::{Hash, KeyRequest, PREMASTER_BYTES, Scheme, Work};
+pub use policy::Policy;

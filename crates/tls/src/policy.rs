@@ -1,0 +1,63 @@
+//! What a server offers, by name.
+
+use s2n_tls::security;
+
+/// Versions, suites and groups that a listener offers. The library's policies behind them are numbered or dated ones, which
+/// never change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// TLS 1.2 with ephemeral key agreement and authenticated encryption, and TLS 1.3; X25519MLKEM768 before X25519.
+    #[default]
+    Modern,
+    /// As [`Policy::Modern`], and RSA key exchange in TLS 1.2 for clients that know nothing else: without forward secrecy.
+    Compatible,
+    /// Everything down to SSL 3.0's suites in TLS 1.0 to 1.2: 3DES, RC4, SHA-1. For measurements and machines that cannot be
+    /// replaced; insecure.
+    LegacyInsecure,
+}
+
+impl Policy {
+    /// All of them, from the strictest.
+    pub const ALL: [Self; 3] = [Self::Modern, Self::Compatible, Self::LegacyInsecure];
+
+    /// Its name in settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Modern => "modern",
+            Self::Compatible => "compatible",
+            Self::LegacyInsecure => "legacy-insecure",
+        }
+    }
+
+    /// The policy of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|policy| policy.name() == name)
+    }
+
+    /// Whether clients may choose RSA key exchange, for which the server's key decrypts a premaster.
+    pub const fn has_rsa_key_exchange(self) -> bool {
+        !matches!(self, Self::Modern)
+    }
+
+    pub(crate) fn of_library(self) -> Result<security::Policy, s2n_tls::error::Error> {
+        security::Policy::from_version(match self {
+            Self::Modern => "CloudFront-TLS-1-2-2021-PQ",
+            Self::Compatible => "ELBSecurityPolicy-TLS13-1-2-Ext2-PQ-2025-09",
+            Self::LegacyInsecure => "CloudFront-SSL-v-3",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_its_policys_and_the_library_knows_it() {
+        for policy in Policy::ALL {
+            assert_eq!(Policy::from_name(policy.name()), Some(policy));
+            policy.of_library().unwrap();
+        }
+        assert_eq!(Policy::from_name("Modern"), None);
+    }
+}
