@@ -21,4 +21,5 @@ pub mod serve;
 mod session;
 pub mod settings;
 mod sockets;
+mod tickets;
 mod workers;

@@ -2,11 +2,13 @@
 
 use crate::labels::{self, Field};
 use crate::settings::{CertificateSettings, KeySettings, Settings, Wrong, read_bounded};
+use crate::tickets::Tickets;
 use facility::Facility;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tls::{Acceptor, AcceptorError, Chain, PublicKey, Unnamed};
 use zeroize::Zeroizing;
@@ -16,7 +18,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// What is served: chains with their keys, and what listeners offer of them.
 pub(crate) struct Material {
-    items: Vec<Item>,
+    items: Vec<Arc<Item>>,
     acceptors: HashMap<tls::Policy, Acceptor>,
 }
 
@@ -58,12 +60,25 @@ impl Material {
         settings: &Settings,
         before: Option<&Material>,
         facility: Option<&Facility>,
+        tickets: &Tickets,
     ) -> Result<Self, Wrong> {
         let mut items = Vec::with_capacity(settings.certificates.len());
         for (number, certificate) in settings.certificates.iter().enumerate() {
-            let old = before.and_then(|before| before.items.get(number));
-            items.push(load(settings, number as u32, certificate, old, facility)?);
+            let old = before.and_then(|before| before.items.get(number)).map(Arc::as_ref);
+            items.push(Arc::new(load(settings, number as u32, certificate, old, facility)?));
         }
+        Self::of_items(settings, items, tickets)
+    }
+
+    /// The same with other keys for tickets; nothing is read.
+    ///
+    /// # Errors
+    /// [`Wrong`], of the library.
+    pub(crate) fn with_tickets(&self, settings: &Settings, tickets: &Tickets) -> Result<Self, Wrong> {
+        Self::of_items(settings, self.items.clone(), tickets)
+    }
+
+    fn of_items(settings: &Settings, items: Vec<Arc<Item>>, tickets: &Tickets) -> Result<Self, Wrong> {
         let chains: Vec<Chain> = items.iter().map(|item| item.chain.clone()).collect();
         let defaults: Vec<usize> = (0..items.len()).filter(|at| items[*at].settings.is_default).collect();
         let unnamed = if defaults.is_empty() { Unnamed::Refuse } else { Unnamed::Chains(defaults.clone()) };
@@ -73,7 +88,8 @@ impl Material {
             let line = listener.policy.line;
             // The verb with which a card decrypts premasters without telling anything of them is not there.
             if policy.has_rsa_key_exchange() {
-                let is_rsa = |item: &&Item| matches!(item.chain.leaf().public_key, PublicKey::Rsa { .. });
+                let is_rsa =
+                    |item: &&Arc<Item>| matches!(item.chain.leaf().public_key, PublicKey::Rsa { .. });
                 if let Some(item) = items.iter().filter(is_rsa).find(|item| item.chain.is_elsewhere()) {
                     let cause = format!(
                         "\"{}\" offers RSA key exchange, which is not served yet with an RSA key on cards ({}): take \"modern\"",
@@ -84,7 +100,7 @@ impl Material {
                 }
             }
             if let Entry::Vacant(entry) = acceptors.entry(policy) {
-                let made = Acceptor::new(policy, &chains, &unnamed);
+                let made = Acceptor::new(policy, &chains, &unnamed, tickets.of(policy));
                 entry.insert(made.map_err(|error| of_acceptor(settings, line, &defaults, &error))?);
             }
         }

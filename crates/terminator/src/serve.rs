@@ -5,12 +5,13 @@ use crate::log::{Log, Writer};
 use crate::material::Material;
 use crate::settings::{HomeSettings, ListenerSettings, Settings, Wrong, listener_key};
 use crate::sockets::Sockets;
+use crate::tickets::Tickets;
 use crate::workers::{Command, Generation, Listener, Mailbox, Place, Worker};
 use facility::{Facility, Options};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::User;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Most loops where the settings do not say.
 const LOOPS_MAX: usize = 64;
@@ -80,7 +81,7 @@ pub fn check(file: &Path) -> Result<(), ServeError> {
     let settings = Settings::read(file)?;
     user(&settings)?;
     let facility = settings.home.as_ref().map(|home| open_home(&settings, home)).transpose()?;
-    let material = Material::load(&settings, None, facility.as_ref())?;
+    let material = Material::load(&settings, None, facility.as_ref(), &Tickets::default())?;
     for line in material.lines() {
         println!("{line}");
     }
@@ -106,10 +107,19 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
         become_user(user).map_err(|cause| of_user(&settings, cause))?;
     }
     let facility = settings.home.as_ref().map(|home| open_home(&settings, home)).transpose()?;
-    let material = Material::load(&settings, None, facility.as_ref())?;
+    let mut tickets = Tickets::default();
+    refresh(&mut tickets, &settings)?;
+    let material = Material::load(&settings, None, facility.as_ref(), &tickets)?;
     let (log, writer) = Log::open(&settings.log).map_err(|cause| of_log(&settings, &cause))?;
-    let mut supervisor =
-        Supervisor { sockets, settings, facility, material: Arc::new(material), log, loops: Vec::new() };
+    let mut supervisor = Supervisor {
+        sockets,
+        settings,
+        facility,
+        tickets,
+        material: Arc::new(material),
+        log,
+        loops: Vec::new(),
+    };
     let ended = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(system("make a descriptor"))?);
     supervisor.start(&ended)?;
     supervisor.say();
@@ -139,6 +149,17 @@ fn open_home(settings: &Settings, home: &HomeSettings) -> Result<Facility, Wrong
     };
     Facility::open(&home.folder.value, Options { credential, ..Options::default() })
         .map_err(|cause| settings.wrong(home.folder.line, "folder", cause))
+}
+
+fn refresh(tickets: &mut Tickets, settings: &Settings) -> Result<(), Wrong> {
+    let policies = settings.listeners.iter().map(|listener| listener.policy.value);
+    let failed = |cause| settings.wrong(1, "[tickets]", format!("no key for tickets: {cause}"));
+    tickets.refresh(settings.ticket_period, policies, now()).map(drop).map_err(failed)
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 fn user(settings: &Settings) -> Result<Option<User>, Wrong> {
@@ -191,6 +212,7 @@ struct Supervisor {
     sockets: Sockets,
     settings: Settings,
     facility: Option<Facility>,
+    tickets: Tickets,
     material: Arc<Material>,
     log: Log,
     loops: Vec<Loop>,
@@ -266,7 +288,12 @@ impl Supervisor {
         let (mut is_stopping, mut over) = (false, 0);
         loop {
             let mut watched = [PollFd::new(signals, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
-            match rustix::event::poll(&mut watched, None) {
+            let due = self
+                .tickets
+                .due_in(now())
+                .filter(|_| !is_stopping)
+                .map(|span| Timespec { tv_sec: span.as_secs() as i64, tv_nsec: 0 });
+            match rustix::event::poll(&mut watched, due.as_ref()) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(system("wait for signals")(errno)),
             }
@@ -285,6 +312,9 @@ impl Supervisor {
                     }
                     return Ok(());
                 }
+            }
+            if !is_stopping && self.tickets.due_in(now()).is_some_and(|span| span.is_zero()) {
+                self.rotate()?;
             }
             if !of_signals {
                 continue;
@@ -321,6 +351,21 @@ impl Supervisor {
         }
     }
 
+    /// Serves with a new key for tickets; connections go on as they began.
+    fn rotate(&mut self) -> Result<(), Wrong> {
+        refresh(&mut self.tickets, &self.settings)?;
+        self.material = Arc::new(self.material.with_tickets(&self.settings, &self.tickets)?);
+        self.hand_out()
+    }
+
+    fn hand_out(&mut self) -> Result<(), Wrong> {
+        let generation = self.generation()?;
+        for each in &self.loops {
+            each.mailbox.put(Command::Serve(Arc::clone(&generation)));
+        }
+        Ok(())
+    }
+
     fn reload(&mut self) {
         notify("RELOADING=1");
         match self.try_reload() {
@@ -343,7 +388,9 @@ impl Supervisor {
                 "the home is read at the start only: restart the program",
             ));
         }
-        let material = Material::load(&settings, Some(&self.material), self.facility.as_ref())?;
+        refresh(&mut self.tickets, &settings)?;
+        let facility = self.facility.as_ref();
+        let material = Material::load(&settings, Some(&self.material), facility, &self.tickets)?;
         for listener in &settings.listeners {
             if let Err(cause) = self.sockets.open(&listener.place.value) {
                 let old = &self.settings.listeners;
@@ -354,11 +401,7 @@ impl Supervisor {
         self.log.reopen(&settings.log).map_err(|cause| of_log(&settings, &cause))?;
         self.settings = settings;
         self.material = Arc::new(material);
-        let generation = self.generation()?;
-        for each in &self.loops {
-            each.mailbox.put(Command::Serve(Arc::clone(&generation)));
-        }
-        Ok(())
+        self.hand_out()
     }
 }
 

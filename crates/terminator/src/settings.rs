@@ -78,6 +78,8 @@ pub struct Settings {
     pub home: Option<HomeSettings>,
     /// Where connections are logged.
     pub log: LogSettings,
+    /// How long a key for tickets is the newest; none where no tickets are given.
+    pub ticket_period: Option<Duration>,
     /// Bounds.
     pub limits: Limits,
     /// Certificates, in the order of the file: their places are the numbers of their keys.
@@ -320,6 +322,8 @@ impl Place<'_> {
         let stop = self.number("stop_seconds", raw.stop_seconds, 30, 0, 86_400)?;
         let home = raw.home.map(|home| self.home(home)).transpose()?;
         let log = self.log(raw.log)?;
+        let hours = raw.tickets.and_then(|tickets| tickets.rotate_hours);
+        let hours = self.number("rotate_hours", hours, 12, 0, 168)?;
         let limits = self.limits(raw.limits)?;
         if raw.listener.is_empty() || raw.listener.len() > LISTENERS_MAX {
             let cause = format!(
@@ -354,6 +358,7 @@ impl Place<'_> {
             stop: Duration::from_secs(stop),
             home,
             log,
+            ticket_period: Some(Duration::from_secs(hours * 3600)).filter(|period| !period.is_zero()),
             limits,
             certificates,
             listeners,

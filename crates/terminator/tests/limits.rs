@@ -129,6 +129,26 @@ fn failed_connections_wait_and_their_number_is_bounded() {
 }
 
 #[test]
+fn without_descriptors_connections_wait_and_are_served_later() {
+    let folder = folder();
+    folder.settings(&settings("idle_seconds = 86400"));
+    let mut command = std::process::Command::new("/bin/sh");
+    command.args(["-c", "ulimit -n 24; exec \"$0\" \"$@\""]).arg(support::program());
+    let server = folder.serve_as(command);
+    let address = server.address();
+    let mut first: Vec<TcpStream> = (0..30).map(|_| connect(address)).collect();
+    // This one is behind all of them: it is served once they are gone.
+    let waiting = std::thread::spawn(move || {
+        let mut stream = Client::new(SslVersion::TLS1_3).connect(address, "one.test").unwrap();
+        ask(&mut stream)
+    });
+    let last = first.split_off(29);
+    drop(first);
+    assert_eq!(waiting.join().unwrap(), "served\n");
+    drop((last, server));
+}
+
+#[test]
 fn a_stop_waits_for_connections_and_a_second_one_does_not() {
     let folder = folder();
     for is_twice in [false, true] {

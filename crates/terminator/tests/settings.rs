@@ -40,14 +40,22 @@ fn the_manual_is_a_settings_file_and_shows_defaults() {
         "connections_per_address",
         "failed_connections",
     ];
-    let more = ["handshake_seconds", "idle_seconds", "connect_seconds", "buffer_kib", "default", "policy"];
+    let more = [
+        "handshake_seconds",
+        "idle_seconds",
+        "connect_seconds",
+        "buffer_kib",
+        "default",
+        "policy",
+        "rotate_hours",
+    ];
     let mut text = String::new();
     let mut seen = 0;
     for line in MANUAL.lines() {
         let bare = line.strip_prefix("# ").unwrap_or_default();
         let key = bare.split(" = ").next().unwrap_or_default();
         let is_default = defaults.iter().chain(&more).any(|name| *name == key) && key != "loops";
-        let is_table = bare == "[log]" || bare == "[limits]";
+        let is_table = bare == "[log]" || bare == "[limits]" || bare == "[tickets]";
         seen += usize::from(is_default);
         text += if is_default || is_table { bare } else { line };
         text.push('\n');
@@ -82,6 +90,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
         (with("[log]\naccess = \"\""), 2, "access", "names no file"),
         (with("[limits]\nconnections = 0"), 2, "connections", "0 is not from 1"),
         (with("[limits]\nbuffer_kib = 15"), 2, "buffer_kib", "15 is not from 16"),
+        (with("[tickets]\nrotate_hours = 169"), 2, "rotate_hours", "169 is not from 0 to 168"),
         (with("[limits]\nidle = 1"), 2, "idle", "unknown field `idle`"),
         (replaced("key = \"one.key\"", "label = \"A.B\""), 3, "label", "there is no [home]"),
         (

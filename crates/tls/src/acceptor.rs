@@ -3,6 +3,7 @@
 use crate::chain::Chain;
 use crate::key::{AskCaller, Exchange, refused};
 use crate::policy::Policy;
+use crate::ticket::TicketKeys;
 use s2n_tls::callbacks::{ClientHelloCallback, ConnectionFuture};
 use s2n_tls::config::{Builder, Config};
 use s2n_tls::connection::Connection;
@@ -88,11 +89,16 @@ enum Place {
 }
 
 impl Acceptor {
-    /// An acceptor for these chains. Where a name has several, a client that takes ECDSA gets that one.
+    /// An acceptor for these chains; without keys for tickets, every handshake is a full one.
     ///
     /// # Errors
     /// [`AcceptorError`].
-    pub fn new(policy: Policy, chains: &[Chain], unnamed: &Unnamed) -> Result<Self, AcceptorError> {
+    pub fn new(
+        policy: Policy,
+        chains: &[Chain],
+        unnamed: &Unnamed,
+        tickets: Option<&TicketKeys>,
+    ) -> Result<Self, AcceptorError> {
         if chains.is_empty() {
             return Err(AcceptorError::Empty);
         }
@@ -113,7 +119,7 @@ impl Acceptor {
             }
             let is_default = default_place == Some(place);
             let defaults = if is_default { defaults } else { &[] };
-            configuration(policy, chains, place, defaults).map(Some).map_err(of_library)
+            configuration(policy, chains, place, defaults, tickets).map(Some).map_err(of_library)
         };
         let lookup =
             Lookup { names, default_place, here: build(Place::Here)?, elsewhere: build(Place::Elsewhere)? };
@@ -167,8 +173,12 @@ fn configuration(
     chains: &[Chain],
     place: Place,
     defaults: &[usize],
+    tickets: Option<&TicketKeys>,
 ) -> Result<Config, Error> {
     let mut builder = begun(policy)?;
+    if let Some(tickets) = tickets {
+        tickets.add_to(&mut builder)?;
+    }
     for chain in chains.iter().filter(|chain| place_of(chain) == place) {
         builder.load_chain(chain.of_library.clone())?;
     }

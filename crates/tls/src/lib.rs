@@ -5,6 +5,7 @@
 //! | which versions, suites and groups are offered | [`Policy`] |
 //! | certificate chains, with their private keys or without | [`Chain`] |
 //! | which chain answers which name | [`Acceptor`] |
+//! | sessions that clients go on with | [`TicketKeys`] |
 //! | one connection | [`Connection`] |
 //! | private key operations that somebody else computes | [`KeyRequest`], [`Connection::take_request`], [`Connection::answer`] |
 //! | what an X.509 certificate says | [`Certificate`] |
@@ -25,6 +26,7 @@ mod error;
 mod ffi;
 mod key;
 mod policy;
+mod ticket;
 
 pub use acceptor::{Acceptor, AcceptorError, Unnamed};
 pub use certificate::{Certificate, PublicKey};
@@ -34,3 +36,4 @@ pub use der::ecdsa_signature;
 pub use error::{Cause, Failure};
 pub use key::{Hash, KeyRequest, PREMASTER_BYTES, Scheme, Work};
 pub use policy::Policy;
+pub use ticket::{TicketKey, TicketKeys};

@@ -206,7 +206,7 @@ fn keys_elsewhere_are_asked_once_and_data_goes_both_ways() {
     for key in [rsa(), ecdsa()] {
         let pem = certificate(&key).to_pem().unwrap();
         let chain = Chain::with_key_elsewhere(&pem, 5).unwrap();
-        let acceptor = Acceptor::new(Policy::Modern, &[chain], &Unnamed::Refuse).unwrap();
+        let acceptor = Acceptor::new(Policy::Modern, &[chain], &Unnamed::Refuse, None).unwrap();
         for version in VERSIONS {
             let mut server = Connection::new(&acceptor).unwrap();
             let mut asked = 0;
@@ -242,7 +242,7 @@ fn a_premaster_is_asked_for_where_the_policy_has_rsa_key_exchange() {
     let key = rsa();
     let chain = Chain::with_key_elsewhere(&certificate(&key).to_pem().unwrap(), 5).unwrap();
     for (policy, expected) in [(Policy::Modern, Err(Cause::NothingInCommon)), (Policy::Compatible, Ok(()))] {
-        let acceptor = Acceptor::new(policy, std::slice::from_ref(&chain), &Unnamed::Refuse).unwrap();
+        let acceptor = Acceptor::new(policy, std::slice::from_ref(&chain), &Unnamed::Refuse, None).unwrap();
         let mut server = Connection::new(&acceptor).unwrap();
         let client = Client::new(SslVersion::TLS1_2, "AES128-GCM-SHA256");
         let (_, ended) = shake(client, &mut server, |work| {
@@ -257,7 +257,7 @@ fn a_premaster_is_asked_for_where_the_policy_has_rsa_key_exchange() {
 fn a_key_without_an_answer_or_with_a_wrong_one_ends_the_handshake() {
     let key = ecdsa();
     let chain = Chain::with_key_elsewhere(&certificate(&key).to_pem().unwrap(), 5).unwrap();
-    let acceptor = Acceptor::new(Policy::Modern, &[chain], &Unnamed::Refuse).unwrap();
+    let acceptor = Acceptor::new(Policy::Modern, &[chain], &Unnamed::Refuse, None).unwrap();
     let mut server = Connection::new(&acceptor).unwrap();
     let (_, ended) = shake(Client::new(SslVersion::TLS1_3, "DEFAULT"), &mut server, |_| None);
     assert_eq!(ended, Err(Cause::Key));
@@ -272,7 +272,7 @@ fn a_key_without_an_answer_or_with_a_wrong_one_ends_the_handshake() {
 fn bytes_that_are_not_tls_and_cut_ends_are_failures() {
     let key = ecdsa();
     let chain = Chain::with_key_elsewhere(&certificate(&key).to_pem().unwrap(), 5).unwrap();
-    let acceptor = Acceptor::new(Policy::Modern, &[chain], &Unnamed::Refuse).unwrap();
+    let acceptor = Acceptor::new(Policy::Modern, &[chain], &Unnamed::Refuse, None).unwrap();
     let mut server = Connection::new(&acceptor).unwrap();
     server.receive(&[22, 3, 1, 0, 5, 1, 0, 0, 1, 0]);
     assert_eq!(server.handshake().unwrap_err().cause, Cause::Protocol);

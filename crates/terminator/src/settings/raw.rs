@@ -12,6 +12,7 @@ pub(super) struct RawSettings {
     pub(super) stop_seconds: Option<Spanned<u64>>,
     pub(super) home: Option<RawHome>,
     pub(super) log: Option<RawLog>,
+    pub(super) tickets: Option<RawTickets>,
     pub(super) limits: Option<RawLimits>,
     #[serde(default)]
     pub(super) certificate: Vec<Spanned<RawCertificate>>,
@@ -32,6 +33,12 @@ pub(super) struct RawHome {
 pub(super) struct RawLog {
     pub(super) access: Option<Spanned<String>>,
     pub(super) format: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTickets {
+    pub(super) rotate_hours: Option<Spanned<u64>>,
 }
 
 #[derive(Default, Deserialize)]

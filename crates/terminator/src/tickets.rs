@@ -1,0 +1,103 @@
+//! Keys for tickets, made anew for each period: all loops have the same, and each policy its own, so that no session of a weak one
+//! opens a listener with a strong one.
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use std::collections::HashMap;
+use std::io;
+use std::time::Duration;
+use tls::{Policy, TicketKey, TicketKeys};
+use zeroize::Zeroizing;
+
+/// The keys of all policies.
+#[derive(Default)]
+pub(crate) struct Tickets {
+    by_policy: HashMap<Policy, TicketKeys>,
+}
+
+impl Tickets {
+    /// Makes what is due: a first key for each of these policies, a next one once the newest is a period old; forgets what is of no use
+    /// any more. Without a period there are none. True where anything changed.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub(crate) fn refresh(
+        &mut self,
+        period: Option<Duration>,
+        policies: impl Iterator<Item = Policy>,
+        now: u64,
+    ) -> io::Result<bool> {
+        let Some(period) = period else {
+            return Ok(!std::mem::take(&mut self.by_policy).is_empty());
+        };
+        let mut is_changed = false;
+        for policy in policies {
+            let keys = self.by_policy.entry(policy).or_insert(TicketKeys { period, keys: Vec::new() });
+            is_changed |= keys.period != period;
+            keys.period = period;
+            let is_due = |newest: &TicketKey| newest.since + period.as_secs() <= now;
+            if keys.keys.last().is_none_or(is_due) {
+                keys.keys.push(new_key(now)?);
+                is_changed = true;
+            }
+            let kept = u64::from(TicketKeys::PERIODS) * period.as_secs();
+            keys.keys.retain(|key| key.since + kept > now);
+        }
+        Ok(is_changed)
+    }
+
+    /// The keys of a policy.
+    pub(crate) fn of(&self, policy: Policy) -> Option<&TicketKeys> {
+        self.by_policy.get(&policy)
+    }
+
+    /// How long until the next one is due.
+    pub(crate) fn due_in(&self, now: u64) -> Option<Duration> {
+        let newest = self.by_policy.values().filter_map(|keys| Some((keys.keys.last()?.since, keys.period)));
+        newest
+            .map(|(since, period)| Duration::from_secs((since + period.as_secs()).saturating_sub(now)))
+            .min()
+    }
+}
+
+fn new_key(now: u64) -> io::Result<TicketKey> {
+    let mut key = TicketKey { name: [0; 16], key: Zeroizing::new([0; 32]), since: now };
+    fill(&mut key.name)?;
+    fill(&mut key.key[..])?;
+    Ok(key)
+}
+
+fn fill(mut bytes: &mut [u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let count = getrandom(&mut *bytes, GetRandomFlags::empty())?;
+        bytes = &mut bytes[count..];
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_come_with_periods_and_go_after_three() {
+        const HOUR: u64 = 3600;
+        let mut tickets = Tickets::default();
+        let period = Some(Duration::from_secs(HOUR));
+        let mut refresh = |period, now| {
+            let is_changed = tickets.refresh(period, [Policy::Modern].into_iter(), now).unwrap();
+            let keys = tickets.of(Policy::Modern).cloned().map(|keys| keys.keys).unwrap_or_default();
+            (is_changed, keys, tickets.due_in(now))
+        };
+        let (is_changed, first, due) = refresh(period, 1000);
+        assert_eq!((is_changed, first.len(), due), (true, 1, Some(Duration::from_secs(HOUR))));
+        let (is_changed, same, due) = refresh(period, 1000 + HOUR - 1);
+        assert_eq!((is_changed, &same, due), (false, &first, Some(Duration::from_secs(1))));
+        let (is_changed, two, _) = refresh(period, 1000 + HOUR);
+        assert!(is_changed && two.len() == 2 && two[0] == first[0] && two[1] != first[0]);
+        assert_eq!(refresh(period, 1000 + 2 * HOUR).1.len(), 3);
+        let (_, three, _) = refresh(period, 1000 + 3 * HOUR);
+        assert!(three.len() == 3 && three[0] == two[1], "the first is of no use any more");
+        assert_eq!(refresh(None, 1000 + 3 * HOUR), (true, Vec::new(), None));
+        assert!(!refresh(None, 1000 + 3 * HOUR).0);
+    }
+}

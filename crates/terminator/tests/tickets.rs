@@ -1,0 +1,93 @@
+//! Tickets: sessions go on in every loop and over reloads, not where there are none and not under another policy.
+
+mod support;
+
+use openssl::ssl::{
+    SslConnector, SslMethod, SslSession, SslSessionCacheMode, SslStream, SslVerifyMode, SslVersion,
+};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex};
+use support::{Folder, PATIENCE, VERSIONS, ask, close, rsa};
+
+const SETTINGS: &str = "
+[[certificate]]
+chain = \"one.pem\"
+key = \"one.key\"
+[[listener]]
+address = \"127.0.0.1:0\"
+answer = \"served\\n\"
+[[listener]]
+address = \"127.0.0.2:0\"
+policy = \"compatible\"
+answer = \"served\\n\"
+";
+
+/// Connects, going on with a session if one is given; whether the server did, and the session to go on with.
+fn connect(address: SocketAddr, version: SslVersion, session: Option<&[u8]>) -> (bool, Option<Vec<u8>>) {
+    let mut builder = SslConnector::builder(SslMethod::tls_client()).unwrap();
+    builder.set_verify(SslVerifyMode::NONE);
+    builder.set_min_proto_version(Some(version)).unwrap();
+    builder.set_max_proto_version(Some(version)).unwrap();
+    builder.set_session_cache_mode(SslSessionCacheMode::CLIENT | SslSessionCacheMode::NO_INTERNAL);
+    let given = Arc::new(Mutex::new(None));
+    let taken = Arc::clone(&given);
+    builder
+        .set_new_session_callback(move |_, session| *taken.lock().unwrap() = Some(session.to_der().unwrap()));
+    let mut configuration = builder.build().configure().unwrap();
+    configuration.set_verify_hostname(false);
+    let mut ssl = configuration.into_ssl("one.test").unwrap();
+    if let Some(session) = session {
+        // Read anew: OpenSSL marks one that it used.
+        let session = SslSession::from_der(session).unwrap();
+        // SAFETY: the session is of the same method, and of a context with the same settings.
+        unsafe { ssl.set_session(&session).unwrap() };
+    }
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut stream = SslStream::new(ssl, stream).unwrap();
+    stream.connect().unwrap();
+    assert_eq!(ask(&mut stream), "served\n");
+    let is_resumed = stream.ssl().session_reused();
+    close(stream);
+    let session = given.lock().unwrap().take();
+    (is_resumed, session)
+}
+
+#[test]
+fn sessions_go_on_in_every_loop_and_over_reloads() {
+    let folder = Folder::new();
+    folder.certify("one", &rsa(), &["one.test"]);
+    let server = folder.serve(SETTINGS);
+    let [address, compatible] = server.addresses()[..] else { panic!("{}", server.said()) };
+    let mut resumed = 0;
+    for version in VERSIONS {
+        let (is_resumed, session) = connect(address, version, None);
+        assert!(!is_resumed);
+        let session = session.expect("a ticket");
+        for _ in 0..10 {
+            assert!(connect(address, version, Some(&session)).0, "{version:?}");
+        }
+        // Of the same kind: suites of TLS 1.2 name it.
+        folder.certify("one", &rsa(), &["one.test"]);
+        server.reload();
+        assert!(connect(address, version, Some(&session)).0, "{version:?}, after a reload");
+        resumed += 11;
+        assert!(!connect(compatible, version, Some(&session)).0, "{version:?}, another policy");
+    }
+    let without = format!("[tickets]\nrotate_hours = 0\n{SETTINGS}");
+    let (_, session) = connect(address, SslVersion::TLS1_2, None);
+    folder.settings(&without);
+    server.reload();
+    // A loop may take one more before it has heard of the reload.
+    while connect(address, SslVersion::TLS1_2, session.as_deref()).0 {
+        resumed += 1;
+    }
+    let log = server.stop();
+    let of_log = |key: &str| log.iter().filter(|entry| entry[key] == true).count();
+    assert_eq!(of_log("resumed"), resumed, "{log:?}");
+    let is_without_key = |entry: &&serde_json::Value| entry["resumed"] == true && entry["key_us"].is_null();
+    assert!(
+        log.iter().filter(is_without_key).count() == resumed
+            && log.iter().all(|entry| entry["end"] == "done")
+    );
+}
