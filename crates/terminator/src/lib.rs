@@ -20,6 +20,7 @@ mod material;
 pub mod serve;
 mod session;
 pub mod settings;
+mod side;
 mod sockets;
 mod tickets;
 mod workers;

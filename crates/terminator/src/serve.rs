@@ -12,6 +12,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::User;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -106,6 +107,10 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
     if let Some(user) = &user {
         become_user(user).map_err(|cause| of_user(&settings, cause))?;
     }
+    // Keys of files, of tickets and of sessions: no core file, and no other process of the same user that reads them. Becoming another
+    // user has set it anew.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(system("keep this process out of core files"))?;
     let facility = settings.home.as_ref().map(|home| open_home(&settings, home)).transpose()?;
     let mut tickets = Tickets::default();
     refresh(&mut tickets, &settings)?;

@@ -4,10 +4,11 @@ use crate::limits::Permit;
 use crate::log::Entry;
 use crate::material::Material;
 use crate::settings::{Limits, Service};
+use crate::side::{Side, WATCHED};
 use crate::workers::Listener;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use rustix::net::Shutdown;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -24,76 +25,6 @@ const HEAD_END: &[u8; 4] = b"\r\n\r\n";
 const BOTH_ENDS_APART: &str = "TLS1.3";
 /// Said of connections that ended as both sides wanted.
 const DONE: &str = "done";
-
-/// A socket, and what it would do without waiting, as far as is known: the kernel tells of each change once.
-pub(crate) struct Side {
-    pub(crate) socket: OwnedFd,
-    can_read: bool,
-    can_write: bool,
-    /// The other side has closed: its end follows what it sent.
-    is_closing: bool,
-}
-
-impl Side {
-    pub(crate) fn new(socket: OwnedFd) -> Self {
-        Self { socket, can_read: true, can_write: true, is_closing: false }
-    }
-
-    fn hear(&mut self, events: EventFlags) {
-        let is_broken = events.intersects(EventFlags::HUP | EventFlags::ERR);
-        self.is_closing |= is_broken || events.contains(EventFlags::RDHUP);
-        self.can_read |= self.is_closing || events.contains(EventFlags::IN);
-        self.can_write |= is_broken || events.contains(EventFlags::OUT);
-    }
-
-    /// So many bytes; 0 at the end; none where nothing is there.
-    fn read(&mut self, into: &mut [u8]) -> Result<Option<usize>, Errno> {
-        if !self.can_read {
-            return Ok(None);
-        }
-        loop {
-            match rustix::net::recv(&self.socket, &mut *into, RecvFlags::DONTWAIT) {
-                Ok((count, _)) => {
-                    if count == 0 || (count < into.len() && !self.is_closing) {
-                        self.can_read = false;
-                    }
-                    return Ok(Some(count));
-                }
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => {
-                    self.can_read = false;
-                    return Ok(None);
-                }
-                Err(errno) => return Err(errno),
-            }
-        }
-    }
-
-    /// How many bytes it took.
-    fn write(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
-        if !self.can_write || bytes.is_empty() {
-            return Ok(0);
-        }
-        loop {
-            match rustix::net::send(&self.socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-                Ok(count) => {
-                    self.can_write = count == bytes.len();
-                    return Ok(count);
-                }
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => {
-                    self.can_write = false;
-                    return Ok(0);
-                }
-                Err(errno) => return Err(errno),
-            }
-        }
-    }
-}
-
-/// What every socket of a connection is watched for: each change is told once.
-pub(crate) const WATCHED: EventFlags =
-    EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
 
 /// What a connection does next.
 pub(crate) enum Step {
