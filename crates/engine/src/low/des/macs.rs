@@ -117,7 +117,6 @@ mod tests {
     use super::super::plain::Plain;
     use super::super::{Form, KEYS_MAX};
     use super::*;
-    use crate::low::cpu::Cpu;
 
     struct Own(Vec<Vec<u8>>);
 
@@ -192,6 +191,8 @@ mod tests {
         check::<BitSliced64>(());
         #[cfg(target_arch = "x86_64")]
         {
+            use crate::low::cpu::Cpu;
+
             use super::super::{bit_sliced_avx2, bit_sliced_avx512, byte_sliced_avx512, rows_avx512};
             if let Some(token) = Cpu::up_to_avx2().avx2 {
                 check::<bit_sliced_avx2::BitSliced256>(token);
