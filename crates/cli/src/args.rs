@@ -3,6 +3,7 @@
 
 pub mod agent;
 mod card;
+mod cert;
 mod groups;
 pub mod openpgp;
 pub mod pgp;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 
 pub use agent::Agent;
 pub use card::{Card, CardOptions};
+pub use cert::{Cert, CertMake};
 pub use groups::command;
 pub use measuring::{LevelName, Measuring, PersonalityName};
 pub use openpgp::{Decrypt, Encrypt, Sign, Verify};
@@ -142,6 +144,9 @@ pub enum Command {
     MasterKey(MasterKey),
     /// Call a CCA verb, with parameters and answer as JSON
     Verb(Verb),
+    /// Ask for certificates of keys on cards, and check chains
+    #[command(subcommand)]
+    Cert(Cert),
     /// Terminate TLS with private keys on cards, and forward to servers
     #[command(subcommand)]
     Tls(Tls),

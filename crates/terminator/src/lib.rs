@@ -6,6 +6,7 @@
 //! | what an operator decides | [`settings`] |
 //! | start, reload, stop | [`serve`] |
 //! | where connections are forwarded to | [`backend`] |
+//! | requests, certificates, chains | [`cert`] |
 //!
 //! One thread starts the others, reads settings and certificates, and waits for signals. A loop for each processor serves connections:
 //! `workers` has the loops, `session` one connection. Loops read no file, wait for no card and no backend, and take one lock, for counting
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+pub mod cert;
 mod labels;
 mod limits;
 mod log;

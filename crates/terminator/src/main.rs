@@ -4,16 +4,18 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use terminator::{serve, settings};
+use terminator::{cert, serve, settings};
 
 const HELP: &str = "\
 Terminates TLS with private keys in files or on cards, and forwards to servers. It is started by `cryptand tls serve`.
 
 Usage: cryptand-tls serve [--check-config] FILE
        cryptand-tls settings
+       cryptand-tls cert JSON
 
   serve           serves what FILE says, until SIGTERM; SIGHUP reads FILE again
   --check-config  reads FILE and everything that it names, says what is wrong, and ends
+  cert            does what `cryptand cert` passes on
   settings        prints a settings file that is the manual of all of them
 ";
 
@@ -35,6 +37,15 @@ fn main() -> ExitCode {
         ["settings"] => {
             print!("{}", settings::MANUAL);
             return ExitCode::SUCCESS;
+        }
+        ["cert", json] => {
+            return match cert::run(json) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => {
+                    eprintln!("cryptand cert: {failure}");
+                    ExitCode::from(failure.exit_code())
+                }
+            };
         }
         ["serve", "--check-config", _] => serve::check(&PathBuf::from(&arguments[2])),
         ["serve", file] if !file.starts_with("--") => serve::serve(&PathBuf::from(&arguments[1])),

@@ -11,7 +11,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("A home and its cards", &["init", "serve", "stop", "reload", "upgrade", "card", "backup", "restore"]),
     ("Master keys", &["unseal", "master-key"]),
     ("Watching", &["status", "health", "top", "metrics"]),
-    ("Serving", &["tls"]),
+    ("Serving TLS", &["tls", "cert"]),
     ("Measuring", &["speed", "report", "bench"]),
 ];
 

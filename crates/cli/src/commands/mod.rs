@@ -4,6 +4,7 @@ mod agent;
 mod backup;
 mod card;
 mod carried;
+mod cert;
 mod decrypt;
 mod described;
 mod encrypt;
@@ -69,6 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Token(order) => token::run(order),
         Command::MasterKey(order) => officer::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),
+        Command::Cert(typed) => cert::run(home, typed),
         Command::Tls(typed) => tls::run(typed),
         Command::Measure(_) => measure::run(),
         Command::Backup(typed) => backup::run(home, typed),

@@ -2,6 +2,7 @@
 //! Needs `cryptand-daemon` and `cryptand-card` beside the command, as `make test` builds them.
 
 mod bench;
+mod cert;
 mod generate;
 mod import;
 mod part;

@@ -1,0 +1,173 @@
+//! The certificates of a PEM file, the server's own first, and what they say.
+
+use crate::CertificateError;
+use pkcs1::der::Document;
+use serde::Serialize;
+use std::net::IpAddr;
+use time::OffsetDateTime;
+use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::FromDer;
+use x509_parser::public_key::PublicKey as X509Key;
+
+/// Most certificates in a chain, and roots in a file: Debian's has 150.
+const CERTIFICATES_MAX: usize = 32;
+const ROOTS_MAX: usize = 2048;
+
+/// A chain of certificates: the server's, then each issuer's.
+pub struct Chain {
+    pub(crate) certificates: Vec<Vec<u8>>,
+}
+
+/// What a certificate says, for people and programs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Described {
+    /// Subject, as RFC 4514 writes it, roughly.
+    pub subject: String,
+    /// Issuer.
+    pub issuer: String,
+    /// DNS names and IP addresses.
+    pub names: Vec<String>,
+    /// First second at which it is valid, as RFC 3339 writes it.
+    pub not_before: String,
+    /// Last second.
+    pub not_after: String,
+    /// The same, in seconds since 1970.
+    pub not_after_unix: i64,
+    /// Kind of its key.
+    pub key: String,
+    /// How it is signed, by the name or the number of the algorithm.
+    pub signature: String,
+    /// Whether it may sign other certificates.
+    pub is_authority: bool,
+    /// Serial number, in hexadecimal.
+    pub serial: String,
+    /// SHA-256 of it, in hexadecimal.
+    pub sha256: String,
+}
+
+impl Chain {
+    /// The certificates of a PEM file, in its order; other blocks are passed over.
+    ///
+    /// # Errors
+    /// [`CertificateError::Chain`] where there is none, or one does not hold together.
+    pub fn from_pem(text: &str) -> Result<Self, CertificateError> {
+        certificates(text, CERTIFICATES_MAX).map(|certificates| Self { certificates })
+    }
+
+    /// How many there are; at least one.
+    pub fn count(&self) -> usize {
+        self.certificates.len()
+    }
+
+    /// What each certificate says.
+    pub fn described(&self) -> Vec<Described> {
+        // `from_pem` has read each.
+        self.certificates
+            .iter()
+            .filter_map(|der| parsed(der).ok().map(|read| described(&read, der)))
+            .collect()
+    }
+}
+
+/// The certificates of a PEM file of roots, in DER.
+///
+/// # Errors
+/// As [`Chain::from_pem`].
+pub fn roots(text: &str) -> Result<Vec<Vec<u8>>, CertificateError> {
+    certificates(text, ROOTS_MAX)
+}
+
+fn certificates(text: &str, most: usize) -> Result<Vec<Vec<u8>>, CertificateError> {
+    const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+    const END: &str = "-----END CERTIFICATE-----";
+    let wrong = |cause: String| CertificateError::Chain(cause);
+    let (mut certificates, mut rest) = (Vec::new(), text);
+    while let Some(at) = rest.find(BEGIN) {
+        rest = &rest[at..];
+        let number = certificates.len() + 1;
+        let end = rest.find(END).ok_or_else(|| wrong(format!("certificate {number} has no end")))?;
+        let (_, document) = Document::from_pem(&rest[..end + END.len()])
+            .map_err(|error| wrong(format!("certificate {number} is no PEM: {error}")))?;
+        let der = document.as_bytes().to_vec();
+        parsed(&der).map_err(|cause| wrong(format!("certificate {number}: {cause}")))?;
+        certificates.push(der);
+        if certificates.len() > most {
+            return Err(wrong(format!("more than {most} certificates")));
+        }
+        rest = &rest[end..];
+    }
+    if certificates.is_empty() {
+        return Err(wrong("no certificate in it (a line -----BEGIN CERTIFICATE-----)".to_owned()));
+    }
+    Ok(certificates)
+}
+
+/// A certificate that holds together.
+pub(crate) fn parsed(der: &[u8]) -> Result<X509Certificate<'_>, String> {
+    match X509Certificate::from_der(der) {
+        Ok(([], read)) => Ok(read),
+        Ok(_) => Err("bytes after its end".to_owned()),
+        Err(error) => Err(format!("not an X.509 certificate: {error}")),
+    }
+}
+
+fn described(read: &X509Certificate<'_>, der: &[u8]) -> Described {
+    let time = |at: i64| {
+        let at = OffsetDateTime::from_unix_timestamp(at).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        at.format(&time::format_description::well_known::Rfc3339).unwrap_or_default()
+    };
+    let hexadecimal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let (validity, key) = (read.validity(), read.public_key());
+    let key = match key.parsed() {
+        Ok(X509Key::RSA(rsa)) => format!("RSA of {} bits", rsa.key_size()),
+        Ok(X509Key::EC(point)) => format!("elliptic curve of {} bits", point.key_size()),
+        _ => key.algorithm.algorithm.to_id_string(),
+    };
+    Described {
+        subject: read.subject().to_string(),
+        issuer: read.issuer().to_string(),
+        names: names(read),
+        not_before: time(validity.not_before.timestamp()),
+        not_after: time(validity.not_after.timestamp()),
+        not_after_unix: validity.not_after.timestamp(),
+        key,
+        signature: signature_name(&read.signature_algorithm.algorithm.to_id_string()),
+        is_authority: read.is_ca(),
+        serial: hexadecimal(read.raw_serial()),
+        sha256: hexadecimal(&engine::sha256(der)),
+    }
+}
+
+/// DNS names and addresses.
+pub(crate) fn names(read: &X509Certificate<'_>) -> Vec<String> {
+    let Ok(Some(names)) = read.subject_alternative_name() else { return Vec::new() };
+    let address = |bytes: &[u8]| match bytes.len() {
+        4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
+        16 => <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from),
+        _ => None,
+    };
+    let named = names.value.general_names.iter().filter_map(|name| match name {
+        GeneralName::DNSName(name) => Some((*name).to_owned()),
+        GeneralName::IPAddress(bytes) => address(bytes).map(|address| address.to_string()),
+        _ => None,
+    });
+    named.collect()
+}
+
+/// Algorithms of signatures, by their numbers (RFC 8017, RFC 5758, RFC 8410).
+fn signature_name(oid: &str) -> String {
+    match oid {
+        "1.2.840.113549.1.1.5" => "RSA with SHA-1",
+        "1.2.840.113549.1.1.10" => "RSA PSS",
+        "1.2.840.113549.1.1.11" => "RSA with SHA-256",
+        "1.2.840.113549.1.1.12" => "RSA with SHA-384",
+        "1.2.840.113549.1.1.13" => "RSA with SHA-512",
+        "1.2.840.10045.4.3.2" => "ECDSA with SHA-256",
+        "1.2.840.10045.4.3.3" => "ECDSA with SHA-384",
+        "1.2.840.10045.4.3.4" => "ECDSA with SHA-512",
+        "1.3.101.112" => "Ed25519",
+        other => other,
+    }
+    .to_owned()
+}

@@ -1,0 +1,185 @@
+//! What a client would refuse of a chain, and what will soon be so.
+
+use crate::chain::{names, parsed};
+use crate::{CertificateError, Chain, Name};
+use facility::Facility;
+use pki_types::{CertificateDer, ServerName, TrustAnchor, UnixTime};
+use serde::Serialize;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
+use wire::Label;
+use x509_parser::public_key::PublicKey as X509Key;
+
+/// Shortest RSA modulus that clients take, in bits (CA/Browser Forum, Baseline Requirements, section 6.1.5).
+const RSA_BITS_MIN: usize = 2048;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Clients refuse it.
+    Error,
+    /// It works, and will not, or not everywhere.
+    Warning,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Which certificate, from 1.
+    pub certificate: usize,
+    /// What is wrong, for people.
+    pub what: String,
+}
+
+/// What a chain is held against.
+#[derive(Clone, Debug)]
+pub struct Checked<'a> {
+    /// The time.
+    pub now: SystemTime,
+    /// It is a warning if a certificate ends within this.
+    pub soon: Duration,
+    /// What it must be for.
+    pub names: &'a [Name],
+    /// Roots that clients trust, in DER; without any the last certificate of the chain is taken for one.
+    pub roots: &'a [Vec<u8>],
+}
+
+impl Chain {
+    /// What is wrong with the chain; empty if nothing is.
+    pub fn check(&self, against: &Checked<'_>) -> Vec<Finding> {
+        let mut findings = Findings::default();
+        let now = against.now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64;
+        for (at, der) in self.certificates.iter().enumerate() {
+            let Ok(read) = parsed(der) else { continue };
+            let (from, to) = (read.validity().not_before.timestamp(), read.validity().not_after.timestamp());
+            let until = read.validity().not_after;
+            if now < from {
+                findings.error(at, format!("not valid before {}", read.validity().not_before));
+            } else if now > to {
+                findings.error(at, format!("expired on {until}"));
+            } else if to - now < against.soon.as_secs() as i64 {
+                findings.warning(at, format!("expires in {} days, on {until}", (to - now) / 86_400));
+            }
+            if let Ok(X509Key::RSA(rsa)) = read.public_key().parsed()
+                && rsa.key_size() < RSA_BITS_MIN
+            {
+                findings.error(
+                    at,
+                    format!("an RSA key of {} bits; clients ask for {RSA_BITS_MIN}", rsa.key_size()),
+                );
+            }
+            if let Some(issuer) = self.certificates.get(at + 1).and_then(|der| parsed(der).ok())
+                && read.issuer().as_raw() != issuer.subject().as_raw()
+            {
+                findings.error(
+                    at,
+                    format!("issued by {}, but the next certificate is {}", read.issuer(), issuer.subject()),
+                );
+            }
+        }
+        self.check_names(against, &mut findings);
+        self.check_path(against, &mut findings);
+        findings.0
+    }
+
+    /// Whether the first certificate is of the key under a label.
+    ///
+    /// # Errors
+    /// What a card says of the label.
+    pub fn check_key(
+        &self,
+        facility: &Facility,
+        domain: u16,
+        label: &Label,
+    ) -> Result<Option<Finding>, CertificateError> {
+        let public = crate::signer::public_of(facility, domain, label)?;
+        let der = public
+            .to_der()
+            .map_err(|error| CertificateError::Key { label: label.clone(), cause: error.to_string() })?;
+        let own = self.certificates.first().and_then(|first| parsed(first).ok());
+        if own.is_some_and(|own| own.public_key().raw == der) {
+            return Ok(None);
+        }
+        let what = format!("its key is not the one under {label} ({})", public.named());
+        Ok(Some(Finding { severity: Severity::Error, certificate: 1, what }))
+    }
+
+    fn check_names(&self, against: &Checked<'_>, findings: &mut Findings) {
+        let Some(first) = self.certificates.first() else { return };
+        let Ok(read) = parsed(first) else { return };
+        if names(&read).is_empty() {
+            findings.error(
+                0,
+                "it names no DNS name and no address: clients do not look at the subject".to_owned(),
+            );
+        }
+        let der = CertificateDer::from(first.as_slice());
+        let Ok(own) = EndEntityCert::try_from(&der) else { return };
+        for name in against.names {
+            // A name with * stands for any that it covers.
+            let asked = name.to_string();
+            let is_covered = match asked.strip_prefix("*.") {
+                Some(_) => names(&read).contains(&asked),
+                None => ServerName::try_from(asked.as_str())
+                    .is_ok_and(|name| own.verify_is_valid_for_subject_name(&name).is_ok()),
+            };
+            if !is_covered {
+                findings.error(0, format!("not for {asked}, but for {}", names(&read).join(", ")));
+            }
+        }
+    }
+
+    /// Signatures, purposes and constraints from the first certificate to a root.
+    fn check_path(&self, against: &Checked<'_>, findings: &mut Findings) {
+        let [first, others @ ..] = self.certificates.as_slice() else { return };
+        let der = CertificateDer::from(first.as_slice());
+        let others: Vec<CertificateDer<'_>> =
+            others.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
+        let roots: Vec<CertificateDer<'_>> = match against.roots {
+            [] => vec![others.last().unwrap_or(&der).clone()],
+            roots => roots.iter().map(|der| CertificateDer::from(der.as_slice())).collect(),
+        };
+        let anchors: Vec<TrustAnchor<'_>> =
+            roots.iter().filter_map(|root| anchor_from_trusted_cert(root).ok()).collect();
+        let own = match EndEntityCert::try_from(&der) {
+            Ok(own) => own,
+            Err(error) => return findings.error(0, format!("not as TLS needs it: {error}")),
+        };
+        let now = against.now.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let verified = own.verify_for_usage(
+            webpki::ALL_VERIFICATION_ALGS,
+            &anchors,
+            &others,
+            UnixTime::since_unix_epoch(now),
+            KeyUsage::server_auth(),
+            None,
+            None,
+        );
+        match verified {
+            Ok(_) => {}
+            // Said above, of the certificate that it is.
+            Err(webpki::Error::CertExpired { .. } | webpki::Error::CertNotValidYet { .. }) => {}
+            Err(webpki::Error::UnknownIssuer) if !against.roots.is_empty() => findings.error(
+                self.count() - 1,
+                "no root that is trusted issued it: a certificate may be missing from the chain".to_owned(),
+            ),
+            Err(error) => findings.error(0, format!("clients do not accept the chain: {error}")),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn error(&mut self, at: usize, what: String) {
+        self.0.push(Finding { severity: Severity::Error, certificate: at + 1, what });
+    }
+
+    fn warning(&mut self, at: usize, what: String) {
+        self.0.push(Finding { severity: Severity::Warning, certificate: at + 1, what });
+    }
+}

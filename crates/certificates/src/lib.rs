@@ -1,0 +1,24 @@
+//! X.509 certificates (RFC 5280) for private keys that never leave a card.
+//!
+//! | need | item |
+//! |---|---|
+//! | sign with the key under a label | [`LabelSigner`] |
+//! | ask an authority for a certificate (PKCS #10, RFC 2986) | [`request`] |
+//! | a certificate without an authority | [`self_signed`] |
+//! | read the certificates of a PEM file | [`Chain`] |
+//! | find what a client would refuse | [`Chain::check`] |
+#![forbid(unsafe_code)]
+
+mod chain;
+mod check;
+mod error;
+mod name;
+mod signer;
+mod write;
+
+pub use chain::{Chain, Described, roots};
+pub use check::{Checked, Finding, Severity};
+pub use error::CertificateError;
+pub use name::Name;
+pub use signer::LabelSigner;
+pub use write::{Wanted, request, self_signed};

@@ -1,0 +1,155 @@
+//! The key under a label as a signer of certificates: the card signs, and the private numbers are never in this process.
+
+use crate::CertificateError;
+use engine::{HashAlgorithm, digest_info_prefix, sha256};
+use facility::Facility;
+use keyfiles::PublicKey;
+use pkcs1::der::Encode;
+use pkcs1::der::asn1::{SequenceOf, UintRef};
+use rcgen::{PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_RSA_SHA256, SignatureAlgorithm};
+use token::pka::ecc::EccCurve;
+use wire::Label;
+use wire::bounds::PKA_TOKEN_BYTES_MAX;
+use wire::frame::Arguments;
+use wire::verb::{Verb, digital_signature_generate as dsg, pka_public_key_extract as pkx};
+
+/// Longest signature, in bytes: that of an RSA key of 4,096 bits.
+const SIGNATURE_BYTES_MAX: i64 = 512;
+
+/// The key under a label, of RSA, P-256 or P-384.
+pub struct LabelSigner {
+    facility: Facility,
+    domain: u16,
+    label: Label,
+    public: PublicKey,
+    bits: Vec<u8>,
+    scheme: Scheme,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scheme {
+    RsaSha256,
+    P256Sha256,
+    P384Sha384,
+}
+
+impl LabelSigner {
+    /// The key under a label, whose public key a card tells.
+    ///
+    /// # Errors
+    /// [`CertificateError::Key`] for keys that TLS does not take; what a card says.
+    pub fn new(facility: Facility, domain: u16, label: Label) -> Result<Self, CertificateError> {
+        let public = public_of(&facility, domain, &label)?;
+        let unfit = |cause: String| CertificateError::Key { label: label.clone(), cause };
+        let scheme = match &public {
+            PublicKey::Rsa { .. } => Scheme::RsaSha256,
+            PublicKey::Curve(EccCurve::P256, _) => Scheme::P256Sha256,
+            PublicKey::Curve(EccCurve::P384, _) => Scheme::P384Sha384,
+            PublicKey::Curve(curve, _) => {
+                let cause = "a certificate of TLS here is of RSA, P-256 or P-384";
+                return Err(unfit(format!("a key of {}: {cause}", curve.name())));
+            }
+        };
+        let bits = public.to_bits().map_err(|error| unfit(error.to_string()))?;
+        Ok(Self { facility, domain, label, public, bits, scheme })
+    }
+
+    /// Its public key.
+    pub fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    fn signature(&self, message: &[u8]) -> Result<Vec<u8>, CertificateError> {
+        let hash = |algorithm| {
+            engine::Engine::new(engine::Options::default()).map(|engine| engine.hash(algorithm, message))
+        };
+        let (rule, data) = match self.scheme {
+            Scheme::RsaSha256 => {
+                (&b"PKCS-1.1"[..], [digest_info_prefix(HashAlgorithm::Sha256), &sha256(message)].concat())
+            }
+            Scheme::P256Sha256 => (&b"ECDSA   "[..], sha256(message).to_vec()),
+            Scheme::P384Sha384 => {
+                let digest = hash(HashAlgorithm::Sha384).ok().and_then(Result::ok);
+                let digest = digest.ok_or_else(|| self.unfit("SHA-384 cannot be computed"))?;
+                (&b"ECDSA   "[..], digest[..HashAlgorithm::Sha384.digest_bytes()].to_vec())
+            }
+        };
+        let label = self.label.to_field();
+        let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
+        arguments
+            .set_integer(dsg::RULE_ARRAY_COUNT, 1)
+            .set_bytes(dsg::RULE_ARRAY, rule)
+            .set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, label.len() as i64)
+            .set_bytes(dsg::PKA_PRIVATE_KEY_ID, &label)
+            .set_integer(dsg::HASH_LENGTH, data.len() as i64)
+            .set_bytes(dsg::HASH, &data)
+            .set_integer(dsg::SIGNATURE_FIELD_LENGTH, SIGNATURE_BYTES_MAX);
+        let reply = self.facility.call(self.domain, &arguments)?;
+        if !reply.codes().has_output() {
+            let (label, codes) = (self.label.clone(), reply.codes());
+            return Err(CertificateError::Verb { verb: "digital-signature-generate", label, codes });
+        }
+        let signature = reply.arguments().bytes(dsg::SIGNATURE_FIELD);
+        if self.scheme == Scheme::RsaSha256 {
+            return Ok(signature.to_vec());
+        }
+        let (r, s) = signature.split_at(signature.len() / 2);
+        ecdsa_sig_value(r, s).map_err(|error| self.unfit(&error.to_string()))
+    }
+
+    fn unfit(&self, cause: &str) -> CertificateError {
+        CertificateError::Key { label: self.label.clone(), cause: cause.to_owned() }
+    }
+}
+
+impl rcgen::PublicKeyData for LabelSigner {
+    fn der_bytes(&self) -> &[u8] {
+        &self.bits
+    }
+
+    fn algorithm(&self) -> &'static SignatureAlgorithm {
+        match self.scheme {
+            Scheme::RsaSha256 => &PKCS_RSA_SHA256,
+            Scheme::P256Sha256 => &PKCS_ECDSA_P256_SHA256,
+            Scheme::P384Sha384 => &PKCS_ECDSA_P384_SHA384,
+        }
+    }
+}
+
+impl rcgen::SigningKey for LabelSigner {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
+        self.signature(message).map_err(|error| rcgen::Error::PemError(error.to_string()))
+    }
+}
+
+/// ECDSA-Sig-Value (RFC 3279, section 2.2.3).
+fn ecdsa_sig_value(r: &[u8], s: &[u8]) -> Result<Vec<u8>, pkcs1::der::Error> {
+    let mut both = SequenceOf::<UintRef<'_>, 2>::new();
+    both.add(UintRef::new(r)?)?;
+    both.add(UintRef::new(s)?)?;
+    both.to_der()
+}
+
+/// The public key under a label.
+///
+/// # Errors
+/// What a card says.
+pub(crate) fn public_of(
+    facility: &Facility,
+    domain: u16,
+    label: &Label,
+) -> Result<PublicKey, CertificateError> {
+    let field = label.to_field();
+    let mut arguments = Arguments::new(Verb::PkaPublicKeyExtract);
+    arguments
+        .set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, field.len() as i64)
+        .set_bytes(pkx::SOURCE_KEY_IDENTIFIER, &field)
+        .set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
+    let reply = facility.call(domain, &arguments)?;
+    if !reply.codes().has_output() {
+        let (label, codes) = (label.clone(), reply.codes());
+        return Err(CertificateError::Verb { verb: "pka-public-key-extract", label, codes });
+    }
+    PublicKey::of_token(reply.arguments().bytes(pkx::TARGET_KEY_TOKEN))
+        .map_err(|cause| CertificateError::Key { label: label.clone(), cause })
+}
