@@ -23,6 +23,7 @@ mod samples;
 mod sealed;
 mod session_keys;
 mod timed;
+mod tls_files;
 mod tokens;
 mod verbs;
 
@@ -45,6 +46,7 @@ pub use samples::samples;
 pub use sealed::sealed;
 pub use session_keys::openpgp_session_keys;
 pub use timed::timed_settings;
+pub use tls_files::{tls_certificate, tls_client, tls_settings};
 pub use tokens::key_token;
 pub use verbs::{verb, verb_answer};
 
@@ -84,6 +86,9 @@ pub const TARGETS: &[Target] = &[
     ("accounts", accounts),
     ("credential", credential),
     ("timed_settings", timed_settings),
+    ("tls_settings", tls_settings),
+    ("tls_certificate", tls_certificate),
+    ("tls_client", tls_client),
     ("inflate", inflate),
     ("openpgp_certificate", openpgp_certificate),
     ("openpgp_packets", openpgp_packets),
