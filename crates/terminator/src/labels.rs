@@ -4,7 +4,9 @@ use facility::{Completions, FacilityError, Label, Reply};
 use tls::{Hash, KeyRequest, Scheme, Work};
 use wire::bounds::PKA_TOKEN_BYTES_MAX;
 use wire::frame::Arguments;
-use wire::verb::{Verb, digital_signature_generate as dsg, pka_public_key_extract as pkx};
+use wire::verb::{
+    Verb, digital_signature_generate as dsg, pka_public_key_extract as pkx, tls_premaster as tlsp,
+};
 use zeroize::Zeroizing;
 
 /// Longest signature in bytes: that of RSA with 4,096 bits.
@@ -15,7 +17,7 @@ pub(crate) type Field = [u8; 64];
 /// Why an operation was not sent to a card.
 #[derive(Debug)]
 pub(crate) enum NotSent {
-    /// Keys of labels do not do this: premasters of RSA key exchange, and signatures over SHA-1 and SHA-224.
+    /// Keys of labels do not do this: signatures over SHA-1 and SHA-224.
     NotServed,
     /// The facility.
     Facility(FacilityError),
@@ -32,8 +34,13 @@ pub(crate) fn submit(
     label: &Field,
     request: &KeyRequest,
 ) -> Result<(), NotSent> {
-    // The verb that decrypts premasters in one path and one time would be sent here.
-    let Work::Sign { scheme, hash, digest } = &request.work else { return Err(NotSent::NotServed) };
+    let (scheme, hash, digest) = match &request.work {
+        Work::Sign { scheme, hash, digest } => (scheme, hash, digest),
+        Work::Premaster { ciphertext } => {
+            let arguments = premaster(label, ciphertext);
+            return completions.submit(number, domain, &arguments).map_err(NotSent::Facility);
+        }
+    };
     let (word, of_engine) = match hash {
         Hash::Sha256 => (b"SHA-256 ", engine::HashAlgorithm::Sha256),
         Hash::Sha384 => (b"SHA-384 ", engine::HashAlgorithm::Sha384),
@@ -60,10 +67,47 @@ pub(crate) fn submit(
     completions.submit(number, domain, &arguments).map_err(NotSent::Facility)
 }
 
+/// Asks for the premaster of RSA key exchange.
+fn premaster<'a>(label: &'a Field, ciphertext: &'a [u8]) -> Arguments<'a> {
+    let mut arguments = Arguments::new(Verb::TlsPremaster);
+    arguments
+        .set_integer(tlsp::ENCRYPTED_PREMASTER_LENGTH, ciphertext.len() as i64)
+        .set_bytes(tlsp::ENCRYPTED_PREMASTER, ciphertext)
+        .set_integer(tlsp::RSA_PRIVATE_KEY_LENGTH, label.len() as i64)
+        .set_bytes(tlsp::RSA_PRIVATE_KEY, label);
+    arguments
+}
+
+/// Whether the key under a label opens premasters, tried with a ciphertext of zeros. It waits for a card, and belongs to starts and
+/// reloads.
+///
+/// # Errors
+/// What is wrong, for people.
+pub(crate) fn opens_premasters(
+    facility: &facility::Facility,
+    domain: u16,
+    label: &Label,
+    modulus_bytes: usize,
+) -> Result<(), String> {
+    let (field, zeros) = (label.to_field(), vec![0; modulus_bytes]);
+    let reply =
+        facility.call(domain, &premaster(&field, &zeros)).map_err(|error| format!("{label}: {error}"))?;
+    match reply.codes() {
+        codes if codes.is_ok() => Ok(()),
+        wire::code::KEY_USAGE => Err(format!(
+            "{label} is not made for RSA key exchange: `key generate --type rsa2048-tls` makes such a key"
+        )),
+        codes => Err(format!("{label}: no premaster is opened: {codes}")),
+    }
+}
+
 /// What the handshake gets of a card's answer; none where the card refused.
 pub(crate) fn answer(is_ecdsa: bool, reply: &Reply) -> Option<Zeroizing<Vec<u8>>> {
     if !reply.codes().is_ok() {
         return None;
+    }
+    if reply.verb() == Verb::TlsPremaster {
+        return Some(Zeroizing::new(reply.arguments().bytes(tlsp::PREMASTER_SECRET).to_vec()));
     }
     let signature = reply.arguments().bytes(dsg::SIGNATURE_FIELD);
     let signature = if is_ecdsa { tls::ecdsa_signature(signature)? } else { signature.to_vec() };

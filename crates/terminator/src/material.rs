@@ -86,19 +86,6 @@ impl Material {
         for listener in &settings.listeners {
             let policy = listener.policy.value;
             let line = listener.policy.line;
-            // The verb with which a card decrypts premasters without telling anything of them is not there.
-            if policy.has_rsa_key_exchange() {
-                let is_rsa =
-                    |item: &&Arc<Item>| matches!(item.chain.leaf().public_key, PublicKey::Rsa { .. });
-                if let Some(item) = items.iter().filter(is_rsa).find(|item| item.chain.is_elsewhere()) {
-                    let cause = format!(
-                        "\"{}\" offers RSA key exchange, which is not served yet with an RSA key on cards ({}): take \"modern\"",
-                        policy.name(),
-                        item.key.name
-                    );
-                    return Err(settings.wrong(line, "policy", cause));
-                }
-            }
             if let Entry::Vacant(entry) = acceptors.entry(policy) {
                 let made = Acceptor::new(policy, &chains, &unnamed, tickets.of(policy));
                 entry.insert(made.map_err(|error| of_acceptor(settings, line, &defaults, &error))?);
@@ -205,6 +192,14 @@ fn load(
             // Also where nothing changed: the key under a label is another one when it was made anew.
             labels::compare(facility, home.domain, &label.value, &chain.leaf().public_key)
                 .map_err(|cause| of_label(&cause))?;
+            let mut policies = settings.listeners.iter().map(|listener| listener.policy.value);
+            if let PublicKey::Rsa { modulus, .. } = &chain.leaf().public_key
+                && let Some(policy) = policies.find(|policy| policy.has_rsa_key_exchange())
+            {
+                labels::opens_premasters(facility, home.domain, &label.value, modulus.len()).map_err(
+                    |cause| of_label(&format!("\"{}\" offers RSA key exchange, but {cause}", policy.name())),
+                )?;
+            }
             Key { name: format!("label {}", label.value), place: KeyPlace::Label(label.value.to_field()) }
         }
     };

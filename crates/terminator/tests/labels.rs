@@ -85,6 +85,33 @@ fn cards_sign_for_both_versions_and_kinds_of_keys() {
 }
 
 #[test]
+fn a_card_opens_what_clients_without_key_agreement_send() {
+    let installation = Installation::new(2, 0);
+    let folder = Folder::new();
+    let der = certify(&folder, &installation, "WEB.RSA", "rsa2048-tls", "rsa.test");
+    let text = settings(installation.home.folder(), &["WEB.RSA"]);
+    let server = folder.serve(&text.replace("answer", "policy = \"compatible\"\nanswer"));
+    let address = server.address();
+    let old = Client { ciphers: Some("AES128-GCM-SHA256:AES128-SHA"), ..Client::new(SslVersion::TLS1_2) };
+    for _ in 0..5 {
+        let mut stream = old.connect(address, "rsa.test").unwrap();
+        assert_eq!((shown(&stream), ask(&mut stream)), (der.clone(), "served\n".to_owned()));
+        assert!(stream.ssl().tmp_key().is_err(), "no key was agreed on");
+        close(stream);
+    }
+    // The same key signs for the others.
+    for version in VERSIONS {
+        let mut stream = Client::new(version).connect(address, "rsa.test").unwrap();
+        assert_eq!(ask(&mut stream), "served\n");
+        close(stream);
+    }
+    let log = server.stop();
+    let without: Vec<_> = log.iter().filter(|entry| entry["group"].is_null()).collect();
+    assert_eq!(without.len(), 5, "{log:?}");
+    assert!(without.iter().all(|entry| entry["key"] == "label WEB.RSA" && entry["end"] == "done"), "{log:?}");
+}
+
+#[test]
 fn cards_that_die_cost_no_handshake_and_what_is_gone_fails_alone() {
     let installation = Installation::new(2, 0);
     let folder = Folder::new();
@@ -138,12 +165,7 @@ fn labels_that_do_not_fit_their_certificates_are_named() {
     for (text, line, key, cause) in [
         (swapped, 5, "label", "it is another key than the certificate's"),
         (missing, 5, "label", "WEB.NONE"),
-        (
-            exchange,
-            11,
-            "policy",
-            "RSA key exchange, which is not served yet with an RSA key on cards (label WEB.RSA)",
-        ),
+        (exchange, 5, "label", "offers RSA key exchange, but WEB.RSA is not made for RSA key exchange"),
         (mixed, 13, "chain", "one of two certificates for one.test has its key in a file"),
     ] {
         let (is_good, said) = check(&text);
