@@ -269,7 +269,8 @@ impl Engine {
     }
 
     /// MACs of whole texts of one length, each under its key: a block of the algorithm each, one after the other in `macs`.
-    /// Nothing is made for a request, so that few and short ones take little more than the kernel.
+    /// Nothing is made for a request, so that few and short ones take little more than the kernel. What ends within a block, or has
+    /// no bytes, is filled up as by [`Engine::mac_batch`].
     ///
     /// # Errors
     /// [`ColumnError`], before anything is done; [`KeyError::WeakMac`] in it for X9.9 where weak algorithms are off.
@@ -323,7 +324,8 @@ impl Engine {
     }
 
     /// Takes keys of DES and TDES out of their tokens, one or several for each request of a batch, in the place of those that
-    /// `columns` held: each part of eight bytes deciphered in ECB. No parity is adjusted or checked.
+    /// `columns` held: each part of eight bytes deciphered in ECB. No parity is adjusted or checked, and whether a weak algorithm may
+    /// use a key is asked where it does.
     ///
     /// # Errors
     /// [`ColumnError`]; `columns` is empty then.

@@ -146,7 +146,8 @@ pub enum MacError {
     LastSegmentEmpty,
 }
 
-/// Columns of a batch of equal requests do not fit what is asked, or each other. The caller's fault; nothing was changed.
+/// Columns of a batch of equal requests do not fit what is asked, or each other. The caller's fault; nothing was changed, but that
+/// `DesColumns` to be filled are empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ColumnError {
@@ -198,6 +199,8 @@ pub enum ColumnError {
     },
     /// A mode that columns have not.
     Mode(Mode),
+    /// Keys that are kept in `DesColumns` are of DES.
+    NotDes,
     /// There is neither one wrapping key nor one for each part.
     WrappingKeys {
         /// Wrapping keys given.
@@ -459,6 +462,9 @@ impl fmt::Display for ColumnError {
                 write!(out, "texts are whole blocks of {block_bytes} bytes, not {bytes} bytes: pad them")
             }
             ColumnError::Mode(mode) => write!(out, "columns have ECB and CBC, not {mode}"),
+            ColumnError::NotDes => {
+                out.write_str("keys that are unwrapped and kept are of DES, and so is what uses them")
+            }
             ColumnError::WrappingKeys { keys, parts } => {
                 write!(out, "{keys} wrapping keys, where there is one or one for each of {parts} parts")
             }

@@ -30,7 +30,7 @@ pub(crate) fn macs(
     match keys {
         Keys::Raw(keys) => mac::aes_columns(cpu, keys, texts, blocks(macs, texts.lanes())?),
         Keys::Kept { .. } => {
-            return Err(ColumnError::Key(KeyError::MacKeyLength { algorithm, bytes: key_bytes }));
+            return Err(ColumnError::NotDes);
         }
     }
     Ok(())
@@ -74,9 +74,8 @@ pub(crate) fn cipher(
     chains: &mut [u8],
     texts: &mut ColumnMut<'_>,
 ) -> Result<(), ColumnError> {
-    let wrong_length = ColumnError::Key(KeyError::CipherKeyLength { algorithm, bytes: key_bytes(&keys) });
     if key_bytes(&keys) != algorithm.key_bytes() {
-        return Err(wrong_length);
+        return Err(ColumnError::Key(KeyError::CipherKeyLength { algorithm, bytes: key_bytes(&keys) }));
     }
     if mode == Mode::Ctr {
         return Err(ColumnError::Mode(mode));
@@ -93,7 +92,7 @@ pub(crate) fn cipher(
         des::cipher(cpu, algorithm, mode, direction, keys, blocks(chains, chained)?, texts);
         return Ok(());
     }
-    let Keys::Raw(keys) = keys else { return Err(wrong_length) };
+    let Keys::Raw(keys) = keys else { return Err(ColumnError::NotDes) };
     let chains: &mut [[u8; 16]] = blocks(chains, chained)?;
     if mode == Mode::Cbc && direction == CipherDirection::Encipher {
         aes::columns::cbc_encipher(cpu, keys, chains, texts);

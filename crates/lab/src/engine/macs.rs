@@ -7,7 +7,7 @@ use crate::experiment::promise::Measure;
 use crate::load::{LabError, keys};
 use engine::{
     CipherAlgorithm, CipherDirection, Column, ColumnError, ColumnMut, DesColumns, Engine, HashAlgorithm,
-    HmacItem, HmacKey, MacAlgorithm, MacItem, Mode, WrappedColumn,
+    HmacItem, MacAlgorithm, MacItem, Mode, WrappedColumn,
 };
 use peers::aws_lc_ffi as aws;
 use peers::ipsec_mb_ffi::Job;
@@ -131,13 +131,14 @@ impl Stage<'_> {
         let raw: Vec<Vec<u8>> = (0..messages).map(|job| keys::test_bytes(0x43AC, job, 20)).collect();
         let (sha256, start) = (algorithm == HashAlgorithm::Sha256, texts.start());
         let tag_bytes = algorithm.digest_bytes();
+        let (side_by_side, texts_side_by_side) = (raw.concat(), start.concat());
         let mut ours = Reading::new(|out: &mut Vec<u8>| {
-            let keys = raw.iter().filter_map(|key| engine.hmac_key(algorithm, key).ok());
-            let keys: Vec<HmacKey> = keys.collect();
-            let mut items: Vec<_> =
-                keys.iter().zip(start).map(|(key, text)| HmacItem::new(key, text)).collect();
-            engine.hmac_batch(&mut items);
-            items.iter().for_each(|item| out.extend_from_slice(&item.mac[..tag_bytes]));
+            out.resize(messages * tag_bytes, 0);
+            let done = Column::contiguous(&side_by_side, 20, messages).and_then(|keys| {
+                let texts = Column::contiguous(&texts_side_by_side, bytes, messages)?;
+                engine.hmac_columns(algorithm, keys, texts, out)
+            });
+            assert_eq!(done, Ok(()));
         });
         let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
         let mut mac = [0; 32];

@@ -90,8 +90,8 @@ impl HashContext {
     pub(crate) fn finish(&mut self) -> [u8; 64] {
         let mut digest = [0; 64];
         let out = digest.as_mut_ptr();
-        // SAFETY: each context was started by its own `Init` and is not used after this; no digest here is
-        // longer than 64 bytes.
+        // SAFETY: each context was started by its own `Init`; the library reads and writes the context and its digest, of at most
+        // 64 bytes, whatever the context has been used for. A second call gives a digest of nothing.
         unsafe {
             match self {
                 HashContext::Md5(context) => lc::MD5_Final(out, context),

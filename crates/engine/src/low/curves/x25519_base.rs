@@ -134,7 +134,8 @@ pub(super) fn base_fraction<V: Vector>(table: &Table, scalar: &Number, fraction:
     store(&subtract(&z, &y), &mut fraction[DIGITS..]);
 }
 
-/// See [`super::quotients`].
+/// See [`super::quotients`]. No denominator is zero: the scalars are multiples of 8 below 2^255, and 8 times the order of the base
+/// point is above that.
 #[inline(always)]
 pub(super) fn quotients<V: Vector>(fractions: &mut [Secret<{ 2 * DIGITS }>]) {
     // Of the first denominators: one, two, and so on.

@@ -194,7 +194,10 @@ pub(crate) fn unwrap(
 fn check_wrapped(column: &WrappedColumn<'_>, lanes: usize) -> Result<(), ColumnError> {
     let WrappedColumn { algorithm, under, keys } = *column;
     let wrong_length = KeyError::CipherKeyLength { algorithm, bytes: keys.bytes() };
-    if Group::of(algorithm).is_none() || keys.bytes() != algorithm.key_bytes() {
+    if Group::of(algorithm).is_none() {
+        return Err(ColumnError::NotDes);
+    }
+    if keys.bytes() != algorithm.key_bytes() {
         return Err(ColumnError::Key(wrong_length));
     }
     same_lanes(keys.lanes(), lanes)?;
