@@ -71,6 +71,16 @@ impl Chain {
                     format!("an RSA key of {} bits; clients ask for {RSA_BITS_MIN}", rsa.key_size()),
                 );
             }
+            if at > 0 && !read.is_ca() {
+                findings.error(at, "it is no authority, and issues the one before it".to_owned());
+            }
+            let usage = read.key_usage().ok().flatten().map(|usage| usage.value);
+            if usage
+                .is_some_and(|usage| if at > 0 { !usage.key_cert_sign() } else { !usage.digital_signature() })
+            {
+                let what = if at > 0 { "sign certificates" } else { "sign, as TLS needs it" };
+                findings.error(at, format!("its key may not {what} (key usage)"));
+            }
             if let Some(issuer) = self.certificates.get(at + 1).and_then(|der| parsed(der).ok())
                 && read.issuer().as_raw() != issuer.subject().as_raw()
             {
@@ -122,7 +132,7 @@ impl Chain {
             // A name with * stands for any that it covers.
             let asked = name.to_string();
             let is_covered = match asked.strip_prefix("*.") {
-                Some(_) => names(&read).contains(&asked),
+                Some(_) => names(&read).iter().any(|name| name.eq_ignore_ascii_case(&asked)),
                 None => ServerName::try_from(asked.as_str())
                     .is_ok_and(|name| own.verify_is_valid_for_subject_name(&name).is_ok()),
             };
@@ -135,6 +145,11 @@ impl Chain {
     /// Signatures, purposes and constraints from the first certificate to a root.
     fn check_path(&self, against: &Checked<'_>, findings: &mut Findings) {
         let [first, others @ ..] = self.certificates.as_slice() else { return };
+        let is_alone = others.is_empty() && against.roots.is_empty();
+        if is_alone && parsed(first).is_ok_and(|own| own.issuer().as_raw() != own.subject().as_raw()) {
+            let what = "its issuer is not in the file: signatures were not checked; --roots names a file that has it";
+            return findings.warning(0, what.to_owned());
+        }
         let der = CertificateDer::from(first.as_slice());
         let others: Vec<CertificateDer<'_>> =
             others.iter().map(|der| CertificateDer::from(der.as_slice())).collect();

@@ -184,6 +184,7 @@ fn each_fault_of_a_chain_is_found_and_a_good_one_has_none() {
     };
     let error = Severity::Error;
     found(&pem(&[&leaf]), &asked, &roots, "missing from the chain", error);
+    found(&pem(&[&leaf]), &asked, &[], "its issuer is not in the file", Severity::Warning);
     found(
         &pem(&[&leaf, &root.certificate, &middle.certificate]),
         &asked,
@@ -212,6 +213,9 @@ fn each_fault_of_a_chain_is_found_and_a_good_one_has_none() {
     let no_authority = issue("Middle", &between, Some(&root), false, (-1, 50));
     let by_none = Authority { key: between, certificate: no_authority };
     let leaf = issue("shop.example", &key(), Some(&by_none), false, (-1, 50));
+    for roots in [&roots[..], &[]] {
+        found(&pem(&[&leaf, &by_none.certificate]), &asked, roots, "it is no authority", error);
+    }
     found(&pem(&[&leaf, &by_none.certificate]), &asked, &roots, "clients do not accept", error);
 }
 

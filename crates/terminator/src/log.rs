@@ -121,6 +121,8 @@ fn timestamp(now: SystemTime) -> String {
 
 enum Message {
     Line(String),
+    /// For standard error.
+    Said(String),
     Open(LogTarget),
 }
 
@@ -173,6 +175,11 @@ impl Log {
         let _ = self.sender.send(Message::Open(settings.target.clone()));
         (self.format, self.is_off) = (settings.format, settings.target == LogTarget::None);
         Ok(())
+    }
+
+    /// Writes a line to standard error, unless too many wait: a loop waits for nobody who reads it.
+    pub(crate) fn say(&self, line: String) {
+        let _ = self.sender.try_send(Message::Said(line));
     }
 
     /// Writes an entry, unless too many wait: it is lost then, and counted.
@@ -230,6 +237,7 @@ fn write_all(mut output: Output, receiver: &Receiver<Message>, lost: &AtomicU64)
                     text.extend_from_slice(line.as_bytes());
                     lines += 1;
                 }
+                Message::Said(line) => eprintln!("cryptand-tls: {line}"),
                 Message::Open(target) => {
                     write_out(&mut output, &mut text, &mut lines, &mut is_failing, lost);
                     match Output::open(&target) {

@@ -130,6 +130,10 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
     supervisor.say();
     notify("READY=1");
     let done = supervisor.watch(&signals, &ended);
+    if done.is_err() {
+        // Loops that still serve would keep the log, and with it this program.
+        supervisor.stop_all(Instant::now());
+    }
     drop(supervisor);
     Writer::finish(writer);
     done
@@ -334,13 +338,18 @@ impl Supervisor {
                     let at = if is_stopping { at } else { at + self.settings.stop };
                     is_stopping = true;
                     // Closed once the loops have let go of them, too.
-                    self.sockets = Sockets::default();
-                    for each in &self.loops {
-                        each.mailbox.put(Command::Stop(at));
-                    }
+                    self.stop_all(at);
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Nothing more is accepted; what has not ended at this time is ended.
+    fn stop_all(&mut self, at: Instant) {
+        self.sockets = Sockets::default();
+        for each in &self.loops {
+            each.mailbox.put(Command::Stop(at));
         }
     }
 
@@ -393,20 +402,31 @@ impl Supervisor {
                 "the home is read at the start only: restart the program",
             ));
         }
-        refresh(&mut self.tickets, &settings)?;
+        let mut tickets = self.tickets.clone();
+        refresh(&mut tickets, &settings)?;
         let facility = self.facility.as_ref();
-        let material = Material::load(&settings, Some(&self.material), facility, &self.tickets)?;
-        for listener in &settings.listeners {
-            if let Err(cause) = self.sockets.open(&listener.place.value) {
-                let old = &self.settings.listeners;
-                self.sockets.keep(|place| old.iter().any(|listener| listener.place.value == *place));
-                return Err(of_listener(&settings, listener, cause));
-            }
+        let material = Material::load(&settings, Some(&self.material), facility, &tickets)?;
+        if let Err(wrong) = self.open_all(&settings) {
+            // New sockets would be listened at, and nobody would accept.
+            let old = &self.settings.listeners;
+            self.sockets.keep(|place| old.iter().any(|listener| listener.place.value == *place));
+            return Err(wrong);
         }
-        self.log.reopen(&settings.log).map_err(|cause| of_log(&settings, &cause))?;
         self.settings = settings;
+        self.tickets = tickets;
         self.material = Arc::new(material);
         self.hand_out()
+    }
+}
+
+impl Supervisor {
+    /// Opens what new settings name: sockets, then the log.
+    fn open_all(&mut self, settings: &Settings) -> Result<(), Wrong> {
+        for listener in &settings.listeners {
+            let place = &listener.place.value;
+            self.sockets.open(place).map_err(|cause| of_listener(settings, listener, cause))?;
+        }
+        self.log.reopen(&settings.log).map_err(|cause| of_log(settings, &cause))
     }
 }
 

@@ -58,6 +58,18 @@ enum Phase {
     Lingering { until: Instant },
 }
 
+/// How far a handshake came.
+enum Shaken {
+    /// It waits for a private key operation.
+    Asks(KeyRequest),
+    /// Whether there was anything to do.
+    Moved(bool),
+}
+
+/// Most that a client sends in a handshake, in bytes: hellos of 64 KiB, twice, and what stands around them. The library passes over
+/// any number of records that mean nothing.
+const HANDSHAKE_BYTES_MAX: usize = 256 << 10;
+
 /// Bytes for a backend that it has not taken.
 #[derive(Default)]
 struct Pending {
@@ -68,6 +80,15 @@ struct Pending {
 impl Pending {
     fn rest(&self) -> &[u8] {
         &self.bytes[self.taken..]
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        // What is taken goes once it is most of it, or a backend that is never quite done would keep everything.
+        if self.taken > self.bytes.len() / 2 {
+            self.bytes.drain(..self.taken);
+            self.taken = 0;
+        }
+        self.bytes.extend_from_slice(bytes);
     }
 
     fn took(&mut self, count: usize) {
@@ -104,6 +125,8 @@ pub(crate) struct Session {
     began: Instant,
     active: Instant,
     handshake_took: Option<Duration>,
+    /// What the client has sent of it.
+    handshake_bytes: usize,
     asked: Option<Instant>,
     asked_ecdsa: bool,
     key_time: Option<Duration>,
@@ -163,6 +186,7 @@ impl Session {
             began: now,
             active: now,
             handshake_took: None,
+            handshake_bytes: 0,
             asked: None,
             asked_ecdsa: false,
             key_time: None,
@@ -249,8 +273,8 @@ impl Session {
         for _ in 0..ROUNDS_MAX {
             let moved = match self.phase {
                 Phase::Handshake => match self.handshake(around) {
-                    Ok(Some(request)) => return Step::Ask(request),
-                    Ok(None) => Ok(!matches!(self.phase, Phase::Handshake)),
+                    Ok(Shaken::Asks(request)) => return Step::Ask(request),
+                    Ok(Shaken::Moved(moved)) => Ok(moved),
                     Err(over) => Err(over),
                 },
                 Phase::Connecting { .. } => self.connecting(around),
@@ -286,45 +310,44 @@ impl Session {
         Step::Linger
     }
 
-    /// Goes on with the handshake until it needs something: a private key operation, or the client.
-    fn handshake(&mut self, around: &mut Around<'_>) -> Result<Option<KeyRequest>, Over> {
+    /// Goes on with the handshake by what was received; then receives once, so that a client that never stops sending takes turns.
+    fn handshake(&mut self, around: &mut Around<'_>) -> Result<Shaken, Over> {
         if self.asked.is_some() {
-            return Ok(None);
+            return Ok(Shaken::Moved(false));
         }
-        loop {
-            let Some(tls) = &mut self.tls else { return Ok(None) };
-            let progress = tls.handshake();
-            // Before anything else: a client that waits for a flight waits no longer than needed.
-            let sent = send_out(tls, &mut self.client);
-            match progress {
-                Err(failure) => return Err(failed(&failure, tls.delay())),
-                Ok(Progress::Done) => {
-                    self.handshake_took = Some(around.now - self.began);
-                    self.active = around.now;
-                    self.facts = tls.facts();
-                    match &self.listener.service {
-                        Service::Answer(_) => self.phase = Phase::Answer,
-                        Service::Forward(backends) => {
-                            let turn = self.listener.turn.fetch_add(1, Ordering::Relaxed);
-                            self.backend_at = turn % backends.len().max(1);
-                            self.connect(around, "")?;
-                        }
-                    }
-                    return Ok(None);
-                }
-                Ok(Progress::NeedsKey) => {
-                    let Some(request) = tls.take_request() else { return Ok(None) };
-                    self.asked = Some(around.now);
-                    self.asked_ecdsa =
-                        matches!(&request.work, tls::Work::Sign { scheme: tls::Scheme::Ecdsa, .. });
-                    return Ok(Some(request));
-                }
-                Ok(Progress::NeedsBytes) => {
-                    sent.map_err(of_client)?;
-                    if !self.receive(around)? {
-                        return Ok(None);
+        let Some(tls) = &mut self.tls else { return Ok(Shaken::Moved(false)) };
+        let progress = tls.handshake();
+        // Before anything else: a client that waits for a flight waits no longer than needed.
+        let sent = send_out(tls, &mut self.client);
+        match progress {
+            Err(failure) => Err(failed(&failure, tls.delay())),
+            Ok(Progress::Done) => {
+                self.handshake_took = Some(around.now - self.began);
+                self.active = around.now;
+                self.facts = tls.facts();
+                match &self.listener.service {
+                    Service::Answer(_) => self.phase = Phase::Answer,
+                    Service::Forward(backends) => {
+                        let turn = self.listener.turn.fetch_add(1, Ordering::Relaxed);
+                        self.backend_at = turn % backends.len().max(1);
+                        self.connect(around, "")?;
                     }
                 }
+                Ok(Shaken::Moved(true))
+            }
+            Ok(Progress::NeedsKey) => {
+                let Some(request) = tls.take_request() else { return Ok(Shaken::Moved(false)) };
+                self.asked = Some(around.now);
+                self.asked_ecdsa =
+                    matches!(&request.work, tls::Work::Sign { scheme: tls::Scheme::Ecdsa, .. });
+                Ok(Shaken::Asks(request))
+            }
+            Ok(Progress::NeedsBytes) => {
+                sent.map_err(of_client)?;
+                if self.handshake_bytes > HANDSHAKE_BYTES_MAX {
+                    return Err(Over::of("protocol: a handshake without end"));
+                }
+                Ok(Shaken::Moved(self.receive(around)?))
             }
         }
     }
@@ -340,6 +363,9 @@ impl Session {
             }
             Some(count) => {
                 self.active = around.now;
+                if matches!(self.phase, Phase::Handshake) {
+                    self.handshake_bytes += count;
+                }
                 tls.receive(around.scratch.get(..count).unwrap_or_default());
                 Ok(true)
             }
@@ -429,7 +455,7 @@ impl Session {
                 self.bytes_in += count as u64;
                 self.active = around.now;
                 if !self.backend_is_deaf {
-                    self.to_backend.bytes.extend_from_slice(around.scratch.get(..count).unwrap_or_default());
+                    self.to_backend.push(around.scratch.get(..count).unwrap_or_default());
                 }
                 Ok(true)
             }
@@ -539,7 +565,7 @@ impl Session {
         match tls.read(around.scratch) {
             Ok(Read::Bytes(count)) => {
                 self.bytes_in += count as u64;
-                self.to_backend.bytes.extend_from_slice(around.scratch.get(..count).unwrap_or_default());
+                self.to_backend.push(around.scratch.get(..count).unwrap_or_default());
                 moved = true;
             }
             Ok(Read::NeedsBytes) => moved = self.receive(around)?,

@@ -259,8 +259,10 @@ impl Settings {
 /// Reads a file that is not longer than this; the error names the cause alone.
 pub(crate) fn read_bounded(file: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
     use std::io::Read;
-    let mut bytes = Vec::new();
     let opened = std::fs::File::open(file).map_err(|cause| format!("cannot be opened: {cause}"))?;
+    // Room for all of it and for the look behind its end: a vector that grows leaves copies of a key behind.
+    let length = opened.metadata().map_or(0, |metadata| metadata.len()).min(bytes_max);
+    let mut bytes = Vec::with_capacity(length as usize + 64);
     opened.take(bytes_max + 1).read_to_end(&mut bytes).map_err(|cause| format!("cannot be read: {cause}"))?;
     if bytes.len() as u64 > bytes_max {
         return Err(format!("is longer than {bytes_max} bytes"));

@@ -20,6 +20,8 @@ const HANDED_MAX: i32 = 1024;
 #[derive(Default)]
 pub(crate) struct Sockets {
     open: HashMap<ListenAt, Arc<OwnedFd>>,
+    /// Names that several sockets were handed in with: which of them is meant nobody can say.
+    ambiguous: Vec<String>,
     handed: HashMap<String, Arc<OwnedFd>>,
 }
 
@@ -39,7 +41,9 @@ impl Sockets {
             if let Ok(socket) = pidfd_getfd(&own, FIRST_HANDED + at, PidfdGetfdFlags::empty())
                 && rustix::io::ioctl_fionbio(&socket, true).is_ok()
             {
-                sockets.handed.insert(name.to_owned(), Arc::new(socket));
+                if sockets.handed.insert(name.to_owned(), Arc::new(socket)).is_some() {
+                    sockets.ambiguous.push(name.to_owned());
+                }
             }
         }
         sockets
@@ -56,6 +60,12 @@ impl Sockets {
         let socket = match place {
             ListenAt::Address(address) => {
                 Arc::new(bind(address).map_err(|errno| format!("cannot listen at {address}: {errno}"))?)
+            }
+            ListenAt::Handed(name) if self.ambiguous.contains(name) => {
+                return Err(format!(
+                    "the service manager handed in several sockets of the name \"{name}\": give each a unit and a name \
+                     (FileDescriptorName=) of its own"
+                ));
             }
             ListenAt::Handed(name) => Arc::clone(self.handed.get(name).ok_or_else(|| {
                 format!(

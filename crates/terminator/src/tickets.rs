@@ -9,7 +9,7 @@ use tls::{Policy, TicketKey, TicketKeys};
 use zeroize::Zeroizing;
 
 /// The keys of all policies.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Tickets {
     by_policy: HashMap<Policy, TicketKeys>,
 }

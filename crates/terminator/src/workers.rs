@@ -93,6 +93,10 @@ impl Mailbox {
 struct Slot {
     uses: u64,
     session: Option<Box<Session>>,
+    /// Whether it is in the list of those that go on by themselves.
+    is_again: bool,
+    /// The earliest of its timers.
+    timer_at: Option<Instant>,
 }
 
 /// What a loop begins with.
@@ -177,6 +181,9 @@ impl Worker {
         loop {
             self.collect(&mut reply);
             for id in std::mem::take(&mut self.again) {
+                if let Some(slot) = self.slot(id) {
+                    slot.is_again = false;
+                }
                 self.go_on(id);
             }
             self.expire();
@@ -236,7 +243,7 @@ impl Worker {
                 }
             }
             if let Err(errno) = self.watch_listeners() {
-                eprintln!("cryptand-tls: a loop cannot watch its listeners: {errno}");
+                self.generation.log.say(format!("a loop cannot watch its listeners: {errno}"));
             }
         }
     }
@@ -308,15 +315,14 @@ impl Worker {
             self.free.push(slot);
             return;
         }
-        self.timers.push(Reverse((session.deadline(&self.generation.limits), id)));
+        (entry.is_again, entry.timer_at) = (false, None);
         entry.session = Some(Box::new(session));
         self.live += 1;
         self.go_on(id);
     }
 
     fn session(&mut self, id: u64) -> Option<&mut Session> {
-        let slot = self.slots.get_mut((id & ((1 << SLOT_BITS) - 1)) as usize)?;
-        if slot.uses == id >> SLOT_BITS { slot.session.as_deref_mut() } else { None }
+        self.slot(id)?.session.as_deref_mut()
     }
 
     fn hear(&mut self, data: u64, events: EventFlags) {
@@ -347,13 +353,36 @@ impl Worker {
     fn go_on(&mut self, id: u64) {
         let step = self.step(id, Session::go_on);
         self.after(id, step);
+        self.arm(id);
+    }
+
+    /// Sets a timer where the deadline of a connection is before the one that it has.
+    fn arm(&mut self, id: u64) {
+        let limits = self.generation.limits;
+        let Some(slot) = self.slot(id) else { return };
+        let Some(deadline) = slot.session.as_ref().map(|session| session.deadline(&limits)) else { return };
+        if slot.timer_at.is_none_or(|at| deadline < at) {
+            slot.timer_at = Some(deadline);
+            self.timers.push(Reverse((deadline, id)));
+        }
+    }
+
+    fn slot(&mut self, id: u64) -> Option<&mut Slot> {
+        let slot = self.slots.get_mut((id & ((1 << SLOT_BITS) - 1)) as usize)?;
+        (slot.uses == id >> SLOT_BITS).then_some(slot)
     }
 
     fn after(&mut self, id: u64, mut step: Option<Step>) {
         while let Some(now) = step.take() {
             match now {
                 Step::Wait => {}
-                Step::Again => self.again.push(id),
+                Step::Again => {
+                    if let Some(slot) = self.slot(id)
+                        && !std::mem::replace(&mut slot.is_again, true)
+                    {
+                        self.again.push(id);
+                    }
+                }
                 Step::Ask(request) => {
                     if !self.ask(id, &request) {
                         let now = self.now;
@@ -365,12 +394,6 @@ impl Worker {
                 }
                 Step::Linger => {
                     self.lingering.push_back(id);
-                    // Its deadline moved; the timer that it has may be much later.
-                    let deadline = {
-                        let limits = self.generation.limits;
-                        self.session(id).map(|session| session.deadline(&limits))
-                    };
-                    self.timers.extend(deadline.map(|at| Reverse((at, id))));
                     let most = (self.generation.limits.failed as usize).div_ceil(self.loops);
                     let is_late = self.stop_at.is_some();
                     while self.lingering.len() > most || (is_late && !self.lingering.is_empty()) {
@@ -398,7 +421,7 @@ impl Worker {
             Ok(()) => true,
             Err(NotSent::NotServed) => false,
             Err(NotSent::Facility(error)) => {
-                eprintln!("cryptand-tls: a signature was not asked for: {error}");
+                self.generation.log.say(format!("a key was not asked: {error}"));
                 false
             }
         }
@@ -410,20 +433,21 @@ impl Worker {
             // With the time of the answer and not of the last event, so that the log says what the key took.
             self.now = Instant::now();
             let now = self.now;
-            let Some(session) = self.session(id) else { continue };
+            let Some(is_ecdsa) = self.session(id).map(|session| session.asked_ecdsa()) else { continue };
             let answer = match answer {
                 Ok(()) => {
-                    let answer = labels::answer(session.asked_ecdsa(), reply);
+                    let answer = labels::answer(is_ecdsa, reply);
                     if answer.is_none() {
-                        eprintln!("cryptand-tls: a card refused a signature: {}", reply.codes());
+                        self.generation.log.say(format!("a card refused: {}", reply.codes()));
                     }
                     answer
                 }
                 Err(error) => {
-                    eprintln!("cryptand-tls: no signature: {error}");
+                    self.generation.log.say(format!("a key gave no answer: {error}"));
                     None
                 }
             };
+            let Some(session) = self.session(id) else { continue };
             session.answered(answer, now);
             self.go_on(id);
         }
@@ -444,20 +468,18 @@ impl Worker {
                 break;
             }
             self.timers.pop();
+            let Some(slot) = self.slot(id) else { continue };
+            slot.timer_at = slot.timer_at.filter(|timer| *timer > at);
             let Some(session) = self.session(id) else { continue };
-            let deadline = session.deadline(&limits);
-            if deadline > now {
-                self.timers.push(Reverse((deadline, id)));
+            if session.deadline(&limits) > now {
+                self.arm(id);
                 continue;
             }
             self.now = now;
             let step = self.step(id, Session::expire);
             self.after(id, step);
             // It got more time, as where another backend is tried.
-            if let Some(session) = self.session(id) {
-                let deadline = session.deadline(&limits);
-                self.timers.push(Reverse((deadline, id)));
-            }
+            self.arm(id);
         }
     }
 

@@ -114,11 +114,6 @@ impl Chain {
         &self.leaf
     }
 
-    /// The number of its key.
-    pub fn key(&self) -> u32 {
-        self.key
-    }
-
     /// Whether its key is elsewhere.
     pub fn is_elsewhere(&self) -> bool {
         self.is_elsewhere

@@ -98,11 +98,6 @@ impl Connection {
         self.wired.buffers().receive_end();
     }
 
-    /// Bytes that were received and not yet looked at.
-    pub fn incoming_bytes(&self) -> usize {
-        self.wired.buffers_now().incoming_bytes()
-    }
-
     /// What is to be sent to the client.
     pub fn outgoing(&self) -> &[u8] {
         self.wired.buffers_now().outgoing()
@@ -121,6 +116,12 @@ impl Connection {
     pub fn handshake(&mut self) -> Result<Progress, Failure> {
         let gone_on = self.wired.library().poll_negotiate().map_ok(|_| ());
         match gone_on {
+            // The library's only policy with RC4 begins at SSL 3.0, which no policy here offers.
+            Poll::Ready(Ok(()))
+                if matches!(self.wired.library_now().actual_protocol_version(), Ok(Version::SSLV3)) =>
+            {
+                Err(Failure { cause: Cause::NothingInCommon, name: "SSLv3" })
+            }
             Poll::Ready(Ok(())) => Ok(Progress::Done),
             Poll::Pending
                 if self.is_asking || self.exchange().is_some_and(|exchange| exchange.asked.is_some()) =>

@@ -26,6 +26,7 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     pub(crate) fn receive(&mut self, bytes: &[u8]) {
+        make_room(&mut self.incoming, &mut self.taken);
         self.incoming.extend_from_slice(bytes);
     }
 
@@ -33,7 +34,7 @@ impl Buffers {
         self.has_ended = true;
     }
 
-    pub(crate) fn incoming_bytes(&self) -> usize {
+    fn incoming_bytes(&self) -> usize {
         self.incoming.len() - self.taken
     }
 
@@ -50,6 +51,7 @@ impl Buffers {
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) {
+        make_room(&mut self.outgoing, &mut self.sent);
         self.outgoing.extend_from_slice(bytes);
     }
 
@@ -68,6 +70,15 @@ impl Buffers {
             empty(&mut self.incoming);
             self.taken = 0;
         }
+    }
+}
+
+/// Gives up the front of a buffer that nobody needs any more, once it is most of it: a side that is never quite empty would keep
+/// everything that ever went through it.
+fn make_room(buffer: &mut Vec<u8>, done: &mut usize) {
+    if *done > buffer.len() / 2 {
+        buffer.drain(..*done);
+        *done = 0;
     }
 }
 
@@ -150,4 +161,29 @@ unsafe extern "C" fn send(context: *mut c_void, from: *const u8, length: u32) ->
     // SAFETY: the library hands in that many bytes to read.
     buffers.send(unsafe { std::slice::from_raw_parts(from, length as usize) });
     length as libc::c_int
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_that_is_never_empty_keeps_no_more_than_what_is_under_way() {
+        let mut buffers = Buffers::default();
+        let chunk: Vec<u8> = (0..=255).cycle().take(64 << 10).collect();
+        let (mut sent, mut given) = (0_usize, 0_usize);
+        for _ in 0..1000 {
+            buffers.send(&chunk);
+            given += chunk.len();
+            // All but some bytes.
+            let rest = buffers.outgoing().len() - 7;
+            let matches =
+                buffers.outgoing().iter().take(rest).zip(sent..).all(|(byte, at)| *byte == at as u8);
+            assert!(matches, "the bytes stay in order");
+            buffers.sent(rest);
+            sent += rest;
+            assert!(buffers.outgoing.capacity() <= 4 * chunk.len(), "{}", buffers.outgoing.capacity());
+        }
+        assert_eq!(given - sent, 7);
+    }
 }

@@ -11,7 +11,7 @@ pub enum Policy {
     Modern,
     /// As [`Policy::Modern`], and RSA key exchange in TLS 1.2 for clients that know nothing else: without forward secrecy.
     Compatible,
-    /// Everything down to SSL 3.0's suites in TLS 1.0 to 1.2: 3DES, RC4, SHA-1. For measurements and machines that cannot be
+    /// Everything from TLS 1.0 on, also 3DES, RC4 and SHA-1; no SSL 3.0. For measurements and machines that cannot be
     /// replaced; insecure.
     LegacyInsecure,
 }
