@@ -43,7 +43,7 @@ impl Keys {
     /// DES keys of several types and lengths, AES keys of every length, RSA keys of two forms; then key-encrypting keys
     /// of both sides, what is wrapped under them, a token without a key, and a CVARENC key; then AES keys of variable length:
     /// an IMPORTER and an EXPORTER key of one value, a CIPHER key, and that key under this value; then an RSA key under the ASYM
-    /// master key.
+    /// master key, and one for TLS.
     pub fn new() -> Self {
         let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).expect("an engine");
         let mut processor = Processor::new(engine, 1);
@@ -90,6 +90,7 @@ impl Keys {
         keys.tokens.push(token);
         keys.add_variable(&mut secrets);
         keys.add_asym();
+        keys.add_tls();
         secrets.retain(|secret| secret.len() >= 16);
         keys.secrets = secrets;
         keys.exported = keys.exported();
@@ -170,6 +171,18 @@ impl Keys {
         self.processor.set_token_forms(TokenForms { form: TokenForm::Compatible, open_compatible: true });
         let token = self.private(&self.tokens[CRT_CLEAR].clone());
         self.processor.set_token_forms(TokenForms::default());
+        self.tokens.push(token);
+    }
+
+    /// The 1024-bit CRT key as one of TLS.
+    fn add_tls(&mut self) {
+        let key = rsa_test_key(1024, 1).expect("a size that is listed");
+        let components = CrtComponents { p: &key.p, q: &key.q, dp: &key.dp, dq: &key.dq, u: &key.qinv };
+        let clear = ClearKey::Crt { n: &key.n, e: &key.e, components };
+        let attributes = Attributes { usage: Usage::TlsOnly, ..Attributes::default() };
+        let source = pka::clear_token(Form::Crt, &clear, &attributes, &(engine::sha1, engine::sha256))
+            .expect("a clear token");
+        let token = self.private(&source);
         self.tokens.push(token);
     }
 

@@ -286,6 +286,72 @@ mod tests {
         );
     }
 
+    /// Columns of so many requests: a key over tokens, tokens, raw keys, and texts of nine blocks for MACs and for ciphers.
+    struct Columns {
+        lanes: usize,
+        over: [u8; 16],
+        tokens: Vec<u8>,
+        raw: Vec<u8>,
+        texts: Vec<u8>,
+        data: Vec<u8>,
+    }
+
+    const COLUMN_BYTES: usize = 144;
+
+    #[test]
+    fn columns() {
+        check(
+            "columns",
+            |random| {
+                [1, 7, 24, 40, 300, 600].map(|lanes| Columns {
+                    lanes,
+                    over: random.array(),
+                    tokens: random.bytes(16 * lanes),
+                    raw: random.bytes(16 * lanes),
+                    texts: random.bytes(COLUMN_BYTES * lanes),
+                    data: random.bytes(COLUMN_BYTES * lanes),
+                })
+            },
+            |engine, all| {
+                for Columns { lanes, over, tokens, raw, texts, data } in all {
+                    let lanes = *lanes;
+                    let [tokens, raw] =
+                        [&*tokens, &*raw].map(|memory| Column::contiguous(memory, 16, lanes).unwrap());
+                    let texts = Column::contiguous(texts, COLUMN_BYTES, lanes).unwrap();
+                    let mut macs = vec![0; 32 * lanes];
+                    for algorithm in [MacAlgorithm::X919, MacAlgorithm::CmacTdes2, MacAlgorithm::CmacAes128] {
+                        let macs = &mut macs[..algorithm.block_bytes() * lanes];
+                        engine.mac_columns(algorithm, raw, texts, macs).unwrap();
+                    }
+                    engine.hmac_columns(HashAlgorithm::Sha256, raw, texts, &mut macs).unwrap();
+                    let tdes = CipherAlgorithm::Tdes2;
+                    let mut keys = DesColumns::new();
+                    let wrapped = [WrappedColumn { algorithm: tdes, under: &[&over[..]], keys: tokens }];
+                    engine.unwrap_des_columns(&mut keys, &wrapped).unwrap();
+                    let key = keys.key(0).unwrap();
+                    engine.mac_columns(MacAlgorithm::X919, key, texts, &mut macs[..8 * lanes]).unwrap();
+                    let mut data = ColumnMut::contiguous(data, COLUMN_BYTES, lanes).unwrap();
+                    for mode in [Mode::Cbc, Mode::Ecb] {
+                        for direction in [CipherDirection::Encipher, CipherDirection::Decipher] {
+                            let chains = &mut macs[..8 * lanes];
+                            engine.cipher_columns(tdes, mode, direction, key, chains, &mut data).unwrap();
+                        }
+                    }
+                }
+            },
+            |engine, all, secrets| {
+                for Columns { over, tokens, raw, .. } in all {
+                    let mut clear = tokens.clone();
+                    let over = engine.cipher_key(CipherAlgorithm::Tdes2, over).unwrap();
+                    let mut item = [CipherItem::new(&over, &[], &mut clear)];
+                    engine.cipher_batch(Mode::Ecb, CipherDirection::Decipher, &mut item);
+                    secrets.add("unwrapped key", &clear, 8);
+                    secrets.add("raw key", raw, 8);
+                }
+            },
+        );
+    }
+
     #[test]
     fn signatures() {
         check(

@@ -361,7 +361,10 @@ allow = ["mac-verify", "mac-x9.19"]
         let uses = uses_of(&shop.labels, &Label::new("SHOP.A").unwrap());
         assert_eq!(uses, Uses::USE.union(Uses::READ));
         assert_eq!(settings.role("none"), None);
-        assert_eq!(settings.role_names(), ["owner", "guest", "trusted", "nobody", "shop", "till"]);
+        assert_eq!(
+            settings.role_names(),
+            ["owner", "guest", "trusted", "tls-server", "nobody", "shop", "till"]
+        );
     }
 
     #[test]
@@ -436,6 +439,6 @@ allow = ["mac-verify", "mac-x9.19"]
             assert!(error.contains(&format!("line {line}")), "line {line}: {error}\n{text}");
         }
         let many: String = (0..ROLES_MAX).map(|at| format!("[[role]]\nname = \"r{at}\"\n")).collect();
-        assert!(read(&many).unwrap_err().to_string().contains("68 roles"));
+        assert!(read(&many).unwrap_err().to_string().contains("69 roles"));
     }
 }
