@@ -40,10 +40,9 @@ impl Sockets {
             let name = names.next().filter(|name| !name.is_empty()).unwrap_or("unknown");
             if let Ok(socket) = pidfd_getfd(&own, FIRST_HANDED + at, PidfdGetfdFlags::empty())
                 && rustix::io::ioctl_fionbio(&socket, true).is_ok()
+                && sockets.handed.insert(name.to_owned(), Arc::new(socket)).is_some()
             {
-                if sockets.handed.insert(name.to_owned(), Arc::new(socket)).is_some() {
-                    sockets.ambiguous.push(name.to_owned());
-                }
+                sockets.ambiguous.push(name.to_owned());
             }
         }
         sockets
