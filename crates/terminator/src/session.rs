@@ -633,3 +633,19 @@ fn failed(failure: &Failure, delay: Duration) -> Over {
     let delay = if failure.cause == Cause::UnknownName { Duration::ZERO } else { delay };
     Over { end: failure.to_string(), delay, is_cut: true }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_backend_never_quite_takes_is_not_kept() {
+        let (chunk, mut pending) = (vec![7; 64 << 10], Pending::default());
+        for _ in 0..1000 {
+            pending.push(&chunk);
+            let most = pending.rest().len() - 7;
+            pending.took(most);
+            assert!(pending.rest() == [7; 7] && pending.bytes.capacity() <= 4 * chunk.len());
+        }
+    }
+}
