@@ -105,7 +105,7 @@ impl Chain {
         domain: u16,
         label: &Label,
     ) -> Result<Option<Finding>, CertificateError> {
-        let public = crate::signer::public_of(facility, domain, label)?;
+        let public = crate::signer::public_key(facility, domain, label)?;
         let der = public
             .to_der()
             .map_err(|error| CertificateError::Key { label: label.clone(), cause: error.to_string() })?;

@@ -2,6 +2,7 @@
 //!
 //! | need | item |
 //! |---|---|
+//! | the public key under a label | [`public_key`] |
 //! | sign with the key under a label | [`LabelSigner`] |
 //! | ask an authority for a certificate (PKCS #10, RFC 2986) | [`request`] |
 //! | a certificate without an authority | [`self_signed`] |
@@ -19,6 +20,7 @@ mod write;
 pub use chain::{Chain, Described, roots};
 pub use check::{Checked, Finding, Severity};
 pub use error::CertificateError;
+pub use keyfiles::PublicKey;
 pub use name::Name;
-pub use signer::LabelSigner;
+pub use signer::{LabelSigner, public_key};
 pub use write::{Wanted, request, self_signed};

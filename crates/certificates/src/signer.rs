@@ -39,7 +39,7 @@ impl LabelSigner {
     /// # Errors
     /// [`CertificateError::Key`] for keys that TLS does not take; what a card says.
     pub fn new(facility: Facility, domain: u16, label: Label) -> Result<Self, CertificateError> {
-        let public = public_of(&facility, domain, &label)?;
+        let public = public_key(&facility, domain, &label)?;
         let unfit = |cause: String| CertificateError::Key { label: label.clone(), cause };
         let scheme = match &public {
             PublicKey::Rsa { .. } => Scheme::RsaSha256,
@@ -134,11 +134,7 @@ fn ecdsa_sig_value(r: &[u8], s: &[u8]) -> Result<Vec<u8>, pkcs1::der::Error> {
 ///
 /// # Errors
 /// What a card says.
-pub(crate) fn public_of(
-    facility: &Facility,
-    domain: u16,
-    label: &Label,
-) -> Result<PublicKey, CertificateError> {
+pub fn public_key(facility: &Facility, domain: u16, label: &Label) -> Result<PublicKey, CertificateError> {
     let field = label.to_field();
     let mut arguments = Arguments::new(Verb::PkaPublicKeyExtract);
     arguments

@@ -1,12 +1,10 @@
 //! Private keys that are labels: what a handshake asks for becomes a verb of a card, and the verb's answer the handshake's.
 
+use certificates::PublicKey;
 use facility::{Completions, FacilityError, Label, Reply};
 use tls::{Hash, KeyRequest, Scheme, Work};
-use wire::bounds::PKA_TOKEN_BYTES_MAX;
 use wire::frame::Arguments;
-use wire::verb::{
-    Verb, digital_signature_generate as dsg, pka_public_key_extract as pkx, tls_premaster as tlsp,
-};
+use wire::verb::{Verb, digital_signature_generate as dsg, tls_premaster as tlsp};
 use zeroize::Zeroizing;
 
 /// Longest signature in bytes: that of RSA with 4,096 bits.
@@ -124,25 +122,14 @@ pub(crate) fn compare(
     label: &Label,
     certificate: &tls::PublicKey,
 ) -> Result<(), String> {
-    let field = label.to_field();
-    let mut arguments = Arguments::new(Verb::PkaPublicKeyExtract);
-    arguments
-        .set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, field.len() as i64)
-        .set_bytes(pkx::SOURCE_KEY_IDENTIFIER, &field)
-        .set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
-    let reply = facility.call(domain, &arguments).map_err(|error| format!("{label}: {error}"))?;
-    if !reply.codes().has_output() {
-        return Err(format!("{label}: its public key is not given out: {}", reply.codes()));
-    }
-    let token = reply.arguments().bytes(pkx::TARGET_KEY_TOKEN);
-    let is_same = if token::pka::ecc::is_ecc(token) {
-        let read = token::pka::ecc::EccToken::parse(token).map_err(|error| format!("{label}: {error}"))?;
-        matches!(certificate, tls::PublicKey::Ec { point, .. } if point == read.point())
-    } else {
-        let read = token::pka::PkaToken::parse(token, &(engine::sha1, engine::sha256))
-            .map_err(|error| format!("{label}: {error}"))?;
-        matches!(certificate, tls::PublicKey::Rsa { modulus, exponent }
-            if modulus == read.modulus() && exponent == read.exponent())
+    let public = certificates::public_key(facility, domain, label).map_err(|error| error.to_string())?;
+    let is_same = match (&public, certificate) {
+        (PublicKey::Curve(_, own), tls::PublicKey::Ec { point, .. }) => own == point,
+        (
+            PublicKey::Rsa { modulus: own, exponent: own_exponent },
+            tls::PublicKey::Rsa { modulus, exponent },
+        ) => own == modulus && own_exponent == exponent,
+        _ => false,
     };
     if is_same { Ok(()) } else { Err(format!("{label}: it is another key than the certificate's")) }
 }

@@ -30,7 +30,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("sop", &["openpgp", "pipeline"]),
     ("tls", &[]),
     ("certificates", &["engine", "facility", "keyfiles", "token", "wire"]),
-    ("terminator", &["certificates", "engine", "facility", "home", "tls", "token", "wire"]),
+    ("terminator", &["certificates", "engine", "facility", "home", "tls", "wire"]),
     ("level", &["engine", "wire"]),
     ("measuring", &["wire"]),
     ("lab", &["deflate", "engine", "facility", "home", "level", "measuring", "peers", "token", "wire"]),
