@@ -419,7 +419,11 @@ impl Worker {
         let Some(completions) = &mut self.completions else { return false };
         match labels::submit(completions, id, domain, label, request) {
             Ok(()) => true,
-            Err(NotSent::NotServed) => false,
+            Err(NotSent::NotServed) => {
+                let why = "a key was not asked: labels sign with SHA-256, SHA-384 and SHA-512 alone";
+                self.generation.log.say(why.to_owned());
+                false
+            }
             Err(NotSent::Facility(error)) => {
                 self.generation.log.say(format!("a key was not asked: {error}"));
                 false
