@@ -1,11 +1,14 @@
 //! One connection of a client: handshake, then bytes in both directions until both have ended.
 
+mod answers;
+
 use crate::limits::Permit;
 use crate::log::Entry;
 use crate::material::Material;
 use crate::settings::{Limits, Service};
 use crate::side::{Side, WATCHED};
 use crate::workers::Listener;
+use answers::Messages;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::Shutdown;
@@ -19,8 +22,6 @@ use zeroize::Zeroizing;
 
 /// Rounds of one connection before others have their turn.
 const ROUNDS_MAX: usize = 16;
-/// What ends the head of a request of HTTP (RFC 9112, 2.1).
-const HEAD_END: &[u8; 4] = b"\r\n\r\n";
 /// The version in which each side ends by itself (RFC 8446, 6.1).
 const BOTH_ENDS_APART: &str = "TLS1.3";
 /// Said of connections that ended as both sides wanted.
@@ -122,6 +123,7 @@ pub(crate) struct Session {
     /// The backend takes nothing any more.
     backend_is_deaf: bool,
     head: [u8; 4],
+    messages: Messages,
     began: Instant,
     active: Instant,
     handshake_took: Option<Duration>,
@@ -183,6 +185,7 @@ impl Session {
             backend_told: false,
             backend_is_deaf: false,
             head: [0; 4],
+            messages: Messages::default(),
             began: now,
             active: now,
             handshake_took: None,
@@ -327,6 +330,10 @@ impl Session {
                 self.facts = tls.facts();
                 match &self.listener.service {
                     Service::Answer(_) => self.phase = Phase::Answer,
+                    Service::Exchange(exchange) => {
+                        self.messages = Messages::begin(exchange);
+                        self.phase = Phase::Answer;
+                    }
                     Service::Forward(backends) => {
                         let turn = self.listener.turn.fetch_add(1, Ordering::Relaxed);
                         self.backend_at = turn % backends.len().max(1);
@@ -527,57 +534,6 @@ impl Session {
         if self.backend_ended && !self.client_told && tls.outgoing().is_empty() {
             self.client_told = true;
             let _ = rustix::net::shutdown(&self.client.socket, Shutdown::Write);
-        }
-        Ok(moved)
-    }
-
-    /// Answers each request with the listener's text.
-    fn answer(&mut self, around: &mut Around<'_>) -> Moved {
-        let Some(tls) = &mut self.tls else { return Ok(false) };
-        let mut moved = send_out(tls, &mut self.client).map_err(of_client)?;
-        if self.client_ended {
-            return if tls.outgoing().is_empty() { Err(Over::of(DONE)) } else { Ok(moved) };
-        }
-        if tls.outgoing().len() >= around.limits.buffer_bytes {
-            return Ok(moved);
-        }
-        // One request after the other: what is asked at once is answered as fast as the answers are taken.
-        let Service::Answer(text) = &self.listener.service else { return Ok(false) };
-        let asked = self.to_backend.rest().iter().position(|byte| {
-            self.head.rotate_left(1);
-            self.head[3] = *byte;
-            &self.head == HEAD_END
-        });
-        let looked_at = asked.map_or(self.to_backend.rest().len(), |at| at + 1);
-        if looked_at > 0 {
-            self.to_backend.took(looked_at);
-        }
-        if asked.is_some() {
-            let reply = format!(
-                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{text}",
-                text.len()
-            );
-            self.bytes_out += reply.len() as u64;
-            self.active = around.now;
-            tls.write(reply.as_bytes()).map_err(|failure| failed(&failure, tls.delay()))?;
-            return Ok(true);
-        }
-        match tls.read(around.scratch) {
-            Ok(Read::Bytes(count)) => {
-                self.bytes_in += count as u64;
-                self.to_backend.push(around.scratch.get(..count).unwrap_or_default());
-                moved = true;
-            }
-            Ok(Read::NeedsBytes) => moved = self.receive(around)?,
-            Ok(Read::End) => {
-                self.client_ended = true;
-                tls.close().map_err(|failure| failed(&failure, tls.delay()))?;
-                moved = true;
-            }
-            Err(failure) => return Err(failed(&failure, tls.delay())),
-        }
-        if moved {
-            self.active = around.now;
         }
         Ok(moved)
     }

@@ -1,10 +1,11 @@
 //! What an operator decides: one file in TOML. [`MANUAL`] is that file with everything in it, and says what each key does.
 
 mod raw;
+mod service;
 
-use crate::backend::Backend;
 use facility::Label;
 use raw::{RawCertificate, RawListener, RawSettings};
+pub use service::{Exchange, Service};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -20,11 +21,8 @@ const FILE_BYTES_MAX: u64 = 4 << 20;
 /// Most certificates and listeners.
 const CERTIFICATES_MAX: usize = 20_000;
 const LISTENERS_MAX: usize = 64;
-const BACKENDS_MAX: usize = 64;
 /// Most loops: threads that serve connections.
 const LOOPS_MAX: u32 = 256;
-/// Longest answer to be given in place of a backend's, in bytes.
-const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// Something of the settings, and the line of the file that it stands in, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,27 +192,6 @@ impl fmt::Display for ListenAt {
         match self {
             Self::Address(address) => write!(f, "{address}"),
             Self::Handed(name) => write!(f, "socket {name}"),
-        }
-    }
-}
-
-/// What is done with a listener's connections.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Service {
-    /// Forwarded to one of these.
-    Forward(Vec<Backend>),
-    /// Answered by this program: each request is, once its head has ended with an empty line, with this text in a reply of HTTP.
-    Answer(String),
-}
-
-impl fmt::Display for Service {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Forward(backends) => {
-                let backends: Vec<_> = backends.iter().map(ToString::to_string).collect();
-                f.write_str(&backends.join(" "))
-            }
-            Self::Answer(_) => f.write_str("an answer of its own"),
         }
     }
 }
@@ -493,39 +470,8 @@ impl Place<'_> {
                 At { value: policy, line }
             }
         };
-        let service = match (raw.backends, raw.answer) {
-            (Some(backends), None) => Service::Forward(self.backends(backends)?),
-            (None, Some(answer)) => {
-                let answer = self.at(answer);
-                if answer.value.len() > ANSWER_BYTES_MAX {
-                    let cause = format!("it is longer than {ANSWER_BYTES_MAX} bytes");
-                    return Err(self.wrong(answer.line, "answer", cause));
-                }
-                Service::Answer(answer.value)
-            }
-            (Some(_), Some(answer)) => {
-                let cause = "connections are forwarded to `backends` already: name one of both";
-                return Err(self.wrong(self.at(answer).line, "answer", cause));
-            }
-            (None, None) => {
-                let cause = "it has neither `backends` to forward to nor an `answer`";
-                return Err(self.wrong(line, "[[listener]]", cause));
-            }
-        };
+        let service = self.service(line, raw.backends, raw.answer, raw.exchange)?;
         Ok(ListenerSettings { place, policy, service })
-    }
-
-    fn backends(&self, raw: Spanned<Vec<Spanned<String>>>) -> Result<Vec<Backend>, Wrong> {
-        let raw = self.at(raw);
-        if raw.value.is_empty() || raw.value.len() > BACKENDS_MAX {
-            let cause = format!("there must be 1 to {BACKENDS_MAX}, and not {}", raw.value.len());
-            return Err(self.wrong(raw.line, "backends", cause));
-        }
-        let read = |backend: Spanned<String>| {
-            let At { value, line } = self.at(backend);
-            Backend::from_text(&value).map_err(|cause| self.wrong(line, "backends", cause))
-        };
-        raw.value.into_iter().map(read).collect()
     }
 }
 

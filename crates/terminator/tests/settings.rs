@@ -120,6 +120,39 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             "must begin with /",
         ),
         (replaced("answer", "backends = [\"127.0.0.1:1\"]\nanswer"), 8, "answer", "`backends` already"),
+        (
+            replaced("answer", "exchange = { receive = 1, send = 2 }\nanswer"),
+            7,
+            "exchange",
+            "given an `answer` already",
+        ),
+        (
+            replaced(
+                "answer = \"served\"",
+                "backends = [\"127.0.0.1:1\"]\nexchange = { receive = 1, send = 2 }",
+            ),
+            8,
+            "exchange",
+            "forwarded to `backends` already",
+        ),
+        (
+            replaced("answer = \"served\"", "exchange = { receive = 1 }"),
+            7,
+            "exchange",
+            "missing field `send`",
+        ),
+        (
+            replaced("answer = \"served\"", "exchange = { receive = 1, send = 1099511627777 }"),
+            7,
+            "send",
+            "is not from 0 to 1099511627776",
+        ),
+        (
+            replaced("answer = \"served\"", "exchange = { receive = -1, send = 1 }"),
+            7,
+            "exchange",
+            "invalid value: integer `-1`",
+        ),
         (replaced("answer", "policy = \"strong\"\nanswer"), 7, "policy", "\"strong\" is none of \"modern\""),
         (
             format!("{GOOD}[[listener]]\naddress = \"127.0.0.1:0\"\nanswer = \"\""),

@@ -71,4 +71,12 @@ pub(super) struct RawListener {
     pub(super) policy: Option<Spanned<String>>,
     pub(super) backends: Option<Spanned<Vec<Spanned<String>>>>,
     pub(super) answer: Option<Spanned<String>>,
+    pub(super) exchange: Option<Spanned<RawExchange>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawExchange {
+    pub(super) receive: Spanned<u64>,
+    pub(super) send: Spanned<u64>,
 }

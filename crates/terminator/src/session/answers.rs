@@ -1,0 +1,128 @@
+//! Connections that this program answers itself, for tests.
+
+use super::{Around, DONE, Moved, Over, Session, failed, of_client, send_out};
+use crate::settings::{Exchange, Service};
+use tls::Read;
+
+/// What ends the head of a request of HTTP (RFC 9112, 2.1).
+const HEAD_END: &[u8; 4] = b"\r\n\r\n";
+/// What messages of an exchange consist of: a record's worth at a time, so that none lies in memory as a whole.
+static BLOCK: [u8; 16 << 10] = [b'.'; 16 << 10];
+/// Blocks before what lies ready is sent.
+const BLOCKS_AT_ONCE: usize = 4;
+
+/// How far an exchange is.
+#[derive(Default)]
+pub(super) struct Messages {
+    /// Bytes of the client's message that came.
+    came: u64,
+    /// Bytes of answers that are still to be sent.
+    owed: u64,
+}
+
+impl Messages {
+    /// After the handshake.
+    pub(super) fn begin(exchange: &Exchange) -> Self {
+        Self { came: 0, owed: if exchange.receive == 0 { exchange.send } else { 0 } }
+    }
+
+    /// So many bytes came.
+    fn take(&mut self, exchange: &Exchange, count: u64) {
+        if exchange.receive == 0 {
+            return;
+        }
+        let came = self.came + count;
+        self.came = came % exchange.receive;
+        // As nothing is read while something is owed, this is at most a read's bytes times the longest message.
+        self.owed += came / exchange.receive * exchange.send;
+    }
+}
+
+impl Session {
+    /// Answers what the client sends.
+    pub(super) fn answer(&mut self, around: &mut Around<'_>) -> Moved {
+        let Some(tls) = &mut self.tls else { return Ok(false) };
+        let moved = send_out(tls, &mut self.client).map_err(of_client)?;
+        if self.client_ended {
+            return if tls.outgoing().is_empty() { Err(Over::of(DONE)) } else { Ok(moved) };
+        }
+        if tls.outgoing().len() >= around.limits.buffer_bytes {
+            return Ok(moved);
+        }
+        let has_answered = match self.listener.service {
+            Service::Exchange(_) => self.send_message()?,
+            _ => self.send_text()?,
+        };
+        let moved = has_answered || self.read_question(around)? || moved;
+        if moved {
+            self.active = around.now;
+        }
+        Ok(moved)
+    }
+
+    /// Answers one request of HTTP with the listener's text, if there is one: what is asked at once is answered as fast as the answers
+    /// are taken.
+    fn send_text(&mut self) -> Moved {
+        let (Some(tls), Service::Answer(text)) = (&mut self.tls, &self.listener.service) else {
+            return Ok(false);
+        };
+        let asked = self.to_backend.rest().iter().position(|byte| {
+            self.head.rotate_left(1);
+            self.head[3] = *byte;
+            &self.head == HEAD_END
+        });
+        let looked_at = asked.map_or(self.to_backend.rest().len(), |at| at + 1);
+        if looked_at > 0 {
+            self.to_backend.took(looked_at);
+        }
+        if asked.is_none() {
+            return Ok(false);
+        }
+        let reply = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{text}",
+            text.len()
+        );
+        self.bytes_out += reply.len() as u64;
+        tls.write(reply.as_bytes()).map_err(|failure| failed(&failure, tls.delay()))?;
+        Ok(true)
+    }
+
+    /// Goes on with the answers of an exchange, if there is anything to be sent.
+    fn send_message(&mut self) -> Moved {
+        let Some(tls) = &mut self.tls else { return Ok(false) };
+        let mut moved = false;
+        for _ in 0..BLOCKS_AT_ONCE {
+            let count = self.messages.owed.min(BLOCK.len() as u64);
+            if count == 0 {
+                break;
+            }
+            tls.write(BLOCK.get(..count as usize).unwrap_or_default())
+                .map_err(|failure| failed(&failure, tls.delay()))?;
+            self.messages.owed -= count;
+            self.bytes_out += count;
+            moved = true;
+        }
+        Ok(moved)
+    }
+
+    fn read_question(&mut self, around: &mut Around<'_>) -> Moved {
+        let Some(tls) = &mut self.tls else { return Ok(false) };
+        match tls.read(around.scratch) {
+            Ok(Read::Bytes(count)) => {
+                self.bytes_in += count as u64;
+                match &self.listener.service {
+                    Service::Exchange(exchange) => self.messages.take(exchange, count as u64),
+                    _ => self.to_backend.push(around.scratch.get(..count).unwrap_or_default()),
+                }
+                Ok(true)
+            }
+            Ok(Read::NeedsBytes) => self.receive(around),
+            Ok(Read::End) => {
+                self.client_ended = true;
+                tls.close().map_err(|failure| failed(&failure, tls.delay()))?;
+                Ok(true)
+            }
+            Err(failure) => Err(failed(&failure, tls.delay())),
+        }
+    }
+}
