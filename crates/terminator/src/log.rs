@@ -53,6 +53,7 @@ impl Entry<'_> {
                 "version": version,
                 "cipher": version.map(|_| &facts.cipher),
                 "group": facts.group,
+                "alpn": facts.protocol,
                 "resumed": facts.is_resumed,
                 "key": self.key,
                 "key_us": micros(self.key_time),
@@ -76,6 +77,7 @@ impl Entry<'_> {
             add("version", Some(facts.version.to_owned()));
             add("cipher", Some(facts.cipher.clone()));
             add("group", facts.group.clone());
+            add("alpn", facts.protocol.clone());
             add("resumed", Some(if facts.is_resumed { "yes" } else { "no" }.to_owned()));
         }
         add("key", self.key.map(str::to_owned));

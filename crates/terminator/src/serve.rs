@@ -3,7 +3,7 @@
 use crate::limits::Counts;
 use crate::log::{Log, Writer};
 use crate::material::Material;
-use crate::settings::{HomeSettings, ListenerSettings, Settings, Wrong, listener_key};
+use crate::settings::{HomeSettings, ListenerSettings, Service, Settings, Wrong, listener_key};
 use crate::sockets::Sockets;
 use crate::tickets::Tickets;
 use crate::workers::{Command, Generation, Listener, Mailbox, Place, Worker};
@@ -241,8 +241,12 @@ impl Supervisor {
                 place: place.clone(),
                 name: place.to_string(),
                 acceptor: acceptor.clone(),
+                protocols: listener.protocols.clone(),
+                turns: match &listener.service {
+                    Service::Forward(lists) => lists.iter().map(|_| AtomicUsize::new(0)).collect(),
+                    Service::Answer(_) | Service::Exchange(_) => Vec::new(),
+                },
                 service: listener.service.clone(),
-                turn: AtomicUsize::new(0),
             };
             listeners.push((Arc::new(listener), socket));
         }

@@ -2,6 +2,7 @@
 
 mod answers;
 
+use crate::backend::Backend;
 use crate::limits::Permit;
 use crate::log::Entry;
 use crate::material::Material;
@@ -111,7 +112,8 @@ pub(crate) struct Session {
     listener: Arc<Listener>,
     material: Arc<Material>,
     backend: Option<Side>,
-    /// Place of the backend in the listener's list, and how many were tried.
+    /// Place of the backend's list in the listener, that of the backend in the list, and how many of it were tried.
+    list_at: usize,
     backend_at: usize,
     tried: usize,
     to_backend: Pending,
@@ -168,14 +170,19 @@ impl Session {
         permit: Permit,
         now: Instant,
     ) -> Result<Self, Failure> {
+        let mut tls = Connection::new(&listener.acceptor)?;
+        if let Some(protocols) = &listener.protocols {
+            tls.offer(protocols);
+        }
         Ok(Self {
             client: Side::new(socket),
             address,
-            tls: Some(Connection::new(&listener.acceptor)?),
+            tls: Some(tls),
             phase: Phase::Handshake,
             listener,
             material,
             backend: None,
+            list_at: 0,
             backend_at: 0,
             tried: 0,
             to_backend: Pending::default(),
@@ -234,7 +241,7 @@ impl Session {
             Phase::Handshake => "handshake-timeout",
             Phase::Connecting { .. } => {
                 self.backend = None;
-                return match self.connect(around, "it does not accept") {
+                return match self.connect(around, "it does not accept".to_owned()) {
                     Ok(()) => Step::Again,
                     Err(over) => self.over(over, around.now),
                 };
@@ -334,10 +341,15 @@ impl Session {
                         self.messages = Messages::begin(exchange);
                         self.phase = Phase::Answer;
                     }
-                    Service::Forward(backends) => {
-                        let turn = self.listener.turn.fetch_add(1, Ordering::Relaxed);
-                        self.backend_at = turn % backends.len().max(1);
-                        self.connect(around, "")?;
+                    Service::Forward(lists) => {
+                        let protocol = &self.facts.protocol;
+                        let of_protocol = || lists.iter().position(|list| list.protocol == *protocol);
+                        // The first one is for all others.
+                        self.list_at = protocol.as_ref().and_then(|_| of_protocol()).unwrap_or_default();
+                        let turn = self.listener.turns.get(self.list_at);
+                        let turn = turn.map_or(0, |turn| turn.fetch_add(1, Ordering::Relaxed));
+                        self.backend_at = turn % self.backends().len().max(1);
+                        self.connect(around, String::new())?;
                     }
                 }
                 Ok(Shaken::Moved(true))
@@ -379,15 +391,20 @@ impl Session {
         }
     }
 
-    /// Begins to connect to the next backend that was not tried.
-    fn connect(&mut self, around: &Around<'_>, mut why: &'static str) -> Result<(), Over> {
-        let listener = Arc::clone(&self.listener);
-        let Service::Forward(backends) = &listener.service else { return Ok(()) };
-        let mut cause = None;
-        while self.tried < backends.len() {
-            let at = (self.backend_at + usize::from(self.tried > 0)) % backends.len();
+    /// The backends that are for it.
+    fn backends(&self) -> &[Backend] {
+        match &self.listener.service {
+            Service::Forward(lists) => lists.get(self.list_at).map_or(&[], |backends| &backends.list),
+            Service::Answer(_) | Service::Exchange(_) => &[],
+        }
+    }
+
+    /// Begins to connect to the next backend that was not tried; with why the last one was not reached.
+    fn connect(&mut self, around: &Around<'_>, mut why: String) -> Result<(), Over> {
+        while self.tried < self.backends().len() {
+            let at = (self.backend_at + usize::from(self.tried > 0)) % self.backends().len();
             (self.backend_at, self.tried) = (at, self.tried + 1);
-            match backends[at].connect() {
+            match self.backends()[at].connect() {
                 Ok((socket, is_connected)) => {
                     let data = EventData::new_u64(around.backend_data);
                     epoll::add(around.epoll, &socket, data, WATCHED)
@@ -399,14 +416,10 @@ impl Session {
                         if is_connected { Phase::Forward } else { Phase::Connecting { since: around.now } };
                     return Ok(());
                 }
-                Err(errno) => cause = Some(errno),
+                Err(errno) => why = errno.to_string(),
             }
-            why = "";
         }
-        Err(Over::of(match cause {
-            Some(errno) => format!("backend: {errno}"),
-            None => format!("backend: {why}"),
-        }))
+        Err(Over::of(format!("backend: {why}")))
     }
 
     fn connecting(&mut self, around: &mut Around<'_>) -> Moved {
@@ -419,9 +432,9 @@ impl Session {
                 self.phase = Phase::Forward;
                 self.active = around.now;
             }
-            Ok(Err(_)) | Err(_) => {
+            Ok(Err(errno)) | Err(errno) => {
                 self.backend = None;
-                self.connect(around, "it refuses")?;
+                self.connect(around, errno.to_string())?;
             }
         }
         Ok(true)
@@ -545,12 +558,7 @@ impl Session {
             None => self.facts.clone(),
         };
         let key = facts.key.and_then(|number| self.material.key(number)).map(|key| key.name.as_str());
-        let backend = match &self.listener.service {
-            Service::Forward(backends) if self.tried > 0 => {
-                backends.get(self.backend_at).map(ToString::to_string)
-            }
-            _ => None,
-        };
+        let backend = self.backends().get(self.backend_at).filter(|_| self.tried > 0);
         Entry {
             client: self.address,
             listener: &self.listener.name,
@@ -561,7 +569,7 @@ impl Session {
             duration: now - self.began,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
-            backend,
+            backend: backend.map(ToString::to_string),
             end: self.end.clone(),
         }
     }
@@ -586,7 +594,8 @@ fn of_client(errno: Errno) -> Over {
 
 fn failed(failure: &Failure, delay: Duration) -> Over {
     // Nothing secret was looked at.
-    let delay = if failure.cause == Cause::UnknownName { Duration::ZERO } else { delay };
+    let is_harmless = matches!(failure.cause, Cause::UnknownName | Cause::UnknownProtocol);
+    let delay = if is_harmless { Duration::ZERO } else { delay };
     Over { end: failure.to_string(), delay, is_cut: true }
 }
 

@@ -5,12 +5,12 @@ mod service;
 
 use facility::Label;
 use raw::{RawCertificate, RawListener, RawSettings};
-pub use service::{Exchange, Service};
+pub use service::{Backends, Exchange, Service};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tls::Policy;
+use tls::{Policy, Protocols};
 use toml::Spanned;
 
 /// The settings file that is its own manual.
@@ -174,6 +174,8 @@ pub struct ListenerSettings {
     pub place: At<ListenAt>,
     /// What it offers.
     pub policy: At<Policy>,
+    /// The application protocols that clients may choose from; none where that is left to them.
+    pub protocols: Option<Protocols>,
     /// What is done with connections.
     pub service: Service,
 }
@@ -470,8 +472,10 @@ impl Place<'_> {
                 At { value: policy, line }
             }
         };
-        let service = self.service(line, raw.backends, raw.answer, raw.exchange)?;
-        Ok(ListenerSettings { place, policy, service })
+        let mut service = self.service(line, raw.backends, raw.answer, raw.exchange)?;
+        let protocols = self.protocols(raw.alpn)?;
+        self.backends_by_protocol(&mut service, protocols.as_ref(), raw.alpn_backends)?;
+        Ok(ListenerSettings { place, policy, protocols, service })
     }
 }
 

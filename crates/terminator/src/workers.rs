@@ -21,7 +21,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tls::{Acceptor, Facts, KeyRequest};
+use tls::{Acceptor, Facts, KeyRequest, Protocols};
 
 /// Events that are taken at once.
 const EVENTS_MAX: usize = 256;
@@ -45,9 +45,10 @@ pub(crate) struct Listener {
     pub(crate) place: ListenAt,
     pub(crate) name: String,
     pub(crate) acceptor: Acceptor,
+    pub(crate) protocols: Option<Protocols>,
     pub(crate) service: Service,
-    /// Whose turn it is among the backends.
-    pub(crate) turn: AtomicUsize,
+    /// Whose turn it is among the backends of each list.
+    pub(crate) turns: Vec<AtomicUsize>,
 }
 
 /// What is served from now on.

@@ -153,6 +153,33 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             "exchange",
             "invalid value: integer `-1`",
         ),
+        (replaced("answer", "alpn = []\nanswer"), 7, "alpn", "1 to 32 protocols, and not 0"),
+        (replaced("answer", "alpn = [\"h2\", \"\"]\nanswer"), 7, "alpn", "\"\" is no protocol"),
+        (replaced("answer", "alpn = [\"h2\", \"h2\"]\nanswer"), 7, "alpn", "\"h2\" stands there twice"),
+        (
+            replaced("answer", "alpn = [\"h2\"]\nalpn_backends = { h2 = [\"127.0.0.1:1\"] }\nanswer"),
+            8,
+            "alpn_backends",
+            "it needs `backends`",
+        ),
+        (
+            replaced(
+                "answer = \"served\"",
+                "backends = [\"127.0.0.1:1\"]\nalpn = [\"h2\"]\nalpn_backends = { h3 = [\"127.0.0.1:1\"] }",
+            ),
+            9,
+            "alpn_backends",
+            "\"h3\" is not in `alpn`",
+        ),
+        (
+            replaced(
+                "answer = \"served\"",
+                "backends = [\"127.0.0.1:1\"]\nalpn = [\"h2\"]\nalpn_backends = { h2 = [\"host:1\"] }",
+            ),
+            9,
+            "alpn_backends",
+            "\"host:1\" is neither",
+        ),
         (replaced("answer", "policy = \"strong\"\nanswer"), 7, "policy", "\"strong\" is none of \"modern\""),
         (
             format!("{GOOD}[[listener]]\naddress = \"127.0.0.1:0\"\nanswer = \"\""),

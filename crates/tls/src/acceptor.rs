@@ -1,5 +1,6 @@
 //! Which chain answers which name.
 
+use crate::alpn::offered;
 use crate::chain::Chain;
 use crate::key::{AskCaller, Exchange, refused};
 use crate::policy::Policy;
@@ -231,6 +232,27 @@ impl ClientHelloCallback for Lookup {
         if place.is_some() {
             connection.server_name_extension_used();
         }
+        agree_on_protocol(connection)?;
         Ok(None)
     }
+}
+
+/// Chooses the protocol from what the client offers, by the server's order. The library would go on without one where none is common;
+/// that is to be refused (RFC 7301, 3.2).
+fn agree_on_protocol(connection: &mut Connection) -> Result<(), Error> {
+    let exchange = connection.application_context::<Exchange>();
+    let Some(protocols) = exchange.and_then(|exchange| exchange.protocols.clone()) else { return Ok(()) };
+    if connection.client_hello_is_sslv2()? {
+        return Ok(());
+    }
+    let hello = connection.client_hello()?.raw_message()?;
+    let Some(offered) = offered(&hello) else { return Ok(()) };
+    if let Some(protocol) = protocols.choose(&offered) {
+        connection.set_application_protocol_preference([protocol])?;
+        return Ok(());
+    }
+    if let Some(exchange) = connection.application_context_mut::<Exchange>() {
+        exchange.is_unknown_protocol = true;
+    }
+    Err(refused("no common application protocol"))
 }

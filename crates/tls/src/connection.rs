@@ -1,6 +1,7 @@
 //! One connection, from the client's first byte on.
 
 use crate::acceptor::{Acceptor, Inner};
+use crate::alpn::Protocols;
 use crate::error::{Cause, Failure};
 use crate::ffi::Wired;
 use crate::key::{Exchange, KeyNumber, KeyRequest};
@@ -15,6 +16,7 @@ use zeroize::Zeroizing;
 const PLAIN_ALERT: [u8; 6] = [21, 3, 3, 0, 2, 2];
 const HANDSHAKE_FAILURE: u8 = 40;
 const UNRECOGNIZED_NAME: u8 = 112;
+const NO_APPLICATION_PROTOCOL: u8 = 120;
 
 /// The server's end of a connection.
 pub struct Connection {
@@ -64,6 +66,8 @@ pub struct Facts {
     pub is_resumed: bool,
     /// The number of the key of the chain that was shown.
     pub key: Option<u32>,
+    /// The application protocol; none where the client offered none, or the server has no list.
+    pub protocol: Option<String>,
 }
 
 impl Connection {
@@ -86,6 +90,14 @@ impl Connection {
         };
         let wired = make().map_err(|error| Failure { cause: Cause::Internal, name: error.name() })?;
         Ok(Self { wired, _acceptor: Arc::clone(&acceptor.inner), has_answered: false, is_asking: false })
+    }
+
+    /// Says which application protocols the server speaks: a client that offers others alone is refused. To be called before the
+    /// handshake.
+    pub fn offer(&mut self, protocols: &Protocols) {
+        if let Some(exchange) = self.exchange() {
+            exchange.protocols = Some(protocols.clone());
+        }
     }
 
     /// Takes in what the client sent.
@@ -208,6 +220,9 @@ impl Connection {
         facts.key = library
             .selected_cert()
             .and_then(|chain| chain.application_context::<KeyNumber>().map(|number| number.0));
+        // One of the server's own list, so that it is text.
+        facts.protocol =
+            library.application_protocol().map(|name| String::from_utf8_lossy(name).into_owned());
         facts
     }
 
@@ -217,9 +232,11 @@ impl Connection {
 
     fn failed(&mut self, error: &Error) -> Failure {
         let is_unknown_name = self.exchange().is_some_and(|exchange| exchange.is_unknown_name);
+        let is_unknown_protocol = self.exchange().is_some_and(|exchange| exchange.is_unknown_protocol);
         let (name, alert) = (error.name(), self.wired.library_now().alert());
         let cause = match error.kind() {
             _ if is_unknown_name => Cause::UnknownName,
+            _ if is_unknown_protocol => Cause::UnknownProtocol,
             ErrorType::Application => Cause::Key,
             ErrorType::ConnectionClosed | ErrorType::IOError => Cause::Cut,
             ErrorType::Alert => Cause::Alert(alert.unwrap_or_default()),
@@ -232,6 +249,7 @@ impl Connection {
         // The library sends hardly any alert of its own. Before the first byte of an answer one can be sent as it is.
         let alert = match cause {
             Cause::UnknownName => Some(UNRECOGNIZED_NAME),
+            Cause::UnknownProtocol => Some(NO_APPLICATION_PROTOCOL),
             Cause::NothingInCommon => Some(HANDSHAKE_FAILURE),
             _ => None,
         };
@@ -240,7 +258,8 @@ impl Connection {
             buffers.send(&PLAIN_ALERT);
             buffers.send(&[alert]);
         }
-        let name = if is_unknown_name || cause == Cause::Key { "" } else { name };
+        let is_ours = matches!(cause, Cause::UnknownName | Cause::UnknownProtocol | Cause::Key);
+        let name = if is_ours { "" } else { name };
         Failure { cause, name }
     }
 }

@@ -16,6 +16,8 @@ pub struct Failure {
 pub enum Cause {
     /// The client asked for a name that there is no certificate for, or for none where one is needed.
     UnknownName,
+    /// The client speaks other application protocols alone.
+    UnknownProtocol,
     /// The client sent an alert: its number (RFC 8446, 6).
     Alert(u8),
     /// Client and server have no version, suite or group in common.
@@ -35,6 +37,7 @@ impl Cause {
     pub const fn name(self) -> &'static str {
         match self {
             Self::UnknownName => "unknown-name",
+            Self::UnknownProtocol => "unknown-protocol",
             Self::Alert(_) => "alert",
             Self::NothingInCommon => "nothing-in-common",
             Self::Protocol => "protocol",

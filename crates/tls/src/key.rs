@@ -1,5 +1,6 @@
 //! Private key operations as values: what a handshake asks for, and what it takes for an answer.
 
+use crate::alpn::Protocols;
 use s2n_tls::callbacks::{ConnectionFuture, OperationType, PrivateKeyCallback, PrivateKeyOperation};
 use s2n_tls::connection::Connection;
 use s2n_tls::enums::{HashAlgorithm, SignatureAlgorithm};
@@ -88,6 +89,10 @@ pub(crate) struct Exchange {
     pub(crate) answer: Option<Option<Zeroizing<Vec<u8>>>>,
     /// The client named a server that there is not.
     pub(crate) is_unknown_name: bool,
+    /// What the server speaks; none where it does not say.
+    pub(crate) protocols: Option<Protocols>,
+    /// The client speaks nothing of it.
+    pub(crate) is_unknown_protocol: bool,
 }
 
 /// The number of a chain's key, at the chain.

@@ -6,6 +6,7 @@
 //! | certificate chains, with their private keys or without | [`Chain`] |
 //! | which chain answers which name | [`Acceptor`] |
 //! | sessions that clients go on with | [`TicketKeys`] |
+//! | which application protocol is spoken | [`Protocols`] |
 //! | one connection | [`Connection`] |
 //! | private key operations that somebody else computes | [`KeyRequest`], [`Connection::take_request`], [`Connection::answer`] |
 //! | what an X.509 certificate says | [`Certificate`] |
@@ -18,6 +19,7 @@
 #![deny(unsafe_code)]
 
 mod acceptor;
+mod alpn;
 mod certificate;
 mod chain;
 mod connection;
@@ -29,6 +31,7 @@ mod policy;
 mod ticket;
 
 pub use acceptor::{Acceptor, AcceptorError, Unnamed};
+pub use alpn::{Protocols, ProtocolsError};
 pub use certificate::{Certificate, PublicKey};
 pub use chain::{Chain, ChainError};
 pub use connection::{Connection, Facts, Progress, Read};

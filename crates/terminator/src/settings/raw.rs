@@ -1,6 +1,7 @@
 //! The settings file as it is written.
 
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use toml::Spanned;
 
@@ -72,6 +73,8 @@ pub(super) struct RawListener {
     pub(super) backends: Option<Spanned<Vec<Spanned<String>>>>,
     pub(super) answer: Option<Spanned<String>>,
     pub(super) exchange: Option<Spanned<RawExchange>>,
+    pub(super) alpn: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(super) alpn_backends: Option<BTreeMap<Spanned<String>, Spanned<Vec<Spanned<String>>>>>,
 }
 
 #[derive(Deserialize)]

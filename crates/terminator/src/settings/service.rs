@@ -3,7 +3,9 @@
 use super::raw::RawExchange;
 use super::{At, Place, Wrong};
 use crate::backend::Backend;
+use std::collections::BTreeMap;
 use std::fmt;
+use tls::Protocols;
 use toml::Spanned;
 
 /// Most backends of a listener.
@@ -16,12 +18,21 @@ const MESSAGE_BYTES_MAX: u64 = 1 << 40;
 /// What is done with a listener's connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// Forwarded to one of these.
-    Forward(Vec<Backend>),
+    /// Forwarded: the lists of backends, of which the first is for connections that no other one is for.
+    Forward(Vec<Backends>),
     /// Answered by this program: each request is, once its head has ended with an empty line, with this text in a reply of HTTP.
     Answer(String),
     /// Answered by this program: messages by their lengths alone.
     Exchange(Exchange),
+}
+
+/// Backends, one of which gets a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backends {
+    /// The application protocol that they are for; none for all that no other list is for.
+    pub protocol: Option<String>,
+    /// The backends, which take turns.
+    pub list: Vec<Backend>,
 }
 
 /// Messages of fixed lengths.
@@ -36,9 +47,13 @@ pub struct Exchange {
 impl fmt::Display for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Forward(backends) => {
-                let backends: Vec<_> = backends.iter().map(ToString::to_string).collect();
-                f.write_str(&backends.join(" "))
+            Self::Forward(lists) => {
+                for (at, Backends { protocol, list }) in lists.iter().enumerate() {
+                    let list: Vec<_> = list.iter().map(ToString::to_string).collect();
+                    let of = protocol.as_ref().map(|protocol| format!("{protocol} to ")).unwrap_or_default();
+                    write!(f, "{}{of}{}", if at > 0 { "; " } else { "" }, list.join(" "))?;
+                }
+                Ok(())
             }
             Self::Answer(_) => f.write_str("an answer of its own"),
             Self::Exchange(Exchange { receive, send }) => {
@@ -48,16 +63,22 @@ impl fmt::Display for Service {
     }
 }
 
+/// A list of names or addresses, as it is written.
+pub(super) type Texts = Spanned<Vec<Spanned<String>>>;
+
 impl Place<'_> {
     pub(super) fn service(
         &self,
         line: usize,
-        backends: Option<Spanned<Vec<Spanned<String>>>>,
+        backends: Option<Texts>,
         answer: Option<Spanned<String>>,
         exchange: Option<Spanned<RawExchange>>,
     ) -> Result<Service, Wrong> {
         match (backends, answer, exchange) {
-            (Some(backends), None, None) => Ok(Service::Forward(self.backends(backends)?)),
+            (Some(backends), None, None) => {
+                let list = self.backends("backends", backends)?;
+                Ok(Service::Forward(vec![Backends { protocol: None, list }]))
+            }
             (None, Some(answer), None) => {
                 let answer = self.at(answer);
                 if answer.value.len() > ANSWER_BYTES_MAX {
@@ -84,15 +105,47 @@ impl Place<'_> {
         }
     }
 
-    fn backends(&self, raw: Spanned<Vec<Spanned<String>>>) -> Result<Vec<Backend>, Wrong> {
+    /// The application protocols of a listener.
+    pub(super) fn protocols(&self, raw: Option<Texts>) -> Result<Option<Protocols>, Wrong> {
+        let Some(raw) = raw else { return Ok(None) };
+        let raw = self.at(raw);
+        let names = raw.value.into_iter().map(Spanned::into_inner);
+        Protocols::new(names).map(Some).map_err(|cause| self.wrong(raw.line, "alpn", cause))
+    }
+
+    /// Adds the lists of backends of single protocols.
+    pub(super) fn backends_by_protocol(
+        &self,
+        service: &mut Service,
+        protocols: Option<&Protocols>,
+        raw: Option<BTreeMap<Spanned<String>, Texts>>,
+    ) -> Result<(), Wrong> {
+        for (protocol, list) in raw.into_iter().flatten() {
+            let At { value: protocol, line } = self.at(protocol);
+            let wrong = |cause: String| self.wrong(line, "alpn_backends", cause);
+            let Service::Forward(lists) = service else {
+                return Err(wrong(
+                    "it needs `backends`, for connections that agree on no protocol".to_owned(),
+                ));
+            };
+            if !protocols.is_some_and(|protocols| protocols.names().contains(&protocol)) {
+                return Err(wrong(format!("\"{protocol}\" is not in `alpn`: nobody would agree on it")));
+            }
+            let list = self.backends("alpn_backends", list)?;
+            lists.push(Backends { protocol: Some(protocol), list });
+        }
+        Ok(())
+    }
+
+    fn backends(&self, key: &str, raw: Texts) -> Result<Vec<Backend>, Wrong> {
         let raw = self.at(raw);
         if raw.value.is_empty() || raw.value.len() > BACKENDS_MAX {
             let cause = format!("there must be 1 to {BACKENDS_MAX}, and not {}", raw.value.len());
-            return Err(self.wrong(raw.line, "backends", cause));
+            return Err(self.wrong(raw.line, key, cause));
         }
         let read = |backend: Spanned<String>| {
             let At { value, line } = self.at(backend);
-            Backend::from_text(&value).map_err(|cause| self.wrong(line, "backends", cause))
+            Backend::from_text(&value).map_err(|cause| self.wrong(line, key, cause))
         };
         raw.value.into_iter().map(read).collect()
     }

@@ -223,11 +223,13 @@ pub struct Client {
     pub version: SslVersion,
     pub ciphers: Option<&'static str>,
     pub signatures: Option<&'static str>,
+    /// As the extension has them: each behind its length.
+    pub protocols: &'static [u8],
 }
 
 impl Client {
     pub fn new(version: SslVersion) -> Self {
-        Self { version, ciphers: None, signatures: None }
+        Self { version, ciphers: None, signatures: None, protocols: &[] }
     }
 
     /// Connects, and trusts everybody.
@@ -241,6 +243,9 @@ impl Client {
         }
         if let Some(signatures) = self.signatures {
             builder.set_sigalgs_list(signatures).unwrap();
+        }
+        if !self.protocols.is_empty() {
+            builder.set_alpn_protos(self.protocols).unwrap();
         }
         let mut configuration = builder.build().configure().unwrap();
         configuration.set_use_server_name_indication(!name.is_empty());

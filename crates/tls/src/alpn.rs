@@ -1,0 +1,169 @@
+//! The application protocol that client and server agree on (RFC 7301).
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Longest name of a protocol, in bytes (RFC 7301, 3.1).
+const NAME_BYTES_MAX: usize = 255;
+/// Most protocols of a server: the library looks through all of them for each of the client's.
+const PROTOCOLS_MAX: usize = 32;
+/// Number of the extension.
+const ALPN: u16 = 16;
+
+/// The protocols of a server, the one that it likes best first. Clones are the same list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protocols(Arc<[String]>);
+
+/// Why a list of protocols cannot be offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProtocolsError {
+    /// More than 32, or none.
+    Count(usize),
+    /// A name that is empty, longer than 255 bytes, or not of printable ASCII.
+    Name(String),
+    /// A name that stands there twice.
+    Twice(String),
+}
+
+impl fmt::Display for ProtocolsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => {
+                write!(f, "there must be 1 to {PROTOCOLS_MAX} protocols, and not {count}")
+            }
+            Self::Name(name) => {
+                write!(f, "{name:?} is no protocol: it must have 1 to {NAME_BYTES_MAX} printable characters")
+            }
+            Self::Twice(name) => write!(f, "\"{name}\" stands there twice"),
+        }
+    }
+}
+
+impl std::error::Error for ProtocolsError {}
+
+impl Protocols {
+    /// A list of names, such as `h2` and `http/1.1`.
+    ///
+    /// # Errors
+    /// [`ProtocolsError`].
+    pub fn new(names: impl IntoIterator<Item = String>) -> Result<Self, ProtocolsError> {
+        let names: Vec<String> = names.into_iter().collect();
+        if names.is_empty() || names.len() > PROTOCOLS_MAX {
+            return Err(ProtocolsError::Count(names.len()));
+        }
+        for (at, name) in names.iter().enumerate() {
+            // A client may name any bytes; people who write settings name the registered ones.
+            if name.is_empty()
+                || name.len() > NAME_BYTES_MAX
+                || !name.bytes().all(|byte| byte.is_ascii_graphic())
+            {
+                return Err(ProtocolsError::Name(name.clone()));
+            }
+            if names[..at].contains(name) {
+                return Err(ProtocolsError::Twice(name.clone()));
+            }
+        }
+        Ok(Self(names.into()))
+    }
+
+    /// The names.
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The first of these that a client's list has, or none.
+    pub(crate) fn choose(&self, offered: &[&[u8]]) -> Option<&str> {
+        self.0.iter().find(|name| offered.contains(&name.as_bytes())).map(String::as_str)
+    }
+}
+
+/// The protocols that a ClientHello offers, without its header of four bytes; none where it offers no list, or none that holds
+/// together.
+pub(crate) fn offered(hello: &[u8]) -> Option<Vec<&[u8]>> {
+    // Version and random, then the session's ID, suites, and compression (RFC 8446, 4.1.2).
+    let mut fields = Fields(hello);
+    fields.take(2 + 32)?;
+    fields.counted_by_one()?;
+    fields.counted_by_two()?;
+    fields.counted_by_one()?;
+    let mut extensions = Fields(fields.counted_by_two()?);
+    while !extensions.0.is_empty() {
+        let number = extensions.number()?;
+        let content = extensions.counted_by_two()?;
+        if number != ALPN {
+            continue;
+        }
+        let (mut list, mut names) = (Fields(Fields(content).counted_by_two()?), Vec::new());
+        while !list.0.is_empty() {
+            names.push(list.counted_by_one()?);
+        }
+        return Some(names).filter(|names| !names.is_empty());
+    }
+    None
+}
+
+/// What is left of a message.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, bytes: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(bytes)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn number(&mut self) -> Option<u16> {
+        self.take(2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
+    }
+
+    fn counted_by_one(&mut self) -> Option<&'a [u8]> {
+        let count = self.take(1)?[0];
+        self.take(count.into())
+    }
+
+    fn counted_by_two(&mut self) -> Option<&'a [u8]> {
+        let count = self.number()?;
+        self.take(count.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(extensions: &[u8]) -> Vec<u8> {
+        let mut hello = vec![3; 34];
+        hello.extend_from_slice(&[1, 9, 0, 2, 0x13, 1, 1, 0]);
+        hello.extend_from_slice(&(extensions.len() as u16).to_be_bytes());
+        hello.extend_from_slice(extensions);
+        hello
+    }
+
+    #[test]
+    fn the_servers_order_decides() {
+        let of = |names: &[&str]| Protocols::new(names.iter().map(ToString::to_string));
+        let server = of(&["h2", "http/1.1"]).unwrap();
+        assert_eq!(server.choose(&[b"http/1.1", b"h2"]), Some("h2"));
+        assert_eq!(server.choose(&[b"http/1.0", b"http/1.1"]), Some("http/1.1"));
+        assert_eq!(server.choose(&[b"H2", b"h", b"h22"]), None);
+        assert_eq!(of(&[]), Err(ProtocolsError::Count(0)));
+        assert_eq!(of(&["x"; 33]), Err(ProtocolsError::Count(33)));
+        assert_eq!(of(&["h2", "h2"]), Err(ProtocolsError::Twice("h2".into())));
+        for wrong in ["", "h 2", "\u{e9}", &"x".repeat(256)] {
+            assert_eq!(of(&[wrong]), Err(ProtocolsError::Name(wrong.into())));
+        }
+    }
+
+    #[test]
+    fn a_list_is_found_behind_other_extensions_and_a_cut_one_is_none() {
+        let found = hello(&[0, 10, 0, 1, 7, 0, 16, 0, 8, 0, 6, 2, b'h', b'2', 2, b'h', b'3']);
+        assert_eq!(offered(&found), Some(vec![&b"h2"[..], b"h3"]));
+        for end in 0..found.len() {
+            assert_eq!(offered(&found[..end]), None, "{end}");
+        }
+        for wrong in [&[][..], &[0, 16], &[0, 16, 0, 0], &[0, 16, 0, 2, 0, 0], &[0, 16, 0, 4, 0, 2, 5, b'h']]
+        {
+            assert_eq!(offered(&hello(wrong)), None, "{wrong:?}");
+        }
+    }
+}
