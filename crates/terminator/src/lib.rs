@@ -5,6 +5,7 @@
 //! |---|---|
 //! | what an operator decides | [`settings`] |
 //! | start, reload, stop | [`serve`] |
+//! | metrics, and the status of a running program | `metrics`, [`status`] |
 //! | where connections are forwarded to | [`backend`] |
 //! | requests, certificates, chains | [`cert`] |
 //!
@@ -19,10 +20,13 @@ mod labels;
 mod limits;
 mod log;
 mod material;
+mod metrics;
+mod observe;
 pub mod serve;
 mod session;
 pub mod settings;
 mod side;
 mod sockets;
+pub mod status;
 mod tickets;
 mod workers;

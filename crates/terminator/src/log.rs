@@ -128,11 +128,25 @@ enum Message {
     Open(LogTarget),
 }
 
+/// Lines that were lost: since that was last said, and since the program began.
+#[derive(Default)]
+struct Lost {
+    unsaid: AtomicU64,
+    all: Arc<AtomicU64>,
+}
+
+impl Lost {
+    fn add(&self, lines: u64) {
+        self.unsaid.fetch_add(lines, Ordering::Relaxed);
+        self.all.fetch_add(lines, Ordering::Relaxed);
+    }
+}
+
 /// Where loops write. Clones write to the same log.
 #[derive(Clone)]
 pub(crate) struct Log {
     sender: SyncSender<Message>,
-    lost: Arc<AtomicU64>,
+    lost: Arc<Lost>,
     format: LogFormat,
     is_off: bool,
 }
@@ -156,7 +170,7 @@ impl Log {
     /// Of the file, or where no thread can be had.
     pub(crate) fn open(settings: &LogSettings) -> io::Result<(Self, Writer)> {
         let (sender, receiver) = sync_channel(LINES_MAX);
-        let lost = Arc::new(AtomicU64::new(0));
+        let lost = Arc::new(Lost::default());
         let output = Output::open(&settings.target)?;
         let of_thread = Arc::clone(&lost);
         let thread = std::thread::Builder::new()
@@ -179,6 +193,11 @@ impl Log {
         Ok(())
     }
 
+    /// The number of lines that were lost since the program began.
+    pub(crate) fn lines_lost(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.lost.all)
+    }
+
     /// Writes a line to standard error, unless too many wait: a loop waits for nobody who reads it.
     pub(crate) fn say(&self, line: String) {
         let _ = self.sender.try_send(Message::Said(line));
@@ -191,7 +210,7 @@ impl Log {
         }
         let line = entry.line(self.format, SystemTime::now());
         if let Err(TrySendError::Full(_)) = self.sender.try_send(Message::Line(line)) {
-            self.lost.fetch_add(1, Ordering::Relaxed);
+            self.lost.add(1);
         }
     }
 }
@@ -229,7 +248,7 @@ impl Output {
     }
 }
 
-fn write_all(mut output: Output, receiver: &Receiver<Message>, lost: &AtomicU64) {
+fn write_all(mut output: Output, receiver: &Receiver<Message>, lost: &Lost) {
     let (mut is_failing, mut text, mut lines) = (false, Vec::new(), 0);
     while let Ok(first) = receiver.recv() {
         let mut next = Some(first);
@@ -254,23 +273,17 @@ fn write_all(mut output: Output, receiver: &Receiver<Message>, lost: &AtomicU64)
     }
 }
 
-fn write_out(
-    output: &mut Output,
-    text: &mut Vec<u8>,
-    lines: &mut usize,
-    is_failing: &mut bool,
-    lost: &AtomicU64,
-) {
+fn write_out(output: &mut Output, text: &mut Vec<u8>, lines: &mut usize, is_failing: &mut bool, lost: &Lost) {
     match output.write(text) {
         Ok(()) => {
-            let lost = lost.swap(0, Ordering::Relaxed);
+            let lost = lost.unsaid.swap(0, Ordering::Relaxed);
             if lost > 0 {
                 eprintln!("cryptand-tls: the access log lost {lost} lines");
             }
             *is_failing = false;
         }
         Err(cause) => {
-            lost.fetch_add(*lines as u64, Ordering::Relaxed);
+            lost.add(*lines as u64);
             // Once, and not for each line: a full disk lasts.
             if !std::mem::replace(is_failing, true) {
                 eprintln!("cryptand-tls: the access log cannot be written to {}: {cause}", output.name());

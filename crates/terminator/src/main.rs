@@ -4,17 +4,19 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use terminator::{cert, serve, settings};
+use terminator::{cert, serve, settings, status};
 
 const HELP: &str = "\
 Terminates TLS with private keys in files or on cards, and forwards to servers. It is started by `cryptand tls serve`.
 
 Usage: cryptand-tls serve [--check-config] FILE
        cryptand-tls settings
+       cryptand-tls status JSON
        cryptand-tls cert JSON
 
   serve           serves what FILE says, until SIGTERM; SIGHUP reads FILE again
   --check-config  reads FILE and everything that it names, says what is wrong, and ends
+  status          does what `cryptand tls status` passes on: asks a program that serves, and prints what it tells
   cert            does what `cryptand cert` passes on
   settings        prints a settings file that is the manual of all of them
 ";
@@ -43,6 +45,15 @@ fn main() -> ExitCode {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(failure) => {
                     eprintln!("cryptand cert: {failure}");
+                    ExitCode::from(failure.exit_code())
+                }
+            };
+        }
+        ["status", json] => {
+            return match status::run(json) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => {
+                    eprintln!("cryptand tls status: {failure}");
                     ExitCode::from(failure.exit_code())
                 }
             };

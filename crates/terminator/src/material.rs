@@ -31,6 +31,15 @@ struct Item {
     key: Key,
 }
 
+/// A certificate that is served, for people.
+pub(crate) struct Shown<'a> {
+    pub(crate) leaf: &'a tls::Certificate,
+    /// The file of its chain.
+    pub(crate) chain: &'a Path,
+    /// Where its key is.
+    pub(crate) key: &'a str,
+}
+
 /// The private key of a chain.
 pub(crate) struct Key {
     /// For logs: `file` or `label` with its name.
@@ -102,6 +111,23 @@ impl Material {
     /// The key of this number.
     pub(crate) fn key(&self, number: u32) -> Option<&Key> {
         self.items.get(number as usize).map(|item| &item.key)
+    }
+
+    /// What is served.
+    pub(crate) fn certificates(&self) -> impl Iterator<Item = Shown<'_>> {
+        self.items.iter().map(|item| Shown {
+            leaf: item.chain.leaf(),
+            chain: &item.settings.chain.value,
+            key: &item.key.name,
+        })
+    }
+
+    /// So many of them: those that expire first, in that order.
+    pub(crate) fn expiring_first(&self, most: usize) -> Vec<Shown<'_>> {
+        let mut all: Vec<Shown<'_>> = self.certificates().collect();
+        all.sort_by_key(|shown| shown.leaf.not_after);
+        all.truncate(most);
+        all
     }
 
     /// What is served, a line each, for people.

@@ -3,6 +3,8 @@
 use crate::limits::Counts;
 use crate::log::{Log, Writer};
 use crate::material::Material;
+use crate::metrics::{ListenerFacts, Metrics};
+use crate::observe::Observer;
 use crate::settings::{HomeSettings, ListenerSettings, Service, Settings, Wrong, listener_key};
 use crate::sockets::Sockets;
 use crate::tickets::Tickets;
@@ -115,18 +117,24 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
     let mut tickets = Tickets::default();
     refresh(&mut tickets, &settings)?;
     let material = Material::load(&settings, None, facility.as_ref(), &tickets)?;
+    let material = Arc::new(material);
     let (log, writer) = Log::open(&settings.log).map_err(|cause| of_log(&settings, &cause))?;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from).min(LOOPS_MAX);
+    let loops = settings.loops.map_or(processors, |loops| loops as usize);
+    let metrics = Arc::new(Metrics::new(&settings, loops, Arc::clone(&material), log.lines_lost()));
     let mut supervisor = Supervisor {
         sockets,
         settings,
         facility,
         tickets,
-        material: Arc::new(material),
+        material,
         log,
+        metrics: Arc::clone(&metrics),
         loops: Vec::new(),
     };
     let ended = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(system("make a descriptor"))?);
     supervisor.start(&ended)?;
+    let observer = Observer::start(&supervisor.settings, metrics)?;
     supervisor.say();
     notify("READY=1");
     let done = supervisor.watch(&signals, &ended);
@@ -134,7 +142,7 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
         // Loops that still serve would keep the log, and with it this program.
         supervisor.stop_all(Instant::now());
     }
-    drop(supervisor);
+    drop((supervisor, observer));
     Writer::finish(writer);
     done
 }
@@ -224,6 +232,7 @@ struct Supervisor {
     tickets: Tickets,
     material: Arc<Material>,
     log: Log,
+    metrics: Arc<Metrics>,
     loops: Vec<Loop>,
 }
 
@@ -247,10 +256,12 @@ impl Supervisor {
                     Service::Answer(_) | Service::Exchange(_) => Vec::new(),
                 },
                 service: listener.service.clone(),
+                metrics: self.metrics.listener(&place.to_string()),
             };
             listeners.push((Arc::new(listener), socket));
         }
         self.sockets.keep(|place| listeners.iter().any(|(listener, _)| listener.place == *place));
+        self.tell();
         Ok(Arc::new(Generation {
             material: Arc::clone(&self.material),
             listeners,
@@ -259,15 +270,29 @@ impl Supervisor {
         }))
     }
 
+    /// Tells who reads metrics and status what is served now.
+    fn tell(&self) {
+        let of = |listener: &ListenerSettings| ListenerFacts {
+            name: listener.place.value.to_string(),
+            address: self.sockets.address(&listener.place.value),
+            policy: listener.policy.value.name(),
+            service: listener.service.to_string(),
+        };
+        let mut served = self.metrics.served();
+        served.material = Arc::clone(&self.material);
+        served.listeners = self.settings.listeners.iter().map(of).collect();
+        served.tickets = self.tickets.newest().map(|(policy, since)| (policy.name(), since)).collect();
+    }
+
     fn start(&mut self, ended: &Arc<OwnedFd>) -> Result<(), ServeError> {
         let generation = self.generation()?;
         let counts = Arc::new(Counts::default());
-        let processors = std::thread::available_parallelism().map_or(1, usize::from).min(LOOPS_MAX);
-        let loops = self.settings.loops.map_or(processors, |loops| loops as usize);
+        let loops = self.metrics.loops;
         let domain = self.settings.home.as_ref().map_or(0, |home| home.domain);
         for number in 0..loops {
             let mailbox = Arc::new(Mailbox::new().map_err(system("make a descriptor"))?);
             let place = Place {
+                number,
                 mailbox: Arc::clone(&mailbox),
                 generation: Arc::clone(&generation),
                 counts: Arc::clone(&counts),
@@ -388,10 +413,14 @@ impl Supervisor {
         notify("RELOADING=1");
         match self.try_reload() {
             Ok(()) => {
+                self.metrics.reloaded(None);
                 eprintln!("cryptand-tls: reloaded {}", self.settings.file.display());
                 self.say();
             }
-            Err(wrong) => eprintln!("cryptand-tls: not reloaded, all goes on as before: {wrong}"),
+            Err(wrong) => {
+                self.metrics.reloaded(Some(wrong.to_string()));
+                eprintln!("cryptand-tls: not reloaded, all goes on as before: {wrong}");
+            }
         }
         notify("READY=1");
     }
@@ -405,6 +434,10 @@ impl Supervisor {
                 "[home]",
                 "the home is read at the start only: restart the program",
             ));
+        }
+        if !settings.observing.is_bound_as(&self.settings.observing) {
+            let cause = "where metrics and status are told is read at the start only: restart the program";
+            return Err(settings.wrong(settings.observing.line(), "[metrics] or [status]", cause));
         }
         let mut tickets = self.tickets.clone();
         refresh(&mut tickets, &settings)?;

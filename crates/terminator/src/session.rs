@@ -6,6 +6,7 @@ use crate::backend::Backend;
 use crate::limits::Permit;
 use crate::log::Entry;
 use crate::material::Material;
+use crate::metrics::Seen;
 use crate::settings::{Limits, Service};
 use crate::side::{Side, WATCHED};
 use crate::workers::Listener;
@@ -210,6 +211,30 @@ impl Session {
 
     pub(crate) fn client(&self) -> &Side {
         &self.client
+    }
+
+    pub(crate) fn listener(&self) -> &Arc<Listener> {
+        &self.listener
+    }
+
+    /// How far it is, for the counters.
+    pub(crate) fn seen(&self) -> Seen {
+        Seen { handshake: self.handshake_took, bytes_in: self.bytes_in, bytes_out: self.bytes_out }
+    }
+
+    /// What was agreed, once the handshake is over.
+    pub(crate) fn agreed(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Why it ended, once it has.
+    pub(crate) fn end(&self) -> &str {
+        &self.end
+    }
+
+    /// How long its private key operation took, once it is answered.
+    pub(crate) fn key_time(&self) -> Option<Duration> {
+        self.key_time
     }
 
     pub(crate) fn material(&self) -> &Arc<Material> {

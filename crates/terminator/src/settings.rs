@@ -1,9 +1,11 @@
 //! What an operator decides: one file in TOML. [`MANUAL`] is that file with everything in it, and says what each key does.
 
+mod observing;
 mod raw;
 mod service;
 
 use facility::Label;
+pub use observing::{MetricsAt, Observing, StatusAt};
 use raw::{RawCertificate, RawListener, RawSettings};
 pub use service::{Backends, Exchange, Service};
 use std::fmt;
@@ -80,6 +82,8 @@ pub struct Settings {
     pub ticket_period: Option<Duration>,
     /// Bounds.
     pub limits: Limits,
+    /// Metrics, status, watched files.
+    pub observing: Observing,
     /// Certificates, in the order of the file: their places are the numbers of their keys.
     pub certificates: Vec<CertificateSettings>,
     /// Listeners.
@@ -306,6 +310,7 @@ impl Place<'_> {
         let hours = raw.tickets.and_then(|tickets| tickets.rotate_hours);
         let hours = self.number("rotate_hours", hours, 12, 0, 168)?;
         let limits = self.limits(raw.limits)?;
+        let observing = self.observing(raw.metrics, raw.status, raw.reload)?;
         if raw.listener.is_empty() || raw.listener.len() > LISTENERS_MAX {
             let cause = format!(
                 "there must be 1 to {LISTENERS_MAX} tables of this name, and not {}",
@@ -341,6 +346,7 @@ impl Place<'_> {
             log,
             ticket_period: Some(Duration::from_secs(hours * 3600)).filter(|period| !period.is_zero()),
             limits,
+            observing,
             certificates,
             listeners,
         })

@@ -50,6 +50,11 @@ impl Tickets {
         self.by_policy.get(&policy)
     }
 
+    /// When the newest key of each policy was made, in seconds since 1970.
+    pub(crate) fn newest(&self) -> impl Iterator<Item = (Policy, u64)> {
+        self.by_policy.iter().filter_map(|(policy, keys)| Some((*policy, keys.keys.last()?.since)))
+    }
+
     /// How long until the next one is due.
     pub(crate) fn due_in(&self, now: u64) -> Option<Duration> {
         let newest = self.by_policy.values().filter_map(|keys| Some((keys.keys.last()?.since, keys.period)));

@@ -5,6 +5,7 @@ use crate::labels::{self, NotSent};
 use crate::limits::{Counts, Full};
 use crate::log::{Entry, Log};
 use crate::material::{KeyPlace, Material};
+use crate::metrics::{KeyError, OfListener};
 use crate::session::{Around, Session, Step};
 use crate::settings::{Limits, ListenAt, Service};
 use crate::side::WATCHED;
@@ -49,6 +50,7 @@ pub(crate) struct Listener {
     pub(crate) service: Service,
     /// Whose turn it is among the backends of each list.
     pub(crate) turns: Vec<AtomicUsize>,
+    pub(crate) metrics: Arc<OfListener>,
 }
 
 /// What is served from now on.
@@ -102,6 +104,8 @@ struct Slot {
 
 /// What a loop begins with.
 pub(crate) struct Place {
+    /// Its number among the loops, from 0.
+    pub(crate) number: usize,
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) generation: Arc<Generation>,
     pub(crate) counts: Arc<Counts>,
@@ -113,6 +117,7 @@ pub(crate) struct Place {
 
 /// One loop.
 pub(crate) struct Worker {
+    number: usize,
     epoll: OwnedFd,
     mailbox: Arc<Mailbox>,
     generation: Arc<Generation>,
@@ -142,7 +147,7 @@ impl Worker {
     /// # Errors
     /// Of the system, where it has no descriptor for it.
     pub(crate) fn new(place: Place, cards: Option<&Facility>) -> io::Result<Self> {
-        let Place { mailbox, generation, counts, loops, domain } = place;
+        let Place { number, mailbox, generation, counts, loops, domain } = place;
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &mailbox.bell, EventData::new_u64(MAILBOX), EventFlags::IN)?;
         let completions = cards.map(Facility::completions).transpose().map_err(io::Error::other)?;
@@ -150,6 +155,7 @@ impl Worker {
             epoll::add(&epoll, completions, EventData::new_u64(COMPLETIONS), EventFlags::IN)?;
         }
         let mut worker = Self {
+            number,
             epoll,
             mailbox,
             generation,
@@ -298,7 +304,10 @@ impl Worker {
                         self.begin(session);
                     }
                 }
-                Err(full) => generation.log.write(&refused(address, listener, full)),
+                Err(full) => {
+                    listener.metrics.of(self.number).refused(full);
+                    generation.log.write(&refused(address, listener, full));
+                }
             }
         }
         // The listener tells of the others again.
@@ -317,6 +326,7 @@ impl Worker {
             return;
         }
         (entry.is_again, entry.timer_at) = (false, None);
+        session.listener().metrics.of(self.number).accepted();
         entry.session = Some(Box::new(session));
         self.live += 1;
         self.go_on(id);
@@ -348,7 +358,12 @@ impl Worker {
             now: self.now,
             limits: &generation.limits,
         };
-        Some(act(slot.session.as_deref_mut()?, &mut around))
+        let session = slot.session.as_deref_mut()?;
+        let before = session.seen();
+        let step = act(session, &mut around);
+        let counters = session.listener().metrics.of(self.number);
+        counters.went_on(before, session.seen(), session.agreed());
+        Some(step)
     }
 
     fn go_on(&mut self, id: u64) {
@@ -386,14 +401,21 @@ impl Worker {
                 }
                 Step::Ask(request) => {
                     if !self.ask(id, &request) {
-                        let now = self.now;
+                        let (now, number) = (self.now, self.number);
                         if let Some(session) = self.session(id) {
+                            session.listener().metrics.of(number).key_failed(KeyError::NotAsked);
                             session.answered(None, now);
                         }
                         step = self.step(id, Session::go_on);
                     }
                 }
                 Step::Linger => {
+                    let number = self.number;
+                    if let Some(session) = self.session(id) {
+                        let counters = session.listener().metrics.of(number);
+                        counters.ended(session.end(), session.seen().handshake.is_some());
+                        counters.held();
+                    }
                     self.lingering.push_back(id);
                     let most = (self.generation.limits.failed as usize).div_ceil(self.loops);
                     let is_late = self.stop_at.is_some();
@@ -439,6 +461,7 @@ impl Worker {
             self.now = Instant::now();
             let now = self.now;
             let Some(is_ecdsa) = self.session(id).map(|session| session.asked_ecdsa()) else { continue };
+            let mut failed = KeyError::Refused;
             let answer = match answer {
                 Ok(()) => {
                     let answer = labels::answer(is_ecdsa, reply);
@@ -449,11 +472,18 @@ impl Worker {
                 }
                 Err(error) => {
                     self.generation.log.say(format!("a key gave no answer: {error}"));
+                    failed = KeyError::NoAnswer;
                     None
                 }
             };
+            let (number, has_answer) = (self.number, answer.is_some());
             let Some(session) = self.session(id) else { continue };
             session.answered(answer, now);
+            let counters = session.listener().metrics.of(number);
+            match session.key_time().filter(|_| has_answer) {
+                Some(time) => counters.key_took(time),
+                None => counters.key_failed(failed),
+            }
             self.go_on(id);
         }
     }
@@ -506,6 +536,12 @@ impl Worker {
             return;
         };
         let Some(session) = slot.session.take() else { return };
+        let counters = session.listener().metrics.of(self.number);
+        if session.is_lingering() {
+            counters.released();
+        } else {
+            counters.ended(session.end(), session.seen().handshake.is_some());
+        }
         self.generation.log.write(&session.entry(self.now));
         self.free.push(at as u32);
         self.live -= 1;

@@ -2,8 +2,10 @@
 
 use crate::args::Tls;
 use crate::failure::Failure;
+use serde_json::json;
 use std::env;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The program that terminates TLS.
@@ -11,8 +13,21 @@ const PROGRAM: &str = "cryptand-tls";
 
 /// Becomes the program that terminates TLS. Returns only where that fails.
 pub fn run(typed: &Tls) -> Result<(), Failure> {
+    let passed = match typed {
+        Tls::Status(status) => {
+            // JSON has no other names of files.
+            let text = |path: &Option<PathBuf>| match path.as_deref().map(Path::to_str) {
+                Some(None) => Err(Failure::Usage(format!("{path:?}: a file whose name is no UTF-8"))),
+                named => Ok(named.flatten().map(str::to_owned)),
+            };
+            let (file, socket) = (text(&status.file)?, text(&status.socket)?);
+            json!({"file": file, "socket": socket, "json": status.json, "seconds": status.over})
+        }
+        _ => json!(null),
+    };
     become_program(|command| match typed {
         Tls::Settings => command.arg("settings"),
+        Tls::Status(_) => command.arg("status").arg(passed.to_string()),
         Tls::Serve(serve) => {
             command.arg("serve").args(serve.check_config.then_some("--check-config")).arg(&serve.file)
         }

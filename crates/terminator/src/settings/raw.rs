@@ -15,6 +15,9 @@ pub(super) struct RawSettings {
     pub(super) log: Option<RawLog>,
     pub(super) tickets: Option<RawTickets>,
     pub(super) limits: Option<RawLimits>,
+    pub(super) metrics: Option<RawMetrics>,
+    pub(super) status: Option<RawStatus>,
+    pub(super) reload: Option<RawReload>,
     #[serde(default)]
     pub(super) certificate: Vec<Spanned<RawCertificate>>,
     #[serde(default)]
@@ -82,4 +85,25 @@ pub(super) struct RawListener {
 pub(super) struct RawExchange {
     pub(super) receive: Spanned<u64>,
     pub(super) send: Spanned<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawMetrics {
+    pub(super) address: Option<Spanned<String>>,
+    pub(super) socket: Option<Spanned<PathBuf>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawStatus {
+    pub(super) socket: Option<Spanned<PathBuf>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawReload {
+    #[serde(default)]
+    pub(super) watch: bool,
+    pub(super) quiet_milliseconds: Option<Spanned<u64>>,
 }

@@ -1,0 +1,390 @@
+//! The thread that tells about the running program: metrics over as much of HTTP as a scrape needs, and the status at a socket of its
+//! own. It takes no part in serving, and no loop waits for it.
+//!
+//! Anyone who can reach the address of the metrics can connect: a request is bounded in length and time, an answer in time, and the
+//! connections in number; what comes beyond waits in the kernel's queue.
+
+use crate::metrics::{Metrics, page};
+use crate::settings::{MetricsAt, Settings, StatusAt, Wrong};
+use crate::status;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketFlags};
+use std::fs::{self, Permissions};
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Connections at a time, of metrics and of the status each.
+const CONNECTIONS_MAX: usize = 16;
+/// Longest request, with its header lines.
+const REQUEST_BYTES_MAX: usize = 8 << 10;
+const HEADERS_MAX: usize = 64;
+/// From the begin of a connection to its request, and from that to its end.
+const REQUEST_WITHIN: Duration = Duration::from_secs(5);
+const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+/// Bytes behind a request that are still read, so that closing does not discard the answer.
+const REST_BYTES_MAX: usize = 64 << 10;
+/// A page is not made anew within this time.
+const PAGE_FOR: Duration = Duration::from_millis(200);
+/// How long nothing is accepted where the system has no descriptor for it.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Who may read what is at a socket of metrics: as the folder permits.
+const METRICS_MODE: u32 = 0o666;
+const STATUS_MODE: u32 = 0o600;
+
+/// The thread; it ends, and its sockets are gone, when this is dropped.
+pub(crate) struct Observer {
+    bell: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+    sockets: Vec<SocketFile>,
+}
+
+/// A socket's file, as it was made.
+struct SocketFile {
+    path: PathBuf,
+    of: [u64; 2],
+}
+
+impl Observer {
+    /// Binds what the settings say, and begins to answer. It says where on standard error.
+    ///
+    /// # Errors
+    /// [`Wrong`]: what cannot be bound.
+    pub(crate) fn start(settings: &Settings, metrics: Arc<Metrics>) -> Result<Self, Wrong> {
+        let (mut doors, mut sockets) = (Vec::new(), Vec::new());
+        let at = settings.observing.metrics.as_ref();
+        let wrong = |key: &str, cause: String| settings.wrong(at.map_or(1, |at| at.line), key, cause);
+        match at.map(|at| &at.value) {
+            None => {}
+            Some(MetricsAt::Address(address)) => {
+                let of = |cause: io::Error| wrong("address", format!("cannot listen at {address}: {cause}"));
+                let listener = TcpListener::bind(address).map_err(of)?;
+                listener.set_nonblocking(true).map_err(of)?;
+                let address = listener.local_addr().map_err(of)?;
+                eprintln!("cryptand-tls: metrics at http://{address}/metrics");
+                doors.push(Door::new(Kind::Metrics, listener.into()));
+            }
+            Some(MetricsAt::Socket(path)) => {
+                let (door, file) = bind(path, METRICS_MODE).map_err(|cause| wrong("socket", cause))?;
+                eprintln!("cryptand-tls: metrics at {}", path.display());
+                doors.push(Door::new(Kind::Metrics, door));
+                sockets.push(file);
+            }
+        }
+        let bound = match &settings.observing.status {
+            StatusAt::None => None,
+            StatusAt::Default(path) => match bind(path, STATUS_MODE) {
+                Ok(bound) => Some(bound),
+                Err(cause) => {
+                    eprintln!("cryptand-tls: no status is told: {cause}");
+                    None
+                }
+            },
+            StatusAt::Socket(path) => Some(
+                bind(&path.value, STATUS_MODE).map_err(|cause| settings.wrong(path.line, "socket", cause))?,
+            ),
+        };
+        if let Some((door, file)) = bound {
+            doors.push(Door::new(Kind::Status, door));
+            sockets.push(file);
+        }
+        let failed = |cause: io::Error| settings.wrong(1, "[metrics]", cause);
+        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?);
+        let of_thread = Arc::clone(&bell);
+        let thread = (!doors.is_empty()).then(|| {
+            let answering = Answering { doors, metrics, page: None, accept_again: None };
+            let thread = std::thread::Builder::new().name("observer".to_owned());
+            thread.spawn(move || answering.run(&of_thread))
+        });
+        Ok(Self { bell, thread: thread.transpose().map_err(failed)?, sockets })
+    }
+}
+
+impl Drop for Observer {
+    fn drop(&mut self) {
+        let _ = rustix::io::write(&*self.bell, &1_u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        for socket in &self.sockets {
+            // Another program may have put its own there.
+            if file_of(&socket.path).ok() == Some(socket.of) {
+                let _ = fs::remove_file(&socket.path);
+            }
+        }
+    }
+}
+
+fn file_of(path: &Path) -> io::Result<[u64; 2]> {
+    fs::symlink_metadata(path).map(|file| [file.dev(), file.ino()])
+}
+
+/// Binds a Unix socket; one that a program left behind when it was killed is taken away.
+fn bind(path: &Path, mode: u32) -> Result<(OwnedFd, SocketFile), String> {
+    let failed = |cause: io::Error| format!("cannot listen at {}: {cause}", path.display());
+    if fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket()) {
+        match UnixStream::connect(path) {
+            Ok(_) => return Err(format!("another program listens at {}", path.display())),
+            Err(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => {
+                fs::remove_file(path).map_err(failed)?;
+            }
+            Err(cause) => return Err(failed(cause)),
+        }
+    }
+    let listener = UnixListener::bind(path).map_err(failed)?;
+    let of = file_of(path).map_err(failed)?;
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    Ok((listener.into(), SocketFile { path: path.to_owned(), of }))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Metrics,
+    Status,
+}
+
+struct Door {
+    kind: Kind,
+    socket: OwnedFd,
+    guests: Vec<Guest>,
+}
+
+impl Door {
+    fn new(kind: Kind, socket: OwnedFd) -> Self {
+        Self { kind, socket, guests: Vec::new() }
+    }
+}
+
+/// A connection to the thread.
+struct Guest {
+    socket: OwnedFd,
+    doing: Doing,
+    until: Instant,
+}
+
+enum Doing {
+    /// Its request comes; so much of it is there.
+    Asking(Vec<u8>),
+    /// Its answer goes; so much of it is gone.
+    Answered(Vec<u8>, usize),
+    /// What it still sends is read.
+    Leaving(usize),
+}
+
+struct Answering {
+    doors: Vec<Door>,
+    metrics: Arc<Metrics>,
+    page: Option<(Instant, String)>,
+    accept_again: Option<Instant>,
+}
+
+impl Answering {
+    fn run(mut self, bell: &OwnedFd) {
+        loop {
+            let now = Instant::now();
+            self.accept_again = self.accept_again.filter(|at| *at > now);
+            for door in &mut self.doors {
+                door.guests.retain(|guest| guest.until > now);
+            }
+            let mut polled = vec![PollFd::new(bell, PollFlags::IN)];
+            for door in &self.doors {
+                let has_room = door.guests.len() < CONNECTIONS_MAX && self.accept_again.is_none();
+                polled.push(PollFd::new(
+                    &door.socket,
+                    if has_room { PollFlags::IN } else { PollFlags::empty() },
+                ));
+                for guest in &door.guests {
+                    let is_sending = matches!(guest.doing, Doing::Answered(..));
+                    polled.push(PollFd::new(
+                        &guest.socket,
+                        if is_sending { PollFlags::OUT } else { PollFlags::IN },
+                    ));
+                }
+            }
+            let guests = self.doors.iter().flat_map(|door| &door.guests).map(|guest| guest.until);
+            let timeout = guests.chain(self.accept_again).min().map(|at| {
+                // Rounded up: what is due is due then.
+                let span = at.saturating_duration_since(now) + Duration::from_millis(1);
+                Timespec { tv_sec: span.as_secs() as i64, tv_nsec: i64::from(span.subsec_nanos()) }
+            });
+            match rustix::event::poll(&mut polled, timeout.as_ref()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => {
+                    eprintln!("cryptand-tls: metrics and status are not told any more: {errno}");
+                    return;
+                }
+            }
+            let mut heard =
+                polled.iter().map(|polled| !polled.revents().is_empty()).collect::<Vec<_>>().into_iter();
+            drop(polled);
+            if heard.next() == Some(true) {
+                return;
+            }
+            for at in 0..self.doors.len() {
+                let is_knocked_at = heard.next() == Some(true);
+                let mut guests = std::mem::take(&mut self.doors[at].guests);
+                guests.retain_mut(|guest| heard.next() != Some(true) || self.go_on(guest));
+                self.doors[at].guests = guests;
+                let has_room = self.doors[at].guests.len() < CONNECTIONS_MAX && self.accept_again.is_none();
+                if is_knocked_at && has_room {
+                    self.open(at);
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, at: usize) {
+        let door = &mut self.doors[at];
+        let socket =
+            match rustix::net::accept_with(&door.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+                Ok(socket) => socket,
+                Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => return,
+                Err(_) => {
+                    self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
+                    return;
+                }
+            };
+        let now = Instant::now();
+        let (doing, until) = match door.kind {
+            Kind::Metrics => (Doing::Asking(Vec::new()), now + REQUEST_WITHIN),
+            Kind::Status if !may_read(&socket) => return,
+            Kind::Status => {
+                (Doing::Answered(status::report(&self.metrics).into_bytes(), 0), now + ANSWER_WITHIN)
+            }
+        };
+        self.doors[at].guests.push(Guest { socket, doing, until });
+    }
+
+    /// Goes on with a connection; false where it is over.
+    fn go_on(&mut self, guest: &mut Guest) -> bool {
+        match &mut guest.doing {
+            Doing::Asking(request) => {
+                let mut buffer = [0; REQUEST_BYTES_MAX];
+                let count = match rustix::net::recv(&guest.socket, &mut buffer[..], RecvFlags::DONTWAIT) {
+                    Ok((0, _)) => return false,
+                    Ok((count, _)) => count,
+                    Err(errno) => return errno == Errno::AGAIN || errno == Errno::INTR,
+                };
+                request.extend_from_slice(&buffer[..count]);
+                let Some(asked) = asked(request) else { return true };
+                let answer = match asked {
+                    Asked::Metrics { is_head } => answer("200 OK", self.page(), is_head),
+                    Asked::Other(status) => answer(status, &format!("{status}\n"), false),
+                };
+                guest.doing = Doing::Answered(answer, 0);
+                guest.until = Instant::now() + ANSWER_WITHIN;
+                true
+            }
+            Doing::Answered(bytes, sent) => {
+                let rest = bytes.get(*sent..).unwrap_or_default();
+                match rustix::net::send(&guest.socket, rest, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                    Ok(count) => *sent += count,
+                    Err(errno) => return errno == Errno::AGAIN || errno == Errno::INTR,
+                }
+                if *sent == bytes.len() {
+                    let _ = rustix::net::shutdown(&guest.socket, Shutdown::Write);
+                    guest.doing = Doing::Leaving(0);
+                }
+                true
+            }
+            Doing::Leaving(read) => {
+                match rustix::net::recv(&guest.socket, &mut [0; 4096][..], RecvFlags::DONTWAIT) {
+                    Ok((0, _)) => return false,
+                    Ok((count, _)) => *read += count,
+                    Err(errno) => return errno == Errno::AGAIN || errno == Errno::INTR,
+                }
+                *read <= REST_BYTES_MAX
+            }
+        }
+    }
+
+    fn page(&mut self) -> &str {
+        let now = Instant::now();
+        let known = self.page.take().filter(|(at, _)| now - *at < PAGE_FOR);
+        let (_, text) = self.page.insert(known.unwrap_or_else(|| (now, page::page(&self.metrics))));
+        text
+    }
+}
+
+/// The status is for root and for the program's own user.
+fn may_read(socket: &OwnedFd) -> bool {
+    let peer = rustix::net::sockopt::socket_peercred(socket).map(|peer| peer.uid);
+    peer.is_ok_and(|uid| uid.is_root() || uid == rustix::process::geteuid())
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Asked {
+    Metrics { is_head: bool },
+    Other(&'static str),
+}
+
+/// What a request asks for, of which so much has come; none where that is not all of it.
+fn asked(request: &[u8]) -> Option<Asked> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut parsed = httparse::Request::new(&mut headers);
+    match parsed.parse(request) {
+        Ok(httparse::Status::Partial) if request.len() < REQUEST_BYTES_MAX => None,
+        Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
+            Some(Asked::Other("431 Request Header Fields Too Large"))
+        }
+        Err(_) => Some(Asked::Other("400 Bad Request")),
+        Ok(httparse::Status::Complete(_)) => {
+            let is_head = parsed.method == Some("HEAD");
+            if !is_head && parsed.method != Some("GET") {
+                return Some(Asked::Other("405 Method Not Allowed"));
+            }
+            let path = parsed.path.unwrap_or_default().split('?').next();
+            Some(if path == Some("/metrics") {
+                Asked::Metrics { is_head }
+            } else {
+                Asked::Other("404 Not Found")
+            })
+        }
+    }
+}
+
+fn answer(status: &str, body: &str, is_head: bool) -> Vec<u8> {
+    let content = if status.starts_with("200") { "text/plain; version=0.0.4" } else { "text/plain" };
+    let allow = if status.starts_with("405") { "Allow: GET, HEAD\r\n" } else { "" };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {content}; charset=utf-8\r\nContent-Length: {}\r\n{allow}Connection: close\r\n\r\n",
+        body.len()
+    );
+    let mut bytes = head.into_bytes();
+    if !is_head {
+        bytes.extend_from_slice(body.as_bytes());
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_told_apart_and_bounded() {
+        let other = |status| Some(Asked::Other(status));
+        assert_eq!(asked(b"GET /metrics HTTP/1.1\r\nHost: x\r\n"), None);
+        assert_eq!(asked(b"GET /metrics?x=1 HTTP/1.0\r\n\r\n"), Some(Asked::Metrics { is_head: false }));
+        assert_eq!(
+            asked(b"HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n"),
+            Some(Asked::Metrics { is_head: true })
+        );
+        assert_eq!(asked(b"POST /metrics HTTP/1.1\r\n\r\n"), other("405 Method Not Allowed"));
+        assert_eq!(asked(b"GET / HTTP/1.1\r\n\r\n"), other("404 Not Found"));
+        assert_eq!(asked(b"\x16\x03\x01\x00\x05"), other("400 Bad Request"));
+        let long = [&b"GET /metrics HTTP/1.1\r\nX: "[..], &[b'x'; REQUEST_BYTES_MAX]].concat();
+        assert_eq!(asked(&long), other("431 Request Header Fields Too Large"));
+        let many =
+            [&b"GET /metrics HTTP/1.1\r\n"[..], &b"X: y\r\n".repeat(HEADERS_MAX + 1), b"\r\n"].concat();
+        assert_eq!(asked(&many), other("431 Request Header Fields Too Large"));
+    }
+}
