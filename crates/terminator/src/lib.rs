@@ -7,6 +7,7 @@
 //! | start, reload, stop | [`serve`] |
 //! | metrics, and the status of a running program | `metrics`, [`status`] |
 //! | where connections are forwarded to | [`backend`] |
+//! | what is said of a connection before its first byte | [`proxy`], [`networks`] |
 //! | requests, certificates, chains | [`cert`] |
 //!
 //! One thread starts the others, reads settings and certificates, and waits for signals. A loop for each processor serves connections:
@@ -21,7 +22,9 @@ mod limits;
 mod log;
 mod material;
 mod metrics;
+pub mod networks;
 mod observe;
+pub mod proxy;
 pub mod serve;
 mod session;
 pub mod settings;

@@ -43,18 +43,37 @@ impl Counts {
         let more = |now: u32| (now < most).then_some(now + 1);
         self.all.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| Full::All)?;
         let mut permit = Permit { counts: Arc::clone(self), address: None };
-        if let Some(most) = most_per_address {
-            let address = client(address);
-            let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
-            let count = by_address.entry(address).or_default();
-            if *count >= most {
-                drop(by_address);
-                return Err(Full::Address);
-            }
-            *count += 1;
-            permit.address = Some(address);
-        }
+        permit.claim(address, most_per_address)?;
         Ok(permit)
+    }
+}
+
+impl Permit {
+    /// Room for a connection of this address, of which nothing was claimed before.
+    ///
+    /// # Errors
+    /// [`Full::Address`].
+    pub(crate) fn claim(&mut self, address: IpAddr, most_per_address: Option<u32>) -> Result<(), Full> {
+        let Some(most) = most_per_address else { return Ok(()) };
+        let address = client(address);
+        let mut by_address = self.counts.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = by_address.entry(address).or_default();
+        if *count >= most {
+            return Err(Full::Address);
+        }
+        *count += 1;
+        self.address = Some(address);
+        Ok(())
+    }
+}
+
+impl Full {
+    /// What the log says of it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::All => "full: connections",
+            Self::Address => "full: connections_per_address",
+        }
     }
 }
 

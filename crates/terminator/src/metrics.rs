@@ -14,7 +14,7 @@ pub(crate) use times::{Times, TimesRead};
 use tls::Facts;
 
 /// What the log says of ends, by its first word: the only values of labels that are about ends.
-pub(crate) const ENDS: [&str; 17] = [
+pub(crate) const ENDS: [&str; 18] = [
     "other",
     "done",
     "cut",
@@ -31,9 +31,10 @@ pub(crate) const ENDS: [&str; 17] = [
     "client",
     "client-certificate",
     "proxy",
+    "refused",
     "full",
 ];
-const FULL: usize = 16;
+const FULL: usize = 17;
 
 /// Versions, suites and groups of the library; any other one is counted as the first.
 const VERSIONS: [&str; 5] = ["other", "TLS1.0", "TLS1.1", "TLS1.2", "TLS1.3"];

@@ -251,6 +251,8 @@ impl Supervisor {
                 name: place.to_string(),
                 acceptor: acceptor.clone(),
                 protocols: listener.protocols.clone(),
+                accept_proxy: listener.accept_proxy.clone(),
+                sends_proxy: listener.sends_proxy,
                 turns: match &listener.service {
                     Service::Forward(lists) => lists.iter().map(|_| AtomicUsize::new(0)).collect(),
                     Service::Answer(_) | Service::Exchange(_) => Vec::new(),

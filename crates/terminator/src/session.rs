@@ -1,6 +1,7 @@
 //! One connection of a client: handshake, then bytes in both directions until both have ended.
 
 mod answers;
+mod proxied;
 
 use crate::backend::Backend;
 use crate::limits::Permit;
@@ -54,11 +55,17 @@ pub(crate) struct Around<'a> {
 }
 
 enum Phase {
+    /// A proxy says whom the connection is of.
+    Header,
     Handshake,
-    Connecting { since: Instant },
+    Connecting {
+        since: Instant,
+    },
     Forward,
     Answer,
-    Lingering { until: Instant },
+    Lingering {
+        until: Instant,
+    },
 }
 
 /// How far a handshake came.
@@ -107,6 +114,9 @@ impl Pending {
 pub(crate) struct Session {
     client: Side,
     address: SocketAddr,
+    /// What came of a proxy's header, and the address that it says the client connected to.
+    header: Vec<u8>,
+    server: Option<SocketAddr>,
     /// Until it lingers.
     tls: Option<Connection>,
     phase: Phase,
@@ -139,7 +149,7 @@ pub(crate) struct Session {
     bytes_out: u64,
     facts: Facts,
     end: String,
-    _permit: Permit,
+    permit: Permit,
 }
 
 /// Why a connection is over, and how long it must stay.
@@ -179,7 +189,9 @@ impl Session {
             client: Side::new(socket),
             address,
             tls: Some(tls),
-            phase: Phase::Handshake,
+            phase: if listener.accept_proxy.is_some() { Phase::Header } else { Phase::Handshake },
+            header: Vec::new(),
+            server: None,
             listener,
             material,
             backend: None,
@@ -205,7 +217,7 @@ impl Session {
             bytes_out: 0,
             facts: Facts::default(),
             end: String::new(),
-            _permit: permit,
+            permit,
         })
     }
 
@@ -253,7 +265,7 @@ impl Session {
     /// When it is over unless something happens before.
     pub(crate) fn deadline(&self, limits: &Limits) -> Instant {
         match self.phase {
-            Phase::Handshake => self.began + limits.handshake,
+            Phase::Header | Phase::Handshake => self.began + limits.handshake,
             Phase::Connecting { since } => since + limits.connect,
             Phase::Forward | Phase::Answer => self.active + limits.idle,
             Phase::Lingering { until } => until,
@@ -263,7 +275,7 @@ impl Session {
     /// Its deadline has come.
     pub(crate) fn expire(&mut self, around: &mut Around<'_>) -> Step {
         let end = match self.phase {
-            Phase::Handshake => "handshake-timeout",
+            Phase::Header | Phase::Handshake => "handshake-timeout",
             Phase::Connecting { .. } => {
                 self.backend = None;
                 return match self.connect(around, "it does not accept".to_owned()) {
@@ -307,6 +319,7 @@ impl Session {
     pub(crate) fn go_on(&mut self, around: &mut Around<'_>) -> Step {
         for _ in 0..ROUNDS_MAX {
             let moved = match self.phase {
+                Phase::Header => self.read_header(around),
                 Phase::Handshake => match self.handshake(around) {
                     Ok(Shaken::Asks(request)) => return Step::Ask(request),
                     Ok(Shaken::Moved(moved)) => Ok(moved),
@@ -437,8 +450,10 @@ impl Session {
                     let mut side = Side::new(socket);
                     side.can_write = is_connected;
                     self.backend = Some(side);
-                    self.phase =
-                        if is_connected { Phase::Forward } else { Phase::Connecting { since: around.now } };
+                    self.phase = Phase::Connecting { since: around.now };
+                    if is_connected {
+                        self.begin_forward();
+                    }
                     return Ok(());
                 }
                 Err(errno) => why = errno.to_string(),
@@ -454,7 +469,7 @@ impl Session {
         }
         match rustix::net::sockopt::socket_error(&backend.socket) {
             Ok(Ok(())) => {
-                self.phase = Phase::Forward;
+                self.begin_forward();
                 self.active = around.now;
             }
             Ok(Err(errno)) | Err(errno) => {

@@ -4,6 +4,7 @@ mod observing;
 mod raw;
 mod service;
 
+use crate::networks::Network;
 use facility::Label;
 pub use observing::{MetricsAt, Observing, StatusAt};
 use raw::{RawCertificate, RawListener, RawSettings};
@@ -180,6 +181,10 @@ pub struct ListenerSettings {
     pub policy: At<Policy>,
     /// The application protocols that clients may choose from; none where that is left to them.
     pub protocols: Option<Protocols>,
+    /// Who says by the PROXY protocol whom connections are of, and must; none where nobody does.
+    pub accept_proxy: Option<Vec<Network>>,
+    /// Whether backends are told by the PROXY protocol whom connections are of.
+    pub sends_proxy: bool,
     /// What is done with connections.
     pub service: Service,
 }
@@ -481,7 +486,9 @@ impl Place<'_> {
         let mut service = self.service(line, raw.backends, raw.answer, raw.exchange)?;
         let protocols = self.protocols(raw.alpn)?;
         self.backends_by_protocol(&mut service, protocols.as_ref(), raw.alpn_backends)?;
-        Ok(ListenerSettings { place, policy, protocols, service })
+        let accept_proxy = self.accept_proxy(raw.accept_proxy)?;
+        let sends_proxy = self.send_proxy(&service, raw.send_proxy)?;
+        Ok(ListenerSettings { place, policy, protocols, accept_proxy, sends_proxy, service })
     }
 }
 

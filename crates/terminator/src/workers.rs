@@ -2,10 +2,11 @@
 //! but the one descriptor.
 
 use crate::labels::{self, NotSent};
-use crate::limits::{Counts, Full};
+use crate::limits::Counts;
 use crate::log::{Entry, Log};
 use crate::material::{KeyPlace, Material};
 use crate::metrics::{KeyError, OfListener};
+use crate::networks::Network;
 use crate::session::{Around, Session, Step};
 use crate::settings::{Limits, ListenAt, Service};
 use crate::side::WATCHED;
@@ -47,6 +48,10 @@ pub(crate) struct Listener {
     pub(crate) name: String,
     pub(crate) acceptor: Acceptor,
     pub(crate) protocols: Option<Protocols>,
+    /// Who says whom connections are of; none where nobody does.
+    pub(crate) accept_proxy: Option<Vec<Network>>,
+    /// Whether backends are told whom connections are of.
+    pub(crate) sends_proxy: bool,
     pub(crate) service: Service,
     /// Whose turn it is among the backends of each list.
     pub(crate) turns: Vec<AtomicUsize>,
@@ -292,9 +297,19 @@ impl Worker {
             };
             // Clients of a Unix socket have no address.
             let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
-            let address = address.and_then(|address| SocketAddr::try_from(address).ok()).unwrap_or(unknown);
+            let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
+            let address = peer.unwrap_or(unknown);
             let limits = &generation.limits;
-            match self.counts.enter(address.ip(), limits.connections, limits.per_address) {
+            let mut per_address = limits.per_address;
+            if let Some(networks) = &listener.accept_proxy {
+                if !networks.iter().any(|network| network.has(peer)) {
+                    generation.log.write(&refused(address, listener, "refused: accept_proxy"));
+                    continue;
+                }
+                // That of the address that the proxy will say.
+                per_address = None;
+            }
+            match self.counts.enter(address.ip(), limits.connections, per_address) {
                 Ok(permit) => {
                     let _ = rustix::net::sockopt::set_tcp_nodelay(&client, true);
                     let material = Arc::clone(&generation.material);
@@ -306,7 +321,7 @@ impl Worker {
                 }
                 Err(full) => {
                     listener.metrics.of(self.number).refused(full);
-                    generation.log.write(&refused(address, listener, full));
+                    generation.log.write(&refused(address, listener, full.name()));
                 }
             }
         }
@@ -554,11 +569,7 @@ impl Worker {
     }
 }
 
-fn refused(client: SocketAddr, listener: &Listener, full: Full) -> Entry<'_> {
-    let end = match full {
-        Full::All => "full: connections",
-        Full::Address => "full: connections_per_address",
-    };
+fn refused<'a>(client: SocketAddr, listener: &'a Listener, end: &str) -> Entry<'a> {
     Entry {
         client,
         listener: &listener.name,

@@ -180,6 +180,21 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             "alpn_backends",
             "\"host:1\" is neither",
         ),
+        (replaced("answer", "accept_proxy = []\nanswer"), 7, "accept_proxy", "1 to 256 networks, and not 0"),
+        (replaced("answer", "accept_proxy = [\"host\"]\nanswer"), 7, "accept_proxy", "\"host\" is neither"),
+        (
+            replaced("answer", "accept_proxy = [\"unix\",\n\"192.0.2.1/24\"]\nanswer"),
+            8,
+            "accept_proxy",
+            "192.0.2.0/24 is meant",
+        ),
+        (replaced("answer", "send_proxy = \"v2\"\nanswer"), 7, "send_proxy", "no `backends` to tell"),
+        (
+            replaced("answer = \"served\"", "backends = [\"127.0.0.1:1\"]\nsend_proxy = \"v1\""),
+            8,
+            "send_proxy",
+            "\"v1\" is not \"v2\"",
+        ),
         (replaced("answer", "policy = \"strong\"\nanswer"), 7, "policy", "\"strong\" is none of \"modern\""),
         (
             format!("{GOOD}[[listener]]\naddress = \"127.0.0.1:0\"\nanswer = \"\""),

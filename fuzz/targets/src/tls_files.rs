@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::OnceLock;
+use terminator::proxy::{self, Progress};
 use terminator::settings::Settings;
 use tls::{Acceptor, Certificate, Chain, Connection, Policy, Progress, Unnamed, ecdsa_signature};
 
@@ -59,4 +60,21 @@ pub fn tls_client(data: &[u8]) {
     }
     connection.receive_end();
     assert!(connection.handshake().is_err());
+}
+
+/// What a proxy says of a connection: a header is one wherever the bytes behind it were cut, and what is none stays none.
+pub fn proxy_header(data: &[u8]) {
+    let whole = proxy::read(data);
+    match whole {
+        Ok(Progress::Done { bytes, .. }) => {
+            assert!(bytes <= data.len().min(proxy::HEADER_BYTES_MAX));
+            assert_eq!(proxy::read(&data[..bytes]), whole);
+            assert_eq!(proxy::read(&data[..bytes - 1]), Ok(Progress::NeedsBytes));
+        }
+        Ok(Progress::NeedsBytes) => assert!(data.len() < proxy::HEADER_BYTES_MAX),
+        Err(_) => {
+            let more = [data, &[0; 20]].concat();
+            assert!(proxy::read(&more).is_err());
+        }
+    }
 }

@@ -44,11 +44,13 @@ pub enum Need {
     OpenCryptoki,
     /// Namespaces in which file systems can be mounted, for a user without rights or for root.
     Namespaces,
+    /// HAProxy 2.6 or later, as Debian has it.
+    HaProxy,
 }
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
@@ -58,6 +60,7 @@ impl Need {
         Self::Prometheus,
         Self::OpenCryptoki,
         Self::Namespaces,
+        Self::HaProxy,
     ];
 
     /// The name in `CRYPTAND_TESTS_NEED`.
@@ -72,6 +75,7 @@ impl Need {
             Self::Prometheus => "prometheus",
             Self::OpenCryptoki => "opencryptoki",
             Self::Namespaces => "namespaces",
+            Self::HaProxy => "haproxy",
         }
     }
 
@@ -86,7 +90,8 @@ impl Need {
             | Self::SystemdAnalyze
             | Self::Prometheus
             | Self::OpenCryptoki
-            | Self::Namespaces => true,
+            | Self::Namespaces
+            | Self::HaProxy => true,
         }
     }
 }

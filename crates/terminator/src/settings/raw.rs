@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use toml::Spanned;
 
+/// A list of names or addresses.
+pub(super) type Texts = Spanned<Vec<Spanned<String>>>;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawSettings {
@@ -73,11 +76,13 @@ pub(super) struct RawListener {
     pub(super) address: Option<Spanned<String>>,
     pub(super) socket: Option<Spanned<String>>,
     pub(super) policy: Option<Spanned<String>>,
-    pub(super) backends: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(super) backends: Option<Texts>,
     pub(super) answer: Option<Spanned<String>>,
     pub(super) exchange: Option<Spanned<RawExchange>>,
-    pub(super) alpn: Option<Spanned<Vec<Spanned<String>>>>,
-    pub(super) alpn_backends: Option<BTreeMap<Spanned<String>, Spanned<Vec<Spanned<String>>>>>,
+    pub(super) accept_proxy: Option<Texts>,
+    pub(super) send_proxy: Option<Spanned<String>>,
+    pub(super) alpn: Option<Texts>,
+    pub(super) alpn_backends: Option<BTreeMap<Spanned<String>, Texts>>,
 }
 
 #[derive(Deserialize)]

@@ -1,8 +1,9 @@
 //! What is done with a listener's connections.
 
-use super::raw::RawExchange;
+use super::raw::{RawExchange, Texts};
 use super::{At, Place, Wrong};
 use crate::backend::Backend;
+use crate::networks::Network;
 use std::collections::BTreeMap;
 use std::fmt;
 use tls::Protocols;
@@ -10,6 +11,8 @@ use toml::Spanned;
 
 /// Most backends of a listener.
 const BACKENDS_MAX: usize = 64;
+/// Most networks of proxies.
+const NETWORKS_MAX: usize = 256;
 /// Longest answer to be given in place of a backend's, in bytes.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// Longest message of an exchange, in bytes.
@@ -63,9 +66,6 @@ impl fmt::Display for Service {
     }
 }
 
-/// A list of names or addresses, as it is written.
-pub(super) type Texts = Spanned<Vec<Spanned<String>>>;
-
 impl Place<'_> {
     pub(super) fn service(
         &self,
@@ -103,6 +103,33 @@ impl Place<'_> {
                 Err(self.wrong(line, "[[listener]]", cause))
             }
         }
+    }
+
+    /// Who may say whom connections are of.
+    pub(super) fn accept_proxy(&self, raw: Option<Texts>) -> Result<Option<Vec<Network>>, Wrong> {
+        let Some(raw) = raw else { return Ok(None) };
+        let raw = self.at(raw);
+        if raw.value.is_empty() || raw.value.len() > NETWORKS_MAX {
+            let cause = format!("there must be 1 to {NETWORKS_MAX} networks, and not {}", raw.value.len());
+            return Err(self.wrong(raw.line, "accept_proxy", cause));
+        }
+        let read = |network: Spanned<String>| {
+            let At { value, line } = self.at(network);
+            Network::from_text(&value).map_err(|cause| self.wrong(line, "accept_proxy", cause))
+        };
+        raw.value.into_iter().map(read).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// Whether backends are told whom connections are of.
+    pub(super) fn send_proxy(&self, service: &Service, raw: Option<Spanned<String>>) -> Result<bool, Wrong> {
+        let Some(raw) = raw else { return Ok(false) };
+        let At { value, line } = self.at(raw);
+        let cause = match (value.as_str(), service) {
+            ("v2", Service::Forward(_)) => return Ok(true),
+            ("v2", _) => "there are no `backends` to tell it to".to_owned(),
+            _ => format!("\"{value}\" is not \"v2\""),
+        };
+        Err(self.wrong(line, "send_proxy", cause))
     }
 
     /// The application protocols of a listener.

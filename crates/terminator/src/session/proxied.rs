@@ -1,0 +1,55 @@
+//! What a proxy says of a connection, and what backends are told of it.
+
+use super::{Around, Moved, Over, Phase, Session, of_client};
+use crate::proxy::{self, ClientCertificate, Origin, Progress, Said};
+use std::net::SocketAddr;
+
+impl Session {
+    /// Reads what a proxy says; what lies behind it is the client's.
+    pub(super) fn read_header(&mut self, around: &mut Around<'_>) -> Moved {
+        let Some(count) = self.client.read(around.scratch).map_err(of_client)? else { return Ok(false) };
+        if count == 0 {
+            return Err(Over::of("proxy: cut"));
+        }
+        self.active = around.now;
+        self.header.extend_from_slice(around.scratch.get(..count).unwrap_or_default());
+        let read = proxy::read(&self.header).map_err(|cause| Over::of(format!("proxy: {cause}")))?;
+        let Progress::Done { origin, bytes } = read else { return Ok(true) };
+        let header = std::mem::take(&mut self.header);
+        let rest = header.get(bytes..).unwrap_or_default();
+        if let Origin::Client { client, server } = origin {
+            (self.address, self.server) = (client, Some(server));
+        }
+        let most = around.limits.per_address;
+        self.permit.claim(self.address.ip(), most).map_err(|full| Over::of(full.name()))?;
+        if let Some(tls) = self.tls.as_mut().filter(|_| !rest.is_empty()) {
+            tls.receive(rest);
+            self.handshake_bytes += rest.len();
+        }
+        self.phase = Phase::Handshake;
+        Ok(true)
+    }
+
+    /// The backend is connected: it is told first whom the connection is of, where it expects that.
+    pub(super) fn begin_forward(&mut self) {
+        self.phase = Phase::Forward;
+        if self.listener.sends_proxy {
+            let certificate = self.client_certificate();
+            let header = Said { addresses: self.addresses(), facts: &self.facts, certificate }.header();
+            self.to_backend.push(&header);
+        }
+    }
+
+    /// The client's address and the one that it connected to; none of clients of Unix sockets.
+    fn addresses(&self) -> Option<(SocketAddr, SocketAddr)> {
+        let is_known = !self.address.ip().is_unspecified();
+        let here = || SocketAddr::try_from(rustix::net::getsockname(&self.client.socket).ok()?).ok();
+        let server = self.server.or_else(here);
+        server.filter(|_| is_known).map(|server| (self.address, server))
+    }
+
+    /// What is known of the client's certificate: none is asked for.
+    fn client_certificate(&self) -> Option<ClientCertificate> {
+        None
+    }
+}
