@@ -32,4 +32,5 @@ mod side;
 mod sockets;
 pub mod status;
 mod tickets;
+mod watch;
 mod workers;

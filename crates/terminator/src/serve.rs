@@ -8,6 +8,7 @@ use crate::observe::Observer;
 use crate::settings::{HomeSettings, ListenerSettings, Service, Settings, Wrong, listener_key};
 use crate::sockets::Sockets;
 use crate::tickets::Tickets;
+use crate::watch::{Watch, files};
 use crate::workers::{Command, Generation, Listener, Mailbox, Place, Worker};
 use facility::{Facility, Options};
 use nix::sys::signal::{SigSet, Signal};
@@ -114,6 +115,9 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(system("keep this process out of core files"))?;
     let facility = settings.home.as_ref().map(|home| open_home(&settings, home)).transpose()?;
+    let watch = watched(None, &settings);
+    // What changed before it was watched.
+    let settings = if watch.is_some() { Settings::read(file)? } else { settings };
     let mut tickets = Tickets::default();
     refresh(&mut tickets, &settings)?;
     let material = Material::load(&settings, None, facility.as_ref(), &tickets)?;
@@ -130,6 +134,7 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
         material,
         log,
         metrics: Arc::clone(&metrics),
+        watch,
         loops: Vec::new(),
     };
     let ended = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(system("make a descriptor"))?);
@@ -166,6 +171,23 @@ fn open_home(settings: &Settings, home: &HomeSettings) -> Result<Facility, Wrong
     };
     Facility::open(&home.folder.value, Options { credential, ..Options::default() })
         .map_err(|cause| settings.wrong(home.folder.line, "folder", cause))
+}
+
+/// Watches what settings name, if they say so.
+fn watched(before: Option<Watch>, settings: &Settings) -> Option<Watch> {
+    let quiet = settings.observing.watch?;
+    let mut watch = match before.map_or_else(|| Watch::new(quiet), Ok) {
+        Ok(watch) => watch,
+        Err(errno) => {
+            eprintln!("cryptand-tls: files are not watched: {errno}");
+            return None;
+        }
+    };
+    watch.set_quiet(quiet);
+    if let Err((folder, errno)) = watch.follow(files(settings)) {
+        eprintln!("cryptand-tls: {} and maybe other folders are not watched: {errno}", folder.display());
+    }
+    Some(watch)
 }
 
 fn refresh(tickets: &mut Tickets, settings: &Settings) -> Result<(), Wrong> {
@@ -233,6 +255,7 @@ struct Supervisor {
     material: Arc<Material>,
     log: Log,
     metrics: Arc<Metrics>,
+    watch: Option<Watch>,
     loops: Vec<Loop>,
 }
 
@@ -327,17 +350,23 @@ impl Supervisor {
     fn watch(&mut self, signals: &SignalFd, ended: &OwnedFd) -> Result<(), ServeError> {
         let (mut is_stopping, mut over) = (false, 0);
         loop {
-            let mut watched = [PollFd::new(signals, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
-            let due = self
-                .tickets
-                .due_in(now())
-                .filter(|_| !is_stopping)
-                .map(|span| Timespec { tv_sec: span.as_secs() as i64, tv_nsec: 0 });
+            let files = self.watch.as_ref().filter(|_| !is_stopping);
+            let mut watched = vec![PollFd::new(signals, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
+            watched.extend(files.map(|files| PollFd::new(files, PollFlags::IN)));
+            let of_files =
+                files.and_then(|files| Some(files.due()?.saturating_duration_since(Instant::now())));
+            let of_tickets = self.tickets.due_in(now()).filter(|_| !is_stopping);
+            let due = [of_files, of_tickets].into_iter().flatten().min();
+            let due = due.map(|span| Timespec {
+                tv_sec: span.as_secs() as i64,
+                tv_nsec: i64::from(span.subsec_nanos()),
+            });
             match rustix::event::poll(&mut watched, due.as_ref()) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(system("wait for signals")(errno)),
             }
-            let [of_signals, of_ended] = watched.map(|watched| !watched.revents().is_empty());
+            let is_heard = |at: usize| watched.get(at).is_some_and(|watched| !watched.revents().is_empty());
+            let (of_signals, of_ended, of_files) = (is_heard(0), is_heard(1), is_heard(2));
             if of_ended {
                 // Each has added one as the last that it did.
                 let mut more = [0; 8];
@@ -355,6 +384,15 @@ impl Supervisor {
             }
             if !is_stopping && self.tickets.due_in(now()).is_some_and(|span| span.is_zero()) {
                 self.rotate()?;
+            }
+            if let Some(watch) = self.watch.as_mut().filter(|_| !is_stopping) {
+                if of_files {
+                    watch.hear(Instant::now());
+                }
+                if watch.take(Instant::now()) {
+                    eprintln!("cryptand-tls: files changed");
+                    self.reload();
+                }
             }
             if !of_signals {
                 continue;
@@ -429,6 +467,8 @@ impl Supervisor {
 
     fn try_reload(&mut self) -> Result<(), Wrong> {
         let settings = Settings::read(&self.settings.file)?;
+        // Before they are read: what is written meanwhile is seen.
+        self.watch = watched(self.watch.take(), &settings);
         if settings.home.as_ref().map(what_of_home) != self.settings.home.as_ref().map(what_of_home) {
             let line = settings.home.as_ref().map_or(1, |home| home.folder.line);
             return Err(settings.wrong(

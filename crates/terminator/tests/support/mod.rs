@@ -191,6 +191,12 @@ impl Server<'_> {
         self.wait_for("READY=1");
     }
 
+    /// Waits until it has read everything again by itself.
+    pub fn reloaded(&self) {
+        self.wait_for("RELOADING=1");
+        self.wait_for("READY=1");
+    }
+
     pub fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).unwrap();
     }
