@@ -8,7 +8,7 @@
 //! - [`published`]: the figures that ours are set beside. [`experiment`]: cases that run several times, by one runner;
 //!   what became of a published statement, and what is promised of a measure.
 //! - The subjects: [`engine`] beside other libraries, [`cards`], [`queues`] and tenants, many of them on timed cards,
-//!   [`openpgp`] files by whole programs, [`sweeps`] as the published reports have them, [`container`] of a tenant's own,
+//!   [`openpgp`] files by whole programs, [`tls`] servers as clients see them, [`sweeps`] as the published reports have them, [`container`] of a tenant's own,
 //!   [`faults`].
 //! - Readers of them: [`report`], `cryptand report`, and [`promises`], `make bench`.
 //!
@@ -28,6 +28,7 @@ pub mod published;
 pub mod queues;
 pub mod report;
 pub mod sweeps;
+pub mod tls;
 
 /// Does the work of a process that was started for a measurement, and then ends it. A program that measures calls this
 /// first; in every other process it returns at once.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground floor up.
-const FOLDERS: [&str; 13] = [
+const FOLDERS: [&str; 14] = [
     "kit",
     "load",
     "published",
@@ -13,6 +13,7 @@ const FOLDERS: [&str; 13] = [
     "cards",
     "queues",
     "openpgp",
+    "tls",
     "sweeps",
     "container",
     "faults",

@@ -53,6 +53,8 @@ pub enum BenchPart {
     Kills,
     /// OpenPGP files compared with gpg, sq and rPGP
     Openpgp,
+    /// TLS with keys on cards compared with nginx
+    Tls,
 }
 
 fn rounds(text: &str) -> Result<usize, String> {

@@ -9,6 +9,7 @@ use crate::kit::machine::{Machine, unix_seconds, utc_text};
 use crate::load::LabError;
 use crate::openpgp::promised;
 use crate::queues::promised::{CALLER, CARD, Effort};
+use crate::tls;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -31,7 +32,13 @@ pub fn table(measures: &Measures) -> String {
                 }
                 engine_line(row, width)
             }
-            Part::Timing | Part::Cards | Part::Rates | Part::Queues | Part::Kills | Part::Openpgp => {
+            Part::Timing
+            | Part::Cards
+            | Part::Rates
+            | Part::Queues
+            | Part::Kills
+            | Part::Openpgp
+            | Part::Tls => {
                 let mut ratio =
                     row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", row.peer));
                 if let Some(before) = other(row, BEFORE) {
@@ -215,7 +222,7 @@ const fn section(part: Part, columns: &'static [Column], text: fn(&Options) -> S
     Section { part, of: |_| true, text, columns }
 }
 
-const SECTIONS: [Section; 7] = [
+const SECTIONS: [Section; 8] = [
     section(
         Part::Timing,
         &[
@@ -308,6 +315,7 @@ const SECTIONS: [Section; 7] = [
             options.rounds.min(promised::ROUNDS_MAX)
         )
     }),
+    section(Part::Tls, BOUNDED, tls::promised::remark),
 ];
 
 /// Writes a table. What bounds one row after the other alike is said at the first of them.

@@ -23,7 +23,7 @@ const SET_TRIES: usize = 10;
 const SET_EVERY: Duration = Duration::from_millis(100);
 
 /// Two groups, as long as this lives.
-pub(super) struct Groups {
+pub(crate) struct Groups {
     folders: Vec<PathBuf>,
     /// Files that take this process, or what it had, back.
     back: Vec<(PathBuf, String)>,

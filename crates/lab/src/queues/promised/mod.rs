@@ -14,6 +14,7 @@ mod tenants;
 mod unequal;
 
 pub(crate) use full::isolated_case;
+pub(crate) use groups::Groups;
 pub(crate) use poll::{CALLER, CARD};
 
 use crate::experiment::promise::{Measure, Options, Part, Promise};

@@ -1,0 +1,151 @@
+//! The home whose cards hold the servers' keys.
+
+use super::desk::{Desk, Kind};
+use crate::load::LabError;
+use crate::load::target::{Needs, Target};
+use crate::load::tenants::write_credential;
+use crate::queues::timed;
+use facility::Facility;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wire::control::{Personality, PollMode};
+use wire::tenant::Tenant;
+
+/// What a home's cards are like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Coprocessors.
+    pub cards: usize,
+    /// Processor that they are bound to; none leaves it to the system.
+    pub processor: Option<u32>,
+    /// What the program of timed cards reads; none for cards as they are.
+    pub timings: Option<String>,
+}
+
+/// A throw-away home with the keys of a desk under their labels.
+pub struct Cards {
+    target: Target,
+    tenants: Vec<Tenant>,
+}
+
+/// What the cards did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Done {
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Passes that answered them.
+    pub passes: u64,
+}
+
+impl Done {
+    /// Requests of a pass, on average, since an earlier look.
+    pub fn fill_since(&self, before: Self) -> f64 {
+        let passes = self.passes.saturating_sub(before.passes).max(1);
+        self.requests.saturating_sub(before.requests) as f64 / passes as f64
+    }
+}
+
+impl Cards {
+    /// Starts a home, and brings the desk's keys under labels.
+    ///
+    /// # Errors
+    /// As [`Target::throwaway`]; [`LabError::Program`] where a key is refused.
+    pub fn start(desk: &Desk, wanted: &Wanted, stop: &Arc<AtomicBool>) -> Result<Self, LabError> {
+        let needs = Needs {
+            coprocessors: wanted.cards,
+            processor: wanted.processor,
+            poll: PollMode::Adaptive,
+            ..Needs::default()
+        };
+        let target =
+            Target::throwaway_with(&needs, Arc::clone(stop), |folder, settings| match &wanted.timings {
+                Some(timings) => timed(&mut settings.programs, folder, timings),
+                None => Ok(()),
+            })?;
+        let cards = Self { target, tenants: Vec::new() };
+        for kind in Kind::ALL {
+            let mut command = Command::new(desk.ours());
+            command.arg("--home").arg(cards.folder()?).args(["key", "import", kind.label()]);
+            desk.run(command.arg(desk.key(kind)).args(["--use", "tls"]))?;
+        }
+        Ok(cards)
+    }
+
+    /// Makes a tenant, or takes the one of its name; gives the file of its credential.
+    ///
+    /// # Errors
+    /// [`LabError::Facility`], [`LabError::Io`].
+    pub fn tenant(&mut self, tenant: &Tenant) -> Result<PathBuf, LabError> {
+        let path = self.folder()?.with_file_name(format!("credential-{}", tenant.name));
+        if !self.tenants.iter().any(|known| known.name == tenant.name) {
+            self.tenants.push(tenant.clone());
+            self.target.bring(&self.tenants)?;
+            let credential = self.target.options_as(&tenant.name, facility::Options::default()).credential;
+            let credential = credential.ok_or(crate::load::Refusal::NoHome)?;
+            write_credential(&credential, &path)?;
+        }
+        Ok(path)
+    }
+
+    /// Brings a tenant that is there to these limits and cards.
+    ///
+    /// # Errors
+    /// [`LabError::Facility`].
+    pub fn change(&mut self, tenant: &Tenant) -> Result<(), LabError> {
+        match self.tenants.iter_mut().find(|known| known.name == tenant.name) {
+            Some(known) => known.clone_from(tenant),
+            None => self.tenants.push(tenant.clone()),
+        }
+        self.target.bring(&self.tenants)
+    }
+
+    /// Folder of the home.
+    ///
+    /// # Errors
+    /// Never: a home that was started has one.
+    pub fn folder(&self) -> Result<&Path, LabError> {
+        self.target.folder().ok_or_else(|| crate::load::Refusal::NoHome.into())
+    }
+
+    /// The home as a program of its owner.
+    ///
+    /// # Errors
+    /// As [`Cards::folder`].
+    pub fn facility(&self) -> Result<&Facility, LabError> {
+        self.target.facility().ok_or_else(|| crate::load::Refusal::NoHome.into())
+    }
+
+    /// The home, for measuring what it does by itself.
+    pub fn target(&mut self) -> &mut Target {
+        &mut self.target
+    }
+
+    /// Processes of the coprocessors, with what they are called when they are booked.
+    ///
+    /// # Errors
+    /// [`LabError::Facility`].
+    pub fn processes(&self) -> Result<Vec<(u32, String)>, LabError> {
+        let cards = self.target.status()?.cards;
+        let own = cards.into_iter().filter(|card| card.personality == Personality::Coprocessor);
+        Ok(own.map(|card| (card.pid, format!("card {}", card.index))).collect())
+    }
+
+    /// What all coprocessors did so far.
+    ///
+    /// # Errors
+    /// [`LabError::Facility`].
+    pub fn done(&self) -> Result<Done, LabError> {
+        let mut done = Done::default();
+        for card in
+            self.target.status()?.cards.iter().filter(|card| card.personality == Personality::Coprocessor)
+        {
+            let counters = self.facility()?.counters(card.index);
+            let counters = counters.map_err(LabError::facility("read the counters of a card"))?;
+            done.requests += counters.requests;
+            done.passes += counters.batches;
+        }
+        Ok(done)
+    }
+}

@@ -1,0 +1,494 @@
+//! The load driver as a program: what it is told, and what it says of a run.
+
+use crate::cards::bound;
+use crate::load::LabError;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes of the driver's complaint that are kept.
+const COMPLAINT_BYTES_MAX: usize = 2000;
+
+/// Protocol versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Version {
+    /// TLS 1.2.
+    Tls12,
+    /// TLS 1.3.
+    Tls13,
+}
+
+impl Version {
+    /// As the driver takes it.
+    pub const fn typed(self) -> &'static str {
+        match self {
+            Self::Tls12 => "1.2",
+            Self::Tls13 => "1.3",
+        }
+    }
+
+    /// As the driver says it.
+    pub const fn said(self) -> &'static str {
+        match self {
+            Self::Tls12 => "TLSv1.2",
+            Self::Tls13 => "TLSv1.3",
+        }
+    }
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Length {
+    /// After so many seconds.
+    Seconds(f64),
+    /// After so many transactions.
+    Transactions(u64),
+}
+
+/// What connections carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Data {
+    /// Nothing: a transaction is a handshake.
+    None,
+    /// A request of HTTP whose path fills it up to so many bytes; the answer ends by its length.
+    Http {
+        /// Bytes of the request.
+        send: usize,
+    },
+    /// Messages of so many bytes each way, a number of them on a connection.
+    Messages {
+        /// Bytes that the client sends.
+        send: u64,
+        /// Bytes that it gets.
+        receive: u64,
+        /// Messages of a connection.
+        messages: u32,
+        /// Writes that a message is split into.
+        packets: u32,
+    },
+}
+
+/// How sessions are resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ResumeBy {
+    /// By ticket.
+    Ticket,
+    /// By session ID.
+    SessionId,
+}
+
+/// One run of the driver.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    /// The address of the server.
+    pub address: String,
+    /// Connections in flight.
+    pub connections: usize,
+    /// Threads of the driver.
+    pub threads: usize,
+    /// When it ends.
+    pub length: Length,
+    /// Seconds that are not counted before.
+    pub warm_up: f64,
+    /// Connections a second; none for as many as the server takes.
+    pub rate: Option<f64>,
+    /// Per cent of the connections that resume a session, and how.
+    pub resume: Option<(u8, ResumeBy)>,
+    /// Certificate and key of the client.
+    pub client: Option<(PathBuf, PathBuf)>,
+    /// What connections carry.
+    pub data: Data,
+    /// Requests of HTTP on a connection; none for one.
+    pub messages: Option<u32>,
+    /// The version.
+    pub version: Version,
+    /// The suite, by its name in the standard; for GnuTLS its short form.
+    pub suite: String,
+    /// The group; none where the suite has its own key exchange.
+    pub group: Option<String>,
+    /// Whether GnuTLS is the client, for suites that s2n-tls does not offer.
+    pub is_gnutls: bool,
+    /// The certificate that signs the server's, or is it: it is checked.
+    pub trusted: PathBuf,
+    /// Name that is asked for.
+    pub name: String,
+    /// Processes whose processor time is booked, by pid and name.
+    pub processes: Vec<(u32, String)>,
+    /// Processor that it is bound to; none leaves it to the system.
+    pub processor: Option<u32>,
+}
+
+/// Percentiles of a time, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Times {
+    /// Half of them took at most this long.
+    pub p50: f64,
+    /// 90 of 100.
+    pub p90: f64,
+    /// 99 of 100.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+    /// The mean.
+    pub mean: f64,
+}
+
+/// What was negotiated, and how often.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Negotiated {
+    /// The version.
+    pub version: String,
+    /// The suite.
+    pub suite: String,
+    /// The group; empty without one.
+    pub group: Option<String>,
+    /// Handshakes.
+    pub count: u64,
+}
+
+/// The driver's own part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Own {
+    /// Processor time in seconds, in the program.
+    pub user_s: f64,
+    /// Processor time in seconds, in the kernel.
+    pub system_s: f64,
+    /// Share of the time that its threads were busy, 0 to 1.
+    pub busy: f64,
+    /// Whether it was the limit.
+    pub limit: bool,
+}
+
+/// A process that was booked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Booked {
+    /// The process.
+    pub pid: u32,
+    /// What it was called.
+    pub name: String,
+    /// Processor time in seconds, in the program.
+    pub user_s: f64,
+    /// Processor time in seconds, in the kernel.
+    pub system_s: f64,
+}
+
+/// What the driver says of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Driven {
+    /// How long was counted, in seconds.
+    pub seconds: f64,
+    /// Transactions that were done.
+    pub transactions: u64,
+    /// Of them a second.
+    pub per_second: f64,
+    /// Full handshakes.
+    pub full: u64,
+    /// Resumed ones.
+    pub resumed: u64,
+    /// Messages that were answered.
+    pub messages: u64,
+    /// Bytes sent within TLS.
+    pub bytes_sent: u64,
+    /// Bytes received within TLS.
+    pub bytes_received: u64,
+    /// What failed, by kind.
+    pub errors: BTreeMap<String, u64>,
+    /// What was agreed on.
+    pub negotiated: Vec<Negotiated>,
+    /// From connecting to the end of the handshake.
+    pub handshake_us: Times,
+    /// From the first byte sent to the end of the transaction.
+    pub transaction_us: Times,
+    /// The driver's own part.
+    pub driver: Own,
+    /// Processes that were booked.
+    pub processes: Vec<Booked>,
+}
+
+impl Drive {
+    /// Full handshakes by TLS 1.3 with X25519 and AES-128-GCM, 64 in flight.
+    pub fn handshakes(address: &str, trusted: &Path, length: Length) -> Self {
+        Self {
+            address: address.to_owned(),
+            connections: 64,
+            threads: 1,
+            length,
+            warm_up: 0.0,
+            rate: None,
+            resume: None,
+            client: None,
+            data: Data::None,
+            messages: None,
+            version: Version::Tls13,
+            suite: "TLS_AES_128_GCM_SHA256".to_owned(),
+            group: Some("X25519".to_owned()),
+            is_gnutls: false,
+            trusted: trusted.to_owned(),
+            name: super::desk::NAME.to_owned(),
+            processes: Vec::new(),
+            processor: None,
+        }
+    }
+
+    /// What the driver is told.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut out: Vec<String> = vec![self.address.clone(), "--json".to_owned()];
+        let mut add = |name: &str, value: String| out.extend([format!("--{name}"), value]);
+        add("connections", self.connections.to_string());
+        add("threads", self.threads.to_string());
+        match self.length {
+            Length::Seconds(seconds) => add("seconds", seconds.to_string()),
+            Length::Transactions(count) => add("transactions", count.to_string()),
+        }
+        if self.warm_up > 0.0 {
+            add("warm-up", self.warm_up.to_string());
+        }
+        if let Some(rate) = self.rate {
+            add("rate", rate.to_string());
+        }
+        if let Some((percent, by)) = self.resume {
+            add("resume", percent.to_string());
+            let by = if by == ResumeBy::Ticket { "ticket" } else { "session-id" };
+            add("resume-by", by.to_owned());
+        }
+        if let Some((chain, key)) = &self.client {
+            add("client-certificate", chain.display().to_string());
+            add("client-key", key.display().to_string());
+        }
+        match self.data {
+            Data::None => {}
+            Data::Http { send } => {
+                add("http", http_path(send, &self.name));
+                if let Some(messages) = self.messages {
+                    add("messages", messages.to_string());
+                }
+            }
+            Data::Messages { send, receive, messages, packets } => {
+                add("send", send.to_string());
+                add("receive", receive.to_string());
+                add("messages", messages.to_string());
+                add("packets", packets.to_string());
+            }
+        }
+        add("tls", self.version.typed().to_owned());
+        add("suite", self.suite.clone());
+        if let Some(group) = &self.group {
+            add("group", group.clone());
+        }
+        add("library", if self.is_gnutls { "gnutls" } else { "s2n" }.to_owned());
+        add("ca", self.trusted.display().to_string());
+        add("sni", self.name.clone());
+        for (pid, name) in &self.processes {
+            add("pid", format!("{pid}={name}"));
+        }
+        out
+    }
+
+    /// Runs the driver, and looks whether it did what was asked.
+    ///
+    /// # Errors
+    /// [`LabError::Program`] where it fails, something failed on the way, or something else was agreed on than asked;
+    /// [`LabError::Interrupted`], [`LabError::Io`].
+    pub fn run(&self, cryptand: &Path, stop: &AtomicBool) -> Result<Driven, LabError> {
+        let what = "run the load driver";
+        let mut command = Command::new(cryptand);
+        command.args(["tls", "drive"]).args(self.arguments()).stdin(Stdio::null());
+        let output = bound(self.processor, || command.output()).map_err(LabError::io(what))?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(LabError::Interrupted);
+        }
+        if !output.status.success() {
+            let mut complaint = output.stderr;
+            complaint.truncate(COMPLAINT_BYTES_MAX);
+            let complaint = String::from_utf8_lossy(&complaint);
+            return Err(LabError::Program(format!("the load driver failed: {}", complaint.trim())));
+        }
+        let driven: Driven = serde_json::from_slice(&output.stdout).map_err(|error| LabError::Io {
+            what: "read what the load driver says",
+            cause: io::Error::other(error),
+        })?;
+        self.check(&driven)?;
+        Ok(driven)
+    }
+
+    /// Whether a run is one of what was asked: figures of anything else are worthless.
+    ///
+    /// # Errors
+    /// [`LabError::Program`].
+    pub fn check(&self, driven: &Driven) -> Result<(), LabError> {
+        let wrong = |why: String| Err(LabError::Program(format!("{}: {why}", self.address)));
+        if !driven.errors.values().all(|count| *count == 0) {
+            let kinds: Vec<String> =
+                driven.errors.iter().map(|(kind, count)| format!("{kind} {count} times")).collect();
+            return wrong(format!("connections failed: {}", kinds.join(", ")));
+        }
+        // Connections that are kept longer than the run end in no transaction.
+        if driven.transactions == 0 && driven.messages == 0 {
+            return wrong("nothing was done".to_owned());
+        }
+        for one in &driven.negotiated {
+            let is_version = one.version == self.version.said();
+            let is_group = self.group.is_none() || one.group == self.group;
+            let is_suite = self.is_gnutls || one.suite == self.suite;
+            if !(is_version && is_group && is_suite) {
+                return wrong(format!(
+                    "agreed on {} {} {} in place of {} {} {}",
+                    one.version,
+                    one.suite,
+                    one.group.as_deref().unwrap_or_default(),
+                    self.version.said(),
+                    self.suite,
+                    self.group.as_deref().unwrap_or_default()
+                ));
+            }
+        }
+        // The first sessions are made by full handshakes, one for each connection in flight; the rest must resume.
+        if self.resume.is_some_and(|(percent, _)| percent == 100)
+            && driven.resumed * 10 < (driven.full + driven.resumed) * 9
+        {
+            return wrong(format!(
+                "{} of {} handshakes were full",
+                driven.full,
+                driven.full + driven.resumed
+            ));
+        }
+        if self.resume.is_none() && driven.resumed > 0 {
+            return wrong(format!("{} handshakes were resumed", driven.resumed));
+        }
+        let least = match self.data {
+            Data::None => 0,
+            Data::Http { .. } => 1,
+            Data::Messages { receive, .. } => receive,
+        };
+        if driven.bytes_received < least * driven.messages {
+            return wrong(format!(
+                "{} bytes came back in {} messages of {least}",
+                driven.bytes_received, driven.messages
+            ));
+        }
+        if !matches!(self.data, Data::None) && driven.messages < driven.transactions {
+            return wrong(format!("{} messages in {} transactions", driven.messages, driven.transactions));
+        }
+        Ok(())
+    }
+}
+
+/// A path that makes a request of HTTP about so many bytes long.
+fn http_path(bytes: usize, name: &str) -> String {
+    let around = "GET / HTTP/1.1\r\nHost: \r\n\r\n".len() + name.len();
+    format!("/{}", "x".repeat(bytes.saturating_sub(around)))
+}
+
+impl Driven {
+    /// Processor time of what was booked, in seconds.
+    pub fn booked_s(&self) -> f64 {
+        self.processes.iter().map(|one| one.user_s + one.system_s).sum()
+    }
+
+    /// Processor time of what was booked under names that begin so, in seconds.
+    pub fn booked_of(&self, name: &str) -> f64 {
+        let of = self.processes.iter().filter(|one| one.name.starts_with(name));
+        of.map(|one| one.user_s + one.system_s).sum()
+    }
+
+    /// Processor time of what was booked in the kernel, in seconds.
+    pub fn system_of(&self, name: &str) -> f64 {
+        self.processes.iter().filter(|one| one.name.starts_with(name)).map(|one| one.system_s).sum()
+    }
+
+    /// Processor time of one transaction, in microseconds.
+    pub fn us_per_transaction(&self) -> f64 {
+        1e6 * self.booked_s() / self.transactions.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// As the driver prints it.
+    pub(crate) const SAMPLE: &str = r#"{"target":"127.0.0.1:1","library":"s2n","seconds":1.5,"connections":64,"transactions":3000,
+        "per_second":2000.0,"full":3000,"resumed":0,"messages":3000,"bytes_sent":6144000,"bytes_received":6144000,"errors":{},
+        "negotiated":[{"version":"TLSv1.3","suite":"TLS_AES_128_GCM_SHA256","group":"X25519","count":3000}],
+        "connect_us":{"p50":20,"p90":30,"p99":40,"p999":50,"max":60,"mean":25.5},
+        "handshake_us":{"p50":500,"p90":900,"p99":1000,"p999":1100,"max":1200,"mean":600},"first_byte_us":{},"transaction_us":{},
+        "driver":{"user_s":0.5,"system_s":0.25,"busy":0.5,"limit":false},
+        "processes":[{"pid":1,"name":"server","user_s":0.2,"system_s":0.1},{"pid":2,"name":"card 0","user_s":0.3,"system_s":0.0}]}"#;
+
+    fn sample() -> (Drive, Driven) {
+        (Drive::handshakes("s", Path::new("ca"), Length::Seconds(1.0)), serde_json::from_str(SAMPLE).unwrap())
+    }
+
+    #[test]
+    fn what_the_driver_says_is_read_and_booked() {
+        let (drive, driven) = sample();
+        drive.check(&driven).unwrap();
+        assert_eq!((driven.handshake_us.p50, driven.driver.busy, driven.negotiated.len()), (500.0, 0.5, 1));
+        assert!((driven.us_per_transaction() - 200.0).abs() < 1e-9);
+        assert!(
+            (driven.booked_of("card") - 0.3).abs() < 1e-9 && (driven.booked_of("server") - 0.3).abs() < 1e-9
+        );
+    }
+
+    #[test]
+    fn what_was_not_asked_for_is_no_figure() {
+        let (drive, driven) = sample();
+        let refused = |drive: &Drive, driven: &Driven| drive.check(driven).unwrap_err().to_string();
+        let failed = Driven { errors: [("reset".to_owned(), 2)].into(), ..driven.clone() };
+        assert!(refused(&drive, &failed).contains("reset 2 times"));
+        assert!(
+            refused(&drive, &Driven { transactions: 0, messages: 0, ..driven.clone() }).contains("nothing")
+        );
+        assert!(refused(&drive, &Driven { resumed: 1, ..driven.clone() }).contains("resumed"));
+        let other = |change: fn(&mut Negotiated)| {
+            let mut driven = driven.clone();
+            change(&mut driven.negotiated[0]);
+            refused(&drive, &driven)
+        };
+        assert!(other(|one| one.version = "TLSv1.2".to_owned()).contains("agreed on TLSv1.2"));
+        assert!(other(|one| one.group = Some("P-256".to_owned())).contains("P-256"));
+        assert!(other(|one| one.suite = "TLS_AES_256_GCM_SHA384".to_owned()).contains("in place of"));
+        let resumes = Drive { resume: Some((100, ResumeBy::Ticket)), ..drive.clone() };
+        assert!(refused(&resumes, &driven).contains("were full"));
+        let data = Data::Messages { send: 1, receive: 4096, messages: 1, packets: 1 };
+        assert!(refused(&Drive { data, ..drive }, &driven).contains("bytes came back"));
+    }
+
+    #[test]
+    fn the_driver_is_told_everything() {
+        let (drive, _) = sample();
+        let data = Data::Messages { send: 100, receive: 200, messages: 3, packets: 2 };
+        let drive = Drive {
+            data,
+            resume: Some((50, ResumeBy::SessionId)),
+            client: Some(("c.pem".into(), "c.key".into())),
+            processes: vec![(7, "card 0".to_owned())],
+            rate: Some(100.0),
+            warm_up: 0.25,
+            group: None,
+            is_gnutls: true,
+            ..drive
+        };
+        let text = drive.arguments().join(" ");
+        for part in [
+            "s --json --connections 64 --threads 1 --seconds 1 --warm-up 0.25 --rate 100 --resume 50 --resume-by session-id",
+            "--client-certificate c.pem --client-key c.key --send 100 --receive 200 --messages 3 --packets 2 --tls 1.3",
+            "--library gnutls --ca ca --sni localhost --pid 7=card 0",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("--group"));
+        let http = Drive { data: Data::Http { send: 2048 }, ..drive };
+        let arguments = http.arguments();
+        let at = arguments.iter().position(|argument| argument == "--http").unwrap();
+        assert_eq!(format!("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", arguments[at + 1]).len(), 2048);
+    }
+}
