@@ -48,6 +48,8 @@ pub enum ReportPart {
     Waiting,
     /// OpenPGP files
     Openpgp,
+    /// TLS with keys on cards
+    Tls,
 }
 
 /// `cryptand report compare`.

@@ -12,6 +12,7 @@ use lab::published;
 use lab::queues::{self, Experiment, Extent, RealHouses};
 use lab::report::{self, Only, Report};
 use lab::sweeps::{self, Plan};
+use lab::tls::tables as tls;
 use measuring::{Report as Typed, ReportCommand, ReportPart};
 use std::fs;
 use std::path::Path;
@@ -36,29 +37,42 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
     let tenants = match only {
         None => queues::Plan::new(extent, None),
         Some(Only::Queues(experiment)) => queues::Plan::new(extent, Some(experiment)),
-        Some(Only::Openpgp) => queues::Plan::empty(),
+        Some(Only::Openpgp | Only::Tls) => queues::Plan::empty(),
     };
     let files = match only {
-        Some(Only::Queues(_)) => tables::Plan::empty(),
+        Some(Only::Queues(_) | Only::Tls) => tables::Plan::empty(),
         None | Some(Only::Openpgp) => tables::Plan::new(typed.quick),
     };
+    // Only where it is asked for: it takes as long as everything else together.
+    let servers = match only {
+        Some(Only::Tls) => tls::Plan::new(typed.quick),
+        _ => tls::Plan::empty(),
+    };
     eprintln!(
-        "{} cases of the sweeps, {} of queues and tenants and {} of OpenPGP, about {}",
+        "{} cases of the sweeps, {} of queues and tenants, {} of OpenPGP and {} of TLS, about {}",
         plan.cases.len(),
         tenants.cases.len(),
         files.cases.len(),
-        minutes(sweeps::seconds(&plan) + queues::seconds(&tenants) + tables::seconds(&files))
+        servers.cases.len(),
+        minutes(
+            sweeps::seconds(&plan)
+                + queues::seconds(&tenants)
+                + tables::seconds(&files)
+                + tls::seconds(&servers)
+        )
     );
     if typed.plan {
         let cases = plan.cases.iter().map(Workload::case).chain(tenants.cases.iter().map(queues::Case::id));
         let cases = cases.chain(files.cases.iter().map(tables::Case::name));
+        let cases = cases.chain(servers.cases.iter().map(tls::Case::id));
         return print(&cases.map(|case| case + "\n").collect::<String>());
     }
     if typed.fresh {
         clear(&typed.output)?;
     }
     let bar = bar();
-    let shown = measure(&plan, &tenants, &files, &typed.output, &bar);
+    let plans = (&plan, &tenants, &files, &servers);
+    let shown = measure(plans, &typed.output, &bar);
     bar.finish_and_clear();
     let files = shown?.write(&typed.output)?;
     let absolute =
@@ -104,14 +118,13 @@ const fn part(part: ReportPart) -> Only {
         ReportPart::Jobs => Experiment::Jobs,
         ReportPart::Waiting => Experiment::Waiting,
         ReportPart::Openpgp => return Only::Openpgp,
+        ReportPart::Tls => return Only::Tls,
     })
 }
 
 /// The sweeps in a house of their own, which ends before the experiments on queues begin.
 fn measure(
-    plan: &Plan,
-    tenants: &queues::Plan,
-    files: &tables::Plan,
+    (plan, tenants, files, servers): (&Plan, &queues::Plan, &tables::Plan, &tls::Plan),
     output: &Path,
     bar: &ProgressBar,
 ) -> Result<Report, Failure> {
@@ -137,12 +150,18 @@ fn measure(
     let (outcomes, left_out) =
         tables::run(files, &report.level, output, &stop, &mut |progress| show(bar, progress))?;
     report.take_openpgp(outcomes, left_out, begin.elapsed().as_secs_f64());
+    let begin = Instant::now();
+    let (outcomes, left_out) =
+        tls::run(servers, &report.level, output, &stop, &mut |progress| show(bar, progress))?;
+    report.take_tls(outcomes, left_out, begin.elapsed().as_secs_f64());
     Ok(report)
 }
 
 /// Removes what an interrupted run left, so that the next one starts afresh.
 fn clear(folder: &Path) -> Result<(), Failure> {
-    for journal in [sweeps::JOURNAL, queues::JOURNAL, tables::JOURNAL].map(|name| folder.join(name)) {
+    for journal in
+        [sweeps::JOURNAL, queues::JOURNAL, tables::JOURNAL, tls::JOURNAL].map(|name| folder.join(name))
+    {
         match fs::remove_file(&journal) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Failure::io(format!("remove {}", journal.display()))(error));

@@ -12,7 +12,10 @@
 //! | PCIXCC under z/VM | private, CRT | 600 | 1188 | as above; full: one card at 99.9 % gives the 1186.46 handshakes of `zvm.t3.pcixcc1` |
 //! | PCIXCC under z/VM | public | 847 | 1179 | full: no row, PCIXCC's in the proportion of the private operation |
 //! | CEX2C | private, CRT | 590 | 1035 | `z990.5.2.3.pka.pkd-crt-1024.cex2c`; full: four cards at 97.45 % give the 4035 handshakes of `z990.5.3.2.ssl-304.cex2c4-rc4-md5` |
+//! | CEX2A | private, CRT | 610 | 3250 | full: `lnx.ssl.cex2a.etr`, first reached with 16 connections; one job: no row, PCICA's parallelism |
 //! | CEX2C | public | 864 | 1027 | `z990.5.2.3.pka.pke-1024.cex2c`; full: no row, PCIXCC's in the proportion of the private operation |
+//!
+//! The same paces hold for a clear key and for one under a label: the originals' servers had clear keys.
 //!
 //! Every one of them queues up to 8 requests, "finished but uncollected ones included"
 //! (`z990.c.pcica-queue-depth`, `-pcixcc-`, `-cex2c-`).
@@ -28,7 +31,13 @@ pub const PRIVATE: Operation = Operation::Rsa { bits: 1024, form: RsaForm::Crt }
 /// The public operation of the experiments.
 pub const PUBLIC: Operation = Operation::Rsa { bits: 1024, form: RsaForm::Public };
 /// Verbs and operations that timed cards have a pace for.
-const VERBS: [(&str, Operation); 2] = [("clear-rsa-private", PRIVATE), ("clear-rsa-public", PUBLIC)];
+const VERBS: [(&str, Operation); 5] = [
+    ("clear-rsa-private", PRIVATE),
+    ("clear-rsa-public", PUBLIC),
+    ("tls-premaster", PRIVATE),
+    ("digital-signature-generate", PRIVATE),
+    ("pka-encrypt", PUBLIC),
+];
 
 /// A published card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -42,6 +51,8 @@ pub enum Model {
     PcixccZvm,
     /// Coprocessor after it, two on a feature.
     Cex2c,
+    /// The same feature's cards as accelerators.
+    Cex2a,
 }
 
 /// Operations a second.
@@ -55,7 +66,7 @@ pub struct Rates {
 
 impl Model {
     /// Every one.
-    pub const ALL: [Self; 4] = [Self::Pcica, Self::Pcixcc, Self::PcixccZvm, Self::Cex2c];
+    pub const ALL: [Self; 5] = [Self::Pcica, Self::Pcixcc, Self::PcixccZvm, Self::Cex2c, Self::Cex2a];
 
     /// The name in cases.
     pub const fn name(self) -> &'static str {
@@ -64,6 +75,7 @@ impl Model {
             Self::Pcixcc => "pcixcc",
             Self::PcixccZvm => "pcixcc-zvm",
             Self::Cex2c => "cex2c",
+            Self::Cex2a => "cex2a",
         }
     }
 
@@ -73,10 +85,11 @@ impl Model {
             Self::Pcica => "PCICA",
             Self::Pcixcc | Self::PcixccZvm => "PCIXCC",
             Self::Cex2c => "CEX2C",
+            Self::Cex2a => "CEX2A",
         }
     }
 
-    /// The published rates of one card; none for operations other than [`PRIVATE`] and [`PUBLIC`].
+    /// The published rates of one card; none for operations other than [`PRIVATE`] and, but for CEX2A, [`PUBLIC`].
     pub fn rates(self, operation: Operation) -> Option<Rates> {
         let (one_job, full) = match (self, operation) {
             (Self::Pcica, PRIVATE) => (205.0, 1093.0),
@@ -87,6 +100,7 @@ impl Model {
             (Self::PcixccZvm, PUBLIC) => (847.0, 1179.0),
             (Self::Cex2c, PRIVATE) => (590.0, 1035.0),
             (Self::Cex2c, PUBLIC) => (864.0, 1027.0),
+            (Self::Cex2a, PRIVATE) => (610.0, 3250.0),
             _ => return None,
         };
         Some(Rates { one_job, full })
@@ -124,19 +138,33 @@ pub fn timing_text(first: u32, cards: &[Option<TimedCard>]) -> String {
     let mut text = String::from("# Timings of the cards of a throw-away home.\n");
     for (index, card) in (first..).zip(cards) {
         let Some(card) = card else { continue };
-        let _ = write!(
-            text,
-            "\n[[card]]\nindex = {index}\ndepth = {DEPTH}\npoll_us = {}.0\n[card.verbs]\n",
-            card.poll_us
-        );
-        for (verb, operation) in VERBS {
-            let Some(rates) = card.rates(operation) else { continue };
-            let (service_us, parallelism) = (1e6 / rates.one_job, rates.full / rates.one_job);
-            let _ =
-                writeln!(text, "{verb} = {{ service_us = {service_us:?}, parallelism = {parallelism:?} }}");
-        }
+        let paces = VERBS.iter().filter_map(|(verb, operation)| Some((*verb, card.rates(*operation)?)));
+        write_card(&mut text, index, card.poll_us, paces);
     }
     text
+}
+
+/// The same for one card, the first, whose private operations have these rates: for forms and lengths of keys that are
+/// published apart.
+pub fn timing_text_of(rates: Rates) -> String {
+    let mut text = String::from("# Timing of the card of a throw-away home.\n");
+    let private = VERBS.iter().filter(|(_, operation)| *operation == PRIVATE);
+    write_card(&mut text, 0, 0, private.map(|(verb, _)| (*verb, rates)));
+    text
+}
+
+fn write_card<'a>(
+    text: &mut String,
+    index: u32,
+    poll_us: u32,
+    paces: impl Iterator<Item = (&'a str, Rates)>,
+) {
+    let _ =
+        write!(text, "\n[[card]]\nindex = {index}\ndepth = {DEPTH}\npoll_us = {poll_us}.0\n[card.verbs]\n");
+    for (verb, rates) in paces {
+        let (service_us, parallelism) = (1e6 / rates.one_job, rates.full / rates.one_job);
+        let _ = writeln!(text, "{verb} = {{ service_us = {service_us:?}, parallelism = {parallelism:?} }}");
+    }
 }
 
 #[cfg(test)]
@@ -166,6 +194,10 @@ mod tests {
         let handshakes = row("z990.5.3.2.ssl-304.cex2c4-rc4-md5.etr") / 4.0;
         let full = handshakes / row("z990.5.3.2.ssl-304.cex2c4-rc4-md5.card") * 100.0;
         assert_eq!(private.full, full.round());
+        let accelerator = Model::Cex2a.rates(PRIVATE).unwrap();
+        assert_eq!(accelerator.full, row("lnx.ssl.cex2a.etr"));
+        let pcica = Model::Pcica.rates(PRIVATE).unwrap();
+        assert_eq!(accelerator.one_job, (accelerator.full * pcica.one_job / pcica.full).round());
         let older = (Model::Pcixcc.rates(PRIVATE).unwrap(), Model::Pcixcc.rates(PUBLIC).unwrap());
         assert_eq!(public.full, (older.1.full * private.full / older.0.full).round());
         let guests = (Model::PcixccZvm.rates(PRIVATE).unwrap(), Model::PcixccZvm.rates(PUBLIC).unwrap());
@@ -178,8 +210,7 @@ mod tests {
     #[test]
     fn a_full_card_runs_no_more_than_it_holds() {
         for model in Model::ALL {
-            for operation in [PRIVATE, PUBLIC] {
-                let rates = model.rates(operation).unwrap();
+            for rates in [PRIVATE, PUBLIC].into_iter().filter_map(|operation| model.rates(operation)) {
                 let parallelism = rates.full / rates.one_job;
                 assert!((1.0..=DEPTH as f64).contains(&parallelism), "{model:?} {parallelism}");
             }

@@ -7,6 +7,7 @@ use crate::kit::machine::utc_text;
 use crate::kit::page::{TableRow, cell, document, measured_text, name, table, words};
 use crate::openpgp::tables;
 use crate::published::Row;
+use crate::tls::tables as tls;
 use crate::{container, queues, sweeps};
 use maud::{Markup, html};
 
@@ -18,6 +19,7 @@ pub fn page(report: &Report, published: &[Row]) -> String {
         (judged(report))
         (queues::section(&report.queues, published))
         (tables::section(&report.openpgp, published))
+        (tls::section(&report.tls, published))
         @if has_sweeps(report) { (sweeps::section(&report.results, published)) }
         @if let Some(compared) = &report.container { (container::section(compared, published)) }
         (left_out(report))
@@ -32,7 +34,8 @@ pub fn page(report: &Report, published: &[Row]) -> String {
 
 /// Whether the report holds the sweeps; one of the other parts alone does not.
 fn has_sweeps(report: &Report) -> bool {
-    !report.results.0.is_empty() || (report.queues.0.is_empty() && report.openpgp.0.is_empty())
+    let is_other = !report.queues.0.is_empty() || !report.openpgp.0.is_empty() || !report.tls.0.is_empty();
+    !report.results.0.is_empty() || !is_other
 }
 
 fn date(report: &Report) -> String {
@@ -148,6 +151,7 @@ fn contents(report: &Report) -> Markup {
         part(true, "statements", "text", STATEMENTS),
         part(!report.queues.0.is_empty(), queues::ANCHOR, "queues", queues::TITLE),
         part(!report.openpgp.0.is_empty(), tables::ANCHOR, "OpenPGP", tables::TITLE),
+        part(!report.tls.0.is_empty(), tls::ANCHOR, "TLS", tls::TITLE),
     ];
     let sweeps = if has_sweeps(report) { sweeps::contents() } else { Vec::new() };
     let container = part(report.container.is_some(), "container", "container", container::TITLE);
@@ -239,6 +243,7 @@ pub(crate) mod tests {
         let mut report = run(&plan, &mut MadeUp::new(), folder.path(), &mut |_| ()).unwrap();
         report.take_queues(queues::tests::made(), Vec::new(), 1.0);
         report.take_openpgp(tables::tests::made_up(), Vec::new(), 1.0);
+        report.take_tls(tls::tests::made_up(), Vec::new(), 1.0);
         let page = page(&report, &published);
         (report, page)
     }

@@ -18,6 +18,7 @@ use crate::published::{self, Sheet};
 use crate::queues::{self, Experiment, Outcomes};
 use crate::sweeps::results::Results;
 use crate::sweeps::{self, Measured, Plan};
+use crate::tls::tables as tls;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,9 @@ pub struct Report {
     /// OpenPGP files.
     #[serde(default)]
     pub openpgp: tables::Outcomes,
+    /// TLS servers.
+    #[serde(default)]
+    pub tls: tls::Outcomes,
 }
 
 /// A part of a report that can be asked for alone.
@@ -68,6 +72,8 @@ pub enum Only {
     Queues(Experiment),
     /// OpenPGP files.
     Openpgp,
+    /// TLS servers.
+    Tls,
 }
 
 /// The files of a finished report.
@@ -82,7 +88,7 @@ pub struct Files {
 }
 
 /// Runs the sweeps of a plan, or what an interrupted run of it in the same folder left over. The other parts are taken
-/// in by [`Report::take_queues`], [`Report::take_openpgp`] and [`Report::take_container`].
+/// in by [`Report::take_queues`], [`Report::take_openpgp`], [`Report::take_tls`] and [`Report::take_container`].
 ///
 /// # Errors
 /// As [`crate::experiment::run`].
@@ -109,6 +115,7 @@ pub fn run(
         container: None,
         queues: Outcomes::default(),
         openpgp: tables::Outcomes::default(),
+        tls: tls::Outcomes::default(),
     })
 }
 
@@ -133,6 +140,18 @@ impl Report {
     pub fn take_openpgp(&mut self, openpgp: tables::Outcomes, left_out: Vec<LeftOut>, seconds: f64) {
         self.judged.extend(tables::judge(&published::claims(), &openpgp, processors_online()));
         self.openpgp = openpgp;
+        self.left_out.extend(left_out);
+        self.seconds += seconds;
+    }
+
+    /// Takes in what TLS servers gave, and holds the published statements against it.
+    pub fn take_tls(&mut self, tls: tls::Outcomes, left_out: Vec<LeftOut>, seconds: f64) {
+        let judged = tls::judge(&published::claims(), &tls);
+        self.judged.retain(|old| judged.iter().all(|new| new.id != old.id || old.measured.is_some()));
+        let fresh = |new: &Judged| self.judged.iter().all(|old| old.id != new.id);
+        let judged: Vec<Judged> = judged.into_iter().filter(fresh).collect();
+        self.judged.extend(judged);
+        self.tls = tls;
         self.left_out.extend(left_out);
         self.seconds += seconds;
     }
@@ -169,6 +188,7 @@ impl Report {
         sweeps::rows(&mut sheet, sweeps, published);
         queues::rows(&mut sheet, &self.queues);
         tables::rows(&mut sheet, &self.openpgp, &self.level, published);
+        tls::rows(&mut sheet, &self.tls, published);
         sheet.finish()
     }
 

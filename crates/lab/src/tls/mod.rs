@@ -2,10 +2,11 @@
 //!
 //! - [`desk`]: keys, certificates and programs; [`cards`]: the home that holds the keys; [`server`]: servers of ours and
 //!   nginx, on a processor; [`drive`]: the load driver, whose figures count only where it did what was asked.
-//! - [`promised`]: the promised measures, beside nginx.
+//! - [`promised`]: the promised measures, beside nginx. [`tables`]: the published ones, for the report.
 
 pub mod cards;
 pub mod desk;
 pub mod drive;
 pub mod promised;
 pub mod server;
+pub mod tables;
