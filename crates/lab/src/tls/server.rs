@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 const START_MAX: Duration = Duration::from_secs(60);
 /// How long it may take to end.
 const STOP_MAX: Duration = Duration::from_secs(5);
+/// What our server says once it serves.
+const LISTENING: &str = "listening at ";
 /// Lines of what a server said last that are kept.
 const SAID_LINES_MAX: usize = 3;
 
@@ -267,7 +269,7 @@ impl Server {
         if let Some(level) = serving.level {
             command.env("CRYPTAND_LEVEL", level);
         }
-        Self::start(desk, command, address, serving.processor)
+        Self::start(desk, command, address, serving.processor, LISTENING)
     }
 
     /// Starts nginx with a configuration of [`Serving::nginx`].
@@ -285,7 +287,7 @@ impl Server {
         let file = desk.write(&format!("nginx-{number}.conf"), configuration)?;
         let mut command = Command::new(program);
         command.arg("-c").arg(file).arg("-p").arg(desk.path("")).args(["-e", "stderr"]);
-        Self::start(desk, command, address, processor)
+        Self::start(desk, command, address, processor, "")
     }
 
     fn start(
@@ -293,6 +295,7 @@ impl Server {
         mut command: Command,
         address: SocketAddr,
         processor: Option<u32>,
+        ready: &str,
     ) -> Result<Self, LabError> {
         let what = "start a TLS server";
         let said = desk.path(&format!("said-{}", address.port()));
@@ -301,7 +304,8 @@ impl Server {
         let begin = Instant::now();
         let child = bound(processor, || command.spawn()).map_err(LabError::io(what))?;
         let mut server = Self { child, said, address, started_in: Duration::ZERO };
-        while TcpStream::connect(address).is_err() {
+        // Ours binds its addresses before it reads certificates, and says when it serves.
+        while !(server.has_said(ready) && TcpStream::connect(address).is_ok()) {
             let ended = server.child.try_wait().map_err(LabError::io(what))?;
             if ended.is_some() || begin.elapsed() > START_MAX {
                 return Err(LabError::Program(format!("a TLS server does not start: {}", server.said())));
@@ -310,6 +314,10 @@ impl Server {
         }
         server.started_in = begin.elapsed();
         Ok(server)
+    }
+
+    fn has_said(&self, text: &str) -> bool {
+        text.is_empty() || fs::read_to_string(&self.said).is_ok_and(|said| said.contains(text))
     }
 
     /// What it said last on standard error.

@@ -1,5 +1,6 @@
 //! Rows of handshakes: full ones by each kind of key, with client certificates, and resumed ones.
 
+use super::FULL_RSA;
 use super::sides::{Bench, Case, Who, of, row};
 use crate::experiment::promise::Measure;
 use crate::load::LabError;
@@ -7,6 +8,8 @@ use crate::tls::desk::Kind;
 use crate::tls::drive::{Data, ResumeBy, Version};
 use crate::tls::server::{Serving, Sessions, Work};
 
+/// The end of the names of rows whose key is on a card.
+const ON_A_CARD: &str = " on a card";
 /// Unit of the figures.
 const UNIT: &str = "per processor s";
 /// Bytes each way of the row with RSA key exchange.
@@ -18,7 +21,8 @@ const EPHEMERAL: &str = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
 /// Full handshakes by TLS 1.3 with RSA-2048.
 pub(super) fn full_rsa(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
     let case = bench.case(Kind::Rsa2048);
-    on_card(bench, &case, "full TLS 1.3, RSA-2048", (2.4, 2.9), Some((1.7, 2.1)))
+    let name = FULL_RSA.trim_end_matches(ON_A_CARD);
+    on_card(bench, &case, name, (2.4, 2.9), Some((1.7, 2.1)))
 }
 
 /// Full handshakes by TLS 1.2 with RSA key exchange, and a request and an answer of 2 KiB.
@@ -99,7 +103,7 @@ fn on_card(
     };
     let nginx = nginx_name(bench);
     let theirs = of(&sides, Who::Nginx);
-    let case = format!("{name} on a card");
+    let case = format!("{name}{ON_A_CARD}");
     let beside = row(&case, UNIT, card, (&nginx, theirs), Some(promised), card.where_it_goes(engine));
     let within = row(
         &format!("{case}, beside the key in the process"),

@@ -16,6 +16,8 @@ use sides::Bench;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The row that the part is known by.
+pub(crate) const FULL_RSA: &str = "full TLS 1.3, RSA-2048 on a card";
 /// Rounds of a row at the most: the part is to end within a few minutes.
 const ROUNDS_MAX: usize = 5;
 /// A side works so many times as long as one of an engine row.
@@ -38,13 +40,14 @@ impl Effort {
 type Group = fn(&mut Bench) -> Result<Vec<Measure>, LabError>;
 
 /// The groups of rows, each with the words that `--filter` finds it by.
-const GROUPS: [(&str, Group); 12] = [
+const GROUPS: [(&str, Group); 13] = [
     ("full TLS 1.3, RSA-2048", handshakes::full_rsa),
     ("full TLS 1.2, RSA key exchange", handshakes::key_exchange),
     ("full TLS 1.3, ECDSA P-256", handshakes::full_ecdsa),
     ("client certificates", handshakes::client_certificates),
     ("resumed", handshakes::resumed),
     ("1 GB from a backend", rest::bulk),
+    ("forwarded to a backend", rest::forwarded),
     ("fill of passes", rest::fill),
     ("one connection at a time", rest::lonely),
     ("memory of kept connections", many::connections),
@@ -100,4 +103,32 @@ pub(crate) fn remark(options: &Options) -> String {
          the time of a transaction went, and says where the driver was the limit, so that passes were emptier than a full \
          server's. The peer is Debian's nginx ({PACKAGES})."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_found_by_words_of_their_own() {
+        for (name, _) in GROUPS {
+            let options = Options { filter: Some(name.to_owned()), ..Options::default() };
+            let found: Vec<&str> =
+                GROUPS.iter().map(|group| group.0).filter(|name| options.wants(name)).collect();
+            assert_eq!(found, [name]);
+        }
+    }
+
+    #[test]
+    fn a_group_that_is_not_measured_keeps_no_promise() {
+        let row = failed("resumed", "the load driver failed");
+        assert!(!row.is_kept() && !row.is_note() && row.bound.contains("driver"), "{row:?}");
+    }
+
+    #[test]
+    fn rounds_and_seconds_are_bounded() {
+        let effort = Effort::of(&Options::default());
+        assert_eq!((effort.rounds, effort.seconds), (ROUNDS_MAX, 1.0));
+        assert!(remark(&Options::default()).contains("5 rounds of 1 s"));
+    }
 }

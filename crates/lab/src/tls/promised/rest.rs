@@ -60,6 +60,49 @@ pub(super) fn bulk(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
     )])
 }
 
+/// Bytes each way of connections that are forwarded.
+const FORWARDED_BYTES: u64 = 2048;
+
+/// Full handshakes, and 2 KiB each way to and from a backend, a connection each.
+pub(super) fn forwarded(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
+    let backend = bound(own(1), echo)?;
+    let mut case = bench.case(Kind::Rsa2048);
+    case.serving.work = Work::Backend(backend);
+    let (send, receive) = (FORWARDED_BYTES, FORWARDED_BYTES);
+    case.drive.data = Data::Messages { send, receive, messages: 1, packets: 1 };
+    let sides = bench.sides(&case, &[Who::Nginx, Who::Card])?;
+    let Some(card) = of(&sides, Who::Card) else { return Ok(Vec::new()) };
+    let nginx = nginx_name(bench) + " `stream`";
+    let mut bound = card.where_it_goes(None);
+    if let Some(theirs) = of(&sides, Who::Nginx) {
+        bound += &format!("; nginx: {}", theirs.where_it_goes(None));
+    }
+    let name = "full TLS 1.3, RSA-2048 on a card, 2 KiB each way to a TCP backend";
+    Ok(vec![row(name, "per processor s", card, (&nginx, of(&sides, Who::Nginx)), None, bound)])
+}
+
+/// A backend that answers one message on each connection with as many bytes, a thread for each.
+fn echo() -> Result<SocketAddr, LabError> {
+    let what = "start a backend";
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(LabError::io(what))?;
+    let address = listener.local_addr().map_err(LabError::io(what))?;
+    let serve = move || {
+        for stream in listener.incoming().flatten() {
+            let answer = move || {
+                let mut stream = stream;
+                let mut text = [0; FORWARDED_BYTES as usize];
+                // Whoever goes away before is nothing to a backend.
+                let _ = stream.read_exact(&mut text).and_then(|()| stream.write_all(&text));
+            };
+            if thread::Builder::new().name("backend".to_owned()).spawn(answer).is_err() {
+                break;
+            }
+        }
+    };
+    thread::Builder::new().name("backend".to_owned()).spawn(serve).map_err(LabError::io(what))?;
+    Ok(address)
+}
+
 /// A backend that answers each connection's first bytes with so many, in a thread of this process that ends with it.
 fn backend(bytes: u64) -> Result<SocketAddr, LabError> {
     let what = "start a backend";

@@ -162,8 +162,6 @@ impl Engine {
 pub enum Suite {
     /// TLS 1.2, RSA key exchange, RC4 and MD5.
     Rc4Md5,
-    /// The same with SHA-1.
-    Rc4Sha,
     /// TLS 1.2, RSA key exchange, triple DES and SHA-1.
     TdesSha,
     /// TLS 1.2, RSA key exchange, AES-128-CBC and SHA-1.
@@ -179,7 +177,6 @@ impl Suite {
     pub const fn standard(self) -> &'static str {
         match self {
             Self::Rc4Md5 => "TLS_RSA_WITH_RC4_128_MD5",
-            Self::Rc4Sha => "TLS_RSA_WITH_RC4_128_SHA",
             Self::TdesSha => "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
             Self::Aes128Sha => "TLS_RSA_WITH_AES_128_CBC_SHA",
             Self::Aes128Gcm => "TLS_RSA_WITH_AES_128_GCM_SHA256",
@@ -191,7 +188,6 @@ impl Suite {
     pub const fn title(self) -> &'static str {
         match self {
             Self::Rc4Md5 => "RC4-MD5",
-            Self::Rc4Sha => "RC4-SHA",
             Self::TdesSha => "3DES-SHA",
             Self::Aes128Sha => "AES128-SHA",
             Self::Aes128Gcm => "AES128-GCM",
@@ -201,7 +197,7 @@ impl Suite {
 
     /// Whether only GnuTLS offers it alone.
     pub const fn is_gnutls(self) -> bool {
-        matches!(self, Self::Rc4Md5 | Self::Rc4Sha | Self::TdesSha)
+        matches!(self, Self::Rc4Md5 | Self::TdesSha)
     }
 }
 
@@ -497,7 +493,7 @@ fn tpf() -> Vec<Case> {
             }
         }
     }
-    for (suite, at) in [(Suite::Rc4Sha, "rc4-sha"), (Suite::TdesSha, "tdes-sha"), (Suite::Aes128Sha, "")] {
+    for (suite, at) in [(Suite::Rc4Md5, "rc4-sha"), (Suite::TdesSha, "tdes-sha"), (Suite::Aes128Sha, "")] {
         for (engine, of) in [(Engine::Process, "cpacf"), (Engine::Software, "software")] {
             let name = format!("{}, {}", suite.title(), engine.title());
             let row = format!("ztpf.cipher-ratio.{at}.{of}");

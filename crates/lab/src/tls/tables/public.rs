@@ -5,7 +5,7 @@ use crate::load::LabError;
 use crate::load::operation::{Operation, RsaForm, RsaKey};
 use crate::load::target::Target;
 use crate::load::tenants::{owning, sharing};
-use crate::load::{Interface, Load, Outcome, Workload};
+use crate::load::{Load, Outcome, Workload};
 use crate::tls::cards::Cards;
 use facility::{Facility, Selection};
 use wire::control::Personality;
@@ -57,8 +57,7 @@ impl Clients {
     pub fn run(&self, target: &mut Target, seconds: f64) -> Result<Outcome, LabError> {
         let key = Some(RsaKey { bits: 1024, form: RsaForm::Me });
         let operation = Operation::Verb { verb: Verb::PkaEncrypt, key };
-        let workload =
-            Workload { jobs: JOBS, seconds, interface: Interface::Card, ..Workload::of(operation) };
+        let workload = Workload { jobs: JOBS, seconds, ..Workload::of(operation) };
         let mut together =
             target.together(&[Load { facility: &self.facility, workload: &workload, keys: KEYS }])?;
         Ok(together.each.pop().unwrap_or_else(Outcome::new))
