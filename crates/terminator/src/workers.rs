@@ -372,6 +372,7 @@ impl Worker {
             scratch: &mut self.scratch,
             now: self.now,
             limits: &generation.limits,
+            others_wait: self.completions.as_ref().is_some_and(|cards| cards.in_flight() > 0),
         };
         let session = slot.session.as_deref_mut()?;
         let before = session.seen();
