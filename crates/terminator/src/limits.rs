@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bits of an address of IPv6 that belong to one client: he chooses the others.
@@ -12,6 +12,8 @@ const CLIENT_BITS: u32 = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     all: AtomicU32,
+    /// A loop has found the system short of descriptors or memory for connections, and said so.
+    is_short: AtomicBool,
     by_address: Mutex<HashMap<IpAddr, u32>>,
 }
 
@@ -45,6 +47,18 @@ impl Counts {
         let mut permit = Permit { counts: Arc::clone(self), address: None };
         permit.claim(address, most_per_address)?;
         Ok(permit)
+    }
+
+    /// The system has nothing for one more connection; true where that is new.
+    pub(crate) fn run_short(&self) -> bool {
+        !self.is_short.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whoever waited was accepted.
+    pub(crate) fn have_enough(&self) {
+        if self.is_short.load(Ordering::Relaxed) {
+            self.is_short.store(false, Ordering::Relaxed);
+        }
     }
 }
 

@@ -1,20 +1,28 @@
 //! The access log: a line for each connection that ended. Loops hand lines to a thread, and never wait for a disk.
 
 use crate::settings::{LogFormat, LogSettings, LogTarget};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use serde_json::json;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tls::Facts;
 
 /// Lines that wait for the thread; those beyond are lost, and counted.
 const LINES_MAX: usize = 8_192;
+/// How long a pipe that is full is waited for, by the thread.
+const PIPE_WITHIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+/// How long the last lines may take at the end of the program.
+const FINISH_WITHIN: Duration = Duration::from_secs(5);
 
 /// What is known of a connection that ended.
 #[derive(Debug)]
@@ -100,7 +108,7 @@ fn word(text: &str) -> String {
 }
 
 /// A time of the calendar, UTC, with milliseconds (RFC 3339).
-fn timestamp(now: SystemTime) -> String {
+pub(crate) fn timestamp(now: SystemTime) -> String {
     let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = ((since.as_secs() / 86_400) as i64, since.as_secs() % 86_400);
     // Years that begin in March, counted from year 0, in eras of 400 years.
@@ -125,7 +133,8 @@ enum Message {
     Line(String),
     /// For standard error.
     Said(String),
-    Open(LogTarget),
+    /// Another output lies in [`Log::next`].
+    Opened,
 }
 
 /// Lines that were lost: since that was last said, and since the program began.
@@ -147,6 +156,8 @@ impl Lost {
 pub(crate) struct Log {
     sender: SyncSender<Message>,
     lost: Arc<Lost>,
+    /// What is written to from now on: laid here and not sent, as nobody waits for a thread that waits for a disk.
+    next: Arc<Mutex<Option<Output>>>,
     format: LogFormat,
     is_off: bool,
 }
@@ -154,12 +165,16 @@ pub(crate) struct Log {
 /// The thread that writes: it ends when no [`Log`] is left.
 pub(crate) struct Writer {
     thread: JoinHandle<()>,
+    /// Closed when the thread has ended.
+    ended: Receiver<()>,
 }
 
 impl Writer {
-    /// Waits until everything is written.
+    /// Waits until everything is written, but not for long: whoever takes the lines may have stopped doing so.
     pub(crate) fn finish(self) {
-        let _ = self.thread.join();
+        if self.ended.recv_timeout(FINISH_WITHIN) == Err(RecvTimeoutError::Disconnected) {
+            let _ = self.thread.join();
+        }
     }
 }
 
@@ -172,12 +187,15 @@ impl Log {
         let (sender, receiver) = sync_channel(LINES_MAX);
         let lost = Arc::new(Lost::default());
         let output = Output::open(&settings.target)?;
-        let of_thread = Arc::clone(&lost);
-        let thread = std::thread::Builder::new()
-            .name("log".to_owned())
-            .spawn(move || write_all(output, &receiver, &of_thread))?;
+        let (of_thread, next) = (Arc::clone(&lost), Arc::<Mutex<Option<Output>>>::default());
+        let (ending, ended) = sync_channel(0);
+        let next_of_thread = Arc::clone(&next);
+        let thread = std::thread::Builder::new().name("log".to_owned()).spawn(move || {
+            let _ending: SyncSender<()> = ending;
+            write_all(output, &receiver, &next_of_thread, &of_thread);
+        })?;
         let is_off = settings.target == LogTarget::None;
-        Ok((Self { sender, lost, format: settings.format, is_off }, Writer { thread }))
+        Ok((Self { sender, lost, next, format: settings.format, is_off }, Writer { thread, ended }))
     }
 
     /// The log after a reload: the file is opened anew, as its name may be another file's now.
@@ -185,10 +203,10 @@ impl Log {
     /// # Errors
     /// Of the file; the log is then unchanged.
     pub(crate) fn reopen(&mut self, settings: &LogSettings) -> io::Result<()> {
-        // Here, where it can be refused; the thread opens it once more.
-        Output::open(&settings.target)?;
-        // It waits for the thread, and it is not a loop that does.
-        let _ = self.sender.send(Message::Open(settings.target.clone()));
+        let output = Output::open(&settings.target)?;
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(output);
+        // Where too many wait already, the thread sees it without being told.
+        let _ = self.sender.try_send(Message::Opened);
         (self.format, self.is_off) = (settings.format, settings.target == LogTarget::None);
         Ok(())
     }
@@ -227,17 +245,45 @@ impl Output {
             LogTarget::None => Self::Nothing,
             LogTarget::Stdout => Self::Stdout,
             LogTarget::File(path) => {
-                Self::File(path.clone(), OpenOptions::new().append(true).create(true).open(path)?)
+                // A pipe without a reader is an error then, and one that is full nothing to wait for.
+                let nonblocking = OFlags::NONBLOCK.bits() as i32;
+                let file =
+                    OpenOptions::new().append(true).create(true).custom_flags(nonblocking).open(path)?;
+                Self::File(path.clone(), file)
             }
         })
     }
 
-    fn write(&mut self, text: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Nothing => Ok(()),
-            Self::Stdout => io::stdout().write_all(text).and_then(|()| io::stdout().flush()),
-            Self::File(_, file) => file.write_all(text),
+    /// Writes a text, and says how much of it was written, also where not all of it was.
+    fn write(&mut self, text: &[u8]) -> (usize, io::Result<()>) {
+        let mut written = 0;
+        while written < text.len() {
+            let rest = &text[written..];
+            let done = match self {
+                Self::Nothing => return (text.len(), Ok(())),
+                Self::Stdout => rustix::io::write(rustix::stdio::stdout(), rest),
+                Self::File(_, file) => rustix::io::write(&*file, rest),
+            };
+            match done {
+                Ok(0) => return (written, Err(io::ErrorKind::WriteZero.into())),
+                Ok(count) => written += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if self.has_room() => {}
+                Err(errno) => return (written, Err(errno.into())),
+            }
         }
+        (written, Ok(()))
+    }
+
+    /// Waits a while for whoever reads a pipe.
+    fn has_room(&self) -> bool {
+        let wait = |polled: PollFd<'_>| rustix::event::poll(&mut [polled], Some(&PIPE_WITHIN));
+        let ready = match self {
+            Self::Nothing => return true,
+            Self::Stdout => wait(PollFd::from_borrowed_fd(rustix::stdio::stdout(), PollFlags::OUT)),
+            Self::File(_, file) => wait(PollFd::new(file, PollFlags::OUT)),
+        };
+        ready.is_ok_and(|count| count > 0)
     }
 
     fn name(&self) -> String {
@@ -248,50 +294,80 @@ impl Output {
     }
 }
 
-fn write_all(mut output: Output, receiver: &Receiver<Message>, lost: &Lost) {
-    let (mut is_failing, mut text, mut lines) = (false, Vec::new(), 0);
+/// What the thread has.
+struct Writing<'a> {
+    output: Output,
+    text: Vec<u8>,
+    lost: &'a Lost,
+    is_failing: bool,
+    /// The last line of the output has no end.
+    is_torn: bool,
+}
+
+fn write_all(output: Output, receiver: &Receiver<Message>, next: &Mutex<Option<Output>>, lost: &Lost) {
+    let mut writing = Writing { output, text: Vec::new(), lost, is_failing: false, is_torn: false };
     while let Ok(first) = receiver.recv() {
-        let mut next = Some(first);
-        while let Some(message) = next {
-            match message {
+        let (mut message, mut lines) = (Some(first), 0);
+        while let Some(taken) = message {
+            match taken {
                 Message::Line(line) => {
-                    text.extend_from_slice(line.as_bytes());
+                    writing.text.extend_from_slice(line.as_bytes());
                     lines += 1;
                 }
                 Message::Said(line) => eprintln!("cryptand-tls: {line}"),
-                Message::Open(target) => {
-                    write_out(&mut output, &mut text, &mut lines, &mut is_failing, lost);
-                    match Output::open(&target) {
-                        Ok(opened) => output = opened,
-                        Err(cause) => eprintln!("cryptand-tls: the access log is not opened again: {cause}"),
-                    }
-                }
+                Message::Opened => writing.reopen(next),
             }
-            next = if lines < LINES_MAX { receiver.try_recv().ok() } else { None };
+            message = if lines < LINES_MAX { receiver.try_recv().ok() } else { None };
         }
-        write_out(&mut output, &mut text, &mut lines, &mut is_failing, lost);
+        writing.write_out();
+        writing.reopen(next);
     }
 }
 
-fn write_out(output: &mut Output, text: &mut Vec<u8>, lines: &mut usize, is_failing: &mut bool, lost: &Lost) {
-    match output.write(text) {
-        Ok(()) => {
-            let lost = lost.unsaid.swap(0, Ordering::Relaxed);
-            if lost > 0 {
-                eprintln!("cryptand-tls: the access log lost {lost} lines");
-            }
-            *is_failing = false;
-        }
-        Err(cause) => {
-            lost.add(*lines as u64);
-            // Once, and not for each line: a full disk lasts.
-            if !std::mem::replace(is_failing, true) {
-                eprintln!("cryptand-tls: the access log cannot be written to {}: {cause}", output.name());
-            }
+impl Writing<'_> {
+    fn reopen(&mut self, next: &Mutex<Option<Output>>) {
+        let opened = next.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(opened) = opened {
+            // What came before is the former's.
+            self.write_out();
+            (self.output, self.is_torn) = (opened, false);
         }
     }
-    text.clear();
-    *lines = 0;
+
+    fn write_out(&mut self) {
+        if self.text.is_empty() {
+            return;
+        }
+        let was_torn = self.is_torn;
+        if was_torn {
+            self.text.insert(0, b'\n');
+        }
+        let (written, done) = self.output.write(&self.text);
+        let rest = &self.text[written..];
+        self.is_torn = if written == 0 { was_torn } else { self.text[written - 1] != b'\n' };
+        match done {
+            Ok(()) => {
+                let lost = self.lost.unsaid.swap(0, Ordering::Relaxed);
+                if lost > 0 {
+                    eprintln!("cryptand-tls: the access log lost {lost} lines");
+                }
+                self.is_failing = false;
+            }
+            Err(cause) => {
+                let ends = rest.iter().filter(|byte| **byte == b'\n').count();
+                // The end of a torn line is none of its own.
+                self.lost.add((ends - usize::from(was_torn && written == 0)) as u64);
+                // Once, and not for each line: a full disk lasts.
+                if !std::mem::replace(&mut self.is_failing, true) {
+                    eprintln!(
+                        "cryptand-tls: the access log cannot be written to {}: {cause}",
+                        self.output.name()
+                    );
+                }
+            }
+        }
+        self.text.clear();
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Certificates and keys, as they lie in files and under labels.
 
 use crate::labels::{self, Field};
+use crate::log::timestamp;
 use crate::settings::{CertificateSettings, KeySettings, Settings, Wrong, read_bounded};
 use crate::tickets::Tickets;
 use facility::Facility;
@@ -9,7 +10,7 @@ use std::collections::hash_map::Entry;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tls::{Acceptor, AcceptorError, Chain, PublicKey, Unnamed};
 use zeroize::Zeroizing;
 
@@ -204,8 +205,11 @@ fn load(
             }
         }
     };
-    if chain.leaf().not_after < now() {
-        return Err(of_chain(&format!("it expired {} days ago", (now() - chain.leaf().not_after) / 86_400)));
+    let not_after = chain.leaf().not_after;
+    if not_after < now() {
+        let at = timestamp(UNIX_EPOCH + Duration::from_secs(not_after.try_into().unwrap_or_default()));
+        let days = (now() - not_after) / 86_400;
+        return Err(of_chain(&format!("it expired {days} days ago, at {at}")));
     }
     let key = match &certificate.key {
         KeySettings::File(path) => {

@@ -158,6 +158,10 @@ fn signals() -> nix::Result<SignalFd> {
         set.add(signal);
     }
     set.thread_block()?;
+    // Where a file may not become larger, writing to it is an error like others.
+    let mut size = SigSet::empty();
+    size.add(Signal::SIGXFSZ);
+    size.thread_block()?;
     SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)
 }
 

@@ -66,11 +66,19 @@ impl Sockets {
                      (FileDescriptorName=) of its own"
                 ));
             }
-            ListenAt::Handed(name) => Arc::clone(self.handed.get(name).ok_or_else(|| {
-                format!(
-                    "the service manager handed in no socket of the name \"{name}\" (FileDescriptorName=)"
-                )
-            })?),
+            ListenAt::Handed(name) => {
+                let socket = self.handed.get(name).ok_or_else(|| {
+                    format!(
+                        "the service manager handed in no socket of the name \"{name}\" (FileDescriptorName=)"
+                    )
+                })?;
+                if sockopt::socket_acceptconn(socket) != Ok(true) {
+                    return Err(format!(
+                        "what the service manager handed in as \"{name}\" is no socket that listens (ListenStream=)"
+                    ));
+                }
+                Arc::clone(socket)
+            }
         };
         self.open.insert(place.clone(), Arc::clone(&socket));
         Ok(socket)

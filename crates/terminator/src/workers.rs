@@ -255,19 +255,27 @@ impl Worker {
                 }
             }
             if let Err(errno) = self.watch_listeners() {
-                self.generation.log.say(format!("a loop cannot watch its listeners: {errno}"));
+                self.generation
+                    .log
+                    .say(format!("a loop cannot watch its listeners, and tries again: {errno}"));
+                self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
             }
         }
     }
 
+    /// Watches all listeners, or, where that fails, none.
     fn watch_listeners(&mut self) -> Result<(), Errno> {
         self.accept_again = None;
+        self.is_accepting = true;
         for (at, (_, socket)) in self.generation.listeners.iter().enumerate() {
             // One loop is woken for each connection.
             let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
-            epoll::add(&self.epoll, socket, EventData::new_u64(OTHER | at as u64), flags)?;
+            if let Err(errno) = epoll::add(&self.epoll, socket, EventData::new_u64(OTHER | at as u64), flags)
+            {
+                self.ignore_listeners();
+                return Err(errno);
+            }
         }
-        self.is_accepting = true;
         Ok(())
     }
 
@@ -286,14 +294,22 @@ impl Worker {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let (client, address) = match rustix::net::acceptfrom_with(socket, flags) {
                 Ok(accepted) => accepted,
-                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                Err(Errno::AGAIN) => {
+                    self.counts.have_enough();
+                    return;
+                }
+                Err(errno) if is_of_client(errno) => continue,
+                Err(errno) => {
+                    if self.counts.run_short() {
+                        let name = &listener.name;
+                        generation
+                            .log
+                            .say(format!("{name}: connections wait, none can be accepted: {errno}"));
+                    }
                     self.ignore_listeners();
                     self.accept_again = Some(self.now + ACCEPT_PAUSE);
                     return;
                 }
-                Err(Errno::AGAIN) => return,
-                // Of a client that is gone already.
-                Err(_) => continue,
             };
             // Clients of a Unix socket have no address.
             let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
@@ -568,6 +584,23 @@ impl Worker {
             self.lingering.remove(place);
         }
     }
+}
+
+/// Whether an error of accepting is that of a client that is gone already, or that a filter of packets refuses (accept(2)).
+fn is_of_client(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::CONNABORTED
+            | Errno::INTR
+            | Errno::PERM
+            | Errno::PROTO
+            | Errno::NETDOWN
+            | Errno::NOPROTOOPT
+            | Errno::HOSTDOWN
+            | Errno::NONET
+            | Errno::HOSTUNREACH
+            | Errno::NETUNREACH
+    )
 }
 
 fn refused<'a>(client: SocketAddr, listener: &'a Listener, end: &str) -> Entry<'a> {

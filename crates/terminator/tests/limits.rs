@@ -142,9 +142,15 @@ fn without_descriptors_connections_wait_and_are_served_later() {
         let mut stream = Client::new(SslVersion::TLS1_3).connect(address, "one.test").unwrap();
         ask(&mut stream)
     });
+    let is_short = || server.said().matches("connections wait, none can be accepted: ").count();
+    while is_short() == 0 {
+        std::thread::yield_now();
+    }
     let last = first.split_off(29);
     drop(first);
     assert_eq!(waiting.join().unwrap(), "served\n");
+    // Said once, and not each time that it is tried again.
+    assert_eq!(is_short(), 1, "{}", server.said());
     drop((last, server));
 }
 
