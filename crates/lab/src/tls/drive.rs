@@ -105,7 +105,7 @@ pub struct Drive {
     pub messages: Option<u32>,
     /// The version.
     pub version: Version,
-    /// The suite, by its name in the standard; for GnuTLS its short form.
+    /// The suite: of TLS 1.3 by its name in the standard, of TLS 1.2 by OpenSSL's.
     pub suite: String,
     /// The group; none where the suite has its own key exchange.
     pub group: Option<String>,

@@ -188,7 +188,7 @@ impl Serving {
         let _ = match is_tls13 {
             true => writeln!(text, "ssl_protocols TLSv1.3; ssl_conf_command Ciphersuites {suite};"),
             false => {
-                writeln!(text, "ssl_protocols TLSv1.2; ssl_ciphers {}:@SECLEVEL=0;", openssl_name(suite))
+                writeln!(text, "ssl_protocols TLSv1.2; ssl_ciphers {}:@SECLEVEL=0;", suite)
             }
         };
         text += match self.sessions {
@@ -217,15 +217,6 @@ impl Serving {
         };
         text += "}\n}\n";
         Some(text)
-    }
-}
-
-/// OpenSSL's name of a suite of TLS 1.2.
-fn openssl_name(suite: &str) -> &str {
-    match suite {
-        "TLS_RSA_WITH_AES_128_GCM_SHA256" => "AES128-GCM-SHA256",
-        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" => "ECDHE-RSA-AES128-GCM-SHA256",
-        other => other,
     }
 }
 

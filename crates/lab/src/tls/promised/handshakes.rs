@@ -14,9 +14,9 @@ const ON_A_CARD: &str = " on a card";
 const UNIT: &str = "per processor s";
 /// Bytes each way of the row with RSA key exchange.
 const EXCHANGED_BYTES: usize = 2048;
-/// Suites of TLS 1.2.
-const RSA_EXCHANGE: &str = "TLS_RSA_WITH_AES_128_GCM_SHA256";
-const EPHEMERAL: &str = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
+/// Suites of TLS 1.2, by OpenSSL's names.
+const RSA_EXCHANGE: &str = "AES128-GCM-SHA256";
+const EPHEMERAL: &str = "ECDHE-RSA-AES128-GCM-SHA256";
 
 /// Full handshakes by TLS 1.3 with RSA-2048.
 pub(super) fn full_rsa(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {

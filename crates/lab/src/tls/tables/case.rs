@@ -173,13 +173,13 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Its name in the standard.
-    pub const fn standard(self) -> &'static str {
+    /// Its name for the driver: OpenSSL's, in TLS 1.3 the standard's.
+    pub const fn told(self) -> &'static str {
         match self {
-            Self::Rc4Md5 => "TLS_RSA_WITH_RC4_128_MD5",
-            Self::TdesSha => "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
-            Self::Aes128Sha => "TLS_RSA_WITH_AES_128_CBC_SHA",
-            Self::Aes128Gcm => "TLS_RSA_WITH_AES_128_GCM_SHA256",
+            Self::Rc4Md5 => "RC4-MD5",
+            Self::TdesSha => "DES-CBC3-SHA",
+            Self::Aes128Sha => "AES128-SHA",
+            Self::Aes128Gcm => "AES128-GCM-SHA256",
             Self::Tls13 => "TLS_AES_128_GCM_SHA256",
         }
     }

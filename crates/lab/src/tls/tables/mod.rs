@@ -373,7 +373,7 @@ impl House<'_> {
                 packets: 1,
             },
             version: if is_tls13 { Version::Tls13 } else { Version::Tls12 },
-            suite: case.suite.standard().to_owned(),
+            suite: case.suite.told().to_owned(),
             group: is_tls13.then(|| "X25519".to_owned()),
             is_gnutls: case.suite.is_gnutls(),
             ..Drive::handshakes("", &self.desk.chain(case.kind), Length::Seconds(seconds))
