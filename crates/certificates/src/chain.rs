@@ -78,7 +78,7 @@ pub fn roots(text: &str) -> Result<Vec<Vec<u8>>, CertificateError> {
     certificates(text, ROOTS_MAX)
 }
 
-fn certificates(text: &str, most: usize) -> Result<Vec<Vec<u8>>, CertificateError> {
+pub(crate) fn certificates(text: &str, most: usize) -> Result<Vec<Vec<u8>>, CertificateError> {
     const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
     const END: &str = "-----END CERTIFICATE-----";
     let wrong = |cause: String| CertificateError::Chain(cause);

@@ -8,10 +8,12 @@
 //! | a certificate without an authority | [`self_signed`] |
 //! | read the certificates of a PEM file | [`Chain`] |
 //! | find what a client would refuse | [`Chain::check`] |
+//! | let clients in by their certificates, or refuse them | [`Authorities::check`] |
 #![forbid(unsafe_code)]
 
 mod chain;
 mod check;
+mod clients;
 mod error;
 mod name;
 mod signer;
@@ -19,6 +21,7 @@ mod write;
 
 pub use chain::{Chain, Described, roots};
 pub use check::{Checked, Finding, Severity};
+pub use clients::{Authorities, CLIENT_DEPTH_MAX, Client, ListFacts, Refused};
 pub use error::CertificateError;
 pub use keyfiles::PublicKey;
 pub use name::Name;

@@ -17,6 +17,7 @@
 
 pub mod backend;
 pub mod cert;
+mod clients;
 mod labels;
 mod limits;
 mod log;

@@ -30,6 +30,10 @@ pub(crate) struct Entry<'a> {
     pub(crate) client: SocketAddr,
     pub(crate) listener: &'a str,
     pub(crate) facts: Facts,
+    /// Whom the client's certificate names.
+    pub(crate) client_certificate: Option<&'a str>,
+    /// Whom one names that was refused: no more than a claim.
+    pub(crate) refused_certificate: Option<&'a str>,
     /// Where the key was, if one was used.
     pub(crate) key: Option<&'a str>,
     /// How long its operation took; none where there was none.
@@ -63,6 +67,8 @@ impl Entry<'_> {
                 "group": facts.group,
                 "alpn": facts.protocol,
                 "resumed": facts.is_resumed,
+                "client_certificate": self.client_certificate,
+                "refused_certificate": self.refused_certificate,
                 "key": self.key,
                 "key_us": micros(self.key_time),
                 "handshake_us": micros(self.handshake),
@@ -88,6 +94,8 @@ impl Entry<'_> {
             add("alpn", facts.protocol.clone());
             add("resumed", Some(if facts.is_resumed { "yes" } else { "no" }.to_owned()));
         }
+        add("client_certificate", self.client_certificate.map(str::to_owned));
+        add("refused_certificate", self.refused_certificate.map(str::to_owned));
         add("key", self.key.map(str::to_owned));
         add("key_us", micros(self.key_time).map(|time| time.to_string()));
         add("handshake_us", micros(self.handshake).map(|time| time.to_string()));

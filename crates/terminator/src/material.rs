@@ -1,8 +1,9 @@
 //! Certificates and keys, as they lie in files and under labels.
 
+use crate::clients::{self, ClientRules};
 use crate::labels::{self, Field};
 use crate::log::timestamp;
-use crate::settings::{CertificateSettings, KeySettings, Settings, Wrong, read_bounded};
+use crate::settings::{CertificateSettings, ClientsSettings, KeySettings, Settings, Wrong, read_bounded};
 use crate::tickets::Tickets;
 use facility::Facility;
 use std::collections::HashMap;
@@ -11,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tls::{Acceptor, AcceptorError, Chain, PublicKey, Unnamed};
+use tls::{Acceptor, AcceptorError, Chain, ClientChain, Clients, PublicKey, Refusal, Unnamed};
 use zeroize::Zeroizing;
 
 /// Longest file of a chain or a key, in bytes.
@@ -20,6 +21,8 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// What is served: chains with their keys, and what listeners offer of them.
 pub(crate) struct Material {
     items: Vec<Arc<Item>>,
+    /// By the numbers that chains have for them.
+    clients: Vec<Arc<ClientRules>>,
     acceptors: HashMap<tls::Policy, Acceptor>,
 }
 
@@ -59,7 +62,7 @@ pub(crate) enum KeyPlace {
 
 /// What tells one content of a file from a later one.
 #[derive(Clone, PartialEq, Eq)]
-struct FileState([i64; 7]);
+pub(crate) struct FileState([i64; 7]);
 
 impl Material {
     /// Reads what the settings name; what did not change since `before` is taken from there.
@@ -73,11 +76,18 @@ impl Material {
         tickets: &Tickets,
     ) -> Result<Self, Wrong> {
         let mut items = Vec::with_capacity(settings.certificates.len());
+        let mut rules = Rules::new(before);
         for (number, certificate) in settings.certificates.iter().enumerate() {
             let old = before.and_then(|before| before.items.get(number)).map(Arc::as_ref);
-            items.push(Arc::new(load(settings, number as u32, certificate, old, facility)?));
+            let mut item = load(settings, number as u32, certificate, old, facility)?;
+            let asked = certificate.clients.as_ref().map(|clients| {
+                let number = rules.number(settings, clients)?;
+                Ok(Clients { number, is_required: clients.is_required })
+            });
+            item.chain = item.chain.with_clients(asked.transpose()?);
+            items.push(Arc::new(item));
         }
-        Self::of_items(settings, items, tickets)
+        Self::of_items(settings, items, rules.all, tickets)
     }
 
     /// The same with other keys for tickets; nothing is read.
@@ -85,10 +95,15 @@ impl Material {
     /// # Errors
     /// [`Wrong`], of the library.
     pub(crate) fn with_tickets(&self, settings: &Settings, tickets: &Tickets) -> Result<Self, Wrong> {
-        Self::of_items(settings, self.items.clone(), tickets)
+        Self::of_items(settings, self.items.clone(), self.clients.clone(), tickets)
     }
 
-    fn of_items(settings: &Settings, items: Vec<Arc<Item>>, tickets: &Tickets) -> Result<Self, Wrong> {
+    fn of_items(
+        settings: &Settings,
+        items: Vec<Arc<Item>>,
+        clients: Vec<Arc<ClientRules>>,
+        tickets: &Tickets,
+    ) -> Result<Self, Wrong> {
         let chains: Vec<Chain> = items.iter().map(|item| item.chain.clone()).collect();
         let defaults: Vec<usize> = (0..items.len()).filter(|at| items[*at].settings.is_default).collect();
         let unnamed = if defaults.is_empty() { Unnamed::Refuse } else { Unnamed::Chains(defaults.clone()) };
@@ -101,7 +116,7 @@ impl Material {
                 entry.insert(made.map_err(|error| of_acceptor(settings, line, &defaults, &error))?);
             }
         }
-        Ok(Self { items, acceptors })
+        Ok(Self { items, clients, acceptors })
     }
 
     /// What a listener of this policy offers; there for the policies of the settings.
@@ -131,9 +146,21 @@ impl Material {
         all
     }
 
+    /// Whether a client is let in by what it has shown.
+    ///
+    /// # Errors
+    /// What it is told, and the log.
+    pub(crate) fn judge(&self, chain: &ClientChain) -> Result<(), Refusal> {
+        match self.clients.get(chain.number as usize) {
+            Some(rules) => rules.judge(chain),
+            // A number that no chain has: 80 is `internal_error`.
+            None => Err(Refusal { alert: 80, name: "no rules" }),
+        }
+    }
+
     /// What is served, a line each, for people.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
-        self.items.iter().map(|item| {
+        let chains = self.items.iter().map(|item| {
             let leaf = item.chain.leaf();
             let days = (leaf.not_after - now()).div_euclid(86_400);
             format!(
@@ -142,15 +169,44 @@ impl Material {
                 leaf.public_key.kind(),
                 item.key.name
             )
-        })
+        });
+        chains.chain(self.clients.iter().map(|rules| rules.line(now())))
+    }
+}
+
+/// What clients are held against, each read once.
+struct Rules {
+    before: HashMap<clients::Key, Arc<ClientRules>>,
+    numbers: HashMap<clients::Key, u32>,
+    all: Vec<Arc<ClientRules>>,
+}
+
+impl Rules {
+    fn new(before: Option<&Material>) -> Self {
+        let before = before.map(|before| before.clients.as_slice()).unwrap_or_default();
+        let before = before.iter().map(|rules| (rules.key(), Arc::clone(rules))).collect();
+        Self { before, numbers: HashMap::new(), all: Vec::new() }
+    }
+
+    fn number(&mut self, settings: &Settings, of: &ClientsSettings) -> Result<u32, Wrong> {
+        let key = clients::key(of);
+        if let Some(number) = self.numbers.get(&key) {
+            return Ok(*number);
+        }
+        let number = self.all.len() as u32;
+        self.all.push(ClientRules::load(settings, of, self.before.get(&key))?);
+        self.numbers.insert(key, number);
+        Ok(number)
     }
 }
 
 /// The error with the line of what it is about: a certificate, or else the policy's.
 fn of_acceptor(settings: &Settings, policy_line: usize, defaults: &[usize], error: &AcceptorError) -> Wrong {
     let at = match error {
-        AcceptorError::Twice { second, .. } | AcceptorError::Mixed { second, .. } => Some(*second),
-        AcceptorError::MixedUnnamed => defaults.first().copied(),
+        AcceptorError::Twice { second, .. }
+        | AcceptorError::Mixed { second, .. }
+        | AcceptorError::Clients { second, .. } => Some(*second),
+        AcceptorError::MixedUnnamed | AcceptorError::ClientsUnnamed => defaults.first().copied(),
         AcceptorError::Empty | AcceptorError::Library(_) => None,
     };
     match at.and_then(|at| settings.certificates.get(at)) {
@@ -245,7 +301,7 @@ fn same_key(old: &KeySettings, new: &KeySettings) -> bool {
 }
 
 impl FileState {
-    fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         let of = std::fs::metadata(path).ok()?;
         let (device, file, size) = (of.dev() as i64, of.ino() as i64, of.size() as i64);
         Some(Self([device, file, size, of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()]))

@@ -12,6 +12,7 @@ use crate::settings::{Limits, Service};
 use crate::side::{Side, WATCHED};
 use crate::workers::Listener;
 use answers::Messages;
+use certificates::Client;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::Shutdown;
@@ -27,6 +28,8 @@ use zeroize::Zeroizing;
 const ROUNDS_MAX: usize = 16;
 /// The version in which each side ends by itself (RFC 8446, 6.1).
 const BOTH_ENDS_APART: &str = "TLS1.3";
+/// How long a client that was refused has for reading why: what it sent meanwhile would make the end a reset, which takes the alert away.
+const REFUSED_READS: Duration = Duration::from_secs(1);
 /// Said of connections that ended as both sides wanted.
 const DONE: &str = "done";
 
@@ -147,6 +150,8 @@ pub(crate) struct Session {
     asked: Option<Instant>,
     asked_ecdsa: bool,
     key_time: Option<Duration>,
+    /// Whom the client's certificate names: a claim until the handshake is over.
+    client_certificate: Option<Box<Client>>,
     bytes_in: u64,
     bytes_out: u64,
     facts: Facts,
@@ -215,6 +220,7 @@ impl Session {
             asked: None,
             asked_ecdsa: false,
             key_time: None,
+            client_certificate: None,
             bytes_in: 0,
             bytes_out: 0,
             facts: Facts::default(),
@@ -402,6 +408,13 @@ impl Session {
                 self.asked_ecdsa =
                     matches!(&request.work, tls::Work::Sign { scheme: tls::Scheme::Ecdsa, .. });
                 Ok(Shaken::Asks(request))
+            }
+            Ok(Progress::NeedsVerdict) => {
+                let Some(chain) = tls.take_client_chain() else { return Ok(Shaken::Moved(false)) };
+                tls.judge(self.material.judge(&chain));
+                let own = chain.certificates.into_iter().next();
+                self.client_certificate = own.and_then(Client::from_der).map(Box::new);
+                Ok(Shaken::Moved(true))
             }
             Ok(Progress::NeedsBytes) => {
                 sent.map_err(of_client)?;
@@ -595,12 +608,18 @@ impl Session {
         Ok(moved)
     }
 
+    /// The client, where it has shown a certificate that was verified.
+    pub(crate) fn client_certificate(&self) -> Option<&Client> {
+        self.client_certificate.as_deref().filter(|_| self.handshake_took.is_some())
+    }
+
     /// What the log says of it.
     pub(crate) fn entry(&self, now: Instant) -> Entry<'_> {
         let facts = match &self.tls {
             Some(tls) => tls.facts(),
             None => self.facts.clone(),
         };
+        let claimed = self.client_certificate.as_deref().filter(|_| self.handshake_took.is_none());
         let key = facts.key.and_then(|number| self.material.key(number)).map(|key| key.name.as_str());
         let backend = self.backends().get(self.backend_at).filter(|_| self.tried > 0);
         Entry {
@@ -608,6 +627,8 @@ impl Session {
             listener: &self.listener.name,
             key,
             facts,
+            client_certificate: self.client_certificate().map(|client| client.subject.as_str()),
+            refused_certificate: claimed.map(|client| client.subject.as_str()),
             key_time: self.key_time,
             handshake: self.handshake_took,
             duration: now - self.began,
@@ -637,9 +658,12 @@ fn of_client(errno: Errno) -> Over {
 }
 
 fn failed(failure: &Failure, delay: Duration) -> Over {
-    // Nothing secret was looked at.
-    let is_harmless = matches!(failure.cause, Cause::UnknownName | Cause::UnknownProtocol);
-    let delay = if is_harmless { Duration::ZERO } else { delay };
+    let delay = match failure.cause {
+        // Nothing secret was looked at.
+        Cause::UnknownName | Cause::UnknownProtocol => Duration::ZERO,
+        Cause::Client => REFUSED_READS,
+        _ => delay,
+    };
     Over { end: failure.to_string(), delay, is_cut: true }
 }
 

@@ -7,7 +7,7 @@ mod service;
 use crate::networks::Network;
 use facility::Label;
 pub use observing::{MetricsAt, Observing, StatusAt};
-use raw::{RawCertificate, RawListener, RawSettings};
+use raw::{RawCertificate, RawClients, RawListener, RawSettings};
 pub use service::{Backends, Exchange, Service};
 use std::fmt;
 use std::net::SocketAddr;
@@ -24,6 +24,8 @@ const FILE_BYTES_MAX: u64 = 4 << 20;
 /// Most certificates and listeners.
 const CERTIFICATES_MAX: usize = 20_000;
 const LISTENERS_MAX: usize = 64;
+/// Most files of revocation lists of a certificate.
+const LISTS_MAX: usize = 64;
 /// Most loops: threads that serve connections.
 const LOOPS_MAX: u32 = 256;
 
@@ -161,6 +163,23 @@ pub struct CertificateSettings {
     pub key: KeySettings,
     /// Whether it is shown to clients that ask for no name, or for an unknown one.
     pub is_default: bool,
+    /// What its clients' certificates are held against; none to ask for none.
+    pub clients: Option<ClientsSettings>,
+}
+
+/// What certificates of clients are held against.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientsSettings {
+    /// File of the authorities.
+    pub ca: At<PathBuf>,
+    /// Files of what was revoked.
+    pub lists: Vec<At<PathBuf>>,
+    /// Whether who has none is refused.
+    pub is_required: bool,
+    /// How many certificates may stand between a client's and an authority's.
+    pub depth: u8,
+    /// Line of the table.
+    pub line: usize,
 }
 
 /// Where a private key is.
@@ -445,6 +464,23 @@ impl Place<'_> {
             chain: self.path(self.at(raw.value.chain)),
             key,
             is_default: raw.value.default,
+            clients: raw.value.clients.map(|clients| self.clients(clients)).transpose()?,
+        })
+    }
+
+    fn clients(&self, raw: Spanned<RawClients>) -> Result<ClientsSettings, Wrong> {
+        let raw = self.at(raw);
+        if raw.value.crl.len() > LISTS_MAX {
+            let cause = format!("there may be {LISTS_MAX}, and not {}", raw.value.crl.len());
+            return Err(self.wrong(raw.line, "crl", cause));
+        }
+        let most = u64::from(certificates::CLIENT_DEPTH_MAX);
+        Ok(ClientsSettings {
+            ca: self.path(self.at(raw.value.ca)),
+            lists: raw.value.crl.into_iter().map(|path| self.path(self.at(path))).collect(),
+            is_required: raw.value.required.unwrap_or(true),
+            depth: self.number("depth", raw.value.depth, 1, 0, most)? as u8,
+            line: raw.line,
         })
     }
 

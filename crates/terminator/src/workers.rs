@@ -608,6 +608,8 @@ fn refused<'a>(client: SocketAddr, listener: &'a Listener, end: &str) -> Entry<'
         client,
         listener: &listener.name,
         facts: Facts::default(),
+        client_certificate: None,
+        refused_certificate: None,
         key: None,
         key_time: None,
         handshake: None,

@@ -2,12 +2,15 @@
 
 use crate::alpn::offered;
 use crate::chain::Chain;
+use crate::clients::{AskForVerdict, Clients};
+use crate::ffi;
 use crate::key::{AskCaller, Exchange, refused};
 use crate::policy::Policy;
 use crate::ticket::TicketKeys;
 use s2n_tls::callbacks::{ClientHelloCallback, ConnectionFuture};
 use s2n_tls::config::{Builder, Config};
 use s2n_tls::connection::Connection;
+use s2n_tls::enums::ClientAuthType;
 use s2n_tls::error::Error;
 use std::collections::HashMap;
 use std::fmt;
@@ -59,6 +62,17 @@ pub enum AcceptorError {
     },
     /// The chains for clients without a known name have their keys in different places.
     MixedUnnamed,
+    /// Two chains for one name ask clients for different certificates, or only one of them asks.
+    Clients {
+        /// The name.
+        name: String,
+        /// The first.
+        first: usize,
+        /// The second.
+        second: usize,
+    },
+    /// The same of the chains for clients without a known name.
+    ClientsUnnamed,
     /// The library.
     Library(&'static str),
 }
@@ -75,6 +89,13 @@ impl fmt::Display for AcceptorError {
             Self::MixedUnnamed => f.write_str(
                 "one of the default certificates has its key in a file, another one on cards; let all be in the same place",
             ),
+            Self::Clients { name, .. } => write!(
+                f,
+                "two certificates for {name} ask their clients for different certificates; let both ask for the same"
+            ),
+            Self::ClientsUnnamed => f.write_str(
+                "the default certificates ask their clients for different certificates; let all ask for the same",
+            ),
             Self::Library(why) => write!(f, "the TLS library refuses: {why}"),
         }
     }
@@ -83,10 +104,24 @@ impl fmt::Display for AcceptorError {
 impl std::error::Error for AcceptorError {}
 
 /// Where the keys of a configuration's chains are: the library either asks for all operations of a configuration or for none.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Here,
     Elsewhere,
+}
+
+/// What the chains of a configuration have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Kind {
+    place: Place,
+    clients: Option<Clients>,
+}
+
+impl Kind {
+    fn of(chain: &Chain) -> Self {
+        let place = if chain.is_elsewhere() { Place::Elsewhere } else { Place::Here };
+        Self { place, clients: chain.clients() }
+    }
 }
 
 impl Acceptor {
@@ -103,27 +138,33 @@ impl Acceptor {
         if chains.is_empty() {
             return Err(AcceptorError::Empty);
         }
-        let names = places_of_names(chains)?;
+        let names = kinds_of_names(chains)?;
         let defaults: &[usize] = match unnamed {
             Unnamed::Refuse => &[],
             Unnamed::Chains(places) => places,
         };
-        let mut default_place = None;
-        for chain in defaults.iter().filter_map(|at| chains.get(*at)) {
-            if *default_place.get_or_insert(place_of(chain)) != place_of(chain) {
+        let mut default_kind: Option<Kind> = None;
+        for kind in defaults.iter().filter_map(|at| chains.get(*at)).map(Kind::of) {
+            let first = default_kind.get_or_insert(kind);
+            if first.place != kind.place {
                 return Err(AcceptorError::MixedUnnamed);
             }
-        }
-        let build = |place: Place| -> Result<Option<Config>, AcceptorError> {
-            if !chains.iter().any(|chain| place_of(chain) == place) {
-                return Ok(None);
+            if *first != kind {
+                return Err(AcceptorError::ClientsUnnamed);
             }
-            let is_default = default_place == Some(place);
-            let defaults = if is_default { defaults } else { &[] };
-            configuration(policy, chains, place, defaults, tickets).map(Some).map_err(of_library)
-        };
-        let lookup =
-            Lookup { names, default_place, here: build(Place::Here)?, elsewhere: build(Place::Elsewhere)? };
+        }
+        let mut of_kinds: HashMap<Kind, Vec<&Chain>> = HashMap::new();
+        for chain in chains {
+            of_kinds.entry(Kind::of(chain)).or_default().push(chain);
+        }
+        let mut configs = HashMap::with_capacity(of_kinds.len());
+        for (kind, of_kind) in of_kinds {
+            let defaults = if default_kind == Some(kind) { defaults } else { &[] };
+            let defaults: Vec<&Chain> = defaults.iter().filter_map(|at| chains.get(*at)).collect();
+            let config = configuration(policy, kind, &of_kind, &defaults, tickets).map_err(of_library)?;
+            configs.insert(kind, config);
+        }
+        let lookup = Lookup { names, default_kind, configs };
         let front = begun(policy).and_then(|mut builder| {
             builder.set_client_hello_callback(lookup)?;
             builder.build()
@@ -136,19 +177,19 @@ fn of_library(error: Error) -> AcceptorError {
     AcceptorError::Library(error.message())
 }
 
-fn place_of(chain: &Chain) -> Place {
-    if chain.is_elsewhere() { Place::Elsewhere } else { Place::Here }
-}
-
-fn places_of_names(chains: &[Chain]) -> Result<HashMap<String, Place>, AcceptorError> {
+fn kinds_of_names(chains: &[Chain]) -> Result<HashMap<String, Kind>, AcceptorError> {
     let mut seen: HashMap<&str, Vec<usize>> = HashMap::new();
     for (second, chain) in chains.iter().enumerate() {
         for name in &chain.leaf().names {
             let others = seen.entry(name).or_default();
             for &first in others.iter() {
                 let name = name.clone();
-                if place_of(&chains[first]) != place_of(chain) {
+                let [one, other] = [&chains[first], chain].map(Kind::of);
+                if one.place != other.place {
                     return Err(AcceptorError::Mixed { name, first, second });
+                }
+                if one != other {
+                    return Err(AcceptorError::Clients { name, first, second });
                 }
                 let kinds =
                     [&chains[first], chain].map(|chain| std::mem::discriminant(&chain.leaf().public_key));
@@ -159,8 +200,8 @@ fn places_of_names(chains: &[Chain]) -> Result<HashMap<String, Place>, AcceptorE
             others.push(second);
         }
     }
-    let place = |ats: Vec<usize>| ats.first().map(|at| place_of(&chains[*at]));
-    Ok(seen.into_iter().filter_map(|(name, ats)| Some((name.to_owned(), place(ats)?))).collect())
+    let kind = |ats: Vec<usize>| ats.first().map(|at| Kind::of(&chains[*at]));
+    Ok(seen.into_iter().filter_map(|(name, ats)| Some((name.to_owned(), kind(ats)?))).collect())
 }
 
 fn begun(policy: Policy) -> Result<Builder, Error> {
@@ -171,24 +212,29 @@ fn begun(policy: Policy) -> Result<Builder, Error> {
 
 fn configuration(
     policy: Policy,
-    chains: &[Chain],
-    place: Place,
-    defaults: &[usize],
+    kind: Kind,
+    chains: &[&Chain],
+    defaults: &[&Chain],
     tickets: Option<&TicketKeys>,
 ) -> Result<Config, Error> {
     let mut builder = begun(policy)?;
-    if let Some(tickets) = tickets {
-        tickets.add_to(&mut builder)?;
+    match (kind.clients, tickets) {
+        (Some(clients), _) => {
+            // No session is begun under such a name, and none is gone on with: whoever is let in has shown a certificate.
+            ffi::leave_to_callback(&mut builder)?;
+            let asked = if clients.is_required { ClientAuthType::Required } else { ClientAuthType::Optional };
+            builder.set_client_auth_type(asked)?.set_cert_validation_callback(AskForVerdict(clients))?;
+        }
+        (None, Some(tickets)) => tickets.add_to(&mut builder)?,
+        (None, None) => {}
     }
-    for chain in chains.iter().filter(|chain| place_of(chain) == place) {
+    for chain in chains {
         builder.load_chain(chain.of_library.clone())?;
     }
-    let defaults: Vec<_> =
-        defaults.iter().filter_map(|at| Some(chains.get(*at)?.of_library.clone())).collect();
     if !defaults.is_empty() {
-        builder.set_default_chains(defaults)?;
+        builder.set_default_chains(defaults.iter().map(|chain| chain.of_library.clone()))?;
     }
-    if place == Place::Elsewhere {
+    if kind.place == Place::Elsewhere {
         builder.set_private_key_callback(AskCaller)?;
     }
     builder.build()
@@ -196,15 +242,14 @@ fn configuration(
 
 /// Finds the configuration of a name, once the client has said it.
 struct Lookup {
-    names: HashMap<String, Place>,
-    default_place: Option<Place>,
-    here: Option<Config>,
-    elsewhere: Option<Config>,
+    names: HashMap<String, Kind>,
+    default_kind: Option<Kind>,
+    configs: HashMap<Kind, Config>,
 }
 
 impl Lookup {
     /// As the library will look among the chains: the name, then a wildcard in place of its first label.
-    fn place(&self, name: &str) -> Option<Place> {
+    fn kind(&self, name: &str) -> Option<Kind> {
         let name = name.to_ascii_lowercase();
         let of_wildcard = || self.names.get(&format!("*.{}", name.split_once('.')?.1));
         self.names.get(&name).or_else(of_wildcard).copied()
@@ -216,20 +261,15 @@ impl ClientHelloCallback for Lookup {
         &self,
         connection: &mut Connection,
     ) -> Result<Option<Pin<Box<dyn ConnectionFuture>>>, Error> {
-        let place = connection.server_name().and_then(|name| self.place(name));
-        let config = match place.or(self.default_place) {
-            Some(Place::Here) => &self.here,
-            Some(Place::Elsewhere) => &self.elsewhere,
-            None => &None,
-        };
-        let Some(config) = config else {
+        let kind = connection.server_name().and_then(|name| self.kind(name));
+        let Some(config) = kind.or(self.default_kind).and_then(|kind| self.configs.get(&kind)) else {
             if let Some(exchange) = connection.application_context_mut::<Exchange>() {
                 exchange.is_unknown_name = true;
             }
             return Err(refused("a name that there is no certificate for"));
         };
         connection.set_config(config.clone())?;
-        if place.is_some() {
+        if kind.is_some() {
             connection.server_name_extension_used();
         }
         agree_on_protocol(connection)?;

@@ -1,6 +1,7 @@
 //! Certificate chains.
 
 use crate::certificate::Certificate;
+use crate::clients::Clients;
 use crate::key::KeyNumber;
 use s2n_tls::cert_chain::{Builder, CertificateChain};
 use std::fmt;
@@ -12,6 +13,7 @@ pub struct Chain {
     leaf: Certificate,
     key: u32,
     is_elsewhere: bool,
+    clients: Option<Clients>,
 }
 
 /// Why a chain cannot be served.
@@ -106,7 +108,19 @@ impl Chain {
         if matches!(leaf.public_key, crate::PublicKey::Other) {
             return Err(ChainError::Kind);
         }
-        Ok(Self { of_library: of_library.clone(), leaf, key, is_elsewhere })
+        Ok(Self { of_library: of_library.clone(), leaf, key, is_elsewhere, clients: None })
+    }
+
+    /// The same chain for names whose clients are asked for certificates, or are not.
+    #[must_use]
+    pub fn with_clients(mut self, clients: Option<Clients>) -> Self {
+        self.clients = clients;
+        self
+    }
+
+    /// Whether clients of its names are asked for certificates.
+    pub fn clients(&self) -> Option<Clients> {
+        self.clients
     }
 
     /// The server's own certificate.

@@ -2,8 +2,9 @@
 
 use crate::acceptor::{Acceptor, Inner};
 use crate::alpn::Protocols;
+use crate::clients::{self, ClientChain, Refusal};
 use crate::error::{Cause, Failure};
-use crate::ffi::Wired;
+use crate::ffi::{self, Wired};
 use crate::key::{Exchange, KeyNumber, KeyRequest};
 use s2n_tls::enums::{Blinding, Version};
 use s2n_tls::error::{Error, ErrorType};
@@ -27,6 +28,8 @@ pub struct Connection {
     has_answered: bool,
     /// A private key operation was given out and not answered.
     is_asking: bool,
+    /// A client's certificates were given out and not judged.
+    is_judging: bool,
 }
 
 /// How far a handshake is.
@@ -38,6 +41,8 @@ pub enum Progress {
     NeedsBytes,
     /// It goes on when its private key operation is answered ([`Connection::take_request`], [`Connection::answer`]).
     NeedsKey,
+    /// It goes on when the client's certificates are judged ([`Connection::take_client_chain`], [`Connection::judge`]).
+    NeedsVerdict,
 }
 
 /// What reading gave.
@@ -89,7 +94,13 @@ impl Connection {
             Ok(wired)
         };
         let wired = make().map_err(|error| Failure { cause: Cause::Internal, name: error.name() })?;
-        Ok(Self { wired, _acceptor: Arc::clone(&acceptor.inner), has_answered: false, is_asking: false })
+        Ok(Self {
+            wired,
+            _acceptor: Arc::clone(&acceptor.inner),
+            has_answered: false,
+            is_asking: false,
+            is_judging: false,
+        })
     }
 
     /// Says which application protocols the server speaks: a client that offers others alone is refused. To be called before the
@@ -140,6 +151,12 @@ impl Connection {
             {
                 Ok(Progress::NeedsKey)
             }
+            Poll::Pending
+                if self.is_judging
+                    || self.exchange().is_some_and(|exchange| exchange.client_chain.is_some()) =>
+            {
+                Ok(Progress::NeedsVerdict)
+            }
             Poll::Pending => Ok(Progress::NeedsBytes),
             Poll::Ready(Err(error)) => Err(self.failed(&error)),
         }
@@ -158,6 +175,34 @@ impl Connection {
         if let Some(exchange) = self.exchange() {
             exchange.answer = Some(answer);
         }
+    }
+
+    /// The certificates of the client that the handshake waits for a verdict on; they are given out once.
+    pub fn take_client_chain(&mut self) -> Option<ClientChain> {
+        let chain = self.exchange()?.client_chain.take()?;
+        self.is_judging = true;
+        Some(chain)
+    }
+
+    /// The verdict on the certificates that were taken: the client is let in or refused. Call [`Connection::handshake`] then.
+    pub fn judge(&mut self, verdict: Result<(), Refusal>) {
+        if std::mem::take(&mut self.is_judging)
+            && let Some(exchange) = self.exchange()
+        {
+            exchange.verdict = Some(verdict);
+        }
+    }
+
+    /// The certificates of the client in DER, its own first, once the handshake is over: it was judged, and the client has its key. None
+    /// where none was asked for or shown.
+    pub fn client_certificates(&self) -> Option<Vec<Vec<u8>>> {
+        let library = self.wired.library_now();
+        let is_verified =
+            library.application_context::<Exchange>().is_some_and(|exchange| exchange.is_client_verified);
+        if !is_verified || !library.handshake_complete() {
+            return None;
+        }
+        clients::split(library.client_cert_chain_bytes().ok()??)
     }
 
     /// Reads the client's data, after the handshake.
@@ -231,9 +276,13 @@ impl Connection {
     }
 
     fn failed(&mut self, error: &Error) -> Failure {
-        let is_unknown_name = self.exchange().is_some_and(|exchange| exchange.is_unknown_name);
         let is_unknown_protocol = self.exchange().is_some_and(|exchange| exchange.is_unknown_protocol);
         let (name, alert) = (error.name(), self.wired.library_now().alert());
+        let is_unknown_name = self.exchange().is_some_and(|exchange| exchange.is_unknown_name);
+        if let Some(refusal) = self.refusal(name) {
+            ffi::alert(self.wired.library(), refusal.alert);
+            return Failure { cause: Cause::Client, name: refusal.name };
+        }
         let cause = match error.kind() {
             _ if is_unknown_name => Cause::UnknownName,
             _ if is_unknown_protocol => Cause::UnknownProtocol,
@@ -261,6 +310,15 @@ impl Connection {
         let is_ours = matches!(cause, Cause::UnknownName | Cause::UnknownProtocol | Cause::Key);
         let name = if is_ours { "" } else { name };
         Failure { cause, name }
+    }
+
+    /// Why the client is refused, if it was its certificate.
+    fn refusal(&mut self, name: &str) -> Option<Refusal> {
+        if name == "S2N_ERR_MISSING_CLIENT_CERT" {
+            let is_tls13 = matches!(self.wired.library_now().actual_protocol_version(), Ok(Version::TLS13));
+            return Some(Refusal::none(is_tls13));
+        }
+        self.exchange()?.refusal.take().or_else(|| Refusal::of_library(name))
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Failure {
     /// Why.
     pub cause: Cause,
-    /// The library's name of the error, for logs; empty where it was not the library's.
+    /// The library's name of the error, for logs, or what is wrong with the client's certificate; else empty.
     pub name: &'static str,
 }
 
@@ -28,6 +28,8 @@ pub enum Cause {
     Cut,
     /// The private key gave no answer.
     Key,
+    /// The client has no certificate, or one that is refused.
+    Client,
     /// The library.
     Internal,
 }
@@ -43,6 +45,7 @@ impl Cause {
             Self::Protocol => "protocol",
             Self::Cut => "cut",
             Self::Key => "key",
+            Self::Client => "client-certificate",
             Self::Internal => "internal",
         }
     }

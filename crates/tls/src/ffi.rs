@@ -1,8 +1,12 @@
-//! The library's calls for bytes, over buffers of ours. The only unsafe code of this room.
+//! The library's calls for bytes, over buffers of ours, and what it has in C alone. The only unsafe code of this room.
 #![allow(
     unsafe_code,
     reason = "the library takes its bytes through functions of C with a pointer to their context"
 )]
+
+mod raw;
+
+pub(crate) use raw::{alert, client_chain, leave_to_callback, resolve};
 
 use errno::{Errno, set_errno};
 use s2n_tls::connection::Connection;

@@ -1,6 +1,7 @@
 //! Private key operations as values: what a handshake asks for, and what it takes for an answer.
 
 use crate::alpn::Protocols;
+use crate::clients::{ClientChain, Refusal};
 use s2n_tls::callbacks::{ConnectionFuture, OperationType, PrivateKeyCallback, PrivateKeyOperation};
 use s2n_tls::connection::Connection;
 use s2n_tls::enums::{HashAlgorithm, SignatureAlgorithm};
@@ -93,6 +94,12 @@ pub(crate) struct Exchange {
     pub(crate) protocols: Option<Protocols>,
     /// The client speaks nothing of it.
     pub(crate) is_unknown_protocol: bool,
+    /// What the client has shown, until it is taken.
+    pub(crate) client_chain: Option<ClientChain>,
+    pub(crate) verdict: Option<Result<(), Refusal>>,
+    /// The verdict, once the library was told.
+    pub(crate) refusal: Option<Refusal>,
+    pub(crate) is_client_verified: bool,
 }
 
 /// The number of a chain's key, at the chain.

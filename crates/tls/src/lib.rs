@@ -9,6 +9,7 @@
 //! | which application protocol is spoken | [`Protocols`] |
 //! | one connection | [`Connection`] |
 //! | private key operations that somebody else computes | [`KeyRequest`], [`Connection::take_request`], [`Connection::answer`] |
+//! | certificates of clients that somebody else judges | [`Clients`], [`Connection::take_client_chain`], [`Connection::judge`] |
 //! | what an X.509 certificate says | [`Certificate`] |
 //!
 //! A caller hands in what a client sent ([`Connection::receive`]), lets the handshake go on ([`Connection::handshake`]), and
@@ -22,6 +23,7 @@ mod acceptor;
 mod alpn;
 mod certificate;
 mod chain;
+mod clients;
 mod connection;
 mod der;
 mod error;
@@ -34,6 +36,7 @@ pub use acceptor::{Acceptor, AcceptorError, Unnamed};
 pub use alpn::{Protocols, ProtocolsError};
 pub use certificate::{Certificate, PublicKey};
 pub use chain::{Chain, ChainError};
+pub use clients::{ClientChain, Clients, Refusal};
 pub use connection::{Connection, Facts, Progress, Read};
 pub use der::ecdsa_signature;
 pub use error::{Cause, Failure};

@@ -330,7 +330,7 @@ const UNSAFE_ROOMS: &[&str] = &[
     "crates/confine/src/arena",
     "crates/capi/",
     "crates/deflate/src/isal_ffi.rs",
-    "crates/tls/src/ffi.rs",
+    "crates/tls/src/ffi",
     "crates/peers/src/aws_lc_ffi.rs",
     "crates/peers/src/core_ffi.rs",
     "crates/peers/src/ipsec_mb_ffi.rs",

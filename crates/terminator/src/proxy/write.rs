@@ -81,7 +81,8 @@ impl Said<'_> {
         let version = self.facts.version.replacen("TLS", "TLSv", 1);
         field(&mut ssl, SSL_VERSION, version.trim_end_matches(".0").as_bytes());
         let name = self.certificate.as_ref().and_then(|certificate| certificate.common_name.as_ref());
-        if let Some(name) = name {
+        // Not cut: the beginning of a name may be somebody else's.
+        if let Some(name) = name.filter(|name| name.len() <= COMMON_NAME_BYTES_MAX) {
             field(&mut ssl, SSL_COMMON_NAME, name.as_bytes());
         }
         field(&mut ssl, SSL_CIPHER, self.facts.cipher.as_bytes());
@@ -103,6 +104,9 @@ fn both(client: IpAddr, server: IpAddr) -> (IpAddr, IpAddr) {
 
 /// Longest value of a field, in bytes: with all fields the length of the header stays within its two bytes.
 const VALUE_BYTES_MAX: usize = 4 << 10;
+
+/// Longest common name of a client that is told, in bytes; authorities certify at most 64 characters (RFC 5280, ub-common-name).
+const COMMON_NAME_BYTES_MAX: usize = 1 << 10;
 
 fn field(to: &mut Vec<u8>, kind: u8, value: &[u8]) {
     let value = &value[..value.len().min(VALUE_BYTES_MAX)];

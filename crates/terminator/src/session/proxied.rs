@@ -34,7 +34,9 @@ impl Session {
     pub(super) fn begin_forward(&mut self) {
         self.phase = Phase::Forward;
         if self.listener.sends_proxy {
-            let certificate = self.client_certificate();
+            let certificate = self
+                .client_certificate()
+                .map(|client| ClientCertificate { common_name: client.common_name.clone() });
             let header = Said { addresses: self.addresses(), facts: &self.facts, certificate }.header();
             self.to_backend.push(&header);
         }
@@ -46,10 +48,5 @@ impl Session {
         let here = || SocketAddr::try_from(rustix::net::getsockname(&self.client.socket).ok()?).ok();
         let server = self.server.or_else(here);
         server.filter(|_| is_known).map(|server| (self.address, server))
-    }
-
-    /// What is known of the client's certificate: none is asked for.
-    fn client_certificate(&self) -> Option<ClientCertificate> {
-        None
     }
 }

@@ -68,6 +68,17 @@ pub(super) struct RawCertificate {
     pub(super) label: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) default: bool,
+    pub(super) clients: Option<Spanned<RawClients>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawClients {
+    pub(super) ca: Spanned<PathBuf>,
+    #[serde(default)]
+    pub(super) crl: Vec<Spanned<PathBuf>>,
+    pub(super) required: Option<bool>,
+    pub(super) depth: Option<Spanned<u64>>,
 }
 
 #[derive(Deserialize)]

@@ -1,0 +1,329 @@
+//! Certificates of clients, held against authorities and lists of what they have revoked (RFC 5280, 6).
+
+use crate::CertificateError;
+use crate::chain::{certificates, names, parsed};
+use pkcs1::der::Document;
+use pki_types::{CertificateDer, TrustAnchor, UnixTime};
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use webpki::{
+    CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, OwnedCertRevocationList,
+    RevocationOptionsBuilder, VerifiedPath, anchor_from_trusted_cert,
+};
+use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::FromDer;
+use x509_parser::revocation_list::CertificateRevocationList;
+
+/// Most authorities, and most revocation lists of one name.
+const AUTHORITIES_MAX: usize = 2048;
+const LISTS_MAX: usize = 256;
+/// Most certificates that may stand between a client's and an authority's: the library looks no further.
+pub const CLIENT_DEPTH_MAX: u8 = 6;
+
+/// Who may sign certificates of clients, and what was revoked.
+pub struct Authorities {
+    anchors: Vec<TrustAnchor<'static>>,
+    /// First and last second of each, since 1970.
+    validity: Vec<(i64, i64)>,
+    lists: Vec<CertRevocationList<'static>>,
+    depth: u8,
+}
+
+/// Why a client's certificate is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Refused {
+    /// Its last second, or that of one above it, is over.
+    Expired,
+    /// Its first second, or that of one above it, is still to come.
+    NotYetValid,
+    /// None of the authorities has signed it, itself or through those that came with it.
+    UnknownAuthority,
+    /// It is not for clients (extended key usage), or one above it is no authority.
+    WrongUse,
+    /// It was revoked, or one above it.
+    Revoked,
+    /// The next list of what was revoked should have come already.
+    StaleList,
+    /// There are lists, but none of who signed it.
+    NoList,
+    /// More certificates stand between it and the authority than allowed.
+    TooDeep,
+    /// A signature that is not right, or of a kind that is not taken.
+    Signature,
+    /// It does not hold together, or says what is not understood.
+    Malformed,
+}
+
+impl Refused {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Expired,
+        Self::NotYetValid,
+        Self::UnknownAuthority,
+        Self::WrongUse,
+        Self::Revoked,
+        Self::StaleList,
+        Self::NoList,
+        Self::TooDeep,
+        Self::Signature,
+        Self::Malformed,
+    ];
+
+    /// Some words of it, for logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::NotYetValid => "not yet valid",
+            Self::UnknownAuthority => "unknown authority",
+            Self::WrongUse => "wrong use",
+            Self::Revoked => "revoked",
+            Self::StaleList => "stale list",
+            Self::NoList => "no list",
+            Self::TooDeep => "too deep",
+            Self::Signature => "signature",
+            Self::Malformed => "malformed",
+        }
+    }
+
+    /// The alert that the client gets (RFC 8446, 6.2).
+    pub const fn alert(self) -> u8 {
+        match self {
+            Self::Malformed | Self::Signature | Self::TooDeep => 42,
+            Self::WrongUse => 43,
+            Self::Revoked => 44,
+            Self::Expired | Self::NotYetValid => 45,
+            // Nothing is wrong with the certificate.
+            Self::StaleList | Self::NoList => 46,
+            Self::UnknownAuthority => 48,
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// What a revocation list says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListFacts {
+    /// Who signed it.
+    pub issuer: String,
+    /// When the next one is due, in seconds since 1970.
+    pub next_update: i64,
+    /// How many certificates it has.
+    pub revoked: usize,
+}
+
+impl Authorities {
+    /// The authorities of a PEM file. Between a client's certificate and one of these there may be `depth` others, up to
+    /// [`CLIENT_DEPTH_MAX`].
+    ///
+    /// # Errors
+    /// [`CertificateError::Chain`], with the number of the certificate.
+    pub fn from_pem(text: &str, depth: u8) -> Result<Self, CertificateError> {
+        let (mut anchors, mut validity) = (Vec::new(), Vec::new());
+        for (at, der) in certificates(text, AUTHORITIES_MAX)?.iter().enumerate() {
+            let wrong = |cause: &dyn fmt::Display| {
+                CertificateError::Chain(format!("certificate {}: {cause}", at + 1))
+            };
+            let read = parsed(der).map_err(|cause| wrong(&cause))?;
+            if !read.is_ca() {
+                return Err(wrong(&format!("{} is no authority (basic constraints)", read.subject())));
+            }
+            validity.push((read.validity().not_before.timestamp(), read.validity().not_after.timestamp()));
+            let der = CertificateDer::from(der.as_slice());
+            anchors.push(anchor_from_trusted_cert(&der).map_err(|error| wrong(&error))?.to_owned());
+        }
+        Ok(Self { anchors, validity, lists: Vec::new(), depth: depth.min(CLIENT_DEPTH_MAX) })
+    }
+
+    /// Adds the revocation lists of a file, in PEM, several if need be, or one in DER. With at least one list, each certificate of a
+    /// client, and each above it but the authority's, needs one of who signed it.
+    ///
+    /// # Errors
+    /// [`CertificateError::Chain`], with the number of the list.
+    pub fn add_lists(&mut self, file: &[u8]) -> Result<Vec<ListFacts>, CertificateError> {
+        let mut added = Vec::new();
+        for (at, der) in lists(file)?.iter().enumerate() {
+            let wrong = |cause: &dyn fmt::Display| {
+                CertificateError::Chain(format!("revocation list {}: {cause}", at + 1))
+            };
+            let facts = match CertificateRevocationList::from_der(der) {
+                Ok(([], list)) if list.version().is_none_or(|version| version.0 != 1) => {
+                    return Err(wrong(&"it is of version 1, without a number: version 2 is needed"));
+                }
+                Ok(([], list)) => ListFacts {
+                    issuer: list.issuer().to_string(),
+                    next_update: list.next_update().map_or(0, |time| time.timestamp()),
+                    revoked: list.iter_revoked_certificates().count(),
+                },
+                Ok(_) => return Err(wrong(&"bytes after its end")),
+                Err(error) => return Err(wrong(&format!("not an X.509 revocation list: {error}"))),
+            };
+            let list = OwnedCertRevocationList::from_der(der).map_err(|error| wrong(&error))?;
+            if self.lists.len() == LISTS_MAX {
+                return Err(wrong(&format!("more than {LISTS_MAX} lists")));
+            }
+            self.lists.push(list.into());
+            added.push(facts);
+        }
+        Ok(added)
+    }
+
+    /// How many authorities there are.
+    pub fn count(&self) -> usize {
+        self.anchors.len()
+    }
+
+    /// Whether a client with these certificates in DER, its own first, is let in at this time. That it has the key is not checked here.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn check(&self, chain: &[Vec<u8>], now: SystemTime) -> Result<(), Refused> {
+        let now = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        let (first, others) = chain.split_first().ok_or(Refused::Malformed)?;
+        let first = CertificateDer::from(first.as_slice());
+        let others: Vec<CertificateDer<'_>> =
+            others.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
+        let own = EndEntityCert::try_from(&first).map_err(|error| refused(&error))?;
+        let lists: Vec<&CertRevocationList<'_>> = self.lists.iter().collect();
+        let revocation = RevocationOptionsBuilder::new(&lists)
+            .map(|builder| builder.with_expiration_policy(ExpirationPolicy::Enforce).build())
+            .ok();
+        let is_within = |path: &VerifiedPath<'_>| self.check_path(path, now.as_secs() as i64);
+        own.verify_for_usage(
+            webpki::ALL_VERIFICATION_ALGS,
+            &self.anchors,
+            &others,
+            UnixTime::since_unix_epoch(now),
+            KeyUsage::client_auth(),
+            revocation,
+            Some(&is_within),
+        )
+        .map(drop)
+        .map_err(|error| refused(&error))
+    }
+
+    /// What the library does not look at: how long a path is, and whether its authority is still one.
+    fn check_path(&self, path: &VerifiedPath<'_>, now: i64) -> Result<(), webpki::Error> {
+        if path.intermediate_certificates().count() > usize::from(self.depth) {
+            return Err(webpki::Error::MaximumPathDepthExceeded);
+        }
+        let at = self.anchors.iter().position(|anchor| std::ptr::eq(anchor, path.anchor()));
+        let time = |at: i64| UnixTime::since_unix_epoch(Duration::from_secs(at.max(0) as u64));
+        match at.and_then(|at| self.validity.get(at)) {
+            Some((from, _)) if now < *from => {
+                Err(webpki::Error::CertNotValidYet { time: time(now), not_before: time(*from) })
+            }
+            Some((_, to)) if now > *to => {
+                Err(webpki::Error::CertExpired { time: time(now), not_after: time(*to) })
+            }
+            Some(_) => Ok(()),
+            None => Err(webpki::Error::UnknownIssuer),
+        }
+    }
+}
+
+impl fmt::Debug for Authorities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authorities")
+            .field("authorities", &self.anchors.len())
+            .field("lists", &self.lists.len())
+            .field("depth", &self.depth)
+            .finish_non_exhaustive()
+    }
+}
+
+fn refused(error: &webpki::Error) -> Refused {
+    use webpki::Error as E;
+    match error {
+        E::CertExpired { .. } => Refused::Expired,
+        E::CertNotValidYet { .. } => Refused::NotYetValid,
+        E::UnknownIssuer => Refused::UnknownAuthority,
+        E::CertRevoked => Refused::Revoked,
+        E::CrlExpired { .. } => Refused::StaleList,
+        E::UnknownRevocationStatus => Refused::NoList,
+        E::MaximumPathDepthExceeded | E::PathLenConstraintViolated => Refused::TooDeep,
+        E::RequiredEkuNotFoundContext(_)
+        | E::EmptyEkuExtension
+        | E::CaUsedAsEndEntity
+        | E::EndEntityUsedAsCa
+        | E::NameConstraintViolation
+        | E::IssuerNotCrlSigner => Refused::WrongUse,
+        E::InvalidSignatureForPublicKey
+        | E::InvalidCrlSignatureForPublicKey
+        | E::UnsupportedSignatureAlgorithmContext(_)
+        | E::UnsupportedSignatureAlgorithmForPublicKeyContext(_)
+        | E::UnsupportedCrlSignatureAlgorithmContext(_)
+        | E::UnsupportedCrlSignatureAlgorithmForPublicKeyContext(_)
+        | E::SignatureAlgorithmMismatch => Refused::Signature,
+        _ => Refused::Malformed,
+    }
+}
+
+/// The revocation lists of a file, in DER.
+fn lists(file: &[u8]) -> Result<Vec<Vec<u8>>, CertificateError> {
+    const BEGIN: &str = "-----BEGIN X509 CRL-----";
+    const END: &str = "-----END X509 CRL-----";
+    // X'30' is how DER begins, and no text that is a list does.
+    if file.first() == Some(&0x30) {
+        return Ok(vec![file.to_vec()]);
+    }
+    let wrong = |cause: String| CertificateError::Chain(cause);
+    let text = std::str::from_utf8(file).map_err(|_| wrong("neither PEM nor DER".to_owned()))?;
+    let (mut found, mut rest) = (Vec::new(), text);
+    while let Some(at) = rest.find(BEGIN) {
+        rest = &rest[at..];
+        let number = found.len() + 1;
+        let end = rest.find(END).ok_or_else(|| wrong(format!("revocation list {number} has no end")))?;
+        let (_, document) = Document::from_pem(&rest[..end + END.len()])
+            .map_err(|error| wrong(format!("revocation list {number} is no PEM: {error}")))?;
+        found.push(document.as_bytes().to_vec());
+        if found.len() > LISTS_MAX {
+            return Err(wrong(format!("more than {LISTS_MAX} lists")));
+        }
+        rest = &rest[end..];
+    }
+    if found.is_empty() {
+        return Err(wrong("no revocation list in it (a line -----BEGIN X509 CRL-----)".to_owned()));
+    }
+    Ok(found)
+}
+
+/// A client, as its certificate names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Subject, as RFC 4514 writes it, roughly.
+    pub subject: String,
+    /// The most specific common name.
+    pub common_name: Option<String>,
+    /// Alternative names: DNS names and addresses as they are, others as `email:...` and `uri:...`.
+    pub names: Vec<String>,
+    /// Serial number, in hexadecimal.
+    pub serial: String,
+    /// The certificate, in DER.
+    pub der: Vec<u8>,
+}
+
+impl Client {
+    /// Whom a certificate in DER names; none where it does not hold together.
+    pub fn from_der(der: Vec<u8>) -> Option<Self> {
+        let read: X509Certificate<'_> = parsed(&der).ok()?;
+        let subject = read.subject().to_string();
+        let common_name = read.subject().iter_common_name().filter_map(|name| name.as_str().ok()).last();
+        let common_name = common_name.map(str::to_owned);
+        let mut names = names(&read);
+        if let Ok(Some(others)) = read.subject_alternative_name() {
+            names.extend(others.value.general_names.iter().filter_map(|name| match name {
+                GeneralName::RFC822Name(name) => Some(format!("email:{name}")),
+                GeneralName::URI(name) => Some(format!("uri:{name}")),
+                _ => None,
+            }));
+        }
+        let serial = read.raw_serial().iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(Self { subject, common_name, names, serial, der })
+    }
+}
