@@ -46,7 +46,7 @@ pub use samples::samples;
 pub use sealed::sealed;
 pub use session_keys::openpgp_session_keys;
 pub use timed::timed_settings;
-pub use tls_files::{proxy_header, tls_certificate, tls_client, tls_settings};
+pub use tls_files::{proxy_header, tls_certificate, tls_client, tls_clients, tls_settings};
 pub use tokens::key_token;
 pub use verbs::{verb, verb_answer};
 
@@ -90,6 +90,7 @@ pub const TARGETS: &[Target] = &[
     ("tls_certificate", tls_certificate),
     ("tls_client", tls_client),
     ("proxy_header", proxy_header),
+    ("tls_clients", tls_clients),
     ("inflate", inflate),
     ("openpgp_certificate", openpgp_certificate),
     ("openpgp_packets", openpgp_packets),

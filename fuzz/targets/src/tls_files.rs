@@ -1,8 +1,10 @@
 //! What the terminator of TLS reads: its settings, certificates, and bytes of clients.
 
+use certificates::{Authorities, Client};
 use std::path::Path;
 use std::sync::OnceLock;
-use terminator::proxy::{self, Progress};
+use std::time::{Duration, UNIX_EPOCH};
+use terminator::proxy;
 use terminator::settings::Settings;
 use tls::{Acceptor, Certificate, Chain, Connection, Policy, Progress, Unnamed, ecdsa_signature};
 
@@ -51,7 +53,9 @@ pub fn tls_client(data: &[u8]) {
                 assert!(connection.handshake().is_err());
                 return;
             }
-            Ok(Progress::Done) => panic!("nobody knows the key"),
+            Ok(Progress::Done | Progress::NeedsVerdict) => {
+                panic!("nobody knows the key, and no client is asked")
+            }
             Ok(Progress::NeedsBytes) => {}
             Err(_) => return,
         }
@@ -66,15 +70,34 @@ pub fn tls_client(data: &[u8]) {
 pub fn proxy_header(data: &[u8]) {
     let whole = proxy::read(data);
     match whole {
-        Ok(Progress::Done { bytes, .. }) => {
+        Ok(proxy::Progress::Done { bytes, .. }) => {
             assert!(bytes <= data.len().min(proxy::HEADER_BYTES_MAX));
             assert_eq!(proxy::read(&data[..bytes]), whole);
-            assert_eq!(proxy::read(&data[..bytes - 1]), Ok(Progress::NeedsBytes));
+            assert_eq!(proxy::read(&data[..bytes - 1]), Ok(proxy::Progress::NeedsBytes));
         }
-        Ok(Progress::NeedsBytes) => assert!(data.len() < proxy::HEADER_BYTES_MAX),
+        Ok(proxy::Progress::NeedsBytes) => assert!(data.len() < proxy::HEADER_BYTES_MAX),
         Err(_) => {
             let more = [data, &[0; 20]].concat();
             assert!(proxy::read(&more).is_err());
         }
+    }
+}
+
+/// Authorities and revocation lists as files, and the same bytes as what a client shows: nobody whom no authority knows is let in.
+pub fn tls_clients(data: &[u8]) {
+    static AUTHORITIES: OnceLock<String> = OnceLock::new();
+    let own = AUTHORITIES.get_or_init(|| include_str!("tls_client_authority.pem").to_owned());
+    if let Ok(text) = std::str::from_utf8(data) {
+        let _ = Authorities::from_pem(text, 1);
+    }
+    let mut authorities = Authorities::from_pem(own, 1).expect("an authority");
+    let had = authorities.add_lists(data).map(|lists| lists.len()).unwrap_or_default();
+    let chain: Vec<Vec<u8>> = data.chunks(data.len() / 2 + 1).map(<[u8]>::to_vec).collect();
+    for chain in [&chain[..], &[data.to_vec()]] {
+        let verdict = authorities.check(chain, UNIX_EPOCH + Duration::from_secs(1_800_000_000));
+        assert!(verdict.is_err(), "nobody has the authority's key, with {had} lists");
+    }
+    if let Some(client) = Client::from_der(data.to_vec()) {
+        assert_eq!(client.der, data);
     }
 }
