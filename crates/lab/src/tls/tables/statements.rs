@@ -22,7 +22,9 @@ enum Test {
 
 use Test::{Open, Weighed};
 
-const TESTS: &[(&str, fn(&All<'_>) -> Option<Test>)] = &[
+type Make = fn(&All<'_>) -> Option<Test>;
+
+const TESTS: &[(&str, Make)] = &[
     ("z990.c.ssl304-pcica-gain", |all| {
         all.gain("ssl-304/4 PCICA", "ssl-304/software", 14.4, "4 PCICA over software")
     }),
