@@ -118,7 +118,7 @@ impl Serving {
         let rotate = if self.sessions == Sessions::Tickets { 12 } else { 0 };
         let _ = write!(text, "[tickets]\nrotate_hours = {rotate}\n");
         if let Sessions::Ids { entries, seconds } = self.sessions {
-            let _ = write!(text, "[sessions]\nentries = {entries}\nlifetime_seconds = {seconds}\n");
+            let _ = write!(text, "[sessions]\ncache = {entries}\nseconds = {seconds}\n");
         }
         let _ = write!(text, "[[certificate]]\nchain = {}\ndefault = true\n", path(&desk.chain(self.kind)));
         match self.place {
