@@ -283,7 +283,9 @@ impl Drive {
         if let Some(group) = &self.group {
             add("group", group.clone());
         }
-        add("library", if self.is_gnutls { "gnutls" } else { "s2n" }.to_owned());
+        if self.is_gnutls {
+            add("library", "gnutls".to_owned());
+        }
         add("ca", self.trusted.display().to_string());
         add("sni", self.name.clone());
         for (pid, name) in &self.processes {
