@@ -31,6 +31,7 @@ mod session;
 pub mod settings;
 mod side;
 mod sockets;
+mod staples;
 pub mod status;
 mod tickets;
 mod watch;

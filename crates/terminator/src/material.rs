@@ -4,6 +4,7 @@ use crate::clients::{self, ClientRules};
 use crate::labels::{self, Field};
 use crate::log::timestamp;
 use crate::settings::{CertificateSettings, ClientsSettings, KeySettings, Settings, Wrong, read_bounded};
+use crate::staples::{self, NoStaple, Staple};
 use crate::tickets::Tickets;
 use facility::Facility;
 use std::collections::HashMap;
@@ -12,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tls::{Acceptor, AcceptorError, Chain, ClientChain, Clients, PublicKey, Refusal, Unnamed};
+use tls::{Acceptor, AcceptorError, Chain, ChainParts, ClientChain, Clients, PublicKey, Refusal, Unnamed};
 use zeroize::Zeroizing;
 
 /// Longest file of a chain or a key, in bytes.
@@ -24,6 +25,8 @@ pub(crate) struct Material {
     /// By the numbers that chains have for them.
     clients: Vec<Arc<ClientRules>>,
     acceptors: HashMap<tls::Policy, Acceptor>,
+    /// Second since 1970 after which one of the OCSP responses that are shown is not to be shown any more.
+    shown_until: Option<i64>,
 }
 
 /// One chain.
@@ -32,6 +35,10 @@ struct Item {
     /// What its files were when they were read.
     files: Vec<FileState>,
     chain: Chain,
+    /// The same with an OCSP response, and until when that is shown.
+    stapled: Option<(Chain, Option<i64>)>,
+    /// What is to be said of it at each start and reload.
+    warning: Option<String>,
     key: Key,
 }
 
@@ -42,6 +49,14 @@ pub(crate) struct Shown<'a> {
     pub(crate) chain: &'a Path,
     /// Where its key is.
     pub(crate) key: &'a str,
+}
+
+impl Item {
+    /// What is shown at this second since 1970.
+    fn shown(&self, now: i64) -> &Chain {
+        let is_fresh = |until: Option<i64>| until.is_none_or(|until| until >= now);
+        self.stapled.as_ref().filter(|(_, until)| is_fresh(*until)).map_or(&self.chain, |(chain, _)| chain)
+    }
 }
 
 /// The private key of a chain.
@@ -84,7 +99,9 @@ impl Material {
                 let number = rules.number(settings, clients)?;
                 Ok(Clients { number, is_required: clients.is_required })
             });
-            item.chain = item.chain.with_clients(asked.transpose()?);
+            let asked = asked.transpose()?;
+            item.chain = item.chain.with_clients(asked);
+            item.stapled = item.stapled.map(|(chain, until)| (chain.with_clients(asked), until));
             items.push(Arc::new(item));
         }
         Self::of_items(settings, items, rules.all, tickets)
@@ -104,7 +121,8 @@ impl Material {
         clients: Vec<Arc<ClientRules>>,
         tickets: &Tickets,
     ) -> Result<Self, Wrong> {
-        let chains: Vec<Chain> = items.iter().map(|item| item.chain.clone()).collect();
+        let now = now();
+        let chains: Vec<Chain> = items.iter().map(|item| item.shown(now).clone()).collect();
         let defaults: Vec<usize> = (0..items.len()).filter(|at| items[*at].settings.is_default).collect();
         let unnamed = if defaults.is_empty() { Unnamed::Refuse } else { Unnamed::Chains(defaults.clone()) };
         let mut acceptors = HashMap::new();
@@ -116,7 +134,9 @@ impl Material {
                 entry.insert(made.map_err(|error| of_acceptor(settings, line, &defaults, &error))?);
             }
         }
-        Ok(Self { items, clients, acceptors })
+        let stapled = items.iter().filter_map(|item| item.stapled.as_ref()?.1);
+        let shown_until = stapled.filter(|until| *until >= now).min();
+        Ok(Self { items, clients, acceptors, shown_until })
     }
 
     /// What a listener of this policy offers; there for the policies of the settings.
@@ -156,6 +176,25 @@ impl Material {
             // A number that no chain has: 80 is `internal_error`.
             None => Err(Refusal { alert: 80, name: "no rules" }),
         }
+    }
+
+    /// How long after this second since 1970 an OCSP response that is shown is not to be shown any more.
+    pub(crate) fn stale_in(&self, now: u64) -> Option<Duration> {
+        let after = self.shown_until?.saturating_add(1);
+        Some(Duration::from_secs(u64::try_from(after).unwrap_or(0).saturating_sub(now)))
+    }
+
+    /// What is not as it should be, a line each, for people.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        let now = now();
+        self.items.iter().filter_map(move |item| {
+            let is_stale = item.stapled.as_ref().is_some_and(|(_, until)| until.is_some_and(|end| end < now));
+            let stale = || {
+                let path = item.settings.ocsp.as_ref().filter(|_| is_stale)?;
+                Some(format!("{}: not shown: its time is over", path.value.display()))
+            };
+            item.warning.clone().or_else(stale)
+        })
     }
 
     /// What is served, a line each, for people.
@@ -229,6 +268,7 @@ fn load(
     if let KeySettings::File(path) = &certificate.key {
         paths.push(&path.value);
     }
+    paths.extend(certificate.ocsp.as_ref().map(|path| path.value.as_path()));
     // Before reading: what is written meanwhile is read the next time.
     let files: Vec<FileState> = paths.iter().filter_map(|path| FileState::of(path)).collect();
     let line = certificate.chain.line;
@@ -239,27 +279,41 @@ fn load(
         old.files == files
             && old.settings.chain.value == certificate.chain.value
             && same_key(&old.settings.key, &certificate.key)
+            && old.settings.ocsp.as_ref().map(|path| &path.value)
+                == certificate.ocsp.as_ref().map(|path| &path.value)
     };
-    let chain = if let Some(old) = old.filter(is_same) {
-        old.chain.clone()
+    let (chain, stapled, warning) = if let Some(old) = old.filter(is_same) {
+        (old.chain.clone(), old.stapled.clone(), old.warning.clone())
     } else {
         let pem = read_bounded(&certificate.chain.value, FILE_BYTES_MAX).map_err(|cause| of_chain(&cause))?;
-        match &certificate.key {
-            KeySettings::File(path) => {
-                let of_key = |cause: &dyn std::fmt::Display| {
-                    settings.wrong(path.line, "key", format!("{}: {cause}", path.value.display()))
-                };
-                let private = read_bounded(&path.value, FILE_BYTES_MAX).map_err(|cause| of_key(&cause))?;
-                let private = Zeroizing::new(private);
-                Chain::with_private_key(&pem, &private, number).map_err(|error| match error {
-                    tls::ChainError::PrivateKey(_) | tls::ChainError::OtherKey => of_key(&error),
-                    _ => of_chain(&error),
-                })?
-            }
-            KeySettings::Label(_) => {
-                Chain::with_key_elsewhere(&pem, number).map_err(|error| of_chain(&error))?
-            }
+        let mut private = None;
+        let mut key_error = None;
+        if let KeySettings::File(path) = &certificate.key {
+            let of_key = |cause: &dyn std::fmt::Display| {
+                settings.wrong(path.line, "key", format!("{}: {cause}", path.value.display()))
+            };
+            let read = read_bounded(&path.value, FILE_BYTES_MAX).map_err(|cause| of_key(&cause))?;
+            private = Some(Zeroizing::new(read));
+            key_error = Some(of_key);
         }
+        let make = |staple: Option<&[u8]>| {
+            let private_key = private.as_ref().map(|private| &private[..]);
+            Chain::from_parts(ChainParts { chain: &pem, private_key, staple }, number).map_err(
+                |error| match (&key_error, &error) {
+                    (Some(of_key), tls::ChainError::PrivateKey(_) | tls::ChainError::OtherKey) => {
+                        of_key(&error)
+                    }
+                    _ => of_chain(&error),
+                },
+            )
+        };
+        let chain = make(None)?;
+        let (staple, warning) = staple(settings, certificate, &chain)?;
+        let stapled = match staple {
+            Some(staple) => Some((make(Some(&staple.der))?, staple.until)),
+            None => None,
+        };
+        (chain, stapled, warning)
     };
     let not_after = chain.leaf().not_after;
     if not_after < now() {
@@ -289,7 +343,32 @@ fn load(
             Key { name: format!("label {}", label.value), place: KeyPlace::Label(label.value.to_field()) }
         }
     };
-    Ok(Item { settings: certificate.clone(), files, chain, key })
+    Ok(Item { settings: certificate.clone(), files, chain, stapled, warning, key })
+}
+
+/// The OCSP response that is shown with a chain, and what is to be said of it.
+fn staple(
+    settings: &Settings,
+    certificate: &CertificateSettings,
+    chain: &Chain,
+) -> Result<(Option<Staple>, Option<String>), Wrong> {
+    let name = certificate.chain.value.display();
+    let Some(path) = &certificate.ocsp else {
+        let warning =
+            format!("{name}: clients want an OCSP response with it (must-staple): name one by `ocsp`");
+        return Ok((None, chain.leaf().must_staple.then_some(warning)));
+    };
+    let file = path.value.display();
+    let wrong = |cause: String| settings.wrong(path.line, "ocsp", format!("{file}: {cause}"));
+    let der = read_bounded(&path.value, staples::FILE_BYTES_MAX).map_err(wrong)?;
+    match Staple::new(der, chain, now()) {
+        Ok(staple) => Ok((Some(staple), None)),
+        Err(NoStaple::Wrong(cause)) => Err(wrong(cause)),
+        Err(NoStaple::Useless(cause)) => {
+            let more = if chain.leaf().must_staple { ", and clients want one (must-staple)" } else { "" };
+            Ok((None, Some(format!("{file}: not shown: {cause}{more}"))))
+        }
+    }
 }
 
 fn same_key(old: &KeySettings, new: &KeySettings) -> bool {

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Most loops where the settings do not say.
 const LOOPS_MAX: usize = 64;
@@ -88,6 +88,9 @@ pub fn check(file: &Path) -> Result<(), ServeError> {
     let material = Material::load(&settings, None, facility.as_ref(), &Tickets::default())?;
     for line in material.lines() {
         println!("{line}");
+    }
+    for warning in material.warnings() {
+        println!("warning: {warning}");
     }
     println!("{}: nothing is wrong", file.display());
     Ok(())
@@ -359,8 +362,10 @@ impl Supervisor {
             watched.extend(files.map(|files| PollFd::new(files, PollFlags::IN)));
             let of_files =
                 files.and_then(|files| Some(files.due()?.saturating_duration_since(Instant::now())));
-            let of_tickets = self.tickets.due_in(now()).filter(|_| !is_stopping);
-            let due = [of_files, of_tickets].into_iter().flatten().min();
+            // An OCSP response whose time is over is shown no more.
+            let by_clock = [self.tickets.due_in(now()), self.material.stale_in(now())];
+            let by_clock = by_clock.into_iter().flatten().min().filter(|_| !is_stopping);
+            let due = [of_files, by_clock].into_iter().flatten().min();
             let due = due.map(|span| Timespec {
                 tv_sec: span.as_secs() as i64,
                 tv_nsec: i64::from(span.subsec_nanos()),
@@ -386,8 +391,14 @@ impl Supervisor {
                     return Ok(());
                 }
             }
-            if !is_stopping && self.tickets.due_in(now()).is_some_and(|span| span.is_zero()) {
+            let is_over = |span: Option<Duration>| span.is_some_and(|span| span.is_zero());
+            let is_stale = is_over(self.material.stale_in(now()));
+            let is_due = is_stale || is_over(self.tickets.due_in(now()));
+            if !is_stopping && is_due {
                 self.rotate()?;
+            }
+            if !is_stopping && is_stale {
+                self.warn();
             }
             if let Some(watch) = self.watch.as_mut().filter(|_| !is_stopping) {
                 if of_files {
@@ -431,10 +442,17 @@ impl Supervisor {
         for line in self.material.lines() {
             eprintln!("cryptand-tls: certificate {line}");
         }
+        self.warn();
         for listener in &self.settings.listeners {
             let place = &listener.place.value;
             let (address, policy) = (self.sockets.address(place), listener.policy.value.name());
             eprintln!("cryptand-tls: listening at {address}, {policy}, for {}", listener.service);
+        }
+    }
+
+    fn warn(&self) {
+        for warning in self.material.warnings() {
+            eprintln!("cryptand-tls: warning: {warning}");
         }
     }
 

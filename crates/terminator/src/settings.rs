@@ -161,6 +161,8 @@ pub struct CertificateSettings {
     pub chain: At<PathBuf>,
     /// Its key.
     pub key: KeySettings,
+    /// File of an OCSP response that is shown with it.
+    pub ocsp: Option<At<PathBuf>>,
     /// Whether it is shown to clients that ask for no name, or for an unknown one.
     pub is_default: bool,
     /// What its clients' certificates are held against; none to ask for none.
@@ -463,6 +465,7 @@ impl Place<'_> {
         Ok(CertificateSettings {
             chain: self.path(self.at(raw.value.chain)),
             key,
+            ocsp: raw.value.ocsp.map(|path| self.path(self.at(path))),
             is_default: raw.value.default,
             clients: raw.value.clients.map(|clients| self.clients(clients)).transpose()?,
         })

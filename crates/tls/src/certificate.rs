@@ -15,6 +15,9 @@ const DNS_NAME: u8 = 0x82;
 
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
+/// TLS features that a server with the certificate has (RFC 7633), and the number of the one that shows OCSP responses.
+const TLS_FEATURES: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x01, 0x18];
+const STATUS_REQUEST: u8 = 5;
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 const EC: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
 
@@ -33,6 +36,10 @@ pub struct Certificate {
     pub subject: Vec<u8>,
     /// Who signed it, as DER.
     pub issuer: Vec<u8>,
+    /// Its number among the issuer's, as DER without tag and length.
+    pub serial: Vec<u8>,
+    /// Whether clients are to refuse it without an OCSP response (RFC 7633).
+    pub must_staple: bool,
 }
 
 /// A public key.
@@ -81,7 +88,7 @@ impl Certificate {
         let mut signed = Reader::new(der).take(SEQUENCE)?.inside();
         let mut fields = signed.take(SEQUENCE)?.inside();
         fields.take_if(VERSION);
-        fields.take(INTEGER)?;
+        let serial = fields.take(INTEGER)?.content.to_vec();
         fields.take(SEQUENCE)?;
         let issuer = fields.take(SEQUENCE)?;
         let mut validity = fields.take(SEQUENCE)?.inside();
@@ -90,15 +97,17 @@ impl Certificate {
         let public_key = public_key(fields.take(SEQUENCE)?)?;
         fields.take_if(ISSUER_IDENTIFIER);
         fields.take_if(SUBJECT_IDENTIFIER);
-        let mut names = match fields.take_if(EXTENSIONS) {
+        let extensions = fields.take_if(EXTENSIONS);
+        let mut names = match extensions {
             Some(extensions) => alternative_names(extensions)?,
             None => Vec::new(),
         };
+        let must_staple = extensions.is_some_and(|extensions| has_must_staple(extensions).unwrap_or(false));
         if names.is_empty() {
             names.extend(common_name(subject));
         }
         let (subject, issuer) = (subject.whole.to_vec(), issuer.whole.to_vec());
-        Some(Self { names, not_before, not_after, public_key, subject, issuer })
+        Some(Self { names, not_before, not_after, public_key, subject, issuer, serial, must_staple })
     }
 }
 
@@ -120,30 +129,62 @@ fn public_key(info: Element<'_>) -> Option<PublicKey> {
     Some(PublicKey::Other)
 }
 
+/// The bits of a certificate's public key, without what says of which kind it is: OCSP names issuers by their hash.
+pub(crate) fn key_bits(der: &[u8]) -> Option<Vec<u8>> {
+    let mut fields = Reader::new(der).take(SEQUENCE)?.inside().take(SEQUENCE)?.inside();
+    fields.take_if(VERSION);
+    fields.take(INTEGER)?;
+    // Algorithm, issuer, validity, subject.
+    for _ in 0..4 {
+        fields.take(SEQUENCE)?;
+    }
+    let mut info = fields.take(SEQUENCE)?.inside();
+    info.take(SEQUENCE)?;
+    info.take(BIT_STRING)?.content.strip_prefix(&[0]).map(<[u8]>::to_vec)
+}
+
 fn without_zeros(number: &[u8]) -> &[u8] {
     &number[number.iter().take_while(|byte| **byte == 0).count()..]
 }
 
-fn alternative_names(extensions: Element<'_>) -> Option<Vec<String>> {
+/// The value of an extension, if it is there.
+fn extension<'a>(extensions: Element<'a>, wanted: &[u8]) -> Option<Option<Element<'a>>> {
     let mut extensions = extensions.inside().take(SEQUENCE)?.inside();
     while !extensions.is_empty() {
         let mut extension = extensions.take(SEQUENCE)?.inside();
         let kind = extension.take(OBJECT_IDENTIFIER)?.content;
         extension.take_if(BOOLEAN);
         let value = extension.take(OCTET_STRING)?;
-        if kind != ALTERNATIVE_NAMES {
-            continue;
+        if kind == wanted {
+            return Some(Some(value));
         }
-        let (mut list, mut names) = (value.inside().take(SEQUENCE)?.inside(), Vec::new());
+    }
+    Some(None)
+}
+
+fn alternative_names(extensions: Element<'_>) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    if let Some(value) = extension(extensions, ALTERNATIVE_NAMES)? {
+        let mut list = value.inside().take(SEQUENCE)?.inside();
         while !list.is_empty() {
             let name = list.next()?;
             if name.tag == DNS_NAME {
                 names.extend(host_name(name.content));
             }
         }
-        return Some(names);
     }
-    Some(Vec::new())
+    Some(names)
+}
+
+fn has_must_staple(extensions: Element<'_>) -> Option<bool> {
+    let Some(value) = extension(extensions, TLS_FEATURES)? else { return Some(false) };
+    let mut features = value.inside().take(SEQUENCE)?.inside();
+    while !features.is_empty() {
+        if features.take(INTEGER)?.content == [STATUS_REQUEST] {
+            return Some(true);
+        }
+    }
+    Some(false)
 }
 
 /// The last common name, which is the most specific one.
@@ -170,7 +211,7 @@ fn host_name(bytes: &[u8]) -> Option<String> {
 }
 
 /// Seconds since 1970 of a time that ends in Z, as RFC 5280, 4.1.2.5 wants it.
-fn time(element: Element<'_>) -> Option<i64> {
+pub(crate) fn time(element: Element<'_>) -> Option<i64> {
     let digits = element.content.strip_suffix(b"Z")?;
     if !digits.iter().all(u8::is_ascii_digit) {
         return None;

@@ -1,6 +1,6 @@
 //! Certificate chains.
 
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, key_bits};
 use crate::clients::Clients;
 use crate::key::KeyNumber;
 use s2n_tls::cert_chain::{Builder, CertificateChain};
@@ -14,6 +14,17 @@ pub struct Chain {
     key: u32,
     is_elsewhere: bool,
     clients: Option<Clients>,
+}
+
+/// What a chain is made of.
+#[derive(Clone, Copy)]
+pub struct ChainParts<'a> {
+    /// The certificates in PEM, the server's first.
+    pub chain: &'a [u8],
+    /// The private key in PEM; none where it is elsewhere.
+    pub private_key: Option<&'a [u8]>,
+    /// An OCSP response in DER, which clients get that ask for one; whether it says anything good nobody looks at here.
+    pub staple: Option<&'a [u8]>,
 }
 
 /// Why a chain cannot be served.
@@ -64,17 +75,7 @@ impl Chain {
     /// # Errors
     /// [`ChainError`].
     pub fn with_private_key(chain: &[u8], private_key: &[u8], key: u32) -> Result<Self, ChainError> {
-        // What is wrong with the chain is said of the chain.
-        Self::new(&public(chain)?, key, false)?;
-        let mut builder = Builder::new().map_err(|error| ChainError::Certificates(error.message()))?;
-        builder.load_pem(chain, private_key).map_err(|error| {
-            if error.name().contains("MISMATCH") {
-                ChainError::OtherKey
-            } else {
-                ChainError::PrivateKey(error.message())
-            }
-        })?;
-        Self::new(&finished(builder, key)?, key, false)
+        Self::from_parts(ChainParts { chain, private_key: Some(private_key), staple: None }, key)
     }
 
     /// A chain whose private key is elsewhere: connections with it ask for each operation, and name `key`.
@@ -82,9 +83,33 @@ impl Chain {
     /// # Errors
     /// [`ChainError`].
     pub fn with_key_elsewhere(chain: &[u8], key: u32) -> Result<Self, ChainError> {
-        let mut builder = Builder::new().map_err(|error| ChainError::Certificates(error.message()))?;
-        builder.load_public_pem(chain).map_err(|error| ChainError::Certificates(error.message()))?;
-        Self::new(&finished(builder, key)?, key, true)
+        Self::from_parts(ChainParts { chain, private_key: None, staple: None }, key)
+    }
+
+    /// A chain of all that is there. `key` is what [`crate::Facts::key`] and [`crate::KeyRequest::key`] say of connections with it.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn from_parts(parts: ChainParts<'_>, key: u32) -> Result<Self, ChainError> {
+        let of_chain = |error: s2n_tls::error::Error| ChainError::Certificates(error.message());
+        let mut builder = Builder::new().map_err(of_chain)?;
+        if let Some(private_key) = parts.private_key {
+            // What is wrong with the chain is said of the chain.
+            Self::new(&public(parts.chain)?, key, false)?;
+            builder.load_pem(parts.chain, private_key).map_err(|error| {
+                if error.name().contains("MISMATCH") {
+                    ChainError::OtherKey
+                } else {
+                    ChainError::PrivateKey(error.message())
+                }
+            })?;
+        } else {
+            builder.load_public_pem(parts.chain).map_err(of_chain)?;
+        }
+        if let Some(staple) = parts.staple {
+            builder.set_ocsp_data(staple).map_err(of_chain)?;
+        }
+        Self::new(&finished(builder, key)?, key, parts.private_key.is_none())
     }
 
     fn new(of_library: &CertificateChain<'static>, key: u32, is_elsewhere: bool) -> Result<Self, ChainError> {
@@ -126,6 +151,11 @@ impl Chain {
     /// The server's own certificate.
     pub fn leaf(&self) -> &Certificate {
         &self.leaf
+    }
+
+    /// The bits of the public key of who signed it, where the chain has that certificate, too.
+    pub fn issuer_key_bits(&self) -> Option<Vec<u8>> {
+        key_bits(self.of_library.iter().nth(1)?.ok()?.der().ok()?)
     }
 
     /// Whether its key is elsewhere.

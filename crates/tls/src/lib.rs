@@ -10,7 +10,7 @@
 //! | one connection | [`Connection`] |
 //! | private key operations that somebody else computes | [`KeyRequest`], [`Connection::take_request`], [`Connection::answer`] |
 //! | certificates of clients that somebody else judges | [`Clients`], [`Connection::take_client_chain`], [`Connection::judge`] |
-//! | what an X.509 certificate says | [`Certificate`] |
+//! | what an X.509 certificate says, and what is said of it | [`Certificate`], [`OcspResponse`] |
 //!
 //! A caller hands in what a client sent ([`Connection::receive`]), lets the handshake go on ([`Connection::handshake`]), and
 //! sends what lies in [`Connection::outgoing`]. Where a chain's key is elsewhere, the handshake stops with [`Progress::NeedsKey`]: the caller takes the
@@ -29,17 +29,19 @@ mod der;
 mod error;
 mod ffi;
 mod key;
+mod ocsp;
 mod policy;
 mod ticket;
 
 pub use acceptor::{Acceptor, AcceptorError, Unnamed};
 pub use alpn::{Protocols, ProtocolsError};
 pub use certificate::{Certificate, PublicKey};
-pub use chain::{Chain, ChainError};
+pub use chain::{Chain, ChainError, ChainParts};
 pub use clients::{ClientChain, Clients, Refusal};
 pub use connection::{Connection, Facts, Progress, Read};
 pub use der::ecdsa_signature;
 pub use error::{Cause, Failure};
 pub use key::{Hash, KeyRequest, PREMASTER_BYTES, Scheme, Work};
+pub use ocsp::{OcspAnswer, OcspError, OcspHash, OcspResponse, OcspStatus};
 pub use policy::Policy;
 pub use ticket::{TicketKey, TicketKeys};

@@ -6,7 +6,9 @@ use std::sync::OnceLock;
 use std::time::{Duration, UNIX_EPOCH};
 use terminator::proxy;
 use terminator::settings::Settings;
-use tls::{Acceptor, Certificate, Chain, Connection, Policy, Progress, Unnamed, ecdsa_signature};
+use tls::{
+    Acceptor, Certificate, Chain, Connection, OcspResponse, Policy, Progress, Unnamed, ecdsa_signature,
+};
 
 /// The settings file: what is wrong with it is said with a line that it has.
 pub fn tls_settings(data: &[u8]) {
@@ -24,8 +26,11 @@ pub fn tls_settings(data: &[u8]) {
     }
 }
 
-/// A certificate in DER, and a signature's two numbers.
+/// A certificate in DER, an OCSP response, and a signature's two numbers.
 pub fn tls_certificate(data: &[u8]) {
+    if let Ok(response) = OcspResponse::from_der(data) {
+        assert!(!response.answers.is_empty() && response.answers.len() < data.len());
+    }
     if let Some(certificate) = Certificate::from_der(data) {
         assert!(certificate.names.iter().all(|name| *name == name.to_ascii_lowercase()));
         assert!(data.len() >= certificate.subject.len() + certificate.issuer.len());
