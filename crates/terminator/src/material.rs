@@ -30,6 +30,7 @@ pub(crate) struct Material {
 }
 
 /// One chain.
+#[derive(Clone)]
 struct Item {
     settings: CertificateSettings,
     /// What its files were when they were read.
@@ -60,6 +61,7 @@ impl Item {
 }
 
 /// The private key of a chain.
+#[derive(Clone)]
 pub(crate) struct Key {
     /// For logs: `file` or `label` with its name.
     pub(crate) name: String,
@@ -68,6 +70,7 @@ pub(crate) struct Key {
 }
 
 /// Where a private key is.
+#[derive(Clone)]
 pub(crate) enum KeyPlace {
     /// In this process.
     Here,
@@ -93,16 +96,13 @@ impl Material {
         let mut items = Vec::with_capacity(settings.certificates.len());
         let mut rules = Rules::new(before);
         for (number, certificate) in settings.certificates.iter().enumerate() {
-            let old = before.and_then(|before| before.items.get(number)).map(Arc::as_ref);
-            let mut item = load(settings, number as u32, certificate, old, facility)?;
+            let old = before.and_then(|before| before.items.get(number));
+            let item = load(settings, number as u32, certificate, old, facility)?;
             let asked = certificate.clients.as_ref().map(|clients| {
                 let number = rules.number(settings, clients)?;
                 Ok(Clients { number, is_required: clients.is_required })
             });
-            let asked = asked.transpose()?;
-            item.chain = item.chain.with_clients(asked);
-            item.stapled = item.stapled.map(|(chain, until)| (chain.with_clients(asked), until));
-            items.push(Arc::new(item));
+            items.push(asking(item, asked.transpose()?));
         }
         Self::of_items(settings, items, rules.all, tickets)
     }
@@ -213,6 +213,18 @@ impl Material {
     }
 }
 
+/// A chain whose clients are asked for certificates, or are not: with an OCSP response as without.
+fn asking(item: Arc<Item>, clients: Option<Clients>) -> Arc<Item> {
+    let is_so = |chain: &Chain| chain.clients() == clients;
+    if is_so(&item.chain) && item.stapled.as_ref().is_none_or(|(chain, _)| is_so(chain)) {
+        return item;
+    }
+    let mut item = Arc::unwrap_or_clone(item);
+    item.chain = item.chain.with_clients(clients);
+    item.stapled = item.stapled.map(|(chain, until)| (chain.with_clients(clients), until));
+    Arc::new(item)
+}
+
 /// What clients are held against, each read once.
 struct Rules {
     before: HashMap<clients::Key, Arc<ClientRules>>,
@@ -261,9 +273,9 @@ fn load(
     settings: &Settings,
     number: u32,
     certificate: &CertificateSettings,
-    old: Option<&Item>,
+    old: Option<&Arc<Item>>,
     facility: Option<&Facility>,
-) -> Result<Item, Wrong> {
+) -> Result<Arc<Item>, Wrong> {
     let mut paths = vec![certificate.chain.value.as_path()];
     if let KeySettings::File(path) = &certificate.key {
         paths.push(&path.value);
@@ -275,7 +287,7 @@ fn load(
     let of_chain = |cause: &dyn std::fmt::Display| {
         settings.wrong(line, "chain", format!("{}: {cause}", certificate.chain.value.display()))
     };
-    let is_same = |old: &&Item| {
+    let is_same = |old: &&Arc<Item>| {
         old.files == files
             && old.settings.chain.value == certificate.chain.value
             && same_key(&old.settings.key, &certificate.key)
@@ -321,6 +333,13 @@ fn load(
         let days = (now() - not_after) / 86_400;
         return Err(of_chain(&format!("it expired {days} days ago, at {at}")));
     }
+    // All of it, where nothing of it is on cards: of thousands, few change.
+    if let Some(old) = old.filter(is_same)
+        && old.settings == *certificate
+        && matches!(certificate.key, KeySettings::File(_))
+    {
+        return Ok(Arc::clone(old));
+    }
     let key = match &certificate.key {
         KeySettings::File(path) => {
             Key { name: format!("file {}", path.value.display()), place: KeyPlace::Here }
@@ -343,7 +362,7 @@ fn load(
             Key { name: format!("label {}", label.value), place: KeyPlace::Label(label.value.to_field()) }
         }
     };
-    Ok(Item { settings: certificate.clone(), files, chain, stapled, warning, key })
+    Ok(Arc::new(Item { settings: certificate.clone(), files, chain, stapled, warning, key }))
 }
 
 /// The OCSP response that is shown with a chain, and what is to be said of it.

@@ -302,6 +302,16 @@ impl Session {
         matches!(self.phase, Phase::Lingering { .. })
     }
 
+    /// Gives up memory that it needs only while bytes come, if none have for so long; false where it is not that far.
+    pub(crate) fn rest(&mut self, idle: Duration, now: Instant) -> bool {
+        let is_idle = matches!(self.phase, Phase::Forward | Phase::Answer)
+            && now.saturating_duration_since(self.active) >= idle;
+        if let Some(tls) = self.tls.as_mut().filter(|_| is_idle) {
+            tls.rest();
+        }
+        is_idle || self.is_lingering()
+    }
+
     /// It is to end now, whatever it does.
     pub(crate) fn stop(&mut self, end: &str) {
         if self.end.is_empty() {
@@ -383,6 +393,8 @@ impl Session {
                 self.handshake_took = Some(around.now - self.began);
                 self.active = around.now;
                 self.facts = tls.facts();
+                // What it needed for the handshake's records is another connection's at once, and not one's that may say nothing.
+                tls.rest();
                 match &self.listener.service {
                     Service::Answer(_) => self.phase = Phase::Answer,
                     Service::Exchange(exchange) => {

@@ -254,7 +254,7 @@ impl Settings {
     /// # Errors
     /// [`Wrong`], with file, line and key.
     pub fn from_text(file: &Path, text: &str) -> Result<Self, Wrong> {
-        let place = Place { file, text };
+        let place = Place::new(file, text);
         let raw: RawSettings = toml::from_str(text).map_err(|error| place.syntax(&error))?;
         place.settings(raw)
     }
@@ -283,11 +283,19 @@ pub(crate) fn read_bounded(file: &Path, bytes_max: u64) -> Result<Vec<u8>, Strin
 struct Place<'a> {
     file: &'a Path,
     text: &'a str,
+    /// Where lines end: tens of thousands of places are asked for their lines.
+    ends: Vec<usize>,
+}
+
+impl<'a> Place<'a> {
+    fn new(file: &'a Path, text: &'a str) -> Self {
+        Self { file, text, ends: text.match_indices('\n').map(|(at, _)| at).collect() }
+    }
 }
 
 impl Place<'_> {
     fn line(&self, at: usize) -> usize {
-        self.text.get(..at).map_or(1, |before| before.matches('\n').count() + 1)
+        self.ends.partition_point(|end| *end < at) + 1
     }
 
     fn at<T>(&self, value: Spanned<T>) -> At<T> {

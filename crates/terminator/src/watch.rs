@@ -38,6 +38,11 @@ pub(crate) fn files(settings: &Settings) -> Vec<&Path> {
         if let KeySettings::File(key) = &certificate.key {
             files.push(&key.value);
         }
+        files.extend(certificate.ocsp.iter().map(|path| path.value.as_path()));
+        let clients = certificate.clients.iter();
+        files.extend(
+            clients.flat_map(|of| std::iter::once(&of.ca).chain(&of.lists)).map(|path| path.value.as_path()),
+        );
     }
     files
 }

@@ -34,6 +34,9 @@ const SCRATCH_BYTES: usize = 64 << 10;
 /// How long nothing is accepted where the system has no descriptor or memory for it.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// After this time without a byte, a connection gives up what it needs only for bytes; looked for as often.
+const REST_AFTER: Duration = Duration::from_secs(1);
+
 /// What events that are not of a connection's sockets are told under: the highest bit, and which.
 const OTHER: u64 = 1 << 63;
 const MAILBOX: u64 = OTHER | 1 << 32;
@@ -103,6 +106,8 @@ struct Slot {
     session: Option<Box<Session>>,
     /// Whether it is in the list of those that go on by themselves.
     is_again: bool,
+    /// Whether it is in the list of those that have memory to give up.
+    is_warm: bool,
     /// The earliest of its timers.
     timer_at: Option<Instant>,
 }
@@ -141,6 +146,9 @@ pub(crate) struct Worker {
     /// Failed connections that wait for their end, the oldest first.
     lingering: VecDeque<u64>,
     again: Vec<u64>,
+    /// Connections that did something since they gave up memory, and when they are looked at.
+    warm: Vec<u64>,
+    look_at: Option<Instant>,
     stop_at: Option<Instant>,
     now: Instant,
     scratch: Vec<u8>,
@@ -176,6 +184,8 @@ impl Worker {
             timers: BinaryHeap::new(),
             lingering: VecDeque::new(),
             again: Vec::new(),
+            warm: Vec::new(),
+            look_at: None,
             stop_at: None,
             now: Instant::now(),
             scratch: vec![0; SCRATCH_BYTES],
@@ -231,7 +241,8 @@ impl Worker {
             return Some(Timespec { tv_sec: 0, tv_nsec: 0 });
         }
         let of_connection = self.timers.peek().map(|Reverse((at, _))| *at);
-        let next = [of_connection, self.accept_again, self.stop_at].into_iter().flatten().min()?;
+        let next =
+            [of_connection, self.accept_again, self.look_at, self.stop_at].into_iter().flatten().min()?;
         let span = next.saturating_duration_since(Instant::now());
         Some(Timespec { tv_sec: span.as_secs() as i64, tv_nsec: i64::from(span.subsec_nanos()) })
     }
@@ -356,7 +367,7 @@ impl Worker {
             self.free.push(slot);
             return;
         }
-        (entry.is_again, entry.timer_at) = (false, None);
+        (entry.is_again, entry.is_warm, entry.timer_at) = (false, false, None);
         session.listener().metrics.of(self.number).accepted();
         entry.session = Some(Box::new(session));
         self.live += 1;
@@ -402,6 +413,26 @@ impl Worker {
         let step = self.step(id, Session::go_on);
         self.after(id, step);
         self.arm(id);
+        if let Some(slot) = self.slot(id)
+            && slot.session.is_some()
+            && !std::mem::replace(&mut slot.is_warm, true)
+        {
+            self.warm.push(id);
+            self.look_at = self.look_at.or(Some(self.now + REST_AFTER));
+        }
+    }
+
+    /// Lets connections that have nothing to do give up memory.
+    fn rest(&mut self, now: Instant) {
+        let mut warm = std::mem::take(&mut self.warm);
+        warm.retain(|id| {
+            let Some(slot) = self.slot(*id) else { return false };
+            let Some(session) = slot.session.as_deref_mut() else { return false };
+            slot.is_warm = !session.rest(REST_AFTER, now);
+            slot.is_warm
+        });
+        self.warm = warm;
+        self.look_at = (!self.warm.is_empty()).then_some(now + REST_AFTER);
     }
 
     /// Sets a timer where the deadline of a connection is before the one that it has.
@@ -528,6 +559,9 @@ impl Worker {
         }
         if self.stop_at.is_some_and(|at| at <= now) && self.live > 0 {
             self.end_all();
+        }
+        if self.look_at.is_some_and(|at| at <= now) {
+            self.rest(now);
         }
         let limits = self.generation.limits;
         while let Some(Reverse((at, id))) = self.timers.peek().copied() {

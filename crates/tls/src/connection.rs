@@ -234,6 +234,12 @@ impl Connection {
         Ok(())
     }
 
+    /// Gives up memory for records until one comes again; to be called where nothing has come for a while, after the handshake.
+    pub fn rest(&mut self) {
+        // Refused where bytes of a record are under way.
+        let _ = self.wired.library().release_buffers();
+    }
+
     /// Tells the client that the server sends no more; the client may go on.
     ///
     /// # Errors
