@@ -255,6 +255,7 @@ impl Rules {
 fn of_acceptor(settings: &Settings, policy_line: usize, defaults: &[usize], error: &AcceptorError) -> Wrong {
     let at = match error {
         AcceptorError::Twice { second, .. }
+        | AcceptorError::TwiceUnnamed { second, .. }
         | AcceptorError::Mixed { second, .. }
         | AcceptorError::Clients { second, .. } => Some(*second),
         AcceptorError::MixedUnnamed | AcceptorError::ClientsUnnamed => defaults.first().copied(),

@@ -240,6 +240,10 @@ fn what_is_wrong_with_files_is_named_with_line_and_key() {
     let pair = |chain: &str, key: &str| GOOD.replace("one.pem", chain).replace("one.key", key);
     let second =
         |name: &str| format!("{GOOD}\n[[certificate]]\nchain = \"{name}.pem\"\nkey = \"{name}.key\"\n");
+    folder.certify("two", &ecdsa(), &["two.test"]);
+    let of_two =
+        "default = true\n\n[[certificate]]\nchain = \"two.pem\"\nkey = \"two.key\"\ndefault = true\n\n";
+    let defaults = GOOD.replace("\n\n[[listener]]", &format!("\n{of_two}[[listener]]"));
     let user = format!("user = \"nobody-of-this-name\"\n{GOOD}");
     let home = format!("[home]\nfolder = \"missing\"\n{GOOD}");
     let credential = format!("[home]\nfolder = \"missing\"\ncredential = \"none\"\n{GOOD}");
@@ -259,6 +263,7 @@ fn what_is_wrong_with_files_is_named_with_line_and_key() {
             "unordered.pem: certificate 2 of the chain is not the issuer",
         ),
         (second("other"), 10, "chain", "other.pem: two certificates for one.test"),
+        (defaults, 7, "chain", "two.pem: two default certificates have keys of the same kind"),
         (user, 1, "user", "there is no user nobody-of-this-name"),
         (home, 2, "folder", "missing: no such folder"),
         (credential, 3, "credential", "none"),

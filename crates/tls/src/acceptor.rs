@@ -60,6 +60,13 @@ pub enum AcceptorError {
         /// The second.
         second: usize,
     },
+    /// Two chains for clients without a known name have keys of the same kind: their places in the list.
+    TwiceUnnamed {
+        /// The first.
+        first: usize,
+        /// The second.
+        second: usize,
+    },
     /// The chains for clients without a known name have their keys in different places.
     MixedUnnamed,
     /// Two chains for one name ask clients for different certificates, or only one of them asks.
@@ -86,6 +93,7 @@ impl fmt::Display for AcceptorError {
                 f,
                 "one of two certificates for {name} has its key in a file, the other one on cards; let both be in the same place"
             ),
+            Self::TwiceUnnamed { .. } => f.write_str("two default certificates have keys of the same kind"),
             Self::MixedUnnamed => f.write_str(
                 "one of the default certificates has its key in a file, another one on cards; let all be in the same place",
             ),
@@ -143,6 +151,12 @@ impl Acceptor {
             Unnamed::Refuse => &[],
             Unnamed::Chains(places) => places,
         };
+        for (at, &second) in defaults.iter().enumerate() {
+            let kind = |chain: usize| Some(std::mem::discriminant(&chains.get(chain)?.leaf().public_key));
+            if let Some(&first) = defaults[..at].iter().find(|first| kind(**first) == kind(second)) {
+                return Err(AcceptorError::TwiceUnnamed { first, second });
+            }
+        }
         let mut default_kind: Option<Kind> = None;
         for kind in defaults.iter().filter_map(|at| chains.get(*at)).map(Kind::of) {
             let first = default_kind.get_or_insert(kind);
