@@ -28,6 +28,7 @@ mod observe;
 pub mod proxy;
 pub mod serve;
 mod session;
+pub mod sessions;
 pub mod settings;
 mod side;
 mod sockets;

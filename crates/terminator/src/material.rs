@@ -130,7 +130,13 @@ impl Material {
             let policy = listener.policy.value;
             let line = listener.policy.line;
             if let Entry::Vacant(entry) = acceptors.entry(policy) {
-                let made = Acceptor::new(policy, &chains, &unnamed, tickets.of(policy));
+                let made = Acceptor::with_sessions(
+                    policy,
+                    &chains,
+                    &unnamed,
+                    tickets.of(policy),
+                    tickets.sessions(),
+                );
                 entry.insert(made.map_err(|error| of_acceptor(settings, line, &defaults, &error))?);
             }
         }

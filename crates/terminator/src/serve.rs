@@ -200,7 +200,8 @@ fn watched(before: Option<Watch>, settings: &Settings) -> Option<Watch> {
 fn refresh(tickets: &mut Tickets, settings: &Settings) -> Result<(), Wrong> {
     let policies = settings.listeners.iter().map(|listener| listener.policy.value);
     let failed = |cause| settings.wrong(1, "[tickets]", format!("no key for tickets: {cause}"));
-    tickets.refresh(settings.ticket_period, policies, now()).map(drop).map_err(failed)
+    tickets.keep(settings.cache, settings.ticket_period.is_some());
+    tickets.refresh(settings.key_period(), policies, now()).map(drop).map_err(failed)
 }
 
 /// Seconds since 1970.

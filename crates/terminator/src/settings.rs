@@ -5,6 +5,7 @@ mod raw;
 mod service;
 
 use crate::networks::Network;
+use crate::sessions::CacheSettings;
 use facility::Label;
 pub use observing::{MetricsAt, Observing, StatusAt};
 use raw::{RawCertificate, RawClients, RawListener, RawSettings};
@@ -24,6 +25,8 @@ const FILE_BYTES_MAX: u64 = 4 << 20;
 /// Most certificates and listeners.
 const CERTIFICATES_MAX: usize = 20_000;
 const LISTENERS_MAX: usize = 64;
+/// Of keys for kept sessions where no tickets are given.
+const PERIOD_WITHOUT_TICKETS: Duration = Duration::from_secs(12 * 3600);
 /// Most files of revocation lists of a certificate.
 const LISTS_MAX: usize = 64;
 /// Most loops: threads that serve connections.
@@ -83,6 +86,8 @@ pub struct Settings {
     pub log: LogSettings,
     /// How long a key for tickets is the newest; none where no tickets are given.
     pub ticket_period: Option<Duration>,
+    /// Sessions of TLS 1.2 that are kept for clients that take no tickets; none to keep none.
+    pub cache: Option<CacheSettings>,
     /// Bounds.
     pub limits: Limits,
     /// Metrics, status, watched files.
@@ -259,6 +264,11 @@ impl Settings {
         place.settings(raw)
     }
 
+    /// How long a key that seals sessions is the newest: those that are kept need one also where no tickets are given.
+    pub(crate) fn key_period(&self) -> Option<Duration> {
+        self.ticket_period.or_else(|| self.cache.map(|_| PERIOD_WITHOUT_TICKETS))
+    }
+
     /// An error about a line of this file.
     pub fn wrong(&self, line: usize, key: &str, cause: impl fmt::Display) -> Wrong {
         Wrong { file: self.file.clone(), line: Some(line), key: key.to_owned(), cause: cause.to_string() }
@@ -343,6 +353,10 @@ impl Place<'_> {
         let log = self.log(raw.log)?;
         let hours = raw.tickets.and_then(|tickets| tickets.rotate_hours);
         let hours = self.number("rotate_hours", hours, 12, 0, 168)?;
+        let (kept, seconds) =
+            raw.sessions.map_or((None, None), |sessions| (sessions.cache, sessions.seconds));
+        let sessions = self.number("cache", kept, 0, 0, 1 << 24)? as u32;
+        let lifetime = Duration::from_secs(self.number("seconds", seconds, 300, 1, 86_400)?);
         let limits = self.limits(raw.limits)?;
         let observing = self.observing(raw.metrics, raw.status, raw.reload)?;
         if raw.listener.is_empty() || raw.listener.len() > LISTENERS_MAX {
@@ -379,6 +393,7 @@ impl Place<'_> {
             home,
             log,
             ticket_period: Some(Duration::from_secs(hours * 3600)).filter(|period| !period.is_zero()),
+            cache: Some(CacheSettings { sessions, lifetime }).filter(|_| sessions > 0),
             limits,
             observing,
             certificates,

@@ -1,17 +1,20 @@
 //! Keys for tickets, made anew for each period: all loops have the same, and each policy its own, so that no session of a weak one
 //! opens a listener with a strong one.
 
+use crate::sessions::{CacheSettings, SessionCache};
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
-use tls::{Policy, TicketKey, TicketKeys};
+use tls::{Policy, SessionStore, Sessions, TicketKey, TicketKeys};
 use zeroize::Zeroizing;
 
 /// The keys of all policies.
 #[derive(Clone, Default)]
 pub(crate) struct Tickets {
     by_policy: HashMap<Policy, TicketKeys>,
+    kept: Option<(Arc<SessionCache>, Sessions)>,
 }
 
 impl Tickets {
@@ -43,6 +46,23 @@ impl Tickets {
             keys.keys.retain(|key| key.since + kept > now);
         }
         Ok(is_changed)
+    }
+
+    /// Keeps sessions as settings say; those that were kept stay where the settings do.
+    pub(crate) fn keep(&mut self, settings: Option<CacheSettings>, with_tickets: bool) {
+        let before = self.kept.take().map(|(cache, _)| cache);
+        self.kept = settings.map(|settings| {
+            let cache = before
+                .filter(|cache| cache.settings() == settings)
+                .unwrap_or_else(|| Arc::new(SessionCache::new(settings)));
+            let store: Arc<dyn SessionStore> = Arc::<SessionCache>::clone(&cache);
+            (cache, Sessions { store, with_tickets })
+        });
+    }
+
+    /// Where sessions are kept.
+    pub(crate) fn sessions(&self) -> Option<&Sessions> {
+        self.kept.as_ref().map(|(_, sessions)| sessions)
     }
 
     /// The keys of a policy.

@@ -48,6 +48,8 @@ fn the_manual_is_a_settings_file_and_shows_defaults() {
         "default",
         "policy",
         "rotate_hours",
+        "cache",
+        "seconds",
     ];
     let mut text = String::new();
     let mut seen = 0;
@@ -55,7 +57,7 @@ fn the_manual_is_a_settings_file_and_shows_defaults() {
         let bare = line.strip_prefix("# ").unwrap_or_default();
         let key = bare.split(" = ").next().unwrap_or_default();
         let is_default = defaults.iter().chain(&more).any(|name| *name == key) && key != "loops";
-        let is_table = bare == "[log]" || bare == "[limits]" || bare == "[tickets]";
+        let is_table = bare == "[log]" || bare == "[limits]" || bare == "[tickets]" || bare == "[sessions]";
         seen += usize::from(is_default);
         text += if is_default || is_table { bare } else { line };
         text.push('\n');
@@ -91,6 +93,8 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
         (with("[limits]\nconnections = 0"), 2, "connections", "0 is not from 1"),
         (with("[limits]\nbuffer_kib = 15"), 2, "buffer_kib", "15 is not from 16"),
         (with("[tickets]\nrotate_hours = 169"), 2, "rotate_hours", "169 is not from 0 to 168"),
+        (with("[sessions]\ncache = 16777217"), 2, "cache", "16777217 is not from 0"),
+        (with("[sessions]\nseconds = 0"), 2, "seconds", "0 is not from 1"),
         (with("[limits]\nidle = 1"), 2, "idle", "unknown field `idle`"),
         (replaced("key = \"one.key\"", "label = \"A.B\""), 3, "label", "there is no [home]"),
         (

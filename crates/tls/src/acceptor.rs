@@ -6,6 +6,7 @@ use crate::clients::{AskForVerdict, Clients};
 use crate::ffi;
 use crate::key::{AskCaller, Exchange, refused};
 use crate::policy::Policy;
+use crate::sessions::Sessions;
 use crate::ticket::TicketKeys;
 use s2n_tls::callbacks::{ClientHelloCallback, ConnectionFuture};
 use s2n_tls::config::{Builder, Config};
@@ -35,6 +36,8 @@ pub struct Acceptor {
 pub(crate) struct Inner {
     /// What a connection begins with: it has no chain, and looks at the name.
     pub(crate) front: Config,
+    /// Behind it: configurations point to it.
+    _cache: Option<Arc<ffi::Cache>>,
 }
 
 /// Why there is no such acceptor.
@@ -143,6 +146,21 @@ impl Acceptor {
         unnamed: &Unnamed,
         tickets: Option<&TicketKeys>,
     ) -> Result<Self, AcceptorError> {
+        Self::with_sessions(policy, chains, unnamed, tickets, None)
+    }
+
+    /// As [`Acceptor::new`], and sessions of TLS 1.2 are kept for clients that take no tickets. Without keys for tickets, which seal them,
+    /// none are.
+    ///
+    /// # Errors
+    /// [`AcceptorError`].
+    pub fn with_sessions(
+        policy: Policy,
+        chains: &[Chain],
+        unnamed: &Unnamed,
+        tickets: Option<&TicketKeys>,
+        sessions: Option<&Sessions>,
+    ) -> Result<Self, AcceptorError> {
         if chains.is_empty() {
             return Err(AcceptorError::Empty);
         }
@@ -171,11 +189,19 @@ impl Acceptor {
         for chain in chains {
             of_kinds.entry(Kind::of(chain)).or_default().push(chain);
         }
+        let cache = sessions.filter(|_| tickets.is_some()).map(|sessions| {
+            Arc::new(ffi::Cache { store: Arc::clone(&sessions.store), policy: policy.name() })
+        });
         let mut configs = HashMap::with_capacity(of_kinds.len());
         for (kind, of_kind) in of_kinds {
             let defaults = if default_kind == Some(kind) { defaults } else { &[] };
             let defaults: Vec<&Chain> = defaults.iter().filter_map(|at| chains.get(*at)).collect();
             let config = configuration(policy, kind, &of_kind, &defaults, tickets).map_err(of_library)?;
+            if let (Some(cache), Some(sessions), None) = (&cache, sessions, kind.clients)
+                && !ffi::keep_sessions(&config, cache, sessions.with_tickets)
+            {
+                return Err(AcceptorError::Library("it keeps no sessions"));
+            }
             configs.insert(kind, config);
         }
         let lookup = Lookup { names, default_kind, configs };
@@ -183,7 +209,7 @@ impl Acceptor {
             builder.set_client_hello_callback(lookup)?;
             builder.build()
         });
-        Ok(Self { inner: Arc::new(Inner { front: front.map_err(of_library)? }) })
+        Ok(Self { inner: Arc::new(Inner { front: front.map_err(of_library)?, _cache: cache }) })
     }
 }
 

@@ -5,7 +5,7 @@
 //! | which versions, suites and groups are offered | [`Policy`] |
 //! | certificate chains, with their private keys or without | [`Chain`] |
 //! | which chain answers which name | [`Acceptor`] |
-//! | sessions that clients go on with | [`TicketKeys`] |
+//! | sessions that clients go on with | [`TicketKeys`], [`Sessions`] |
 //! | which application protocol is spoken | [`Protocols`] |
 //! | one connection | [`Connection`] |
 //! | private key operations that somebody else computes | [`KeyRequest`], [`Connection::take_request`], [`Connection::answer`] |
@@ -31,6 +31,7 @@ mod ffi;
 mod key;
 mod ocsp;
 mod policy;
+mod sessions;
 mod ticket;
 
 pub use acceptor::{Acceptor, AcceptorError, Unnamed};
@@ -44,4 +45,5 @@ pub use error::{Cause, Failure};
 pub use key::{Hash, KeyRequest, PREMASTER_BYTES, Scheme, Work};
 pub use ocsp::{OcspAnswer, OcspError, OcspHash, OcspResponse, OcspStatus};
 pub use policy::Policy;
+pub use sessions::{SessionStore, Sessions};
 pub use ticket::{TicketKey, TicketKeys};

@@ -17,6 +17,7 @@ pub(super) struct RawSettings {
     pub(super) home: Option<RawHome>,
     pub(super) log: Option<RawLog>,
     pub(super) tickets: Option<RawTickets>,
+    pub(super) sessions: Option<RawSessions>,
     pub(super) limits: Option<RawLimits>,
     pub(super) metrics: Option<RawMetrics>,
     pub(super) status: Option<RawStatus>,
@@ -46,6 +47,13 @@ pub(super) struct RawLog {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawTickets {
     pub(super) rotate_hours: Option<Spanned<u64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSessions {
+    pub(super) cache: Option<Spanned<u64>>,
+    pub(super) seconds: Option<Spanned<u64>>,
 }
 
 #[derive(Default, Deserialize)]
