@@ -34,6 +34,7 @@ mod side;
 mod sockets;
 mod staples;
 pub mod status;
+pub mod ticket_file;
 mod tickets;
 mod watch;
 mod workers;

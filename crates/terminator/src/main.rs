@@ -2,9 +2,9 @@
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use terminator::{cert, serve, settings, status};
+use terminator::{cert, serve, settings, status, ticket_file};
 
 const HELP: &str = "\
 Terminates TLS with private keys in files or on cards, and forwards to servers. It is started by `cryptand tls serve`.
@@ -12,11 +12,13 @@ Terminates TLS with private keys in files or on cards, and forwards to servers. 
 Usage: cryptand-tls serve [--check-config] FILE
        cryptand-tls settings
        cryptand-tls status JSON
+       cryptand-tls ticket-key FILE [KEYS]
        cryptand-tls cert JSON
 
   serve           serves what FILE says, until SIGTERM; SIGHUP reads FILE again
   --check-config  reads FILE and everything that it names, says what is wrong, and ends
   status          does what `cryptand tls status` passes on: asks a program that serves, and prints what it tells
+  ticket-key      puts a new key for tickets before those of FILE, and keeps KEYS of them (3)
   cert            does what `cryptand cert` passes on
   settings        prints a settings file that is the manual of all of them
 ";
@@ -40,6 +42,8 @@ fn main() -> ExitCode {
             print!("{}", settings::MANUAL);
             return ExitCode::SUCCESS;
         }
+        ["ticket-key", _] => return ticket_key(&PathBuf::from(&arguments[1]), "3"),
+        ["ticket-key", _, kept] => return ticket_key(&PathBuf::from(&arguments[1]), kept),
         ["cert", json] => {
             return match cert::run(json) {
                 Ok(()) => ExitCode::SUCCESS,
@@ -70,6 +74,25 @@ fn main() -> ExitCode {
         Err(failure) => {
             eprintln!("cryptand-tls: {failure}");
             ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// Makes or rotates a file of keys for tickets.
+fn ticket_key(file: &Path, kept: &str) -> ExitCode {
+    let most = ticket_file::KEYS_MAX;
+    let Some(kept) = kept.parse().ok().filter(|kept| (1..=most).contains(kept)) else {
+        eprintln!("cryptand-tls: {kept} is no number of keys from 1 to {most}");
+        return ExitCode::from(USAGE);
+    };
+    match ticket_file::rotate(file, kept) {
+        Ok(count) => {
+            println!("{}: keys {count}, the first one is new", file.display());
+            ExitCode::SUCCESS
+        }
+        Err(cause) => {
+            eprintln!("cryptand-tls: {}: {cause}", file.display());
+            ExitCode::FAILURE
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::metrics::{ListenerFacts, Metrics};
 use crate::observe::Observer;
 use crate::settings::{HomeSettings, ListenerSettings, Service, Settings, Wrong, listener_key};
 use crate::sockets::Sockets;
+use crate::ticket_file;
 use crate::tickets::Tickets;
 use crate::watch::{Watch, files};
 use crate::workers::{Command, Generation, Listener, Mailbox, Place, Worker};
@@ -85,7 +86,9 @@ pub fn check(file: &Path) -> Result<(), ServeError> {
     let settings = Settings::read(file)?;
     user(&settings)?;
     let facility = settings.home.as_ref().map(|home| open_home(&settings, home)).transpose()?;
-    let material = Material::load(&settings, None, facility.as_ref(), &Tickets::default())?;
+    let mut tickets = Tickets::default();
+    refresh(&mut tickets, &settings)?;
+    let material = Material::load(&settings, None, facility.as_ref(), &tickets)?;
     for line in material.lines() {
         println!("{line}");
     }
@@ -201,6 +204,13 @@ fn refresh(tickets: &mut Tickets, settings: &Settings) -> Result<(), Wrong> {
     let policies = settings.listeners.iter().map(|listener| listener.policy.value);
     let failed = |cause| settings.wrong(1, "[tickets]", format!("no key for tickets: {cause}"));
     tickets.keep(settings.cache, settings.ticket_period.is_some());
+    if let Some(file) = &settings.ticket_file {
+        let keys = ticket_file::read(&file.value).map_err(|cause| {
+            settings.wrong(file.line, "file", format!("{}: {cause}", file.value.display()))
+        })?;
+        tickets.take_file(&keys, policies, now());
+        return Ok(());
+    }
     tickets.refresh(settings.key_period(), policies, now()).map(drop).map_err(failed)
 }
 

@@ -86,6 +86,8 @@ pub struct Settings {
     pub log: LogSettings,
     /// How long a key for tickets is the newest; none where no tickets are given.
     pub ticket_period: Option<Duration>,
+    /// File of keys for tickets, shared with other machines; none to make them here.
+    pub ticket_file: Option<At<PathBuf>>,
     /// Sessions of TLS 1.2 that are kept for clients that take no tickets; none to keep none.
     pub cache: Option<CacheSettings>,
     /// Bounds.
@@ -351,7 +353,12 @@ impl Place<'_> {
         let stop = self.number("stop_seconds", raw.stop_seconds, 30, 0, 86_400)?;
         let home = raw.home.map(|home| self.home(home)).transpose()?;
         let log = self.log(raw.log)?;
-        let hours = raw.tickets.and_then(|tickets| tickets.rotate_hours);
+        let (hours, file) = raw.tickets.map_or((None, None), |tickets| (tickets.rotate_hours, tickets.file));
+        let ticket_file = file.map(|file| self.path(self.at(file)));
+        if let (Some(file), Some(_)) = (&ticket_file, &hours) {
+            let cause = "keys of a file are rotated by who writes it: take out `rotate_hours`";
+            return Err(self.wrong(file.line, "file", cause));
+        }
         let hours = self.number("rotate_hours", hours, 12, 0, 168)?;
         let (kept, seconds) =
             raw.sessions.map_or((None, None), |sessions| (sessions.cache, sessions.seconds));
@@ -393,6 +400,7 @@ impl Place<'_> {
             home,
             log,
             ticket_period: Some(Duration::from_secs(hours * 3600)).filter(|period| !period.is_zero()),
+            ticket_file,
             cache: Some(CacheSettings { sessions, lifetime }).filter(|_| sessions > 0),
             limits,
             observing,

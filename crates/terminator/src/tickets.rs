@@ -2,6 +2,7 @@
 //! opens a listener with a strong one.
 
 use crate::sessions::{CacheSettings, SessionCache};
+use crate::ticket_file::FileKey;
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::collections::HashMap;
 use std::io;
@@ -9,6 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tls::{Policy, SessionStore, Sessions, TicketKey, TicketKeys};
 use zeroize::Zeroizing;
+
+/// How long a key of a file is the newest, as the library is told: it is until the file says otherwise.
+const FILE_PERIOD: Duration = Duration::from_secs(5 * 365 * 86_400);
 
 /// The keys of all policies.
 #[derive(Clone, Default)]
@@ -46,6 +50,22 @@ impl Tickets {
             keys.keys.retain(|key| key.since + kept > now);
         }
         Ok(is_changed)
+    }
+
+    /// Takes the keys of a file, the newest first: tickets are made with that one, and taken with all.
+    pub(crate) fn take_file(&mut self, file: &[FileKey], policies: impl Iterator<Item = Policy>, now: u64) {
+        let period = FILE_PERIOD.as_secs();
+        // The others are past the time in which tickets are made with a key, and within that in which they are taken.
+        let older = now.saturating_sub(2 * period + 86_400);
+        self.by_policy = policies
+            .map(|policy| {
+                let since = std::iter::once(now.saturating_sub(1)).chain(std::iter::repeat(older));
+                let mut keys: Vec<TicketKey> =
+                    file.iter().zip(since).filter_map(|(key, since)| key.of(policy, since)).collect();
+                keys.reverse();
+                (policy, TicketKeys { period: FILE_PERIOD, keys })
+            })
+            .collect();
     }
 
     /// Keeps sessions as settings say; those that were kept stay where the settings do.
@@ -91,7 +111,7 @@ fn new_key(now: u64) -> io::Result<TicketKey> {
     Ok(key)
 }
 
-fn fill(mut bytes: &mut [u8]) -> io::Result<()> {
+pub(crate) fn fill(mut bytes: &mut [u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let count = getrandom(&mut *bytes, GetRandomFlags::empty())?;
         bytes = &mut bytes[count..];

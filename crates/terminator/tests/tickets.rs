@@ -5,9 +5,12 @@ mod support;
 use openssl::ssl::{
     SslConnector, SslMethod, SslSession, SslSessionCacheMode, SslStream, SslVerifyMode, SslVersion,
 };
+use std::fs;
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
-use support::{Folder, PATIENCE, VERSIONS, ask, close, rsa};
+use support::{Folder, PATIENCE, VERSIONS, ask, close, output, program, rsa};
 
 const SETTINGS: &str = "
 [[certificate]]
@@ -90,4 +93,70 @@ fn sessions_go_on_in_every_loop_and_over_reloads() {
         log.iter().filter(is_without_key).count() == resumed
             && log.iter().all(|entry| entry["end"] == "done")
     );
+}
+
+/// A file of keys that was rotated so many times, keeping so many.
+fn rotated(folder: &Folder, kept: &str) {
+    let file = folder.path("ticket.keys");
+    let (is_done, said) = output(Command::new(program()).arg("ticket-key").arg(file).arg(kept), b"");
+    assert!(is_done, "{said}");
+}
+
+#[test]
+fn machines_with_one_file_of_keys_go_on_with_each_others_sessions() {
+    let [one, other] = [Folder::new(), Folder::new()];
+    let share = || fs::copy(one.path("ticket.keys"), other.path("ticket.keys")).unwrap();
+    rotated(&one, "2");
+    share();
+    let settings = format!("[tickets]\nfile = \"ticket.keys\"\n{SETTINGS}");
+    for folder in [&one, &other] {
+        folder.certify("one", &rsa(), &["one.test"]);
+    }
+    let (here, there) = (one.serve(&settings), other.serve(&settings));
+    let [address, compatible] = there.addresses()[..] else { panic!("{}", there.said()) };
+    let sessions = VERSIONS.map(|version| connect(here.address(), version, None).1.unwrap());
+    for (version, session) in VERSIONS.into_iter().zip(&sessions) {
+        for _ in 0..5 {
+            assert!(connect(address, version, Some(session)).0, "{version:?}");
+        }
+        assert!(!connect(compatible, version, Some(session)).0, "{version:?}, another policy");
+    }
+    // A key more: the old one is still taken, and the new one made with.
+    rotated(&one, "2");
+    share();
+    here.reload();
+    there.reload();
+    for (version, session) in VERSIONS.into_iter().zip(&sessions) {
+        assert!(connect(address, version, Some(session)).0, "{version:?}, after a rotation");
+    }
+    // The old one is gone.
+    rotated(&one, "1");
+    share();
+    there.reload();
+    for (version, session) in VERSIONS.into_iter().zip(&sessions) {
+        while connect(address, version, Some(session)).0 {}
+    }
+    // What is wrong changes nothing.
+    let new = VERSIONS.map(|version| connect(address, version, None).1.unwrap());
+    for text in ["", "aa bb\n"] {
+        other.write("ticket.keys", text);
+        there.reload();
+    }
+    share();
+    fs::set_permissions(other.path("ticket.keys"), fs::Permissions::from_mode(0o640)).unwrap();
+    there.reload();
+    let said = there.said();
+    for cause in ["ticket.keys: there is no key in it", "ticket.keys: line 1: a name of 32", "(mode 640)"] {
+        assert!(
+            said.contains("tls.toml, line ") && said.contains(", file: ") && said.contains(cause),
+            "{cause}: {said}"
+        );
+    }
+    for (version, session) in VERSIONS.into_iter().zip(&new) {
+        assert!(connect(address, version, Some(session)).0);
+    }
+    let key = fs::read_to_string(one.path("ticket.keys")).unwrap();
+    assert!(key.split_whitespace().all(|word| !said.contains(word)), "no key is said");
+    assert_eq!(fs::metadata(one.path("ticket.keys")).unwrap().permissions().mode() & 0o777, 0o600);
+    drop((here, there));
 }

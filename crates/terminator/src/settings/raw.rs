@@ -47,6 +47,7 @@ pub(super) struct RawLog {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawTickets {
     pub(super) rotate_hours: Option<Spanned<u64>>,
+    pub(super) file: Option<Spanned<PathBuf>>,
 }
 
 #[derive(Deserialize)]

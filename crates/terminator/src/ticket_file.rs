@@ -1,0 +1,173 @@
+//! Keys for tickets in a file, for machines that go on with each other's sessions: a line for each, the newest first, of a name (32
+//! hexadecimal digits) and the key (64), with a space between them. Empty lines and lines that begin with `#` mean nothing.
+
+use crate::tickets::fill;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use tls::{Policy, TicketKey};
+use zeroize::{Zeroize, Zeroizing};
+
+/// Most keys, and longest file in bytes.
+pub const KEYS_MAX: usize = 16;
+const FILE_BYTES_MAX: u64 = 16 << 10;
+/// Bits of a file's mode that let others read or write it.
+const OTHERS: u32 = 0o077;
+
+/// A key of a file. Each policy uses one that is derived from it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct FileKey {
+    name: [u8; 16],
+    key: Zeroizing<[u8; 32]>,
+}
+
+impl FileKey {
+    /// What a policy's tickets are sealed with, of its own: no session of a weak policy opens a listener with a strong one.
+    pub(crate) fn of(&self, policy: Policy, since: u64) -> Option<TicketKey> {
+        let mut out = Zeroizing::new([0; 48]);
+        let info = [b"cryptand ticket ", policy.name().as_bytes()].concat();
+        engine::hkdf_sha256(&self.name, &self.key[..], &info, &mut out[..]).ok()?;
+        let (name, key) = out.split_at(16);
+        let mut made = TicketKey { name: [0; 16], key: Zeroizing::new([0; 32]), since };
+        made.name.copy_from_slice(name);
+        made.key.copy_from_slice(key);
+        Some(made)
+    }
+}
+
+/// The keys of a file's text.
+///
+/// # Errors
+/// What is wrong, with the line; no key stands in it.
+pub fn parse(text: &[u8]) -> Result<Vec<FileKey>, String> {
+    let mut keys: Vec<FileKey> = Vec::new();
+    for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        let line = line.trim_ascii();
+        if line.is_empty() || line.starts_with(b"#") {
+            continue;
+        }
+        let wrong = |cause: &str| format!("line {}: {cause}", at + 1);
+        let mut key = FileKey { name: [0; 16], key: Zeroizing::new([0; 32]) };
+        let at = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
+        let (name, rest) = line.split_at(at);
+        if !digits(name, &mut key.name) || !digits(rest.trim_ascii(), &mut key.key[..]) {
+            return Err(wrong("a name of 32 hexadecimal digits and a key of 64 are needed"));
+        }
+        if keys.iter().any(|other| other.name == key.name) {
+            return Err(wrong("two keys have this name"));
+        }
+        if keys.len() == KEYS_MAX {
+            return Err(wrong(&format!("more than {KEYS_MAX} keys")));
+        }
+        keys.push(key);
+    }
+    if keys.is_empty() { Err("there is no key in it".to_owned()) } else { Ok(keys) }
+}
+
+fn digits(text: &[u8], into: &mut [u8]) -> bool {
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+    text.len() == 2 * into.len()
+        && text.chunks_exact(2).zip(into).all(|(two, byte)| match (digit(two[0]), digit(two[1])) {
+            (Some(high), Some(low)) => {
+                *byte = high << 4 | low;
+                true
+            }
+            _ => false,
+        })
+}
+
+/// The keys of a file that nobody but its owner can read.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read(path: &Path) -> Result<Vec<FileKey>, String> {
+    let file = File::open(path).map_err(|cause| format!("cannot be opened: {cause}"))?;
+    let of = file.metadata().map_err(|cause| format!("cannot be looked at: {cause}"))?;
+    if of.mode() & OTHERS != 0 {
+        return Err(format!("others can reach it (mode {:o}): chmod 600", of.mode() & 0o777));
+    }
+    let mut text = Zeroizing::new(Vec::with_capacity(FILE_BYTES_MAX as usize + 1));
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut text)
+        .map_err(|cause| format!("cannot be read: {cause}"))?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("is longer than {FILE_BYTES_MAX} bytes"));
+    }
+    parse(&text)
+}
+
+/// Puts a new key before those of a file, keeps so many in all, and makes the file if there is none. Who reads it meanwhile gets the old
+/// one or the new one whole.
+///
+/// # Errors
+/// What is wrong with the file that is there, or the system.
+pub fn rotate(path: &Path, kept: usize) -> Result<usize, String> {
+    let old = if fs::exists(path).unwrap_or(true) { read(path)? } else { Vec::new() };
+    let mut new = FileKey { name: [0; 16], key: Zeroizing::new([0; 32]) };
+    fill(&mut new.name).and_then(|()| fill(&mut new.key[..])).map_err(|cause| cause.to_string())?;
+    let keys: Vec<&FileKey> = std::iter::once(&new).chain(&old).take(kept.clamp(1, KEYS_MAX)).collect();
+    let mut text = Zeroizing::new(Vec::with_capacity(FILE_BYTES_MAX as usize));
+    for key in &keys {
+        push(&mut text, &key.name, b' ');
+        push(&mut text, &key.key[..], b'\n');
+    }
+    replace(path, &text).map_err(|cause| format!("cannot be written: {cause}"))?;
+    Ok(keys.len())
+}
+
+fn push(text: &mut Vec<u8>, bytes: &[u8], end: u8) {
+    for byte in bytes {
+        let mut two =
+            [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or('0') as u8);
+        text.extend_from_slice(&two);
+        two.zeroize();
+    }
+    text.push(end);
+}
+
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let new = PathBuf::from(name);
+    let _ = fs::remove_file(&new);
+    let written =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new).and_then(|mut file| {
+            file.write_all(text)?;
+            file.sync_all()
+        });
+    written.and_then(|()| fs::rename(&new, path)).inspect_err(|_| {
+        let _ = fs::remove_file(&new);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_names_and_keys_and_what_is_wrong_is_named() {
+        let line = |name: char, key: char| {
+            format!("{} {}\n", name.to_string().repeat(32), key.to_string().repeat(64))
+        };
+        let keys = parse(format!("# newest\n{}\n{}", line('a', '1'), line('B', '2')).as_bytes()).unwrap();
+        assert!(keys.len() == 2 && keys[0].name == [0xaa; 16] && *keys[1].key == [0x22; 32]);
+        let policies = Policy::ALL.map(|policy| keys[0].of(policy, 7).unwrap());
+        assert!(
+            policies[0] != policies[1] && policies[1] != policies[2] && policies[0].name != policies[2].name
+        );
+        for (text, cause) in [
+            (String::new(), "there is no key in it"),
+            ("# nothing\n".to_owned(), "there is no key in it"),
+            (format!("\n{}", &line('a', '1')[1..]), "line 2: a name of 32"),
+            (line('a', '1').replace('1', "x"), "line 1: a name of 32"),
+            (line('a', '1').trim_end().to_owned() + "11", "line 1: a name of 32"),
+            (line('a', '1') + &line('A', '2'), "line 2: two keys have this name"),
+        ] {
+            let said = parse(text.as_bytes()).err().unwrap();
+            assert!(said.contains(cause) && !said.contains("1111"), "{said}");
+        }
+        let many: String = (0..17).map(|number| format!("{number:032x} {}\n", "1".repeat(64))).collect();
+        assert!(parse(many.as_bytes()).err().unwrap().contains("line 17: more than 16 keys"));
+    }
+}
