@@ -23,6 +23,19 @@ pub enum Tls {
     Status(TlsStatus),
     /// Print a settings file that is the manual of all of them
     Settings,
+    /// Put a new key before those of a file of keys for tickets, which machines share
+    TicketKey(TlsTicketKey),
+}
+
+/// `cryptand tls ticket-key`.
+#[derive(Args, Debug)]
+pub struct TlsTicketKey {
+    /// How many keys the file keeps, the new one too
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub keep: u8,
+    /// The file; it is made if there is none
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
 }
 
 /// `cryptand tls serve`.

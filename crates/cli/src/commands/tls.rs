@@ -28,6 +28,7 @@ pub fn run(typed: &Tls) -> Result<(), Failure> {
     become_program(|command| match typed {
         Tls::Settings => command.arg("settings"),
         Tls::Status(_) => command.arg("status").arg(passed.to_string()),
+        Tls::TicketKey(key) => command.arg("ticket-key").arg(&key.file).arg(key.keep.to_string()),
         Tls::Serve(serve) => {
             command.arg("serve").args(serve.check_config.then_some("--check-config")).arg(&serve.file)
         }
