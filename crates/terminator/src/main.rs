@@ -14,12 +14,14 @@ Usage: cryptand-tls serve [--check-config] FILE
        cryptand-tls status JSON
        cryptand-tls ticket-key FILE [KEYS]
        cryptand-tls cert JSON
+       cryptand-tls drive JSON
 
   serve           serves what FILE says, until SIGTERM; SIGHUP reads FILE again
   --check-config  reads FILE and everything that it names, says what is wrong, and ends
   status          does what `cryptand tls status` passes on: asks a program that serves, and prints what it tells
   ticket-key      puts a new key for tickets before those of FILE, and keeps KEYS of them (3)
   cert            does what `cryptand cert` passes on
+  drive           does what `cryptand tls drive` passes on
   settings        prints a settings file that is the manual of all of them
 ";
 
@@ -58,6 +60,15 @@ fn main() -> ExitCode {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(failure) => {
                     eprintln!("cryptand tls status: {failure}");
+                    ExitCode::from(failure.exit_code())
+                }
+            };
+        }
+        ["drive", json] => {
+            return match driver::run(json) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => {
+                    eprintln!("cryptand tls drive: {failure}");
                     ExitCode::from(failure.exit_code())
                 }
             };

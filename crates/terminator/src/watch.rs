@@ -33,6 +33,7 @@ const WATCHED: WatchFlags = WatchFlags::CLOSE_WRITE
 /// The files that settings name, and the settings file.
 pub(crate) fn files(settings: &Settings) -> Vec<&Path> {
     let mut files = vec![settings.file.as_path()];
+    files.extend(settings.ticket_file.iter().map(|path| path.value.as_path()));
     for certificate in &settings.certificates {
         files.push(&certificate.chain.value);
         if let KeySettings::File(key) = &certificate.key {

@@ -75,6 +75,27 @@ pub struct Facts {
     pub protocol: Option<String>,
 }
 
+impl Facts {
+    /// What a connection of the library agreed so far.
+    pub(crate) fn of(library: &s2n_tls::connection::Connection) -> Self {
+        let mut facts = Facts { server_name: library.server_name().map(str::to_owned), ..Facts::default() };
+        if !library.handshake_complete() {
+            return facts;
+        }
+        facts.version = library.actual_protocol_version().map_or("", version_name);
+        facts.cipher = library.cipher_suite().unwrap_or_default().to_owned();
+        facts.group = library.selected_key_exchange_group().map(str::to_owned);
+        facts.is_resumed = library.resumed();
+        facts.key = library
+            .selected_cert()
+            .and_then(|chain| chain.application_context::<KeyNumber>().map(|number| number.0));
+        // One of the server's own list, so that it is text.
+        facts.protocol =
+            library.application_protocol().map(|name| String::from_utf8_lossy(name).into_owned());
+        facts
+    }
+}
+
 impl Connection {
     /// The server's end of a new connection.
     ///
@@ -259,22 +280,7 @@ impl Connection {
 
     /// What was agreed so far.
     pub fn facts(&self) -> Facts {
-        let library = self.wired.library_now();
-        let mut facts = Facts { server_name: library.server_name().map(str::to_owned), ..Facts::default() };
-        if !library.handshake_complete() {
-            return facts;
-        }
-        facts.version = library.actual_protocol_version().map_or("", version_name);
-        facts.cipher = library.cipher_suite().unwrap_or_default().to_owned();
-        facts.group = library.selected_key_exchange_group().map(str::to_owned);
-        facts.is_resumed = library.resumed();
-        facts.key = library
-            .selected_cert()
-            .and_then(|chain| chain.application_context::<KeyNumber>().map(|number| number.0));
-        // One of the server's own list, so that it is text.
-        facts.protocol =
-            library.application_protocol().map(|name| String::from_utf8_lossy(name).into_owned());
-        facts
+        Facts::of(self.wired.library_now())
     }
 
     fn exchange(&mut self) -> Option<&mut Exchange> {
@@ -347,7 +353,7 @@ fn has_nothing_in_common(name: &str) -> bool {
     .any(|part| name.contains(part))
 }
 
-fn version_name(version: Version) -> &'static str {
+pub(crate) fn version_name(version: Version) -> &'static str {
     match version {
         Version::SSLV2 => "SSL2",
         Version::SSLV3 => "SSL3",

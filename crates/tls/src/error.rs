@@ -26,6 +26,8 @@ pub enum Cause {
     Protocol,
     /// The client's end came without its word that it is the end.
     Cut,
+    /// The server's certificate is not one that the client takes.
+    Certificate,
     /// The private key gave no answer.
     Key,
     /// The client has no certificate, or one that is refused.
@@ -44,6 +46,7 @@ impl Cause {
             Self::NothingInCommon => "nothing-in-common",
             Self::Protocol => "protocol",
             Self::Cut => "cut",
+            Self::Certificate => "certificate",
             Self::Key => "key",
             Self::Client => "client-certificate",
             Self::Internal => "internal",

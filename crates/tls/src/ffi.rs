@@ -11,6 +11,7 @@ pub(crate) use raw::{alert, client_chain, leave_to_callback, resolve};
 pub(crate) use sessions::{Cache, keep_sessions};
 
 use errno::{Errno, set_errno};
+use s2n_tls::config::Builder;
 use s2n_tls::connection::Connection;
 use s2n_tls::enums::Mode;
 use s2n_tls::error::Error;
@@ -102,7 +103,16 @@ struct Shared(NonNull<Buffers>);
 
 impl Wired {
     pub(crate) fn new() -> Result<Self, Error> {
-        let mut connection = Connection::new(Mode::Server);
+        Self::of(Mode::Server)
+    }
+
+    /// The client's end.
+    pub(crate) fn client() -> Result<Self, Error> {
+        Self::of(Mode::Client)
+    }
+
+    fn of(mode: Mode) -> Result<Self, Error> {
+        let mut connection = Connection::new(mode);
         let buffers = Shared(NonNull::from(Box::leak(Box::<Buffers>::default())));
         connection.set_receive_callback(Some(receive))?.set_send_callback(Some(send))?;
         let context = buffers.0.as_ptr().cast::<c_void>();
@@ -135,13 +145,19 @@ impl Wired {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: made by `Box` in `Wired::new`, and the connection, the last that points to them, is dropped already.
+        // SAFETY: made by `Box` in `Wired::of`, and the connection, the last that points to them, is dropped already.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 
+/// A client that takes every certificate of a server.
+pub(crate) fn trust_everybody(builder: &mut Builder) -> Result<(), Error> {
+    // SAFETY: the function is marked for what it does to a connection's security, not to memory; who calls says so to its user.
+    unsafe { builder.disable_x509_verification() }.map(|_| ())
+}
+
 unsafe extern "C" fn receive(context: *mut c_void, into: *mut u8, length: u32) -> libc::c_int {
-    // SAFETY: the context is the buffers of the connection that calls (`Wired::new`), and nobody else reaches them during the call.
+    // SAFETY: the context is the buffers of the connection that calls (`Wired::of`), and nobody else reaches them during the call.
     let buffers = unsafe { &mut *context.cast::<Buffers>() };
     let Some(bytes) = buffers.next(length as usize) else {
         set_errno(Errno(libc::EAGAIN));

@@ -100,6 +100,8 @@ pub(crate) struct Exchange {
     /// The verdict, once the library was told.
     pub(crate) refusal: Option<Refusal>,
     pub(crate) is_client_verified: bool,
+    /// What a server gave its client last to go on with.
+    pub(crate) session: Option<Zeroizing<Vec<u8>>>,
 }
 
 /// The number of a chain's key, at the chain.

@@ -1,4 +1,4 @@
-//! The server's half of TLS as bytes in and bytes out: it opens no socket and no file, and waits for nothing.
+//! TLS as bytes in and bytes out: it opens no socket and no file, and waits for nothing.
 //!
 //! | need | where |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! | private key operations that somebody else computes | [`KeyRequest`], [`Connection::take_request`], [`Connection::answer`] |
 //! | certificates of clients that somebody else judges | [`Clients`], [`Connection::take_client_chain`], [`Connection::judge`] |
 //! | what an X.509 certificate says, and what is said of it | [`Certificate`], [`OcspResponse`] |
+//! | the client's half | [`Initiator`], [`Client`] |
 //!
 //! A caller hands in what a client sent ([`Connection::receive`]), lets the handshake go on ([`Connection::handshake`]), and
 //! sends what lies in [`Connection::outgoing`]. Where a chain's key is elsewhere, the handshake stops with [`Progress::NeedsKey`]: the caller takes the
@@ -28,6 +29,7 @@ mod connection;
 mod der;
 mod error;
 mod ffi;
+mod initiator;
 mod key;
 mod ocsp;
 mod policy;
@@ -42,6 +44,7 @@ pub use clients::{ClientChain, Clients, Refusal};
 pub use connection::{Connection, Facts, Progress, Read};
 pub use der::ecdsa_signature;
 pub use error::{Cause, Failure};
+pub use initiator::{Client, Group, Initiator, InitiatorError, Offer, Resuming, Trust};
 pub use key::{Hash, KeyRequest, PREMASTER_BYTES, Scheme, Work};
 pub use ocsp::{OcspAnswer, OcspError, OcspHash, OcspResponse, OcspStatus};
 pub use policy::Policy;

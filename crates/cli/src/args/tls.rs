@@ -1,6 +1,7 @@
 //! `cryptand tls`, as typed.
 
 use clap::{Args, Subcommand, ValueHint};
+use serde::Serialize;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -9,6 +10,7 @@ Examples:
   cryptand tls serve --check-config tls.toml
   cryptand tls serve tls.toml
   cryptand tls status                     of the service; `cryptand tls status tls.toml` of another one
+  cryptand tls drive 127.0.0.1:443 --seconds 10
 
 SIGHUP reads the file and all certificates again, SIGTERM stops once connections have ended. The
 home of labels is in the file, not in --home. A guide is in docs/tls.md.";
@@ -21,6 +23,8 @@ pub enum Tls {
     Serve(TlsServe),
     /// Show what a running server serves, to whom and how fast, and where its keys are
     Status(TlsStatus),
+    /// Put load on a TLS server, ours or another one, and say what became of it
+    Drive(Box<TlsDrive>),
     /// Print a settings file that is the manual of all of them
     Settings,
     /// Put a new key before those of a file of keys for tickets, which machines share
@@ -62,6 +66,91 @@ pub struct TlsStatus {
     #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=3600))]
     pub over: u64,
     /// One JSON object in place of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+const DRIVE_EXAMPLES: &str = "\
+Examples:
+  cryptand tls drive www.example.org:443 --http / --seconds 10
+  cryptand tls drive 127.0.0.1:4433 --tls 1.3 --connections 64 --warm-up 1 --pid 4711=server
+  cryptand tls drive 127.0.0.1:4433 --tls 1.2 --suite AES128-GCM-SHA256 --send 2048 --receive 2048
+  cryptand tls drive 127.0.0.1:4433 --resume 90 --sni @names.txt --json
+
+A transaction is one connection from its begin to the last byte of the last answer. Certificates are
+not checked unless --ca says by which roots. A guide is in docs/tls-drive.md.";
+
+/// `cryptand tls drive`, as it is passed on.
+#[derive(Args, Debug, Serialize)]
+#[command(after_help = DRIVE_EXAMPLES)]
+pub struct TlsDrive {
+    /// The server: host:port or unix:/path
+    #[arg(value_name = "ADDRESS")]
+    pub target: String,
+    /// Connections in flight
+    #[arg(long, default_value_t = 64, value_name = "N")]
+    pub connections: u32,
+    /// Threads; each has its share of the connections
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub threads: u32,
+    /// How long is measured; 10 s unless --transactions is given
+    #[arg(long, value_name = "S", conflicts_with = "transactions")]
+    pub seconds: Option<f64>,
+    /// How many transactions are measured
+    #[arg(long, value_name = "N")]
+    pub transactions: Option<u64>,
+    /// What runs before and is not counted, in seconds
+    #[arg(long, default_value_t = 0.0, value_name = "S")]
+    pub warm_up: f64,
+    /// Share of connections that are to go on with a session from before, in percent
+    #[arg(long, default_value_t = 0.0, value_name = "PERCENT")]
+    pub resume: f64,
+    /// How: `ticket` or `session-id`
+    #[arg(long, default_value = "ticket", value_name = "HOW", value_parser = ["ticket", "session-id"])]
+    pub resume_by: String,
+    /// Sessions that are kept; the oldest one goes first
+    #[arg(long, default_value_t = 10_000, value_name = "N")]
+    pub cache_size: usize,
+    /// How long a session is kept, in seconds
+    #[arg(long, default_value_t = 7200.0, value_name = "S")]
+    pub cache_lifetime: f64,
+    /// Bytes of a message
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    pub send: u64,
+    /// Bytes of its answer
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    pub receive: u64,
+    /// Messages in a connection
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub messages: u64,
+    /// Writes that a message is split into
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub packets: u64,
+    /// Ask for this path by HTTP/1.1 in place of messages
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["send", "receive", "packets"])]
+    pub http: Option<String>,
+    /// Version: 1.2 or 1.3
+    #[arg(long, value_name = "VERSION", value_parser = ["1.2", "1.3"])]
+    pub tls: Option<String>,
+    /// The only suite that counts, by OpenSSL's name; others are errors
+    #[arg(long, value_name = "NAME")]
+    pub suite: Option<String>,
+    /// The only group that counts: X25519, X25519MLKEM768, P-256, P-384; others are errors
+    #[arg(long, value_name = "NAME")]
+    pub group: Option<String>,
+    /// Names to ask for in turn: NAME[,NAME...], or @FILE with one a line
+    #[arg(long, value_name = "NAMES")]
+    pub sni: Option<String>,
+    /// Check certificates by the roots in this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub ca: Option<PathBuf>,
+    /// Longest time of a connection's handshake, and of each message, in seconds
+    #[arg(long, default_value_t = 10.0, value_name = "S")]
+    pub timeout: f64,
+    /// Book the processor time of this process; may be given often
+    #[arg(long, value_name = "PID[=NAME]")]
+    pub pid: Vec<String>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -23,9 +23,12 @@ pub fn run(typed: &Tls) -> Result<(), Failure> {
             let (file, socket) = (text(&status.file)?, text(&status.socket)?);
             json!({"file": file, "socket": socket, "json": status.json, "seconds": status.over})
         }
+        Tls::Drive(drive) => serde_json::to_value(drive)
+            .map_err(|_| Failure::Usage("a file whose name is no UTF-8".to_owned()))?,
         _ => json!(null),
     };
     become_program(|command| match typed {
+        Tls::Drive(_) => command.arg("drive").arg(passed.to_string()),
         Tls::Settings => command.arg("settings"),
         Tls::Status(_) => command.arg("status").arg(passed.to_string()),
         Tls::TicketKey(key) => command.arg("ticket-key").arg(&key.file).arg(key.keep.to_string()),

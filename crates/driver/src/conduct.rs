@@ -1,0 +1,268 @@
+//! A run from begin to end.
+
+use crate::looped::{Looped, Shared, Stage};
+use crate::plan::{End, Plan, Typed};
+use crate::report::{self, Outcome, Process};
+use crate::tally::Tally;
+use crate::usage::{self, Seconds, Used};
+use rustix::io::Errno;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use tls::Initiator;
+
+/// How often it is looked whether something ends.
+const LOOK: Duration = Duration::from_millis(5);
+/// How often the bar is drawn.
+const DRAWN: Duration = Duration::from_millis(200);
+/// Share of its threads' time from which on the driver is the limit.
+const BUSY: f64 = 0.95;
+
+/// Why a run was none.
+#[derive(Debug)]
+pub enum DriveFailure {
+    /// What was typed makes no sense.
+    Usage(String),
+    /// The system.
+    System(Errno),
+    /// The certificates of `--ca`, or the library.
+    Library(tls::InitiatorError),
+    /// Not one transaction was done: why has been said.
+    Nothing,
+    /// The result could not be written.
+    Output(io::Error),
+}
+
+impl DriveFailure {
+    /// 2 for what was typed, 1 for the rest.
+    pub fn exit_code(&self) -> u8 {
+        if matches!(self, Self::Usage(_)) { 2 } else { 1 }
+    }
+}
+
+impl fmt::Display for DriveFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(why) => f.write_str(why),
+            Self::System(errno) => write!(f, "{errno}"),
+            Self::Library(error) => write!(f, "--ca: {error}"),
+            Self::Nothing => f.write_str("not one transaction was done"),
+            Self::Output(error) => write!(f, "cannot write the result: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for DriveFailure {}
+
+/// Puts load on a server as the options say ([`Typed`], as JSON), and writes what became of it to standard output.
+///
+/// # Errors
+/// [`DriveFailure`].
+pub fn run(json: &str) -> Result<(), DriveFailure> {
+    let typed: Typed = serde_json::from_str(json).map_err(|error| DriveFailure::Usage(error.to_string()))?;
+    let plan = Plan::new(&typed).map_err(DriveFailure::Usage)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // The second one does not wait.
+        let registered =
+            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))
+                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)));
+        registered.map_err(DriveFailure::Output)?;
+    }
+    let initiator =
+        Initiator::new(plan.offer, &plan.trust, plan.sessions, None).map_err(DriveFailure::Library)?;
+    let outcome = drive(&plan, &initiator, &interrupted)?;
+    let text = if plan.is_json { report::json(&plan, &outcome) } else { report::table(&plan, &outcome) };
+    io::stdout().write_all(text.as_bytes()).map_err(DriveFailure::Output)?;
+    if outcome.tally.transactions == 0 && outcome.tally.messages == 0 {
+        Err(DriveFailure::Nothing)
+    } else {
+        Ok(())
+    }
+}
+
+/// What the kernel has booked at one moment.
+struct Booking {
+    at: Instant,
+    own: Option<Used>,
+    loops: Vec<Option<u64>>,
+    others: Vec<Option<Used>>,
+}
+
+impl Booking {
+    fn now(plan: &Plan, threads: &[AtomicU32]) -> Self {
+        let own = std::process::id();
+        let loops = threads.iter().map(|thread| usage::nanoseconds(own, thread.load(Ordering::Acquire)));
+        Self {
+            loops: loops.collect(),
+            own: Used::of(own),
+            others: plan.booked.iter().map(|booked| Used::of(booked.pid)).collect(),
+            at: Instant::now(),
+        }
+    }
+}
+
+fn drive(plan: &Plan, initiator: &Initiator, interrupted: &AtomicBool) -> Result<Outcome, DriveFailure> {
+    let shared = Shared::new();
+    if plan.warm_up.is_zero() {
+        shared.set(Stage::Measured);
+    }
+    let numbers: Vec<AtomicU32> = (0..plan.threads).map(|_| AtomicU32::new(0)).collect();
+    std::thread::scope(|scope| {
+        let mut loops = Vec::new();
+        for (number, thread) in numbers.iter().enumerate() {
+            let connections =
+                plan.connections / plan.threads + usize::from(number < plan.connections % plan.threads);
+            let shared = &shared;
+            loops.push(scope.spawn(move || {
+                thread.store(rustix::thread::gettid().as_raw_pid() as u32, Ordering::Release);
+                let one = Looped::new(plan, shared, initiator, connections, number);
+                let done = one.and_then(Looped::run);
+                shared.ended.fetch_add(1, Ordering::Release);
+                done
+            }));
+        }
+        while numbers.iter().any(|thread| thread.load(Ordering::Acquire) == 0) {
+            std::thread::yield_now();
+        }
+        let watch = Watch { plan, shared: &shared, interrupted };
+        let begin = if plan.warm_up.is_zero() {
+            Booking::now(plan, &numbers)
+        } else {
+            watch.wait(Some(plan.warm_up), "warming up");
+            let begin = Booking::now(plan, &numbers);
+            shared.set(Stage::Measured);
+            begin
+        };
+        let until = match plan.end {
+            End::After(time) => Some(time),
+            End::Transactions(_) => None,
+        };
+        watch.wait(until, "measured");
+        // Loops that have ended leave no figures of their own behind: their time is part of the process's.
+        let end = Booking::now(plan, &numbers);
+        shared.set(Stage::Over);
+        let mut tally = Tally::new();
+        for one in loops {
+            let done = one.join().unwrap_or(Err(Errno::IO)).map_err(DriveFailure::System)?;
+            tally.add(&done);
+        }
+        Ok(outcome(plan, tally, &begin, &end, interrupted.load(Ordering::Relaxed)))
+    })
+}
+
+/// Looks on while loops work.
+struct Watch<'a> {
+    plan: &'a Plan,
+    shared: &'a Shared,
+    interrupted: &'a AtomicBool,
+}
+
+impl Watch<'_> {
+    /// Waits for this time, for the end of all loops, or for a signal.
+    fn wait(&self, time: Option<Duration>, what: &str) {
+        let began = Instant::now();
+        let is_drawn = !self.plan.is_json && io::stderr().is_terminal();
+        let mut drawn = began;
+        loop {
+            let passed = began.elapsed();
+            let ended = self.shared.ended.load(Ordering::Acquire) as usize;
+            let is_over = time.is_some_and(|time| passed >= time)
+                || ended == self.plan.threads
+                || self.interrupted.load(Ordering::Relaxed);
+            if is_drawn && (is_over || drawn.elapsed() >= DRAWN) {
+                drawn = Instant::now();
+                self.draw(passed, time, what, is_over);
+            }
+            if is_over {
+                return;
+            }
+            let rest = time.map_or(LOOK, |time| time.saturating_sub(passed).min(LOOK));
+            std::thread::sleep(rest);
+        }
+    }
+
+    fn draw(&self, passed: Duration, time: Option<Duration>, what: &str, is_over: bool) {
+        const WIDTH: usize = 30;
+        let done = self.shared.done.load(Ordering::Relaxed);
+        let failed = self.shared.failed.load(Ordering::Relaxed);
+        let share = match (time, self.plan.end) {
+            (Some(time), _) => passed.as_secs_f64() / time.as_secs_f64().max(1e-9),
+            (None, End::Transactions(count)) => (done + failed) as f64 / count as f64,
+            (None, End::After(_)) => 0.0,
+        };
+        let filled = (share.clamp(0.0, 1.0) * WIDTH as f64) as usize;
+        let bar: String = (0..WIDTH).map(|at| if at < filled { '#' } else { '.' }).collect();
+        let errors = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+        let text = format!("\r[{bar}] {what} {:.1} s, {done} done{errors} ", passed.as_secs_f64());
+        let end = if is_over { "\r\x1b[K" } else { "" };
+        let _ = io::stderr().write_all(format!("{text}{end}").as_bytes());
+    }
+}
+
+fn outcome(plan: &Plan, tally: Tally, begin: &Booking, end: &Booking, is_interrupted: bool) -> Outcome {
+    let seconds = (end.at - begin.at).as_secs_f64();
+    let between = |before: &Option<Used>, after: &Option<Used>| match (before, after) {
+        (Some(before), Some(after)) => Some(after.since(before)),
+        _ => None,
+    };
+    let own = between(&begin.own, &end.own).unwrap_or_default();
+    // Of loops that are over already the process's time is all that is left.
+    let of_loops = begin.loops.iter().zip(&end.loops).map(|pair| match pair {
+        (Some(before), Some(after)) => Some(after.saturating_sub(*before) as f64 * 1e-9),
+        _ => None,
+    });
+    let of_loops = of_loops.sum::<Option<f64>>().unwrap_or(own.total());
+    let busy = if seconds > 0.0 { (of_loops / (seconds * plan.threads as f64)).min(1.0) } else { 0.0 };
+    let processes: Vec<Process> = plan
+        .booked
+        .iter()
+        .zip(begin.others.iter().zip(&end.others))
+        .map(|(booked, (before, after))| Process {
+            pid: booked.pid,
+            name: booked.name.clone(),
+            used: between(before, after),
+        })
+        .collect();
+    let mut warnings = Vec::new();
+    if busy >= BUSY {
+        warnings.push(format!(
+            "the driver is the limit: its threads were busy for {:.0} % of the time; give it --threads, or a processor of its own",
+            busy * 100.0
+        ));
+    }
+    warnings.extend(shared_processors(&processes, own, seconds));
+    for process in processes.iter().filter(|process| process.used.is_none()) {
+        warnings.push(format!("process {} ({}) ended: its time is not known", process.pid, process.name));
+    }
+    if is_interrupted {
+        warnings.push("interrupted: this is what was measured until then".to_owned());
+    }
+    Outcome { seconds, tally, own, busy, is_limit: busy >= BUSY, processes, warnings }
+}
+
+/// Says where driver and a booked process may have stood in each other's way: they have processors in common, and together used
+/// most of what those give.
+fn shared_processors(processes: &[Process], own: Seconds, seconds: f64) -> Vec<String> {
+    let of_driver = usage::processors(std::process::id());
+    let mut warnings = Vec::new();
+    for process in processes {
+        let (theirs, Some(used)) = (usage::processors(process.pid), process.used) else { continue };
+        let both: Vec<_> = of_driver.union(&theirs).collect();
+        let common: Vec<_> = of_driver.intersection(&theirs).map(u32::to_string).collect();
+        let all: f64 = processes.iter().filter_map(|process| process.used).map(Seconds::total).sum();
+        let is_full = own.total() + all >= 0.9 * seconds * both.len() as f64;
+        if !common.is_empty() && is_full && used.total() > 0.0 {
+            warnings.push(format!(
+                "the driver shares processor {} with process {} ({}), and both used most of it; pin them apart with taskset",
+                common.join(","),
+                process.pid,
+                process.name
+            ));
+        }
+    }
+    warnings
+}

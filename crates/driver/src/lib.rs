@@ -1,0 +1,31 @@
+//! `cryptand tls drive`: load for TLS servers, and what became of it.
+//!
+//! | need | where |
+//! |---|---|
+//! | what was typed, and what it means | [`Typed`], [`Plan`] |
+//! | a run from begin to end | [`run`] |
+//! | loops of connections, one a thread | `looped` |
+//! | one connection | `transaction` |
+//! | sessions to go on with | `cache` |
+//! | counts and percentiles | `tally` |
+//! | processor time | `usage` |
+//! | the table and the JSON | `report` |
+//!
+//! A loop holds as many connections as it was given, each in a slot; what it waits for, it waits for with all of them at once.
+#![deny(unsafe_code)]
+
+mod cache;
+mod conduct;
+mod http;
+mod looped;
+mod names;
+mod plan;
+mod report;
+mod socket;
+mod tally;
+mod target;
+mod transaction;
+mod usage;
+
+pub use conduct::{DriveFailure, run};
+pub use plan::{Plan, Typed};

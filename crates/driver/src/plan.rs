@@ -1,0 +1,428 @@
+//! What was typed, and what it means.
+
+use crate::names;
+use crate::target::Target;
+use serde::Deserialize;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tls::{Group, Offer, Resuming, Trust};
+
+/// Most connections in flight.
+const CONNECTIONS_MAX: u32 = 1 << 20;
+/// Longest message and file of names or certificates.
+const BYTES_MAX: u64 = 1 << 40;
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// The options as `cryptand` hands them on: one object of JSON.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Typed {
+    /// `host:port` or `unix:/path`.
+    pub target: String,
+    /// Connections in flight.
+    pub connections: u32,
+    /// Threads, each with its share of the connections.
+    pub threads: u32,
+    /// How long is measured.
+    pub seconds: Option<f64>,
+    /// How many transactions are measured, instead.
+    pub transactions: Option<u64>,
+    /// What runs before and is not counted, in seconds.
+    pub warm_up: f64,
+    /// Connections that begin in a second, whether others have ended or not.
+    pub rate: Option<f64>,
+    /// Whether the highest rate is searched.
+    pub find_knee: bool,
+    /// The time, in milliseconds, within which 99 of 100 transactions are at the knee.
+    pub within: f64,
+    /// Share of connections that are to go on with a session, in percent.
+    pub resume: f64,
+    /// `ticket` or `session-id`.
+    pub resume_by: String,
+    /// Sessions that are kept.
+    pub cache_size: usize,
+    /// How long, in seconds.
+    pub cache_lifetime: f64,
+    /// The client's certificates, in PEM.
+    pub client_certificate: Vec<PathBuf>,
+    /// Their keys.
+    pub client_key: Vec<PathBuf>,
+    /// Bytes of a message.
+    pub send: u64,
+    /// Bytes of its answer.
+    pub receive: u64,
+    /// Messages in a connection.
+    pub messages: u64,
+    /// Writes that a message is split into.
+    pub packets: u64,
+    /// A path that is asked for, instead of messages.
+    pub http: Option<String>,
+    /// `1.2` or `1.3`.
+    pub tls: Option<String>,
+    /// The only suite that will do.
+    pub suite: Option<String>,
+    /// The only group that will do.
+    pub group: Option<String>,
+    /// Names, or `@FILE`.
+    pub sni: Option<String>,
+    /// Roots, in PEM.
+    pub ca: Option<PathBuf>,
+    /// `s2n` or `gnutls`.
+    pub library: String,
+    /// Longest time of a transaction or message, in seconds.
+    pub timeout: f64,
+    /// Processes whose processor time is booked: `PID` or `PID=NAME`.
+    pub pid: Vec<String>,
+    /// Whether programs read the result.
+    pub json: bool,
+}
+
+impl Default for Typed {
+    fn default() -> Self {
+        Self {
+            target: String::new(),
+            connections: 64,
+            threads: 1,
+            seconds: None,
+            transactions: None,
+            warm_up: 0.0,
+            rate: None,
+            find_knee: false,
+            within: 20.0,
+            resume: 0.0,
+            resume_by: "ticket".to_owned(),
+            cache_size: 10_000,
+            cache_lifetime: 7200.0,
+            client_certificate: Vec::new(),
+            client_key: Vec::new(),
+            send: 0,
+            receive: 0,
+            messages: 1,
+            packets: 1,
+            http: None,
+            tls: None,
+            suite: None,
+            group: None,
+            sni: None,
+            ca: None,
+            library: "s2n".to_owned(),
+            timeout: 10.0,
+            pid: Vec::new(),
+            json: false,
+        }
+    }
+}
+
+/// When a run is over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum End {
+    /// After this time.
+    After(Duration),
+    /// After so many transactions.
+    Transactions(u64),
+}
+
+/// What a connection does after its handshake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// It ends.
+    Nothing,
+    /// Messages of so many bytes, in so many writes, each with an answer of so many.
+    Messages { send: u64, receive: u64, packets: u64 },
+    /// A GET.
+    Http { path: String },
+}
+
+/// What must have been agreed; none: anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) version: Option<&'static str>,
+    pub(crate) suite: Option<String>,
+    pub(crate) group: Option<String>,
+}
+
+/// A process whose processor time is booked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Booked {
+    pub(crate) pid: u32,
+    pub(crate) name: String,
+}
+
+/// A run that makes sense.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(crate) target_text: String,
+    pub(crate) target: Target,
+    pub(crate) connections: usize,
+    pub(crate) threads: usize,
+    pub(crate) end: End,
+    pub(crate) warm_up: Duration,
+    /// Share of connections that are to go on with a session, 0 to 1.
+    pub(crate) resume: f64,
+    pub(crate) sessions: Resuming,
+    pub(crate) cache_size: usize,
+    pub(crate) cache_lifetime: Duration,
+    pub(crate) work: Work,
+    pub(crate) messages: u64,
+    pub(crate) names: Vec<String>,
+    pub(crate) offer: Offer,
+    pub(crate) wanted: Wanted,
+    pub(crate) trust: Trust,
+    pub(crate) timeout: Duration,
+    pub(crate) booked: Vec<Booked>,
+    pub(crate) is_json: bool,
+}
+
+impl Plan {
+    /// Makes sense of what was typed; reads the files that it names.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn new(typed: &Typed) -> Result<Self, String> {
+        let connections =
+            within("--connections", u64::from(typed.connections), 1, u64::from(CONNECTIONS_MAX))?;
+        let threads = within("--threads", u64::from(typed.threads), 1, 1024)?;
+        if threads > connections {
+            return Err("--threads: each thread has a connection at least".to_owned());
+        }
+        let end = match (typed.seconds, typed.transactions) {
+            (Some(_), Some(_)) => {
+                return Err("--seconds and --transactions: one of them ends the run".to_owned());
+            }
+            (seconds, None) => End::After(time("--seconds", seconds.unwrap_or(10.0), 0.01)?),
+            (None, Some(count)) => End::Transactions(within("--transactions", count, 1, BYTES_MAX)?),
+        };
+        if !(0.0..=100.0).contains(&typed.resume) {
+            return Err("--resume: a share of 0 to 100 percent".to_owned());
+        }
+        let sessions = match typed.resume_by.as_str() {
+            "ticket" if typed.resume > 0.0 => Resuming::Tickets,
+            "ticket" | "session-id" => Resuming::Ids,
+            other => return Err(format!("--resume-by {other}: ticket or session-id")),
+        };
+        let (offer, wanted) = offer(typed)?;
+        if typed.resume_by == "session-id" && typed.resume > 0.0 && matches!(offer, Offer::Tls13(_)) {
+            return Err("--resume-by session-id: TLS 1.3 has none; say --tls 1.2".to_owned());
+        }
+        let not_yet = [
+            ("--library gnutls", typed.library != "s2n"),
+            ("--client-certificate", !typed.client_certificate.is_empty() || !typed.client_key.is_empty()),
+            ("--rate", typed.rate.is_some()),
+            ("--find-knee", typed.find_knee),
+        ];
+        if let Some((option, _)) = not_yet.iter().find(|(_, is_asked)| *is_asked) {
+            return Err(format!("{option}: not served yet"));
+        }
+        let names = match typed.sni.as_deref() {
+            Some(list) => match list.strip_prefix('@') {
+                Some(path) => {
+                    names::read(&text(Path::new(path))?, true).map_err(|why| format!("{path}: {why}"))?
+                }
+                None => names::read(list, false).map_err(|why| format!("--sni: {why}"))?,
+            },
+            None => Target::host_of(&typed.target).map(str::to_owned).into_iter().collect(),
+        };
+        let trust = match &typed.ca {
+            Some(path) => Trust::Roots(text(path)?.into_bytes()),
+            None => Trust::Everybody,
+        };
+        if typed.ca.is_some() && names.is_empty() {
+            return Err("--ca: certificates are checked for a name; give it by --sni".to_owned());
+        }
+        Ok(Self {
+            target_text: typed.target.clone(),
+            target: Target::from_text(&typed.target)?,
+            connections: connections as usize,
+            threads: threads as usize,
+            end,
+            warm_up: time("--warm-up", typed.warm_up, 0.0)?,
+            resume: typed.resume / 100.0,
+            sessions,
+            cache_size: typed.cache_size,
+            cache_lifetime: time("--cache-lifetime", typed.cache_lifetime, 0.0)?,
+            work: work(typed)?,
+            messages: within("--messages", typed.messages, 1, BYTES_MAX)?,
+            names,
+            offer,
+            wanted,
+            trust,
+            timeout: time("--timeout", typed.timeout, 0.001)?,
+            booked: typed.pid.iter().map(|text| booked(text)).collect::<Result<_, _>>()?,
+            is_json: typed.json,
+        })
+    }
+
+    /// The name that stands in requests where none is asked for.
+    pub(crate) fn host(&self, name: usize) -> &str {
+        self.names.get(name).map_or(&self.target_text, String::as_str)
+    }
+}
+
+fn within(option: &str, value: u64, least: u64, most: u64) -> Result<u64, String> {
+    if (least..=most).contains(&value) { Ok(value) } else { Err(format!("{option}: {least} to {most}")) }
+}
+
+fn time(option: &str, seconds: f64, least: f64) -> Result<Duration, String> {
+    if (least..=1e7).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(format!("{option}: {least} to 10000000 seconds"))
+    }
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
+    let mut text = String::new();
+    let file = fs::File::open(path).map_err(|error| failed(&error))?;
+    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(|error| failed(&error))?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(failed(&"too long"));
+    }
+    Ok(text)
+}
+
+fn work(typed: &Typed) -> Result<Work, String> {
+    if let Some(path) = &typed.http {
+        if typed.send > 0 || typed.receive > 0 || typed.packets > 1 {
+            return Err(
+                "--http: the request is the message; leave out --send, --receive and --packets".to_owned()
+            );
+        }
+        if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(format!("--http {path:?}: a path begins with / and has no spaces"));
+        }
+        return Ok(Work::Http { path: path.clone() });
+    }
+    let send = within("--send", typed.send, 0, BYTES_MAX)?;
+    let receive = within("--receive", typed.receive, 0, BYTES_MAX)?;
+    if typed.messages > 1 && (send == 0 || receive == 0) {
+        return Err("--messages: each message needs bytes each way, --send and --receive".to_owned());
+    }
+    if send == 0 && receive == 0 {
+        return Ok(Work::Nothing);
+    }
+    let packets = within("--packets", typed.packets, 1, send.max(1))?;
+    Ok(Work::Messages { send, receive, packets })
+}
+
+/// Groups as they are typed, as they are told, and as the library takes them.
+const GROUPS: [(&str, &str, Group); 6] = [
+    ("X25519", "X25519", Group::X25519),
+    ("X25519MLKEM768", "X25519MLKEM768", Group::X25519MlKem768),
+    ("P-256", "secp256r1", Group::P256),
+    ("secp256r1", "secp256r1", Group::P256),
+    ("P-384", "secp384r1", Group::P384),
+    ("secp384r1", "secp384r1", Group::P384),
+];
+
+fn offer(typed: &Typed) -> Result<(Offer, Wanted), String> {
+    let group = match typed.group.as_deref() {
+        None => None,
+        Some(name) => Some(
+            GROUPS
+                .iter()
+                .find(|(typed, ..)| typed.eq_ignore_ascii_case(name))
+                .ok_or_else(|| format!("--group {name}: X25519, X25519MLKEM768, P-256 or P-384"))?,
+        ),
+    };
+    let suite = typed.suite.as_deref().map(str::to_ascii_uppercase);
+    let is_13 = suite.as_deref().is_some_and(|suite| suite.starts_with("TLS_"));
+    let is_rsa = suite.as_deref().is_some_and(|suite| !is_13 && !suite.starts_with("ECDHE-"));
+    let mut version = match typed.tls.as_deref() {
+        None => None,
+        Some("1.2") => Some("TLSv1.2"),
+        Some("1.3") => Some("TLSv1.3"),
+        Some(other) => return Err(format!("--tls {other}: 1.2 or 1.3")),
+    };
+    match (version, &suite) {
+        (None, Some(_)) => version = Some(if is_13 { "TLSv1.3" } else { "TLSv1.2" }),
+        (None, None) if group.is_some() => version = Some("TLSv1.3"),
+        (Some(version), Some(suite)) if (version == "TLSv1.3") != is_13 => {
+            return Err(format!("--suite {suite}: not a suite of {version}"));
+        }
+        _ => {}
+    }
+    if is_rsa && group.is_some() {
+        return Err("--group: RSA key exchange has none".to_owned());
+    }
+    let offer = match version {
+        None => Offer::All,
+        Some("TLSv1.3") => Offer::Tls13(group.map_or(Group::X25519, |(.., group)| *group)),
+        Some(_) if is_rsa => Offer::RsaKeyExchange,
+        Some(_) => Offer::Tls12,
+    };
+    let group = group.map(|(_, told, _)| (*told).to_owned());
+    Ok((offer, Wanted { version, suite, group }))
+}
+
+fn booked(text: &str) -> Result<Booked, String> {
+    let (pid, name) = text.split_once('=').map_or((text, None), |(pid, name)| (pid, Some(name)));
+    let pid = pid.parse().ok().filter(|pid| (1..=i32::MAX as u32).contains(pid));
+    let pid = pid.ok_or_else(|| format!("--pid {text}: PID or PID=NAME"))?;
+    let known = crate::usage::name(pid).ok_or_else(|| format!("--pid {text}: there is no such process"))?;
+    Ok(Booked { pid, name: name.map_or(known, str::to_owned) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(json: &str) -> Result<Plan, String> {
+        let text = format!("{{\"target\":\"127.0.0.1:1\"{}{json}}}", if json.is_empty() { "" } else { "," });
+        Plan::new(&serde_json::from_str(&text).map_err(|error| error.to_string())?)
+    }
+
+    #[test]
+    fn what_is_typed_becomes_a_plan() {
+        let plan = typed("").unwrap();
+        assert_eq!((plan.connections, plan.threads, plan.offer), (64, 1, Offer::All));
+        assert_eq!((plan.end, plan.work), (End::After(Duration::from_secs(10)), Work::Nothing));
+        let plan =
+            typed(r#""suite":"aes128-sha","send":3,"receive":4,"packets":3,"transactions":9"#).unwrap();
+        assert_eq!(plan.offer, Offer::RsaKeyExchange);
+        assert_eq!(plan.wanted.suite.as_deref(), Some("AES128-SHA"));
+        assert_eq!(plan.work, Work::Messages { send: 3, receive: 4, packets: 3 });
+        assert_eq!(plan.end, End::Transactions(9));
+        let plan = typed(r#""group":"p-256""#).unwrap();
+        assert_eq!((plan.offer, plan.wanted.version), (Offer::Tls13(Group::P256), Some("TLSv1.3")));
+        let own = std::process::id();
+        let plan = typed(&format!(r#""pid":["{own}=server"]"#)).unwrap();
+        assert_eq!(plan.booked, [Booked { pid: own, name: "server".to_owned() }]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_by_its_name() {
+        for (json, option) in [
+            (r#""connections":0"#, "--connections"),
+            (r#""threads":2,"connections":1"#, "--threads"),
+            (r#""seconds":1,"transactions":1"#, "--transactions"),
+            (r#""seconds":0"#, "--seconds"),
+            (r#""seconds":1e300"#, "--seconds"),
+            (r#""warm_up":-1"#, "--warm-up"),
+            (r#""resume":101"#, "--resume"),
+            (r#""resume_by":"psk""#, "--resume-by"),
+            (r#""resume":1,"resume_by":"session-id","tls":"1.3""#, "--resume-by"),
+            (r#""messages":2"#, "--messages"),
+            (r#""messages":2,"send":1"#, "--messages"),
+            (r#""send":2,"packets":3"#, "--packets"),
+            (r#""http":"x""#, "--http"),
+            (r#""http":"/","send":1"#, "--http"),
+            (r#""tls":"1.1""#, "--tls"),
+            (r#""tls":"1.3","suite":"AES128-SHA""#, "--suite"),
+            (r#""group":"P-257""#, "--group"),
+            (r#""group":"P-256","suite":"AES128-SHA""#, "--group"),
+            (r#""sni":"a,,b""#, "--sni"),
+            (r#""sni":"@/nowhere""#, "/nowhere"),
+            (r#""ca":"/nowhere""#, "/nowhere"),
+            (r#""pid":["0"]"#, "--pid"),
+            (r#""pid":["2147483647=x"]"#, "--pid"),
+            (r#""timeout":0"#, "--timeout"),
+            (r#""nonsense":1"#, "nonsense"),
+        ] {
+            let refused = typed(json).unwrap_err();
+            assert!(refused.contains(option), "{json}: {refused}");
+        }
+    }
+}

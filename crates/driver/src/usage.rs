@@ -1,0 +1,118 @@
+//! Processor time, as the kernel books it.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+/// Processor time in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Seconds {
+    pub(crate) user: f64,
+    pub(crate) system: f64,
+}
+
+impl Seconds {
+    pub(crate) fn total(self) -> f64 {
+        self.user + self.system
+    }
+}
+
+/// What a process used so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Used {
+    /// Of all its threads, also those that ended: in hundredths of a second.
+    booked: Seconds,
+    /// Threads that it has, with what they used to the nanosecond.
+    threads: Vec<(u32, u64)>,
+}
+
+impl Used {
+    /// Of a process; none where it is gone.
+    pub(crate) fn of(pid: u32) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name, in parentheses, may hold anything; fields 14 and 15 count from before it.
+        let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
+        let per_second = rustix::param::clock_ticks_per_second() as f64;
+        let mut next = || Some(fields.next()?.parse::<f64>().ok()? / per_second);
+        let booked = Seconds { user: next()?, system: next()? };
+        let threads = threads(pid).into_iter().filter_map(|thread| Some((thread, nanoseconds(pid, thread)?)));
+        Some(Self { booked, threads: threads.collect() })
+    }
+
+    /// What was used since then. Where the same threads are there as before, the sum is exact, and only how it is split into user
+    /// and system is booked in hundredths.
+    pub(crate) fn since(&self, before: &Self) -> Seconds {
+        let user = (self.booked.user - before.booked.user).max(0.0);
+        let system = (self.booked.system - before.booked.system).max(0.0);
+        let numbers = |used: &Self| used.threads.iter().map(|(thread, _)| *thread).collect::<BTreeSet<_>>();
+        let sum = |used: &Self| used.threads.iter().map(|(_, time)| *time).sum::<u64>();
+        if self.threads.is_empty() || numbers(self) != numbers(before) {
+            return Seconds { user, system };
+        }
+        let exact = sum(self).saturating_sub(sum(before)) as f64 * 1e-9;
+        if user + system == 0.0 {
+            return Seconds { user: exact, system: 0.0 };
+        }
+        let scale = exact / (user + system);
+        Seconds { user: user * scale, system: system * scale }
+    }
+}
+
+fn threads(pid: u32) -> Vec<u32> {
+    let Ok(folder) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// What a thread used so far, in nanoseconds.
+pub(crate) fn nanoseconds(pid: u32, thread: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// The processors that a process may run on; empty where that is not told.
+pub(crate) fn processors(pid: u32) -> BTreeSet<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    list.map(read_list).unwrap_or_default()
+}
+
+/// Reads `0-2,5`.
+fn read_list(list: &str) -> BTreeSet<u32> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.trim().parse::<u32>().ok()?..=last.trim().parse::<u32>().ok()?)
+    };
+    list.split(',').filter_map(range).flatten().collect()
+}
+
+/// What a process is called.
+pub(crate) fn name(pid: u32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_process_uses_is_booked() {
+        let own = std::process::id();
+        let before = Used::of(own).unwrap();
+        let mut sum = 0_u64;
+        let seconds = loop {
+            sum = std::hint::black_box(sum.wrapping_mul(3) + 1);
+            let seconds = Used::of(own).unwrap().since(&before);
+            if seconds.total() > 0.05 {
+                break seconds;
+            }
+        };
+        assert!(seconds.user > 0.0 && sum > 0);
+        assert!(name(own).is_some() && !processors(own).is_empty());
+        assert!(Used::of(u32::MAX).is_none());
+    }
+
+    #[test]
+    fn lists_of_processors_read() {
+        assert_eq!(read_list("\t0-2,5\n"), BTreeSet::from([0, 1, 2, 5]));
+        assert_eq!(read_list(""), BTreeSet::new());
+    }
+}

@@ -1,0 +1,355 @@
+//! The client's end of connections.
+
+use crate::chain::Chain;
+use crate::connection::{Facts, Progress, Read, version_name};
+use crate::error::{Cause, Failure};
+use crate::ffi::{Wired, trust_everybody};
+use crate::key::{AskCaller, Exchange, KeyRequest};
+use s2n_tls::callbacks::{SessionTicket, SessionTicketCallback};
+use s2n_tls::config::{Builder, Config};
+use s2n_tls::connection::Connection;
+use s2n_tls::enums::{Blinding, ClientAuthType};
+use s2n_tls::error::{Error, ErrorType};
+use s2n_tls::security;
+use std::fmt;
+use std::task::{Poll, Waker};
+use zeroize::Zeroizing;
+
+/// What a client offers. The library has only named lists: each is one that offers what is asked, mostly among others, so that
+/// who needs exactly one suite looks at what was agreed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Offer {
+    /// TLS 1.2 and 1.3; ephemeral key agreement, X25519 first, and RSA key exchange.
+    #[default]
+    All,
+    /// TLS 1.3 alone, with this group first.
+    Tls13(Group),
+    /// TLS 1.2 alone, with ephemeral key agreement.
+    Tls12,
+    /// TLS 1.2 and older, with RSA key exchange alone.
+    RsaKeyExchange,
+}
+
+/// A group of TLS 1.3's key agreement (RFC 8446, 4.2.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Group {
+    /// X25519.
+    #[default]
+    X25519,
+    /// X25519 with ML-KEM-768.
+    X25519MlKem768,
+    /// P-256; X25519 is not offered at all.
+    P256,
+    /// P-384 alone, with AES-256-GCM.
+    P384,
+}
+
+impl Offer {
+    fn of_library(self) -> Result<security::Policy, Error> {
+        security::Policy::from_version(match self {
+            Self::All => "20240603",
+            Self::Tls13(Group::X25519) => "CloudFront-TLS-1-3-2025-no-pq",
+            Self::Tls13(Group::X25519MlKem768) => "ELBSecurityPolicy-TLS13-1-3-PQ-2025-09",
+            Self::Tls13(Group::P256) => "ELBSecurityPolicy-TLS13-1-3-FIPS-2023-04",
+            Self::Tls13(Group::P384) => "20250414",
+            Self::Tls12 => "20240501",
+            Self::RsaKeyExchange => "test_all_rsa_kex",
+        })
+    }
+}
+
+/// Which servers a client goes on with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// All: certificates are not looked at, apart from the signature of the handshake.
+    Everybody,
+    /// Those whose chain ends in one of these certificates, in PEM, and has the name that is asked for.
+    Roots(Vec<u8>),
+}
+
+/// How a client goes on with sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Resuming {
+    /// By tickets (RFC 5077; RFC 8446, 4.6.1).
+    Tickets,
+    /// By the session IDs of TLS 1.2 (RFC 5246, 7.4.1.2), or not at all.
+    #[default]
+    Ids,
+}
+
+/// The client's side: what is offered, who is trusted, and the client's certificate. Clones are the same.
+#[derive(Clone)]
+pub struct Initiator {
+    config: Config,
+}
+
+/// Why there is no such client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InitiatorError {
+    /// The roots are no certificates in PEM.
+    Roots(&'static str),
+    /// The library.
+    Library(&'static str),
+}
+
+impl fmt::Display for InitiatorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Roots(why) => write!(f, "no certificates in PEM ({why})"),
+            Self::Library(why) => write!(f, "the TLS library refuses: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for InitiatorError {}
+
+impl Initiator {
+    /// A client; with a certificate if `chain` is given, whose key may be in this process or elsewhere.
+    ///
+    /// # Errors
+    /// [`InitiatorError`].
+    pub fn new(
+        offer: Offer,
+        trust: &Trust,
+        sessions: Resuming,
+        chain: Option<&Chain>,
+    ) -> Result<Self, InitiatorError> {
+        let of_library = |error: Error| InitiatorError::Library(error.message());
+        let mut builder = Builder::new();
+        match trust {
+            Trust::Everybody => trust_everybody(&mut builder).map_err(of_library)?,
+            Trust::Roots(pem) => {
+                builder.trust_pem(pem).map_err(|error| InitiatorError::Roots(error.message()))?;
+            }
+        }
+        let mut finish = || -> Result<(), Error> {
+            builder.with_system_certs(false)?.set_security_policy(&offer.of_library()?)?;
+            if sessions == Resuming::Tickets {
+                builder.set_session_ticket_callback(Keep)?;
+            }
+            if let Some(chain) = chain {
+                builder.load_chain(chain.of_library.clone())?;
+                builder.set_client_auth_type(ClientAuthType::Optional)?;
+                if chain.is_elsewhere() {
+                    builder.set_private_key_callback(AskCaller)?;
+                }
+            }
+            Ok(())
+        };
+        finish().map_err(of_library)?;
+        Ok(Self { config: builder.build().map_err(of_library)? })
+    }
+}
+
+impl fmt::Debug for Initiator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Initiator").finish_non_exhaustive()
+    }
+}
+
+/// Keeps the last ticket at its connection.
+struct Keep;
+
+impl SessionTicketCallback for Keep {
+    fn on_session_ticket(&self, connection: &mut Connection, ticket: &SessionTicket) {
+        let mut session = Zeroizing::new(vec![0; ticket.len().unwrap_or_default()]);
+        let is_read = ticket.data(&mut session).is_ok();
+        if let Some(exchange) = connection.application_context_mut::<Exchange>().filter(|_| is_read) {
+            exchange.session = Some(session);
+        }
+    }
+}
+
+/// The client's end of a connection.
+pub struct Client {
+    wired: Wired,
+    is_asking: bool,
+}
+
+impl Client {
+    /// The client's end of a new connection: it asks for a name if one is given, and offers to go on with a session if one is.
+    /// What was offered lies in [`Client::outgoing`] after the first call of [`Client::handshake`].
+    ///
+    /// # Errors
+    /// [`Cause::Internal`]: the library has no memory, or the session is none.
+    pub fn new(initiator: &Initiator, name: Option<&str>, session: Option<&[u8]>) -> Result<Self, Failure> {
+        let make = || -> Result<Wired, Error> {
+            let mut wired = Wired::client()?;
+            let library = wired.library();
+            library.set_config(initiator.config.clone())?;
+            library.set_blinding(Blinding::SelfService)?;
+            library.set_waker(Some(Waker::noop()))?;
+            library.set_receive_buffering(true)?;
+            library.prefer_throughput()?;
+            library.set_application_context(Exchange::default());
+            if let Some(name) = name {
+                library.set_server_name(name)?;
+            }
+            if let Some(session) = session {
+                library.set_session_ticket(session)?;
+            }
+            Ok(wired)
+        };
+        let wired = make().map_err(|error| Failure { cause: Cause::Internal, name: error.name() })?;
+        Ok(Self { wired, is_asking: false })
+    }
+
+    /// Takes in what the server sent.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        self.wired.buffers().receive(bytes);
+    }
+
+    /// The server's end of the stream has come: nothing will be received any more.
+    pub fn receive_end(&mut self) {
+        self.wired.buffers().receive_end();
+    }
+
+    /// What is to be sent to the server.
+    pub fn outgoing(&self) -> &[u8] {
+        self.wired.buffers_now().outgoing()
+    }
+
+    /// So many bytes of it were sent.
+    pub fn sent(&mut self, bytes: usize) {
+        self.wired.buffers().sent(bytes);
+    }
+
+    /// Goes on with the handshake.
+    ///
+    /// # Errors
+    /// [`Failure`]: the connection is over once what lies in [`Client::outgoing`] is sent.
+    pub fn handshake(&mut self) -> Result<Progress, Failure> {
+        let gone_on = self.wired.library().poll_negotiate().map_ok(|_| ());
+        match gone_on {
+            Poll::Ready(Ok(())) => Ok(Progress::Done),
+            Poll::Pending
+                if self.is_asking || self.exchange().is_some_and(|exchange| exchange.asked.is_some()) =>
+            {
+                Ok(Progress::NeedsKey)
+            }
+            Poll::Pending => Ok(Progress::NeedsBytes),
+            Poll::Ready(Err(error)) => Err(self.failed(&error)),
+        }
+    }
+
+    /// The private key operation that the handshake waits for; each is given out once.
+    pub fn take_request(&mut self) -> Option<KeyRequest> {
+        let request = self.exchange()?.asked.take()?;
+        self.is_asking = true;
+        Some(request)
+    }
+
+    /// The answer to the operation that was taken; none where it failed, and the handshake with it. Call [`Client::handshake`] then.
+    pub fn answer(&mut self, answer: Option<Zeroizing<Vec<u8>>>) {
+        self.is_asking = false;
+        if let Some(exchange) = self.exchange() {
+            exchange.answer = Some(answer);
+        }
+    }
+
+    /// Reads the server's data, after the handshake. Tickets come with it in TLS 1.3.
+    ///
+    /// # Errors
+    /// [`Failure`], as [`Client::handshake`]; [`Cause::Cut`] where the stream ends without the server's word.
+    pub fn read(&mut self, into: &mut [u8]) -> Result<Read, Failure> {
+        match self.wired.library().poll_recv(into) {
+            Poll::Ready(Ok(0)) => Ok(Read::End),
+            Poll::Ready(Ok(count)) => Ok(Read::Bytes(count)),
+            Poll::Pending => Ok(Read::NeedsBytes),
+            Poll::Ready(Err(error)) => Err(self.failed(&error)),
+        }
+    }
+
+    /// Enciphers data for the server into [`Client::outgoing`], all of it.
+    ///
+    /// # Errors
+    /// [`Failure`], as [`Client::handshake`].
+    pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), Failure> {
+        while !bytes.is_empty() {
+            match self.wired.library().poll_send(bytes) {
+                Poll::Ready(Ok(count)) => bytes = bytes.get(count..).unwrap_or_default(),
+                // The buffer takes everything.
+                Poll::Pending => return Err(Failure { cause: Cause::Internal, name: "send" }),
+                Poll::Ready(Err(error)) => return Err(self.failed(&error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the server that the client sends no more.
+    ///
+    /// # Errors
+    /// [`Failure`], as [`Client::handshake`].
+    pub fn close(&mut self) -> Result<(), Failure> {
+        let closed = self.wired.library().poll_shutdown_send().map_ok(|_| ());
+        match closed {
+            Poll::Ready(Ok(())) | Poll::Pending => Ok(()),
+            Poll::Ready(Err(error)) => Err(self.failed(&error)),
+        }
+    }
+
+    /// What to go on with in another connection, as far as the server has given something: after the handshake in TLS 1.2, and in
+    /// TLS 1.3 after [`Client::read`]. A ticket of TLS 1.3 is given out once.
+    pub fn session(&mut self) -> Option<Zeroizing<Vec<u8>>> {
+        if let Some(session) = self.exchange().and_then(|exchange| exchange.session.take()) {
+            return Some(session);
+        }
+        let library = self.wired.library_now();
+        if library.actual_protocol_version().is_ok_and(|version| version_name(version) == "TLS1.3") {
+            return None;
+        }
+        let mut session = Zeroizing::new(vec![0; library.session_ticket_length().ok()?]);
+        let count = library.session_ticket(&mut session).ok()?;
+        (count > 0 && count == session.len()).then_some(session)
+    }
+
+    /// What was agreed; the key is that of the client's own chain.
+    pub fn facts(&self) -> Facts {
+        Facts::of(self.wired.library_now())
+    }
+
+    fn exchange(&mut self) -> Option<&mut Exchange> {
+        self.wired.library().application_context_mut::<Exchange>()
+    }
+
+    fn failed(&self, error: &Error) -> Failure {
+        let (name, alert) = (error.name(), self.wired.library_now().alert());
+        let cause = match error.kind() {
+            ErrorType::Application => Cause::Key,
+            ErrorType::ConnectionClosed | ErrorType::IOError => Cause::Cut,
+            ErrorType::Alert => Cause::Alert(alert.unwrap_or_default()),
+            ErrorType::ProtocolError if is_of_certificate(name) => Cause::Certificate,
+            ErrorType::ProtocolError => Cause::Protocol,
+            // A message that ends before its fields do.
+            ErrorType::InternalError if name.contains("STUFFER") => Cause::Protocol,
+            _ => Cause::Internal,
+        };
+        Failure { cause, name }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").finish_non_exhaustive()
+    }
+}
+
+fn is_of_certificate(name: &str) -> bool {
+    ["CERT", "CRL", "OCSP", "TRUST"].iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_knows_every_offer() {
+        let groups = [Group::X25519, Group::X25519MlKem768, Group::P256, Group::P384].map(Offer::Tls13);
+        for offer in groups.into_iter().chain([Offer::All, Offer::Tls12, Offer::RsaKeyExchange]) {
+            Initiator::new(offer, &Trust::Everybody, Resuming::Tickets, None).unwrap();
+        }
+        let roots = Trust::Roots(b"no certificate".to_vec());
+        let refused = Initiator::new(Offer::All, &roots, Resuming::Ids, None);
+        assert!(matches!(refused, Err(InitiatorError::Roots(_))), "{refused:?}");
+    }
+}
