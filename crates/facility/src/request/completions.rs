@@ -306,7 +306,8 @@ impl Completions {
         self.pool.queues()
     }
 
-    fn is_forked(&self) -> bool {
+    /// Whether it belongs to the process that this one is a forked child of.
+    pub fn is_forked(&self) -> bool {
         self.epoch != link::fork::epoch()
     }
 

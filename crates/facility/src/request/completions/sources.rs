@@ -6,6 +6,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -56,15 +57,13 @@ pub(super) struct Sources {
     timer: Option<OwnedFd>,
     /// When the timer is to go off.
     set: Option<Instant>,
-    events: Vec<Event>,
 }
 
 impl Sources {
     /// An instance that watches its timer alone.
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        let events = Vec::with_capacity(EVENTS_MAX);
-        let mut sources = Self { epoll, timer: None, set: None, events };
+        let mut sources = Self { epoll, timer: None, set: None };
         if !world::is_simulated() {
             let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
             let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -93,11 +92,11 @@ impl Sources {
     /// What has something to read, without waiting for it.
     pub fn look(&mut self) -> Vec<Source> {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        self.events.clear();
+        let mut room = [const { MaybeUninit::<Event>::uninit() }; EVENTS_MAX];
         // An error is no event; what there is shows at the next look.
-        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), Some(&now));
-        let found: Vec<Source> = self
-            .events
+        let events = epoll::wait(&self.epoll, &mut room, Some(&now));
+        let events = events.map(|(events, _)| &*events).unwrap_or_default();
+        let found: Vec<Source> = events
             .iter()
             .filter_map(|event| {
                 // The structure is packed: the field is copied before use.
