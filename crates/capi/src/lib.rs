@@ -28,4 +28,5 @@ mod segments;
 pub use call::{Body, call};
 pub use entry_points::{Prototype, is_given};
 pub use own::Own;
+pub use process::Witness;
 pub use segments::CUT_TEXT_BYTES_MAX;

@@ -124,19 +124,22 @@ fn domain(name: &str) -> Option<u16> {
 
 /// A file that nobody else knows of. Where its descriptor names another one, or none, the host has closed descriptors that it
 /// did not open, and may have given their numbers to files of its own: none of them is used or closed any more.
-struct Witness {
+#[derive(Debug)]
+pub struct Witness {
     descriptor: OwnedFd,
     identity: (u64, u64),
 }
 
 impl Witness {
-    fn new() -> Option<Self> {
+    /// Makes one; none where no descriptor is left.
+    pub fn new() -> Option<Self> {
         let descriptor = memfd_create("cryptand", MemfdFlags::CLOEXEC).ok()?;
         let identity = identity(&descriptor)?;
         Some(Self { descriptor, identity })
     }
 
-    fn stands(&self) -> bool {
+    /// Whether its descriptor still is its own.
+    pub fn stands(&self) -> bool {
         identity(&self.descriptor) == Some(self.identity)
     }
 }

@@ -98,6 +98,10 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
         "lib/libcsulcca.so",
         "lib/pkgconfig/csulcca.pc",
         "include/cryptand/csulincl.h",
+        "lib/libcryptand-offload.so.1",
+        "lib/libcryptand-offload.so",
+        "lib/pkgconfig/cryptand-offload.pc",
+        "include/cryptand/cryptand-offload.h",
         "lib/tmpfiles.d/cryptand.conf",
     ] {
         assert!(installation.prefix().join(file).is_file(), "{file}");

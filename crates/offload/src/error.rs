@@ -1,0 +1,129 @@
+//! What can go wrong, as statuses for programs and texts for people.
+
+use facility::FacilityError;
+use std::fmt;
+use wire::Codes;
+
+/// What became of a call or of a request. The numbers are those of the C interface, and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Status {
+    /// All is well.
+    Ok = 0,
+    /// As many requests are in flight as there may be: collect first.
+    Again = -1,
+    /// An argument that nothing can be done with.
+    Invalid = -2,
+    /// No handle, or one that was closed.
+    Handle = -3,
+    /// No key of this handle.
+    Key = -4,
+    /// The handle belongs to the process that this one is a forked child of.
+    Forked = -5,
+    /// The host has closed descriptors that it did not open.
+    Closed = -6,
+    /// Another thread is in a call with this handle.
+    Busy = -7,
+    /// There is no home, or something of it cannot be read.
+    Home = -8,
+    /// The caller may not.
+    Denied = -9,
+    /// No daemon, or no card that serves the request, within the time to wait for one. It did not run.
+    Unavailable = -10,
+    /// A card or the daemon refused the operation; its codes say why.
+    Refused = -11,
+    /// No answer, or one without sense. It may have run, which does no harm.
+    Failed = -12,
+    /// A fault in this library.
+    Fault = -13,
+}
+
+impl Status {
+    /// Every one.
+    pub const ALL: [Self; 14] = [
+        Self::Ok,
+        Self::Again,
+        Self::Invalid,
+        Self::Handle,
+        Self::Key,
+        Self::Forked,
+        Self::Closed,
+        Self::Busy,
+        Self::Home,
+        Self::Denied,
+        Self::Unavailable,
+        Self::Refused,
+        Self::Failed,
+        Self::Fault,
+    ];
+
+    /// Its name in the C interface, without the prefix.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Again => "AGAIN",
+            Self::Invalid => "INVALID",
+            Self::Handle => "HANDLE",
+            Self::Key => "KEY",
+            Self::Forked => "FORKED",
+            Self::Closed => "CLOSED",
+            Self::Busy => "BUSY",
+            Self::Home => "HOME",
+            Self::Denied => "DENIED",
+            Self::Unavailable => "UNAVAILABLE",
+            Self::Refused => "REFUSED",
+            Self::Failed => "FAILED",
+            Self::Fault => "FAULT",
+        }
+    }
+}
+
+/// Why a call or a request failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffloadError {
+    /// For programs.
+    pub status: Status,
+    /// A card's or the daemon's return and reason code, with [`Status::Refused`].
+    pub codes: Option<Codes>,
+    /// Operation, object and cause, for people. Nothing in it is secret.
+    pub text: String,
+}
+
+impl OffloadError {
+    pub(crate) fn new(status: Status, text: impl Into<String>) -> Self {
+        Self { status, codes: None, text: text.into() }
+    }
+
+    /// A failure of the way to the cards, in an operation with an object.
+    pub(crate) fn of(what: impl fmt::Display, error: &FacilityError) -> Self {
+        let status = match error {
+            FacilityError::Verb { codes, .. } => return Self::refused(what, *codes, error),
+            FacilityError::Refused { .. } => return Self::refused(what, error.codes(), error),
+            FacilityError::Full { .. } => Status::Again,
+            FacilityError::Arguments { .. } | FacilityError::TooLong { .. } | FacilityError::Domain(_) => {
+                Status::Invalid
+            }
+            FacilityError::Home(_) | FacilityError::Credential { .. } => Status::Home,
+            FacilityError::Denied { .. }
+            | FacilityError::Forbidden { .. }
+            | FacilityError::Quarantined { .. } => Status::Denied,
+            FacilityError::Forked { .. } => Status::Forked,
+            error if error.ran() == facility::Ran::No => Status::Unavailable,
+            _ => Status::Failed,
+        };
+        Self::new(status, format!("{what}: {error}"))
+    }
+
+    /// A card's answer that is a refusal.
+    pub(crate) fn refused(what: impl fmt::Display, codes: Codes, cause: &impl fmt::Display) -> Self {
+        Self { status: Status::Refused, codes: Some(codes), text: format!("{what}: {cause}") }
+    }
+}
+
+impl fmt::Display for OffloadError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for OffloadError {}

@@ -1,0 +1,38 @@
+//! Private key operations of TLS on the cards of a home, for the event loops of other programs.
+//!
+//! A server asks for a signature or a premaster by a number of its own, watches one descriptor, and collects what has ended. Nothing
+//! waits. The library `libcryptand-offload.so.1` offers the same to C (`cryptand-offload.h`); docs/offload.md is the guide.
+//!
+//! ```text
+//! let mut offload = Offload::open(home, Options::default(), LoopOptions::default())?;
+//! let key = offload.key("WEB.EXAMPLE.ORG")?;
+//! loop {
+//!     poll(offload.as_fd(), ..)                    readable, or something else is
+//!     .. offload.sign(number, key, scheme, &digest)? ..
+//!     while let Some(finished) = offload.collect() { .. }
+//!     if !offload.arm() { collect again }          before sleeping
+//! }
+//! ```
+//!
+//! | file | holds |
+//! |---|---|
+//! | `offload` | one loop's requests |
+//! | `work` | what is asked of a card, and what its answer means |
+//! | `error` | what can go wrong, as statuses and texts |
+//! | `handles` | the numbers by which programs in C name their loops, through threads, fork and closed descriptors |
+//! | `ffi` | the functions of the header |
+
+mod error;
+mod ffi;
+mod handles;
+mod offload;
+mod work;
+
+pub use error::{OffloadError, Status};
+pub use facility::{Facility, Options};
+pub use ffi::*;
+pub use handles::HANDLES_MAX;
+pub use offload::{Answer, Finished, KEYS_MAX, Key, LoopOptions, Offload, Operation};
+pub use work::{
+    ANSWER_BYTES_MAX, CIPHERTEXT_BYTES_MAX, Hash, Kind, PREMASTER_BYTES, Padding, Scheme, ecdsa_der,
+};

@@ -1,0 +1,383 @@
+//! One event loop's private key operations.
+
+use crate::error::{OffloadError, Status};
+use crate::work::{self, CIPHERTEXT_BYTES_MAX, Field, Kind, PREMASTER_BYTES, Padding, Scheme};
+use facility::{Completions, Facility, FacilityError, LOOP_REQUESTS_MAX, Label, Options, Reply};
+use std::collections::HashMap;
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use wire::bounds::DOMAINS_MAX;
+use zeroize::Zeroizing;
+
+/// Labels that one loop names.
+pub const KEYS_MAX: usize = 16 * 1024;
+
+/// What is set for one loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopOptions {
+    /// The domain of its keys.
+    pub domain: u16,
+    /// Requests that may be submitted and not collected, cancelled ones that have not ended among them: 1 to
+    /// [`LOOP_REQUESTS_MAX`].
+    pub in_flight_max: usize,
+}
+
+impl Default for LoopOptions {
+    fn default() -> Self {
+        Self { domain: 0, in_flight_max: LOOP_REQUESTS_MAX }
+    }
+}
+
+/// A label that a loop knows. Of no use in another loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key(pub(crate) u64);
+
+/// What was asked for. The numbers are those of the C interface, and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Operation {
+    /// A signature.
+    Sign = 1,
+    /// A premaster.
+    Premaster = 2,
+    /// A public key.
+    PublicKey = 3,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Sign => "sign with",
+            Self::Premaster => "open a premaster with",
+            Self::PublicKey => "read the public key of",
+        })
+    }
+}
+
+/// What a request gave. Secrets in it are wiped when it is dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// A signature: as long as the modulus for RSA, a DER structure for ECDSA.
+    Signature(Vec<u8>),
+    /// A premaster, or random bytes in its place: which of them, nobody can tell.
+    Premaster(Zeroizing<[u8; PREMASTER_BYTES]>),
+    /// A public key: its kind, and SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7).
+    PublicKey(Kind, Vec<u8>),
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signature(bytes) => out.debug_tuple("Signature").field(&bytes.len()).finish(),
+            Self::Premaster(_) => out.write_str("Premaster"),
+            Self::PublicKey(kind, der) => out.debug_tuple("PublicKey").field(kind).field(&der.len()).finish(),
+        }
+    }
+}
+
+/// A request that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The caller's number.
+    pub id: u64,
+    /// What was asked for.
+    pub operation: Operation,
+    /// What came of it.
+    pub answer: Result<Answer, OffloadError>,
+}
+
+/// A request that was taken in.
+struct Pending {
+    id: u64,
+    operation: Operation,
+    /// What the numbers of an answer become.
+    padding: Padding,
+    /// Place of its label.
+    key: u32,
+    is_cancelled: bool,
+}
+
+/// One event loop's way to the keys of a home. It belongs to one thread at a time; other loops have others.
+///
+/// Dropped, it gives up what was not collected. In a child of fork it is the parent's: each of its functions fails with
+/// [`Status::Forked`], and the child opens its own.
+pub struct Offload {
+    completions: Completions,
+    options: LoopOptions,
+    /// In every key of this loop, and in no other's.
+    mark: u32,
+    keys: Vec<(Label, Field)>,
+    places: HashMap<Field, u32>,
+    /// By the number that the facility knows each request by.
+    pending: Vec<Option<Pending>>,
+    free: Vec<u32>,
+    ids: HashMap<u64, u32>,
+    reply: Reply,
+}
+
+impl fmt::Debug for Offload {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Offload").field("in_flight", &self.in_flight()).finish_non_exhaustive()
+    }
+}
+
+impl Offload {
+    /// Opens a home for one loop. The daemon must be running; this may wait for it to answer.
+    ///
+    /// # Errors
+    /// [`Status::Home`], [`Status::Denied`], [`Status::Unavailable`], [`Status::Invalid`], and [`Status::Failed`] where no descriptor is left.
+    pub fn open(home: &Path, options: Options, of_loop: LoopOptions) -> Result<Self, OffloadError> {
+        let failed = |error| OffloadError::of(format_args!("open {}", home.display()), &error);
+        let facility = Facility::open(home, options).map_err(failed)?;
+        Self::new(&facility, of_loop)
+    }
+
+    /// Another loop over a facility that several share.
+    ///
+    /// # Errors
+    /// [`Status::Invalid`] for a bound or domain that there cannot be, [`Status::Failed`] where no descriptor is left.
+    pub fn new(facility: &Facility, options: LoopOptions) -> Result<Self, OffloadError> {
+        static MARKS: AtomicU32 = AtomicU32::new(1);
+        let home = facility.home().folder().display().to_string();
+        let invalid = |what: String| OffloadError::new(Status::Invalid, format!("open {home}: {what}"));
+        if !(1..=LOOP_REQUESTS_MAX).contains(&options.in_flight_max) {
+            let most = LOOP_REQUESTS_MAX;
+            return Err(invalid(format!("{} requests in flight; 1 to {most} may be", options.in_flight_max)));
+        }
+        if usize::from(options.domain) >= DOMAINS_MAX {
+            return Err(invalid(format!("domain {}; the last one is {}", options.domain, DOMAINS_MAX - 1)));
+        }
+        let completions = facility.completions();
+        let completions =
+            completions.map_err(|error| OffloadError::of(format_args!("open {home}"), &error))?;
+        Ok(Self {
+            completions,
+            options,
+            mark: MARKS.fetch_add(1, Ordering::Relaxed),
+            keys: Vec::new(),
+            places: HashMap::new(),
+            pending: Vec::new(),
+            free: Vec::new(),
+            ids: HashMap::new(),
+            reply: Reply::new(),
+        })
+    }
+
+    /// Names a label; the same label has the same key. Nothing is asked: whether there is such a label, and whether it may be used, each
+    /// request says.
+    ///
+    /// # Errors
+    /// [`Status::Invalid`] for a text that is no label, [`Status::Again`] for more than [`KEYS_MAX`] labels.
+    pub fn key(&mut self, label: &str) -> Result<Key, OffloadError> {
+        let named = Label::new(label).map_err(|cause| {
+            OffloadError::new(Status::Invalid, format!("name the key {label:.80?}: {cause}"))
+        })?;
+        let field = named.to_field();
+        let place = match self.places.get(&field) {
+            Some(place) => *place,
+            None if self.keys.len() >= KEYS_MAX => {
+                let text = format!("name the key {named}: this loop has {KEYS_MAX} keys, and takes no more");
+                return Err(OffloadError::new(Status::Again, text));
+            }
+            None => {
+                let place = self.keys.len() as u32;
+                self.keys.push((named, field));
+                self.places.insert(field, place);
+                place
+            }
+        };
+        Ok(Key(u64::from(self.mark) << 32 | u64::from(place)))
+    }
+
+    /// Asks for a signature over a digest, under a number that no request of this loop has that was not collected.
+    ///
+    /// # Errors
+    /// [`Status::Invalid`] for a digest of another length than the scheme's and a number that is in use, [`Status::Key`], [`Status::Again`],
+    /// [`Status::Forked`]. Everything else is collected.
+    pub fn sign(&mut self, id: u64, key: Key, scheme: Scheme, digest: &[u8]) -> Result<(), OffloadError> {
+        let place = self.place(Operation::Sign, key)?;
+        if digest.len() != scheme.hash.bytes() {
+            let (given, right) = (digest.len(), scheme.hash.bytes());
+            return Err(self.invalid(
+                Operation::Sign,
+                place,
+                &format!("a digest of {given} bytes, not {right}"),
+            ));
+        }
+        let field = self.keys[place as usize].1;
+        self.submit(id, Operation::Sign, scheme.padding, place, |completions, number, domain| {
+            work::signature(&field, scheme, digest, |arguments| completions.submit(number, domain, arguments))
+        })
+    }
+
+    /// Asks for the premaster that a client enciphered (RFC 5246, 7.4.7.1). The answer is 48 bytes whatever the ciphertext is, random ones
+    /// where it is none, in the same time; the key must be made for it.
+    ///
+    /// # Errors
+    /// As [`Offload::sign`]; [`Status::Invalid`] for no ciphertext and one of more than [`CIPHERTEXT_BYTES_MAX`] bytes.
+    pub fn premaster(&mut self, id: u64, key: Key, ciphertext: &[u8]) -> Result<(), OffloadError> {
+        let place = self.place(Operation::Premaster, key)?;
+        if !(1..=CIPHERTEXT_BYTES_MAX).contains(&ciphertext.len()) {
+            let cause =
+                format!("a ciphertext of {} bytes, not 1 to {CIPHERTEXT_BYTES_MAX}", ciphertext.len());
+            return Err(self.invalid(Operation::Premaster, place, &cause));
+        }
+        let field = self.keys[place as usize].1;
+        self.submit(id, Operation::Premaster, Padding::RsaPkcs1, place, |completions, number, domain| {
+            completions.submit(number, domain, &work::premaster(&field, ciphertext))
+        })
+    }
+
+    /// Asks for the public key.
+    ///
+    /// # Errors
+    /// As [`Offload::sign`].
+    pub fn public_key(&mut self, id: u64, key: Key) -> Result<(), OffloadError> {
+        let place = self.place(Operation::PublicKey, key)?;
+        let field = self.keys[place as usize].1;
+        self.submit(id, Operation::PublicKey, Padding::RsaPkcs1, place, |completions, number, domain| {
+            completions.submit(number, domain, &work::public_key(&field))
+        })
+    }
+
+    /// Gives a request up: it is not collected, and its number is free. A card may compute it all the same. False where no request
+    /// has this number.
+    pub fn cancel(&mut self, id: u64) -> bool {
+        let Some(number) = self.ids.remove(&id) else { return false };
+        if let Some(Some(pending)) = self.pending.get_mut(number as usize) {
+            pending.is_cancelled = true;
+        }
+        true
+    }
+
+    /// The next request that has ended; none where there is none now. What was submitted is handed to the cards then.
+    pub fn collect(&mut self) -> Option<Finished> {
+        while let Some((number, outcome)) = self.completions.collect(&mut self.reply) {
+            let place =
+                self.pending.get_mut(number as usize).and_then(|place| Some((place.take()?, number as u32)));
+            let Some((pending, number)) = place else { continue };
+            self.free.push(number);
+            if pending.is_cancelled {
+                self.reply = Reply::new();
+                continue;
+            }
+            self.ids.remove(&pending.id);
+            let answer = self.answer(&pending, outcome);
+            if pending.operation == Operation::Premaster {
+                self.reply = Reply::new();
+            }
+            return Some(Finished { id: pending.id, operation: pending.operation, answer });
+        }
+        None
+    }
+
+    /// To be called before the loop sleeps on the descriptor: from here on it is readable when there is something to collect. False
+    /// where there is already.
+    pub fn arm(&mut self) -> bool {
+        self.completions.arm()
+    }
+
+    /// Hands what was submitted to the cards now; [`Offload::collect`] and [`Offload::arm`] do so at the end of a round.
+    pub fn flush(&mut self) {
+        self.completions.flush();
+    }
+
+    /// Waits until there is something to collect, for callers without a loop; false after the timeout. It may also return for no
+    /// reason.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> bool {
+        self.completions.wait(timeout)
+    }
+
+    /// Requests taken in and not collected, cancelled ones that have not ended among them.
+    pub fn in_flight(&self) -> usize {
+        self.completions.in_flight()
+    }
+
+    /// Whether it belongs to the process that this one is a forked child of.
+    pub fn is_forked(&self) -> bool {
+        self.completions.is_forked()
+    }
+
+    fn submit(
+        &mut self,
+        id: u64,
+        operation: Operation,
+        padding: Padding,
+        key: u32,
+        send: impl FnOnce(&mut Completions, u64, u16) -> Result<(), FacilityError>,
+    ) -> Result<(), OffloadError> {
+        let failed = |this: &Self, status, cause: &str| {
+            OffloadError::new(status, format!("{operation} {}: {cause}", this.keys[key as usize].0))
+        };
+        if self.ids.contains_key(&id) {
+            return Err(failed(self, Status::Invalid, &format!("the number {id} is in use")));
+        }
+        if self.in_flight() >= self.options.in_flight_max && !self.is_forked() {
+            let cause = format!("{} requests are in flight; collect answers first", self.in_flight());
+            return Err(failed(self, Status::Again, &cause));
+        }
+        let number = self.free.pop().unwrap_or(self.pending.len() as u32);
+        let sent = send(&mut self.completions, u64::from(number), self.options.domain);
+        if let Err(error) = sent {
+            if (number as usize) < self.pending.len() {
+                self.free.push(number);
+            }
+            return Err(OffloadError::of(format_args!("{operation} {}", self.keys[key as usize].0), &error));
+        }
+        let pending = Some(Pending { id, operation, padding, key, is_cancelled: false });
+        match self.pending.get_mut(number as usize) {
+            Some(place) => *place = pending,
+            None => self.pending.push(pending),
+        }
+        self.ids.insert(id, number);
+        Ok(())
+    }
+
+    fn answer(&self, pending: &Pending, outcome: Result<(), FacilityError>) -> Result<Answer, OffloadError> {
+        let label = &self.keys[pending.key as usize].0;
+        let what = format_args!("{} {label}", pending.operation);
+        outcome.map_err(|error| OffloadError::of(what, &error))?;
+        if !self.reply.codes().is_ok() {
+            return Err(OffloadError::refused(what, self.reply.codes(), &self.reply.codes()));
+        }
+        let named = |error: OffloadError| OffloadError::new(error.status, format!("{what}: {}", error.text));
+        match pending.operation {
+            Operation::Sign => {
+                work::signature_of(pending.padding, &self.reply).map(Answer::Signature).map_err(named)
+            }
+            Operation::Premaster => {
+                let mut secret = Zeroizing::new([0; PREMASTER_BYTES]);
+                work::premaster_of(&self.reply, &mut secret).map_err(named)?;
+                Ok(Answer::Premaster(secret))
+            }
+            Operation::PublicKey => work::public_key_of(&self.reply)
+                .map(|(kind, der)| Answer::PublicKey(kind, der))
+                .map_err(named),
+        }
+    }
+
+    /// The place of a key's label.
+    fn place(&self, operation: Operation, key: Key) -> Result<u32, OffloadError> {
+        let place = key.0 as u32;
+        match key.0 >> 32 == u64::from(self.mark) && (place as usize) < self.keys.len() {
+            true => Ok(place),
+            false => {
+                let text = format!("{operation} key {:#x}: no key of this loop has that number", key.0);
+                Err(OffloadError::new(Status::Key, text))
+            }
+        }
+    }
+
+    fn invalid(&self, operation: Operation, key: u32, cause: &str) -> OffloadError {
+        OffloadError::new(Status::Invalid, format!("{operation} {}: {cause}", self.keys[key as usize].0))
+    }
+}
+
+impl AsFd for Offload {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.completions.as_fd()
+    }
+}
