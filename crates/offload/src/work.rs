@@ -216,7 +216,7 @@ pub(crate) fn public_key_of(reply: &Reply) -> Result<(Kind, Vec<u8>), OffloadErr
 /// ECDSA-Sig-Value (RFC 3279, 2.2.3) of two numbers of the same length, one behind the other, big-endian; none where they are no such
 /// numbers.
 pub fn ecdsa_der(both: &[u8]) -> Option<Vec<u8>> {
-    if both.is_empty() || both.len() % 2 != 0 || both.len() > ANSWER_BYTES_MAX / 2 {
+    if both.is_empty() || !both.len().is_multiple_of(2) || both.len() > ANSWER_BYTES_MAX / 2 {
         return None;
     }
     let (r, s) = both.split_at(both.len() / 2);
