@@ -1,6 +1,7 @@
 //! The certificates of a PEM file, the server's own first, and what they say.
 
 use crate::CertificateError;
+use pkcs1::LineEnding;
 use pkcs1::der::Document;
 use serde::Serialize;
 use std::net::IpAddr;
@@ -53,6 +54,40 @@ impl Chain {
     /// [`CertificateError::Chain`] where there is none, or one does not hold together.
     pub fn from_pem(text: &str) -> Result<Self, CertificateError> {
         certificates(text, CERTIFICATES_MAX).map(|certificates| Self { certificates })
+    }
+
+    /// The certificates of a key record ([`wire::chain`]).
+    ///
+    /// # Errors
+    /// As [`Self::from_pem`].
+    pub fn from_der(bytes: &[u8]) -> Result<Self, CertificateError> {
+        let wrong = |cause: String| CertificateError::Chain(cause);
+        let certificates = wire::chain::certificates(bytes).map_err(|error| wrong(error.to_string()))?;
+        for (at, der) in certificates.iter().enumerate() {
+            parsed(der).map_err(|cause| wrong(format!("certificate {}: {cause}", at + 1)))?;
+        }
+        Ok(Self { certificates: certificates.into_iter().map(<[u8]>::to_vec).collect() })
+    }
+
+    /// The certificates as a key record has them, one behind the other.
+    ///
+    /// # Errors
+    /// [`CertificateError::Chain`] where they are too many or too long for one.
+    pub fn to_der(&self) -> Result<Vec<u8>, CertificateError> {
+        let bytes = self.certificates.concat();
+        wire::chain::certificates(&bytes).map_err(|error| CertificateError::Chain(error.to_string()))?;
+        Ok(bytes)
+    }
+
+    /// The certificates as a PEM file has them.
+    pub fn to_pem(&self) -> String {
+        let pem = |der: &Vec<u8>| {
+            // What was read as certificates is no longer than PEM can be.
+            Document::try_from(der.as_slice())
+                .and_then(|document| document.to_pem("CERTIFICATE", LineEnding::LF))
+                .unwrap_or_default()
+        };
+        self.certificates.iter().map(pem).collect()
     }
 
     /// How many there are; at least one.

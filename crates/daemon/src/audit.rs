@@ -49,6 +49,8 @@ impl Act {
             R::TokenReplace(replacements) => {
                 Self::always("replace records", objects(replacements.iter().map(|of| &of.record.label)))
             }
+            R::ChainRead { label } => Self::if_refused("read certificates", label.as_str()),
+            R::ChainWrite { label, .. } => Self::always("install certificates", label.as_str()),
             R::Status => Self::if_refused("look at the status", ""),
             R::Reload => Self::always("reload", ""),
             R::Shutdown => Self::always("stop", ""),
@@ -264,7 +266,9 @@ mod tests {
                 "replace records",
                 "PAY.KEY PAY.KEY PAY.KEY PAY.KEY and 2 more",
             ),
-            (ClientRequest::OpenLabel { label }, "use key", "PAY.KEY"),
+            (ClientRequest::OpenLabel { label: label.clone() }, "use key", "PAY.KEY"),
+            (ClientRequest::ChainRead { label: label.clone() }, "read certificates", "PAY.KEY"),
+            (ClientRequest::ChainWrite { label, chain: vec![90; 40] }, "install certificates", "PAY.KEY"),
             (ClientRequest::Backup { folder: "/a\nb".into() }, "backup", "/a\u{FFFD}b"),
             (ClientRequest::Change(Change::CardQuiesce { card: 3 }), "card quiesce", "3"),
             (

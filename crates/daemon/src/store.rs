@@ -20,6 +20,7 @@ pub mod sqlite;
 use pattern::PatternError;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
+use wire::chain::ChainError;
 use wire::control::Refusal;
 use wire::{Label, code};
 
@@ -106,6 +107,8 @@ pub enum StoreError {
     NotFound,
     /// The token may not be stored.
     Token(TokenFault),
+    /// The certificate chain may not be stored.
+    Chain(ChainError),
     /// The pattern of a listing is not well formed.
     Pattern(PatternError),
     /// The file was written by a newer program.
@@ -138,6 +141,13 @@ pub enum StoreError {
         label: Label,
         /// What is wrong with its token.
         fault: TokenFault,
+    },
+    /// A record has a certificate chain that may not be stored: somebody else wrote it.
+    InadmissibleChain {
+        /// The label of the record.
+        label: Label,
+        /// What is wrong with the chain.
+        fault: ChainError,
     },
     /// The file, or whatever else keeps the records, could not be used.
     Failed {
@@ -185,6 +195,7 @@ impl std::fmt::Display for StoreError {
             Self::Exists => write!(f, "{}", code::LABEL_EXISTS),
             Self::NotFound => write!(f, "{}", code::LABEL_NOT_FOUND),
             Self::Token(fault) => write!(f, "{fault}"),
+            Self::Chain(error) => write!(f, "{error}"),
             Self::Pattern(error) => write!(f, "{error}"),
             Self::Newer { path, version } => write!(
                 f,
@@ -196,6 +207,7 @@ impl std::fmt::Display for StoreError {
             Self::Occupied { path } => write!(f, "{}: exists already and is not overwritten", path.display()),
             Self::Damaged { path, finding } => write!(f, "{}: damaged: {finding}", path.display()),
             Self::Inadmissible { label, fault } => write!(f, "record {label}: {fault}"),
+            Self::InadmissibleChain { label, fault } => write!(f, "record {label}: {fault}"),
             Self::Failed { operation, path, cause } => {
                 write!(f, "cannot {operation} {}: {cause}", path.display())
             }
@@ -212,6 +224,7 @@ impl StoreError {
             Self::Exists => Refusal::Verb(code::LABEL_EXISTS),
             Self::NotFound => Refusal::Verb(code::LABEL_NOT_FOUND),
             Self::Token(fault) => Refusal::Verb(fault.codes()),
+            Self::Chain(error) => Refusal::Invalid(error.to_string()),
             Self::Pattern(_) => Refusal::Verb(code::LABEL_FORMAT),
             Self::Newer { path, .. } | Self::NotAKeyStore { path } => {
                 Refusal::Storage { operation: format!("open {}", path.display()), cause: self.to_string() }
@@ -226,6 +239,10 @@ impl StoreError {
             Self::Inadmissible { label, fault } => {
                 Refusal::Storage { operation: format!("use record {label}"), cause: fault.to_string() }
             }
+            Self::InadmissibleChain { label, fault } => Refusal::Storage {
+                operation: format!("use the chain of record {label}"),
+                cause: fault.to_string(),
+            },
             Self::Failed { operation, path, cause } => Refusal::Storage {
                 operation: format!("{operation} {}", path.display()),
                 cause: cause.to_string(),

@@ -1,4 +1,4 @@
-//! `cryptand cert`: requests, self-signed certificates and chains, as `cryptand` passes on what was typed: one argument of JSON.
+//! `cryptand cert`: requests, self-signed certificates and chains, in files and beside labels, as `cryptand` passes on what was typed: one argument of JSON.
 
 use certificates::{
     CertificateError, Chain, Checked, Finding, LabelSigner, Name, Severity, Wanted, request, self_signed,
@@ -24,11 +24,15 @@ pub enum Typed {
     SelfSigned(Make),
     /// `cert show`.
     Show {
-        /// PEM file.
-        file: PathBuf,
+        /// Where the chain is.
+        of: Source,
         /// Whether programs read it.
         json: bool,
+        /// Whether it is printed as a PEM file.
+        pem: bool,
     },
+    /// `cert install`.
+    Install(Install),
     /// `cert check`.
     Check(Check),
 }
@@ -48,14 +52,42 @@ pub struct Make {
     output: Option<PathBuf>,
 }
 
+/// Where a chain is.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Source {
+    /// In a PEM file; `-` is standard input.
+    File(PathBuf),
+    /// In a key store, beside a label.
+    Label(Place),
+}
+
+/// A label of a home.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    home: PathBuf,
+    domain: u16,
+    label: String,
+}
+
+/// A chain that is to lie beside its key.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Install {
+    file: PathBuf,
+    key: Place,
+    names: Vec<String>,
+    roots: Option<PathBuf>,
+}
+
 /// What a chain is held against.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
-    file: PathBuf,
-    home: Option<PathBuf>,
-    domain: u16,
-    label: Option<String>,
+    of: Source,
+    /// The label whose key's it must be, where it is in a file.
+    key: Option<Place>,
     names: Vec<String>,
     roots: Option<PathBuf>,
     soon: u32,
@@ -73,6 +105,8 @@ pub enum CertFailure {
     Refused(String),
     /// A chain that clients refuse: it has been said why.
     Unfit,
+    /// The same, which therefore does not lie beside this label.
+    NotInstalled(Label),
 }
 
 impl CertFailure {
@@ -81,7 +115,7 @@ impl CertFailure {
         match self {
             Self::Usage(_) => 2,
             Self::Refused(_) => 3,
-            Self::Unfit => 4,
+            Self::Unfit | Self::NotInstalled(_) => 4,
             Self::System(_) => 1,
         }
     }
@@ -92,6 +126,12 @@ impl fmt::Display for CertFailure {
         match self {
             Self::Usage(text) | Self::System(text) | Self::Refused(text) => out.write_str(text),
             Self::Unfit => out.write_str("clients refuse this chain"),
+            Self::NotInstalled(label) => {
+                write!(
+                    out,
+                    "clients would refuse this chain with the key under {label}: nothing was installed"
+                )
+            }
         }
     }
 }
@@ -124,7 +164,8 @@ pub fn run(json: &str) -> Result<(), CertFailure> {
             let pem = self_signed(&signer(&make)?, &wanted(&make)?, SystemTime::now(), days)?;
             written(make.output.as_deref(), &pem)
         }
-        Typed::Show { file, json } => show(&file, json),
+        Typed::Show { of, json, pem } => show(&of, json, pem),
+        Typed::Install(install) => installed(&install),
         Typed::Check(check) => checked(&check),
     }
 }
@@ -190,8 +231,55 @@ fn read<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, CertificateError>)
     parse(&text).map_err(|error| unfit(error.to_string()))
 }
 
-fn show(file: &Path, json: bool) -> Result<(), CertFailure> {
-    let described = read(file, Chain::from_pem)?.described();
+impl Source {
+    fn chain(&self) -> Result<Chain, CertFailure> {
+        let place = match self {
+            Self::File(path) => return read(path, Chain::from_pem),
+            Self::Label(place) => place,
+        };
+        let label = label(&place.label)?;
+        match facility(&place.home)?.chain_read(&label) {
+            Err(error) => Err(CertFailure::Refused(format!("{label}: {error}"))),
+            Ok(der) if der.is_empty() => Err(CertFailure::Usage(not_installed(&label))),
+            Ok(der) => Ok(Chain::from_der(&der)
+                .map_err(|error| CertFailure::System(format!("the chain beside {label}: {error}")))?),
+        }
+    }
+}
+
+/// What is said of a label that has no certificate, and how it gets one.
+pub(crate) fn not_installed(label: &Label) -> String {
+    format!("no certificate is installed beside {label}: cryptand cert install {label} CHAIN.pem")
+}
+
+fn installed(install: &Install) -> Result<(), CertFailure> {
+    let label = label(&install.key.label)?;
+    let chain = read(&install.file, Chain::from_pem)?;
+    let der =
+        chain.to_der().map_err(|error| CertFailure::Usage(format!("{}: {error}", install.file.display())))?;
+    let findings = findings(&chain, &install.names, install.roots.as_deref(), 0, Some(&install.key))?;
+    let said: String = findings.iter().map(line).collect();
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        eprint!("{said}");
+        return Err(CertFailure::NotInstalled(label));
+    }
+    let done = facility(&install.key.home)?.chain_write(&label, &der);
+    done.map_err(|error| CertFailure::Refused(format!("{label}: {error}")))?;
+    eprint!("{said}");
+    if let Some(first) = chain.described().first() {
+        let (count, names) = (chain.count(), first.names.join(", "));
+        let noun = if count == 1 { "certificate" } else { "certificates" };
+        eprintln!("{label}: {count} {noun} installed, for {names}, until {}", first.not_after);
+    }
+    Ok(())
+}
+
+fn show(of: &Source, json: bool, pem: bool) -> Result<(), CertFailure> {
+    let chain = of.chain()?;
+    if pem {
+        return printed(&chain.to_pem());
+    }
+    let described = chain.described();
     if json {
         return json_printed(&described);
     }
@@ -221,30 +309,47 @@ fn show(file: &Path, json: bool) -> Result<(), CertFailure> {
     printed(&text)
 }
 
-fn checked(check: &Check) -> Result<(), CertFailure> {
-    let chain = read(&check.file, Chain::from_pem)?;
-    let roots = match &check.roots {
+/// What is wrong with a chain, also with the key under a label where one is given.
+fn findings(
+    chain: &Chain,
+    for_names: &[String],
+    roots: Option<&Path>,
+    soon_days: u32,
+    key: Option<&Place>,
+) -> Result<Vec<Finding>, CertFailure> {
+    let roots = match roots {
         Some(path) => read(path, certificates::roots)?,
         None => Vec::new(),
     };
-    let names = names(&check.names)?;
-    let soon = Duration::from_secs(u64::from(check.soon) * 86_400);
+    let names = names(for_names)?;
+    let soon = Duration::from_secs(u64::from(soon_days) * 86_400);
     let against = Checked { now: SystemTime::now(), soon, names: &names, roots: &roots };
-    let mut findings: Vec<Finding> = chain.check(&against);
-    if let (Some(text), Some(home)) = (&check.label, &check.home) {
-        findings.extend(chain.check_key(&facility(home)?, check.domain, &label(text)?)?);
+    let mut findings = chain.check(&against);
+    if let Some(place) = key {
+        findings.extend(chain.check_key(&facility(&place.home)?, place.domain, &label(&place.label)?)?);
     }
+    Ok(findings)
+}
+
+fn line(finding: &Finding) -> String {
+    let severity = if finding.severity == Severity::Error { "error" } else { "warning" };
+    format!("{severity}: certificate {}: {}\n", finding.certificate, finding.what)
+}
+
+fn checked(check: &Check) -> Result<(), CertFailure> {
+    let chain = check.of.chain()?;
+    let key = match (&check.of, &check.key) {
+        (_, Some(place)) | (Source::Label(place), None) => Some(place),
+        (Source::File(_), None) => None,
+    };
+    let findings = findings(&chain, &check.names, check.roots.as_deref(), check.soon, key)?;
     let is_unfit = findings.iter().any(|finding| finding.severity == Severity::Error);
     if check.json {
         json_printed(&findings)?;
     } else if findings.is_empty() {
         printed("nothing is wrong\n")?;
     } else {
-        let lines = findings.iter().map(|finding| {
-            let severity = if finding.severity == Severity::Error { "error" } else { "warning" };
-            format!("{severity}: certificate {}: {}\n", finding.certificate, finding.what)
-        });
-        printed(&lines.collect::<String>())?;
+        printed(&findings.iter().map(line).collect::<String>())?;
     }
     if is_unfit { Err(CertFailure::Unfit) } else { Ok(()) }
 }

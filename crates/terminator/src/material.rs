@@ -35,6 +35,8 @@ struct Item {
     settings: CertificateSettings,
     /// What its files were when they were read.
     files: Vec<FileState>,
+    /// What lay beside its label, in DER, where its chain is there.
+    installed: Option<Vec<u8>>,
     chain: Chain,
     /// The same with an OCSP response, and until when that is shown.
     stapled: Option<(Chain, Option<i64>)>,
@@ -46,10 +48,17 @@ struct Item {
 /// A certificate that is served, for people.
 pub(crate) struct Shown<'a> {
     pub(crate) leaf: &'a tls::Certificate,
-    /// The file of its chain.
-    pub(crate) chain: &'a Path,
+    /// The file of its chain; none where it lies beside the label.
+    chain: Option<&'a Path>,
     /// Where its key is.
     pub(crate) key: &'a str,
+}
+
+impl Shown<'_> {
+    /// Where its chain is: a file, or beside the label of its key.
+    pub(crate) fn chain(&self) -> String {
+        self.chain.map_or_else(|| self.key.to_owned(), |file| file.display().to_string())
+    }
 }
 
 impl Item {
@@ -159,7 +168,7 @@ impl Material {
     pub(crate) fn certificates(&self) -> impl Iterator<Item = Shown<'_>> {
         self.items.iter().map(|item| Shown {
             leaf: item.chain.leaf(),
-            chain: &item.settings.chain.value,
+            chain: item.settings.chain.as_ref().map(|chain| chain.value.as_path()),
             key: &item.key.name,
         })
     }
@@ -269,8 +278,8 @@ fn of_acceptor(settings: &Settings, policy_line: usize, defaults: &[usize], erro
     };
     match at.and_then(|at| settings.certificates.get(at)) {
         Some(certificate) => {
-            let cause = format!("{}: {error}", certificate.chain.value.display());
-            settings.wrong(certificate.chain.line, "chain", cause)
+            let (line, key, named) = certificate.chain_place();
+            settings.wrong(line, key, format!("{named}{error}"))
         }
         None => settings.wrong(policy_line, "policy", error),
     }
@@ -283,20 +292,21 @@ fn load(
     old: Option<&Arc<Item>>,
     facility: Option<&Facility>,
 ) -> Result<Arc<Item>, Wrong> {
-    let mut paths = vec![certificate.chain.value.as_path()];
+    let mut paths: Vec<&Path> = certificate.chain.iter().map(|chain| chain.value.as_path()).collect();
     if let KeySettings::File(path) = &certificate.key {
         paths.push(&path.value);
     }
     paths.extend(certificate.ocsp.as_ref().map(|path| path.value.as_path()));
     // Before reading: what is written meanwhile is read the next time.
     let files: Vec<FileState> = paths.iter().filter_map(|path| FileState::of(path)).collect();
-    let line = certificate.chain.line;
-    let of_chain = |cause: &dyn std::fmt::Display| {
-        settings.wrong(line, "chain", format!("{}: {cause}", certificate.chain.value.display()))
-    };
+    let (line, key, named) = certificate.chain_place();
+    let of_chain = |cause: &dyn std::fmt::Display| settings.wrong(line, key, format!("{named}{cause}"));
+    let installed = installed(settings, certificate, facility)?;
+    let path = |of: &CertificateSettings| of.chain.as_ref().map(|chain| chain.value.clone());
     let is_same = |old: &&Arc<Item>| {
         old.files == files
-            && old.settings.chain.value == certificate.chain.value
+            && old.installed == installed
+            && path(&old.settings) == path(certificate)
             && same_key(&old.settings.key, &certificate.key)
             && old.settings.ocsp.as_ref().map(|path| &path.value)
                 == certificate.ocsp.as_ref().map(|path| &path.value)
@@ -304,7 +314,16 @@ fn load(
     let (chain, stapled, warning) = if let Some(old) = old.filter(is_same) {
         (old.chain.clone(), old.stapled.clone(), old.warning.clone())
     } else {
-        let pem = read_bounded(&certificate.chain.value, FILE_BYTES_MAX).map_err(|cause| of_chain(&cause))?;
+        let pem = match (&certificate.chain, &installed) {
+            (Some(chain), _) => {
+                read_bounded(&chain.value, FILE_BYTES_MAX).map_err(|cause| of_chain(&cause))?
+            }
+            (None, Some(der)) => {
+                certificates::Chain::from_der(der).map_err(|cause| of_chain(&cause))?.to_pem().into_bytes()
+            }
+            // Settings without both are refused.
+            (None, None) => Vec::new(),
+        };
         let mut private = None;
         let mut key_error = None;
         if let KeySettings::File(path) = &certificate.key {
@@ -369,7 +388,7 @@ fn load(
             Key { name: format!("label {}", label.value), place: KeyPlace::Label(label.value.to_field()) }
         }
     };
-    Ok(Arc::new(Item { settings: certificate.clone(), files, chain, stapled, warning, key }))
+    Ok(Arc::new(Item { settings: certificate.clone(), files, installed, chain, stapled, warning, key }))
 }
 
 /// The OCSP response that is shown with a chain, and what is to be said of it.
@@ -378,10 +397,10 @@ fn staple(
     certificate: &CertificateSettings,
     chain: &Chain,
 ) -> Result<(Option<Staple>, Option<String>), Wrong> {
-    let name = certificate.chain.value.display();
+    let (_, _, name) = certificate.chain_place();
     let Some(path) = &certificate.ocsp else {
         let warning =
-            format!("{name}: clients want an OCSP response with it (must-staple): name one by `ocsp`");
+            format!("{name}clients want an OCSP response with it (must-staple): name one by `ocsp`");
         return Ok((None, chain.leaf().must_staple.then_some(warning)));
     };
     let file = path.value.display();
@@ -394,6 +413,24 @@ fn staple(
             let more = if chain.leaf().must_staple { ", and clients want one (must-staple)" } else { "" };
             Ok((None, Some(format!("{file}: not shown: {cause}{more}"))))
         }
+    }
+}
+
+/// The chain beside the label, in DER; none where a file has it.
+fn installed(
+    settings: &Settings,
+    certificate: &CertificateSettings,
+    facility: Option<&Facility>,
+) -> Result<Option<Vec<u8>>, Wrong> {
+    let (None, KeySettings::Label(label), Some(facility)) = (&certificate.chain, &certificate.key, facility)
+    else {
+        return Ok(None);
+    };
+    let of_label = |cause: &dyn std::fmt::Display| settings.wrong(label.line, "label", cause);
+    match facility.chain_read(&label.value) {
+        Err(error) => Err(of_label(&format!("{}: {error}", label.value))),
+        Ok(der) if der.is_empty() => Err(of_label(&crate::cert::not_installed(&label.value))),
+        Ok(der) => Ok(Some(der)),
     }
 }
 

@@ -164,8 +164,8 @@ pub struct Limits {
 /// A certificate chain and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateSettings {
-    /// File of the chain.
-    pub chain: At<PathBuf>,
+    /// File of the chain; none for the one that lies beside the label.
+    pub chain: Option<At<PathBuf>>,
     /// Its key.
     pub key: KeySettings,
     /// File of an OCSP response that is shown with it.
@@ -189,6 +189,19 @@ pub struct ClientsSettings {
     pub depth: u8,
     /// Line of the table.
     pub line: usize,
+}
+
+impl CertificateSettings {
+    /// For errors: the line of the chain and its key in the file, and what is said before the cause.
+    pub(crate) fn chain_place(&self) -> (usize, &'static str, String) {
+        match (&self.chain, &self.key) {
+            (Some(chain), _) => (chain.line, "chain", format!("{}: ", chain.value.display())),
+            (None, KeySettings::Label(label)) => {
+                (label.line, "label", format!("the chain beside {}: ", label.value))
+            }
+            (None, KeySettings::File(path)) => (path.line, "key", String::new()),
+        }
+    }
 }
 
 /// Where a private key is.
@@ -493,8 +506,13 @@ impl Place<'_> {
                 return Err(self.wrong(raw.line, "[[certificate]]", cause));
             }
         };
+        let chain = raw.value.chain.map(|chain| self.path(self.at(chain)));
+        if chain.is_none() && matches!(key, KeySettings::File(_)) {
+            let cause = "a `key` in a file needs its `chain` in a file";
+            return Err(self.wrong(raw.line, "[[certificate]]", cause));
+        }
         Ok(CertificateSettings {
-            chain: self.path(self.at(raw.value.chain)),
+            chain,
             key,
             ocsp: raw.value.ocsp.map(|path| self.path(self.at(path))),
             is_default: raw.value.default,

@@ -38,7 +38,7 @@ pub(crate) fn report(metrics: &Metrics) -> String {
                 "names": shown.leaf.names.iter().take(NAMES_MAX).collect::<Vec<_>>(),
                 "kind": shown.leaf.public_key.kind(),
                 "key": shown.key,
-                "chain": shown.chain.display().to_string(),
+                "chain": shown.chain(),
                 "not_after": shown.leaf.not_after,
             })
         })

@@ -35,7 +35,7 @@ pub(crate) fn files(settings: &Settings) -> Vec<&Path> {
     let mut files = vec![settings.file.as_path()];
     files.extend(settings.ticket_file.iter().map(|path| path.value.as_path()));
     for certificate in &settings.certificates {
-        files.push(&certificate.chain.value);
+        files.extend(certificate.chain.iter().map(|path| path.value.as_path()));
         if let KeySettings::File(key) = &certificate.key {
             files.push(&key.value);
         }

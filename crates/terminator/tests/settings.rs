@@ -29,7 +29,10 @@ fn wrong(text: &str) -> (Option<usize>, String, String) {
 fn the_manual_is_a_settings_file_and_shows_defaults() {
     let file = Path::new("/etc/cryptand/tls.toml");
     let settings = Settings::from_text(file, MANUAL).unwrap();
-    assert_eq!(settings.certificates[0].chain.value, Path::new("/etc/cryptand/example.org.pem"));
+    assert_eq!(
+        settings.certificates[0].chain.as_ref().unwrap().value,
+        Path::new("/etc/cryptand/example.org.pem")
+    );
     // With every default taken in, it says the same.
     let defaults = [
         "loops",
@@ -105,7 +108,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
         ),
         (replaced("key = \"one.key\"", "key = \"one.key\"\nlabel = \"A.B\""), 4, "label", "name one of both"),
         (replaced("key = \"one.key\"\n", ""), 1, "[[certificate]]", "neither a `key`"),
-        (replaced("chain = \"one.pem\"\n", ""), 1, "[[certificate]]", "missing field `chain`"),
+        (replaced("chain = \"one.pem\"\n", ""), 1, "[[certificate]]", "needs its `chain` in a file"),
         (replaced("127.0.0.1:0", "localhost:443"), 6, "address", "\"localhost:443\" is no address"),
         (replaced("answer", "socket = \"https\"\nanswer"), 7, "socket", "`address` already"),
         (replaced("address = \"127.0.0.1:0\"\n", ""), 5, "[[listener]]", "neither an `address`"),

@@ -88,6 +88,11 @@ pub const CALL_BYTES_MAX: usize = CONTROL_BYTES_MAX - 32;
 pub const CONTROL_DESCRIPTORS_MAX: usize = 8;
 /// Rows of a listing in one control message; longer listings are requested page by page.
 pub const LIST_ROWS_MAX: usize = 256;
+/// Longest certificate chain of a key record, in bytes of DER. A certificate of a hundred names with an RSA key of 4,096 bits
+/// takes 5,000.
+pub const CHAIN_BYTES_MAX: usize = 48 * 1024;
+/// Most certificates in it.
+pub const CHAIN_CERTIFICATES_MAX: usize = 16;
 /// Tokens that one request replaces, at the most.
 pub const REPLACEMENTS_MAX: usize = 256;
 /// Cached RSA and EC contexts of one domain.
@@ -109,5 +114,6 @@ const _: () = assert!(
 );
 const _: () = assert!(PARAMETERS_MAX <= u64::BITS as usize && KEYWORDS_MAX <= u32::BITS as usize);
 const _: () = assert!(PKA_TOKEN_BYTES_MAX <= TOKEN_BYTES_MAX && KEY_TABLE_UNIT_BYTES.is_multiple_of(4096));
+const _: () = assert!(CHAIN_BYTES_MAX + LABEL_BYTES + 64 <= CONTROL_BYTES_MAX);
 const _: () = assert!(2 * (LABEL_BYTES + TOKEN_BYTES_MAX + 64) <= CALL_BYTES_MAX);
 const _: () = assert!(LABEL_BYTES <= TOKEN_BYTES_MAX && RANDOM_BYTES_MAX < BULK_BYTES_MAX);

@@ -10,6 +10,7 @@
 //! | which verbs exist, their parameters, class and rights | [`verb`] |
 //! | the header and the arguments of a request or a reply | [`frame`] |
 //! | return and reason codes | [`code`] |
+//! | the certificate chain of a key record | [`chain`] |
 //! | labels and references to opened keys | [`key`] |
 //! | what a queue may do | [`grant`] |
 //! | access-control points, and roles that hold them | [`point`], [`role`] |
@@ -21,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bounds;
+pub mod chain;
 pub mod code;
 pub mod control;
 pub mod frame;

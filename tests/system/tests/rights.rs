@@ -218,6 +218,21 @@ fn a_server_of_tls_uses_its_own_keys_and_nothing_else() {
         [code::ACCESS_DENIED; 3],
         "a guest opens no label of the server's"
     );
+    // The certificates beside its own labels may be read, and installed by who may write the records.
+    let certificate = [0x30, 0x07, 0x30, 0x00, 0x30, 0x00, 0x03, 0x01, 0x00];
+    for name in ["WEB.RSA1", "BANK.RSA1"] {
+        place.owner.chain_write(&label(name), &certificate).unwrap();
+    }
+    assert_eq!(web.chain_read(&label("WEB.RSA1")).unwrap(), certificate);
+    let refused = |result: Result<(), FacilityError>| {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("not permitted"), "{error}");
+    };
+    refused(web.chain_write(&label("WEB.RSA1"), &certificate));
+    refused(web.chain_read(&label("BANK.RSA1")).map(drop));
+    refused(web.chain_read(&label("BANK.NONE")).map(drop));
+    refused(bare.chain_read(&label("WEB.RSA1")).map(drop));
+    refused(place.of(BANK).chain_write(&label("WEB.RSA1"), &[]));
     // No token bytes, no record, no list, no other verb.
     let token = place.owner.record_read(Store::Pka, &label("WEB.RSA1")).unwrap();
     let mut by_bytes = Arguments::new(Verb::PkaPublicKeyExtract);

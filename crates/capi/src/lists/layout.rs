@@ -98,6 +98,7 @@ mod tests {
             store: Store::Pka,
             token_bytes,
             written_unix_s: 951_782_400,
+            chain_bytes: 0,
         };
         let longest = ["ABCDEFGH"; 7].join(".");
         let rows = [row("PAY.SIGN", 600), row(&longest, 0)];

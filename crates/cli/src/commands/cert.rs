@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::session;
 use serde_json::{Value, json};
 use std::path::Path;
+use wire::Label;
 
 /// Becomes the program that does it. Returns only where that fails.
 pub fn run(asked: Option<&Path>, typed: &Cert) -> Result<(), Failure> {
@@ -22,19 +23,30 @@ pub fn run(asked: Option<&Path>, typed: &Cert) -> Result<(), Failure> {
             "output": output.as_deref().map(text).transpose()?,
         }))
     };
+    let place = |label: &str, domain: u16| -> Result<Value, Failure> {
+        Ok(json!({"home": text(&session::home_folder(asked)?)?, "domain": domain, "label": label}))
+    };
+    // Names of files that are labels have no small letter and no folder.
+    let source = |of: &Path, domain: u16| -> Result<Value, Failure> {
+        let label = of.to_str().filter(|text| Label::new(text).is_ok() && !of.exists());
+        match label {
+            Some(label) => Ok(json!({"label": place(label, domain)?})),
+            None => Ok(json!({"file": text(of)?})),
+        }
+    };
     let passed = match typed {
         Cert::Request(make) => json!({"request": made(make, None)?}),
         Cert::SelfSigned { make, days } => json!({"self-signed": made(make, Some(*days))?}),
-        Cert::Show { file, json } => json!({"show": {"file": text(file)?, "json": json}}),
-        Cert::Check { file, label, domain, names, roots, soon, json } => {
-            let home = label.is_some().then(|| session::home_folder(asked)).transpose()?;
-            let (home, roots) =
-                (home.as_deref().map(text).transpose()?, roots.as_deref().map(text).transpose()?);
-            json!({"check": {
-                "file": text(file)?, "home": home, "domain": domain, "label": label, "names": names, "roots": roots,
-                "soon": soon, "json": json,
-            }})
-        }
+        Cert::Install { label, file, domain, names, roots } => json!({"install": {
+            "file": text(file)?, "key": place(label, *domain)?, "names": names,
+            "roots": roots.as_deref().map(text).transpose()?,
+        }}),
+        Cert::Show { of, json, pem } => json!({"show": {"of": source(of, 0)?, "json": json, "pem": pem}}),
+        Cert::Check { of, label, domain, names, roots, soon, json } => json!({"check": {
+            "of": source(of, *domain)?,
+            "key": label.as_deref().map(|label| place(label, *domain)).transpose()?,
+            "names": names, "roots": roots.as_deref().map(text).transpose()?, "soon": soon, "json": json,
+        }}),
     };
     tls::become_program(|command| command.arg("cert").arg(passed.to_string()))
 }

@@ -26,7 +26,7 @@ use check::Given;
 use facility::Facility;
 use generate::Wanted;
 use std::path::Path;
-use wire::control::Store;
+use wire::control::{RecordRow, Store};
 use wire::{Codes, Label};
 
 const TOKEN_BYTES: usize = 64;
@@ -74,12 +74,16 @@ fn list(facility: &Facility, pattern: &str, store: Option<Store>, json: bool) ->
     if json {
         return print_json(&rows);
     }
+    let bytes = |bytes: u32| if bytes == 0 { "none".to_owned() } else { format!("{bytes} bytes") };
     let rows = rows.iter().map(|row| {
-        let token =
-            if row.token_bytes == 0 { "none".to_owned() } else { format!("{} bytes", row.token_bytes) };
-        vec![row.label.to_string(), store_name(row.store).to_owned(), token]
+        vec![
+            row.label.to_string(),
+            store_name(row.store).to_owned(),
+            bytes(row.token_bytes),
+            bytes(row.chain_bytes),
+        ]
     });
-    print(&table(&["label", "store", "token"], rows))
+    print(&table(&["label", "store", "token", "certificates"], rows))
 }
 
 fn generate(facility: &Facility, label: &Label, wanted: &Wanted<'_>, domain: u16) -> Result<(), Failure> {
@@ -131,14 +135,19 @@ fn store_of(token: &[u8]) -> Option<Store> {
 }
 
 fn find(facility: &Facility, label: &Label) -> Result<(Store, Vec<u8>), Failure> {
+    find_row(facility, label).map(|(row, token)| (row.store, token))
+}
+
+fn find_row(facility: &Facility, label: &Label) -> Result<(RecordRow, Vec<u8>), Failure> {
     let rows = facility.records(None, label.as_str())?;
-    let row = rows.iter().find(|row| row.label == *label);
+    let row = rows.into_iter().find(|row| row.label == *label);
     let row = row.ok_or_else(|| Failure::NoRecord(label.clone()))?;
-    Ok((row.store, facility.record_read(row.store, label)?))
+    let token = facility.record_read(row.store, label)?;
+    Ok((row, token))
 }
 
 fn show(facility: &Facility, label: &Label, raw: bool, json: bool) -> Result<(), Failure> {
-    let (store, bytes) = find(facility, label)?;
+    let (RecordRow { store, chain_bytes, .. }, bytes) = find_row(facility, label)?;
     if raw {
         use std::io::Write;
         return std::io::stdout().lock().write_all(&bytes).map_err(Failure::io("write to standard output"));
@@ -147,21 +156,29 @@ fn show(facility: &Facility, label: &Label, raw: bool, json: bool) -> Result<(),
     if json {
         return print_json(&serde_json::json!({
             "label": label.as_str(), "store": store_name(store), "token": prompt::to_hexadecimal(&bytes),
+            "chain_bytes": chain_bytes,
             "fields": described::json(&found.fields), "problem": found.problem,
         }));
     }
     let mut fields = vec![("label", label.to_string()), ("store", store_name(store).to_owned())];
     fields.extend(found.fields);
+    if chain_bytes > 0 {
+        fields.push(("certificates", format!("{chain_bytes} bytes; cryptand cert show {label}")));
+    }
     fields.extend(found.problem.map(|problem| ("problem", problem)));
     fields.push(("in hexadecimal", prompt::to_hexadecimal(&bytes)));
     print(&described::text(&fields))
 }
 
 fn delete(facility: &Facility, label: &Label, token_only: bool, yes: bool) -> Result<(), Failure> {
-    let (store, _) = find(facility, label)?;
-    let what = if token_only { "the token" } else { "the record" };
+    let (row, _) = find_row(facility, label)?;
+    let what = match (token_only, row.chain_bytes) {
+        (true, _) => "the token",
+        (false, 0) => "the record",
+        (false, _) => "the record and its certificates",
+    };
     prompt::confirm(&format!("Delete {what} of {label}? What it enciphers may be lost."), yes)?;
-    Ok(facility.record_delete(store, label, token_only)?)
+    Ok(facility.record_delete(row.store, label, token_only)?)
 }
 
 fn complete(verb: &'static str, codes: Codes) -> Result<(), Failure> {

@@ -10,6 +10,7 @@ use wire::control::{RecordRow, Replacement, Store};
 #[derive(Default)]
 pub struct Memory {
     records: BTreeMap<Label, (Record, u64)>,
+    chains: BTreeMap<Label, Vec<u8>>,
     /// Labels that the other writer changed and that were not told yet.
     pending: Vec<Label>,
     /// Labels that were told at the last asking.
@@ -50,6 +51,7 @@ impl Memory {
                     self.records.insert(label.clone(), (empty, *now_unix_s));
                 } else {
                     self.records.remove(label);
+                    self.chains.remove(label);
                 }
             }
             Job::Find { label } => {
@@ -68,6 +70,7 @@ impl Memory {
                     store: record.store,
                     token_bytes: record.token.len() as u32,
                     written_unix_s: *written_unix_s,
+                    chain_bytes: self.chains.get(&record.label).map_or(0, Vec::len) as u32,
                 });
                 return Ok(Done::Rows(rows.collect()));
             }
@@ -107,6 +110,18 @@ impl Memory {
                 });
                 return Ok(Done::Replaced(replaced.collect()));
             }
+            Job::Chain { label } => {
+                if !self.has(Store::Pka, label) {
+                    return Err(StoreError::NotFound);
+                }
+                return Ok(Done::Chain(self.chains.get(label).cloned().unwrap_or_default()));
+            }
+            Job::SetChain { label, chain } => {
+                if !self.has(Store::Pka, label) {
+                    return Err(StoreError::NotFound);
+                }
+                self.chains.insert(label.clone(), chain.clone());
+            }
         }
         Ok(Done::Changed)
     }
@@ -132,7 +147,10 @@ impl Memory {
     pub fn change(&mut self, label: &Label, record: Option<Record>) {
         match record {
             Some(record) => self.records.insert(label.clone(), (record, 0)),
-            None => self.records.remove(label),
+            None => {
+                self.chains.remove(label);
+                self.records.remove(label)
+            }
         };
         self.pending.push(label.clone());
     }

@@ -370,6 +370,18 @@ impl Daemon {
                 self.need_owner(id)?;
                 self.token_replace(id, replacements)
             }
+            R::ChainRead { label } => {
+                let who = self.clients.get(&id).map(Client::who).ok_or(Refusal::Denied)?;
+                // As a label is opened: who may not does not learn whether it is there.
+                if self.rights.may_open(who, &label).is_none() {
+                    return Err(Refusal::Verb(code::ACCESS_DENIED));
+                }
+                self.give(Task::Job(Job::Chain { label }), Continuation::Reply { client: id })
+            }
+            R::ChainWrite { label, chain } => {
+                self.need_labels(id, Point::PkaKeyRecordWrite, std::iter::once(&label))?;
+                self.give(Task::Job(Job::SetChain { label, chain }), Continuation::Reply { client: id })
+            }
             R::Status => {
                 let sees_all = self.clients.get(&id).is_some_and(Client::sees_all);
                 let keys = if sees_all { self.master_keys() } else { Vec::new() };

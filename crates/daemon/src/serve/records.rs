@@ -143,6 +143,7 @@ impl Daemon {
             Outcome::Done(Done::Rows(rows)) => ClientReply::Records(rows),
             Outcome::Done(Done::Records(records)) => ClientReply::Tokens(records),
             Outcome::Done(Done::Replaced(replaced)) => ClientReply::Replaced(replaced),
+            Outcome::Done(Done::Chain(chain)) => ClientReply::Chain(chain),
             Outcome::Done(_)
             | Outcome::Answered(_)
             | Outcome::Stored

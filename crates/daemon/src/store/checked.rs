@@ -3,6 +3,7 @@
 use super::{Changes, Done, Job, KeyStore, Record, StoreError, admission};
 use link::world::{self, Event};
 use std::os::fd::BorrowedFd;
+use wire::chain;
 use wire::control::{Replacement, Store};
 
 /// A store behind the rules of [`admission`]. What it holds may have been written by others, and is looked at
@@ -20,11 +21,16 @@ impl<S: KeyStore> KeyStore for Checked<S> {
                     admission::admit(record.store, token).map_err(StoreError::Token)?;
                 }
             }
+            Job::SetChain { chain, .. } if !chain.is_empty() => {
+                chain::certificates(chain).map_err(StoreError::Chain)?;
+            }
             Job::Delete { .. }
             | Job::Find { .. }
             | Job::List { .. }
             | Job::Census { .. }
-            | Job::Tokens { .. } => {}
+            | Job::Tokens { .. }
+            | Job::Chain { .. }
+            | Job::SetChain { .. } => {}
         }
         world::step("storage");
         for label in job.changes() {
@@ -36,6 +42,12 @@ impl<S: KeyStore> KeyStore for Checked<S> {
         {
             admission::admit(record.store, &record.token)
                 .map_err(|fault| StoreError::Inadmissible { label: record.label.clone(), fault })?;
+        }
+        if let (Job::Chain { label }, Done::Chain(found)) = (job, &done)
+            && !found.is_empty()
+        {
+            chain::certificates(found)
+                .map_err(|fault| StoreError::InadmissibleChain { label: label.clone(), fault })?;
         }
         Ok(done)
     }
@@ -59,6 +71,8 @@ mod tests {
     use super::super::{SqliteStore, TokenFault};
     use super::*;
     use wire::Label;
+    use wire::bounds::CHAIN_BYTES_MAX;
+    use wire::chain::ChainError;
 
     fn record(store: Store, token: &[u8]) -> Record {
         Record { store, label: Label::new("A").unwrap(), token: token.to_vec() }
@@ -95,6 +109,31 @@ mod tests {
         store.0.run(&Job::Create { record: clear.clone(), now_unix_s: 1 }).unwrap();
         let found = store.run(&Job::Find { label: clear.label.clone() });
         assert_eq!(found, Err(StoreError::Inadmissible { label: clear.label, fault: TokenFault::Clear }));
+    }
+
+    #[test]
+    fn chains_are_certificates_and_nothing_else() {
+        let (_folder, store) = opened();
+        let label = Label::new("A").unwrap();
+        let wrapped = record(Store::Pka, &pka_token(0x1F, 0x30, 11, 0x02));
+        store.run(&Job::Create { record: wrapped, now_unix_s: 1 }).unwrap();
+        let set = |chain: &[u8]| store.run(&Job::SetChain { label: label.clone(), chain: chain.to_vec() });
+        let certificate = [0x30, 0x07, 0x30, 0x00, 0x30, 0x00, 0x03, 0x01, 0x00];
+        set(&certificate).unwrap();
+        let private = [0x30, 0x06, 0x02, 0x01, 0x00, 0x04, 0x01, 0x07];
+        assert_eq!(set(&private), Err(StoreError::Chain(ChainError::Form(1))));
+        let long = certificate.repeat(CHAIN_BYTES_MAX / certificate.len() + 1);
+        assert_eq!(set(&long), Err(StoreError::Chain(ChainError::TooLong(long.len()))));
+        let get = || store.run(&Job::Chain { label: label.clone() });
+        assert_eq!(get(), Ok(Done::Chain(certificate.to_vec())));
+        // As another wrote it.
+        store.0.run(&Job::SetChain { label: label.clone(), chain: private.to_vec() }).unwrap();
+        assert_eq!(
+            get(),
+            Err(StoreError::InadmissibleChain { label: label.clone(), fault: ChainError::Form(1) })
+        );
+        set(&[]).unwrap();
+        assert_eq!(get(), Ok(Done::Chain(Vec::new())));
     }
 
     #[test]

@@ -85,6 +85,21 @@ pub enum Job {
         /// When, in seconds since 1970.
         now_unix_s: u64,
     },
+    /// Reads the certificate chain of a record: [`Done::Chain`]. Refused with
+    /// [`StoreError::NotFound`](super::StoreError::NotFound) where the PKA store has no record of this label.
+    Chain {
+        /// Under which label.
+        label: Label,
+    },
+    /// Puts a certificate chain beside a record, in place of the one that it has: [`Done::Changed`]. Refused with
+    /// [`StoreError::NotFound`](super::StoreError::NotFound) where the PKA store has no record of this label. The chain
+    /// stays when the record's token is written or deleted, and goes with the record.
+    SetChain {
+        /// Under which label.
+        label: Label,
+        /// The chain ([`wire::chain`]); empty for none.
+        chain: Vec<u8>,
+    },
 }
 
 /// How many records there are, and under which master keys.
@@ -105,7 +120,7 @@ pub fn master_key_of(token: &[u8]) -> Option<MasterKeyName> {
 }
 
 impl Job {
-    /// Labels of the records that it changes; empty for one that only reads.
+    /// Labels of the records whose tokens it changes; empty for one that only reads.
     pub fn changes(&self) -> Vec<&Label> {
         match self {
             Self::Create { record, .. } => vec![&record.label],
@@ -114,7 +129,13 @@ impl Job {
             Self::Replace { replacements, .. } => {
                 replacements.iter().map(|replacement| &replacement.record.label).collect()
             }
-            Self::Find { .. } | Self::List { .. } | Self::Census { .. } | Self::Tokens { .. } => Vec::new(),
+            // Its key stays what it is.
+            Self::SetChain { .. } => Vec::new(),
+            Self::Find { .. }
+            | Self::List { .. }
+            | Self::Census { .. }
+            | Self::Tokens { .. }
+            | Self::Chain { .. } => Vec::new(),
         }
     }
 }
@@ -134,4 +155,6 @@ pub enum Done {
     Records(Vec<Record>),
     /// Of each replacement whether it was made; all that were are durable.
     Replaced(Vec<bool>),
+    /// The certificate chain of a record; empty for none.
+    Chain(Vec<u8>),
 }

@@ -23,7 +23,7 @@ use wire::Label;
 use wire::control::{MasterKeyName, RecordRow, Register, Replacement, Store};
 
 /// Version of the tables below, as SQLite's `user_version`.
-pub const SCHEMA_VERSION: i64 = 2;
+pub const SCHEMA_VERSION: i64 = 3;
 
 /// The open key store of a home.
 pub struct SqliteStore {
@@ -73,7 +73,7 @@ impl SqliteStore {
             return Err(damaged(finding));
         }
         let mut statement =
-            self.connection.prepare("SELECT label, store, token FROM records").map_err(&failed)?;
+            self.connection.prepare("SELECT label, store, token, chain FROM records").map_err(&failed)?;
         let mut rows = statement.query([]).map_err(&failed)?;
         while let Some(row) = rows.next().map_err(&failed)? {
             let label: String = row.get(0).map_err(&failed)?;
@@ -88,6 +88,10 @@ impl SqliteStore {
             {
                 return Err(damaged(format!("record {label}: {fault}")));
             }
+            let chain: Option<Vec<u8>> = row.get(3).map_err(&failed)?;
+            if let Some(Err(fault)) = chain.as_deref().map(wire::chain::certificates) {
+                return Err(damaged(format!("record {label}: {fault}")));
+            }
         }
         Ok(())
     }
@@ -99,7 +103,8 @@ impl SqliteStore {
             .map_err(failure("open", &self.path))?;
         match version {
             SCHEMA_VERSION => Ok(()),
-            1 => self.add_master_keys(),
+            1 => self.add_master_keys().and_then(|()| self.add_chains()),
+            2 => self.add_chains(),
             _ => self
                 .connection
                 .execute_batch(&format!(
@@ -109,7 +114,8 @@ impl SqliteStore {
                          store INTEGER NOT NULL CHECK (store IN (1, 2, 3)),
                          token BLOB NOT NULL,
                          written_unix_s INTEGER NOT NULL,
-                         master_key BLOB
+                         master_key BLOB,
+                         chain BLOB
                      ) STRICT, WITHOUT ROWID;
                      CREATE INDEX records_by_master_key ON records (master_key);
                      PRAGMA application_id = {APPLICATION_ID};
@@ -120,7 +126,7 @@ impl SqliteStore {
         }
     }
 
-    /// Brings the tables of version 1, which did not say under which master key a record is, to the present ones.
+    /// Brings the tables of version 1, which did not say under which master key a record is, to those of version 2.
     fn add_master_keys(&self) -> Result<(), StoreError> {
         let failed = failure("bring to its present form", &self.path);
         let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
@@ -139,12 +145,24 @@ impl SqliteStore {
             }
         }
         transaction
-            .execute_batch(&format!(
+            .execute_batch(
                 "CREATE INDEX records_by_master_key ON records (master_key);
-                 PRAGMA user_version = {SCHEMA_VERSION};"
-            ))
+                 PRAGMA user_version = 2;",
+            )
             .map_err(&failed)?;
         transaction.commit().map_err(failed)
+    }
+
+    /// Brings the tables of version 2, whose records had no certificate chains, to the present ones.
+    fn add_chains(&self) -> Result<(), StoreError> {
+        self.connection
+            .execute_batch(&format!(
+                "BEGIN IMMEDIATE;
+                 ALTER TABLE records ADD COLUMN chain BLOB;
+                 PRAGMA user_version = {SCHEMA_VERSION};
+                 COMMIT;"
+            ))
+            .map_err(failure("bring to its present form", &self.path))
     }
 
     /// Runs one changing statement, which commits itself, and says how many records it changed.
@@ -180,6 +198,8 @@ impl KeyStore for SqliteStore {
             Job::Replace { replacements, now_unix_s } => {
                 return self.replace(replacements, *now_unix_s).map(Done::Replaced);
             }
+            Job::Chain { label } => return self.chain(label).map(Done::Chain),
+            Job::SetChain { label, chain } => self.set_chain(label, chain),
         }
         .map(|()| Done::Changed)
     }
@@ -286,7 +306,7 @@ impl SqliteStore {
         let mut statement = self
             .connection
             .prepare_cached(
-                "SELECT label, store, length(token), written_unix_s FROM records
+                "SELECT label, store, length(token), written_unix_s, ifnull(length(chain), 0) FROM records
                  WHERE label > ?1 AND label >= ?2 AND (?3 IS NULL OR store = ?3) ORDER BY label",
             )
             .map_err(&failed)?;
@@ -308,10 +328,35 @@ impl SqliteStore {
             if pattern.matches(&text) {
                 let token_bytes = row.get::<_, u32>(2).map_err(&failed)?;
                 let written_unix_s = row.get::<_, i64>(3).map_err(&failed)?.unsigned_abs();
-                page.push(RecordRow { label, store, token_bytes, written_unix_s });
+                let chain_bytes = row.get::<_, u32>(4).map_err(&failed)?;
+                page.push(RecordRow { label, store, token_bytes, written_unix_s, chain_bytes });
             }
         }
         Ok(page)
+    }
+
+    fn chain(&self, label: &Label) -> Result<Vec<u8>, StoreError> {
+        let row = self
+            .connection
+            .prepare_cached("SELECT chain FROM records WHERE label = ?1 AND store = ?2")
+            .and_then(|mut statement| {
+                statement
+                    .query_row(params![label.as_str(), number_of(Store::Pka)], |row| {
+                        row.get::<_, Option<Vec<u8>>>(0)
+                    })
+                    .optional()
+            })
+            .map_err(failure("read a certificate chain of", &self.path))?;
+        row.map(Option::unwrap_or_default).ok_or(StoreError::NotFound)
+    }
+
+    fn set_chain(&self, label: &Label, chain: &[u8]) -> Result<(), StoreError> {
+        let changed = self.change(
+            "write a certificate chain to",
+            "UPDATE records SET chain = ?3 WHERE label = ?1 AND store = ?2",
+            params![label.as_str(), number_of(Store::Pka), Some(chain).filter(|chain| !chain.is_empty())],
+        )?;
+        if changed == 0 { Err(StoreError::NotFound) } else { Ok(()) }
     }
 
     fn census(&self, keys: &[MasterKeyName]) -> Result<Census, StoreError> {
@@ -592,6 +637,13 @@ mod tests {
         (folder, store)
     }
 
+    /// The least that has the form of a certificate.
+    const CERTIFICATE: &[u8] = &[0x30, 0x07, 0x30, 0x00, 0x30, 0x00, 0x03, 0x01, 0x00];
+
+    fn public_token() -> Vec<u8> {
+        vec![0x1E, 0, 0, 23, 0, 0, 0, 0, 0x04, 0, 0, 15, 0, 0, 0, 3, 8, 0, 0, 0, 1, 0, 1]
+    }
+
     fn labels(store: &SqliteStore, kind: Option<Store>, pattern: &str) -> Vec<String> {
         let rows = store.list(kind, &Pattern::new(pattern).unwrap(), None, LIST_ROWS_MAX).unwrap();
         rows.into_iter().map(|row| row.label.to_string()).collect()
@@ -636,6 +688,59 @@ mod tests {
     }
 
     #[test]
+    fn a_store_of_the_second_version_takes_chains() {
+        let (folder, store) = opened();
+        store.create(&record(Store::Pka, "A", &public_token()), 5).unwrap();
+        store
+            .connection
+            .execute_batch("ALTER TABLE records DROP COLUMN chain; PRAGMA user_version = 2;")
+            .unwrap();
+        drop(store);
+        let store = SqliteStore::open(&folder.path().join("keys.sqlite")).unwrap();
+        assert_eq!(store.chain(&label("A")), Ok(Vec::new()));
+        store.set_chain(&label("A"), CERTIFICATE).unwrap();
+        store.verify().unwrap();
+        drop(store);
+        let store = SqliteStore::open(&folder.path().join("keys.sqlite")).unwrap();
+        assert_eq!(store.chain(&label("A")), Ok(CERTIFICATE.to_vec()));
+    }
+
+    #[test]
+    fn a_chain_stays_beside_its_record_and_goes_with_it() {
+        let (folder, store) = opened();
+        let a = label("A");
+        let bytes = |store: &SqliteStore| {
+            store.list(None, &Pattern::new("A").unwrap(), None, 9).unwrap()[0].chain_bytes as usize
+        };
+        assert_eq!(store.set_chain(&a, CERTIFICATE), Err(StoreError::NotFound));
+        store.create(&record(Store::Pka, "A", &public_token()), 5).unwrap();
+        store.create(&record(Store::Des, "D", &des_token(1)), 5).unwrap();
+        assert_eq!((store.chain(&a), bytes(&store)), (Ok(Vec::new()), 0));
+        store.set_chain(&a, &CERTIFICATE.repeat(2)).unwrap();
+        store.set_chain(&a, CERTIFICATE).unwrap();
+        assert_eq!((store.chain(&a), bytes(&store)), (Ok(CERTIFICATE.to_vec()), CERTIFICATE.len()));
+        // Certificates are of PKA keys.
+        assert_eq!(store.set_chain(&label("D"), CERTIFICATE), Err(StoreError::NotFound));
+        assert_eq!(store.chain(&label("D")), Err(StoreError::NotFound));
+        // As a reenciphered token is written.
+        store.write(&record(Store::Pka, "A", &public_token()), 6).unwrap();
+        store.delete(Store::Pka, &a, true, 7).unwrap();
+        assert_eq!(store.chain(&a), Ok(CERTIFICATE.to_vec()));
+        let copy = folder.path().join("copy.sqlite");
+        store.backup(&copy, &mut || ()).unwrap();
+        let copy = SqliteStore::open(&copy).unwrap();
+        copy.verify().unwrap();
+        assert_eq!(copy.chain(&a), Ok(CERTIFICATE.to_vec()));
+        store.set_chain(&a, &[]).unwrap();
+        assert_eq!((store.chain(&a), bytes(&store)), (Ok(Vec::new()), 0));
+        copy.delete(Store::Pka, &a, false, 8).unwrap();
+        copy.create(&record(Store::Pka, "A", &public_token()), 9).unwrap();
+        assert_eq!(copy.chain(&a), Ok(Vec::new()));
+        copy.connection.execute("UPDATE records SET chain = X'3000'", []).unwrap();
+        assert!(matches!(copy.verify(), Err(StoreError::Damaged { .. })));
+    }
+
+    #[test]
     fn what_was_changed_meanwhile_is_not_replaced() {
         let (_folder, store) = opened();
         let (was, is, shall) = (des_token(1), des_token(2), des_token(3));
@@ -670,7 +775,13 @@ mod tests {
         let rows = store.list(None, &Pattern::new("*").unwrap(), None, 9).unwrap();
         assert_eq!(
             rows,
-            [RecordRow { label: a.clone(), store: Store::Des, token_bytes: 0, written_unix_s: 7 }]
+            [RecordRow {
+                label: a.clone(),
+                store: Store::Des,
+                token_bytes: 0,
+                written_unix_s: 7,
+                chain_bytes: 0
+            }]
         );
         store.delete(Store::Des, &a, false, 8).unwrap();
         assert_eq!(store.delete(Store::Des, &a, false, 9), Err(StoreError::NotFound));

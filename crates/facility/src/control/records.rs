@@ -1,12 +1,13 @@
 //! Key records: the verbs of the daemon as typed functions.
 
 use crate::Facility;
+use crate::control::connection::Repeat;
 use crate::control::{refusals, unexpected};
 use crate::error::FacilityError;
 use crate::request::reply::Reply;
 use wire::Label;
 use wire::bounds::TOKEN_BYTES_MAX;
-use wire::control::{ClientReply, Refusal, Store};
+use wire::control::{ClientReply, ClientRequest, Refusal, Store};
 use wire::frame::Arguments;
 use wire::verb::{
     Verb, aes_key_record_create, aes_key_record_delete, aes_key_record_read, aes_key_record_write,
@@ -139,6 +140,30 @@ impl Facility {
             .set_bytes(rules + 1, if token_only { b"TOKEN-DL" } else { b"LABEL-DL" });
         arguments.set_bytes(identifier, &field);
         self.record("delete a key record", &arguments).map(drop)
+    }
+
+    /// The certificate chain beside a PKA key record, in DER ([`wire::chain`]); empty for none. For who may open the label.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with 8/30 for a label that the PKA key store does not have, 8/90 for one that the caller
+    /// may not open.
+    pub fn chain_read(&self, label: &Label) -> Result<Vec<u8>, FacilityError> {
+        let operation = "read the certificates of a key record";
+        match self.asked(operation, &ClientRequest::ChainRead { label: label.clone() }, Repeat::Safe)? {
+            ClientReply::Chain(chain) => Ok(chain),
+            _ => Err(unexpected(operation)),
+        }
+    }
+
+    /// Puts a certificate chain beside a PKA key record, in place of the one that it has: durable when it returns. An empty one
+    /// takes it away. For who may write the record.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with 8/30 for an unknown label, or with what is wrong with the chain's form or length
+    /// ([`wire::chain::certificates`]). [`FacilityError::Denied`].
+    pub fn chain_write(&self, label: &Label, chain: &[u8]) -> Result<(), FacilityError> {
+        let request = ClientRequest::ChainWrite { label: label.clone(), chain: chain.to_vec() };
+        self.done("install the certificates of a key record", &request, Repeat::Safe)
     }
 
     /// Calls a verb of key records; what it refuses is an error.

@@ -191,7 +191,7 @@ fn of_served(page: &mut Page, metrics: &Metrics) {
     for certificate in material.expiring_first(CERTIFICATES_MAX) {
         let (name, kind) =
             (certificate.leaf.names.first().map_or("", String::as_str), certificate.leaf.public_key.kind());
-        let chain = certificate.chain.display().to_string();
+        let chain = certificate.chain();
         // A series must not be there twice.
         if seen.insert((name, kind.clone(), chain.clone())) {
             page.sample(

@@ -72,7 +72,7 @@ pub(super) struct RawLimits {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCertificate {
-    pub(super) chain: Spanned<PathBuf>,
+    pub(super) chain: Option<Spanned<PathBuf>>,
     pub(super) key: Option<Spanned<PathBuf>>,
     pub(super) label: Option<Spanned<String>>,
     pub(super) ocsp: Option<Spanned<PathBuf>>,

@@ -32,6 +32,8 @@ pub struct RecordRow {
     pub token_bytes: u32,
     /// Seconds since 1970 when it was last written.
     pub written_unix_s: u64,
+    /// Length of its certificate chain, in DER; 0 for none.
+    pub chain_bytes: u32,
 }
 
 /// From a client to the daemon. The first message is [`ClientRequest::Hello`].
@@ -133,6 +135,19 @@ pub enum ClientRequest {
     /// Replaces a process that runs an older program than the installed one: for administrators. Answered by
     /// [`ClientReply::Done`] once the new one serves; for the daemon, as the old one ends.
     Upgrade(Upgrade),
+    /// Reads the certificate chain of a PKA key record; answered by [`ClientReply::Chain`]. For who may open the label.
+    ChainRead {
+        /// The record's label.
+        label: Label,
+    },
+    /// Puts a certificate chain beside a PKA key record, in place of the one that it has; answered by
+    /// [`ClientReply::Done`], durable. For who may write the record. The chain goes with the record when that is deleted.
+    ChainWrite {
+        /// The record's label.
+        label: Label,
+        /// The chain as [`crate::chain::certificates`] takes it; empty to take it away.
+        chain: Vec<u8>,
+    },
 }
 
 /// What is replaced by the installed program.
@@ -219,6 +234,8 @@ pub enum ClientReply {
     Tokens(Vec<Record>),
     /// Of each replacement whether it was made.
     Replaced(Vec<bool>),
+    /// The certificate chain of a record, as [`crate::chain::certificates`] takes it; empty for none.
+    Chain(Vec<u8>),
 }
 
 /// What the memories of queues take with all their pages touched, and what they may take, in bytes. Administrators have
