@@ -42,6 +42,10 @@ pub enum Need {
     Prometheus,
     /// Debian's packages of openCryptoki 3.8.1 and of OpenSC, unpacked by `scripts/need test`.
     OpenCryptoki,
+    /// Java 17 or later: `java` runs a file of source.
+    Java,
+    /// Go 1.25 or later.
+    Go,
     /// Namespaces in which file systems can be mounted, for a user without rights or for root.
     Namespaces,
     /// HAProxy 2.6 or later, as Debian has it.
@@ -50,7 +54,7 @@ pub enum Need {
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
@@ -59,6 +63,8 @@ impl Need {
         Self::SystemdAnalyze,
         Self::Prometheus,
         Self::OpenCryptoki,
+        Self::Java,
+        Self::Go,
         Self::Namespaces,
         Self::HaProxy,
     ];
@@ -74,6 +80,8 @@ impl Need {
             Self::SystemdAnalyze => "systemd-analyze",
             Self::Prometheus => "prometheus",
             Self::OpenCryptoki => "opencryptoki",
+            Self::Java => "java",
+            Self::Go => "go",
             Self::Namespaces => "namespaces",
             Self::HaProxy => "haproxy",
         }
@@ -90,6 +98,8 @@ impl Need {
             | Self::SystemdAnalyze
             | Self::Prometheus
             | Self::OpenCryptoki
+            | Self::Java
+            | Self::Go
             | Self::Namespaces
             | Self::HaProxy => true,
         }

@@ -1,0 +1,169 @@
+//! A home with keys on cards and a server of TLS that serves by their labels, for other people's clients.
+#![forbid(unsafe_code)]
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use system_tests::Installation;
+use tempfile::TempDir;
+
+/// Longer than anything that must happen takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A home, and a folder with what a server and its clients need.
+pub struct Place {
+    installation: Installation,
+    folder: TempDir,
+    labels: Vec<String>,
+}
+
+impl Place {
+    /// A home with keys of these labels and kinds, each with a self-signed certificate for a name installed beside it.
+    ///
+    /// # Panics
+    /// If it cannot be made.
+    pub fn new(keys: &[(&str, &str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let labels = keys.iter().map(|(label, ..)| (*label).to_owned()).collect();
+        let place = Self { installation: Installation::new(2, 0), folder, labels };
+        let mut trusted = String::new();
+        for (label, kind, name) in keys {
+            place.cryptand(&["key", "generate", label, "--type", kind]);
+            let file = format!("{label}.pem");
+            place.cryptand(&["cert", "self-signed", label, name, "--output", &file]);
+            place.cryptand(&["cert", "install", label, &file]);
+            trusted += &fs::read_to_string(place.path(&file)).expect("a certificate was made");
+        }
+        fs::write(place.trusted(), trusted).expect("the folder takes files");
+        place
+    }
+
+    /// Does what `cryptand` does, in the folder.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn cryptand(&self, arguments: &[&str]) {
+        let mut command = Command::new(system_tests::program("cryptand"));
+        command.current_dir(self.folder.path()).arg("--home").arg(self.installation.home.folder());
+        said(command.args(arguments));
+    }
+
+    /// A file of the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The file of all certificates.
+    pub fn trusted(&self) -> PathBuf {
+        self.path("trusted.pem")
+    }
+
+    /// A server of all labels with a listener of this policy that answers `served`; it serves when this returns.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn serve(&self, policy: &str) -> Server<'_> {
+        let home = self.installation.home.folder().display();
+        let mut text =
+            format!("[log]\naccess = \"access.log\"\nformat = \"json\"\n[home]\nfolder = \"{home}\"\n");
+        for label in &self.labels {
+            text += &format!("[[certificate]]\nlabel = \"{label}\"\n");
+        }
+        text += &format!(
+            "[[listener]]\naddress = \"127.0.0.1:0\"\npolicy = \"{policy}\"\nanswer = \"served\\n\"\n"
+        );
+        fs::write(self.path("tls.toml"), text).expect("the folder takes files");
+        let notify = UnixDatagram::bind(self.path("notify")).expect("a socket can be bound");
+        notify.set_read_timeout(Some(PATIENCE)).expect("a socket has a time-out");
+        let errors = fs::File::create(self.path("said")).expect("the folder takes files");
+        let child = Command::new(system_tests::program("cryptand-tls"))
+            .arg("serve")
+            .arg(self.path("tls.toml"))
+            .env("NOTIFY_SOCKET", self.path("notify"))
+            .stdin(Stdio::null())
+            .stderr(errors)
+            .spawn()
+            .expect("the server can be executed");
+        let server = Server { place: self, child, notify };
+        server.wait_for("READY=1");
+        server
+    }
+}
+
+/// A running server; it is killed when it is dropped.
+pub struct Server<'a> {
+    place: &'a Place,
+    child: Child,
+    notify: UnixDatagram,
+}
+
+impl Server<'_> {
+    fn wait_for(&self, state: &str) {
+        let mut buffer = [0; 256];
+        loop {
+            let count =
+                self.notify.recv(&mut buffer).unwrap_or_else(|error| panic!("{error}: {}", self.said()));
+            if &buffer[..count] == state.as_bytes() {
+                return;
+            }
+        }
+    }
+
+    fn said(&self) -> String {
+        fs::read_to_string(self.place.path("said")).unwrap_or_default()
+    }
+
+    /// The port of its listener.
+    ///
+    /// # Panics
+    /// If it did not say one.
+    pub fn port(&self) -> String {
+        let said = self.said();
+        let line = said.lines().find_map(|line| line.strip_prefix("cryptand-tls: listening at 127.0.0.1:"));
+        line.and_then(|line| line.split(',').next()).expect("it says where it listens").to_owned()
+    }
+
+    /// Has it read everything again, and waits until it has.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn reload(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::HUP).expect("the server is ours");
+        self.wait_for("RELOADING=1");
+        self.wait_for("READY=1");
+    }
+
+    /// Stops it, and gives the access log.
+    ///
+    /// # Panics
+    /// If it does not end in good order.
+    pub fn stop(mut self) -> Vec<Value> {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).expect("the server is ours");
+        let status = self.child.wait().expect("a child can be waited for");
+        assert!(status.success(), "{status}: {}", self.said());
+        let log = fs::read_to_string(self.place.path("access.log")).expect("there is a log");
+        log.lines().map(|line| serde_json::from_str(line).expect("lines are JSON")).collect()
+    }
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a program that succeeds writes to standard output.
+///
+/// # Panics
+/// If it fails.
+pub fn said(command: &mut Command) -> String {
+    let output = command.stdin(Stdio::null()).output().expect("the program can be executed");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{command:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
