@@ -161,6 +161,11 @@ fn requests(token: &[u8]) -> Vec<(ClientRequest, Vec<Field>)> {
         ),
         (ClientRequest::Status, vec![variant(8)]),
         (ClientRequest::Tenants { after: Some(1) }, vec![variant(13), flag(true), number(1, 32)]),
+        (ClientRequest::ChainRead { label: label("SHOP.MAC") }, vec![variant(18), text(b"SHOP.MAC")]),
+        (
+            ClientRequest::ChainWrite { label: label("SHOP.MAC"), chain: vec![0x30; 4] },
+            vec![variant(19), text(b"SHOP.MAC"), text(&[0x30; 4])],
+        ),
     ]
 }
 
@@ -286,6 +291,8 @@ fn may_be_told(reply: &ClientReply, token: &[u8]) -> bool {
         | ClientReply::Replaced(_) => false,
         ClientReply::Records(rows) => rows.iter().all(|row| row.label.as_str().starts_with("SHOP.")),
         ClientReply::Called { payload, .. } => !payload.windows(token.len()).any(|part| part == token),
+        // Nothing lies beside any label.
+        ClientReply::Chain(chain) => chain.is_empty(),
         ClientReply::Tenants(rows) => rows.iter().all(|row| row.tenant.name != "bank"),
         ClientReply::Welcome { .. }
         | ClientReply::Attached { .. }
@@ -303,7 +310,7 @@ fn tell_every_lie(socket: &Path, greeting: &[u8], token: &[u8]) -> (usize, usize
         requests(token).iter().chain(&orders(token)).flat_map(|(_, fields)| lies(fields)).collect();
     // The truth too, of what a guest may not ask, and variants that there are not.
     messages.extend(orders(token).iter().map(|(_, fields)| truth(fields)));
-    messages.extend((18..300).map(varint));
+    messages.extend((20..300).map(varint));
     let mut connection = greeted(socket, greeting);
     for message in messages {
         match connection.ask(&message) {
