@@ -26,6 +26,7 @@ mod metrics;
 pub mod networks;
 mod observe;
 pub mod proxy;
+mod said;
 pub mod serve;
 mod session;
 pub mod sessions;

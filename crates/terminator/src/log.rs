@@ -1,5 +1,6 @@
 //! The access log: a line for each connection that ended. Loops hand lines to a thread, and never wait for a disk.
 
+use crate::said::say;
 use crate::settings::{LogFormat, LogSettings, LogTarget};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::OFlags;
@@ -11,7 +12,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -235,7 +236,8 @@ impl Log {
             return;
         }
         let line = entry.line(self.format, SystemTime::now());
-        if let Err(TrySendError::Full(_)) = self.sender.try_send(Message::Line(line)) {
+        // Also where the thread is not there any more.
+        if self.sender.try_send(Message::Line(line)).is_err() {
             self.lost.add(1);
         }
     }
@@ -322,7 +324,7 @@ fn write_all(output: Output, receiver: &Receiver<Message>, next: &Mutex<Option<O
                     writing.text.extend_from_slice(line.as_bytes());
                     lines += 1;
                 }
-                Message::Said(line) => eprintln!("cryptand-tls: {line}"),
+                Message::Said(line) => say(format_args!("{line}")),
                 Message::Opened => writing.reopen(next),
             }
             message = if lines < LINES_MAX { receiver.try_recv().ok() } else { None };
@@ -357,7 +359,7 @@ impl Writing<'_> {
             Ok(()) => {
                 let lost = self.lost.unsaid.swap(0, Ordering::Relaxed);
                 if lost > 0 {
-                    eprintln!("cryptand-tls: the access log lost {lost} lines");
+                    say(format_args!("the access log lost {lost} lines"));
                 }
                 self.is_failing = false;
             }
@@ -367,10 +369,7 @@ impl Writing<'_> {
                 self.lost.add((ends - usize::from(was_torn && written == 0)) as u64);
                 // Once, and not for each line: a full disk lasts.
                 if !std::mem::replace(&mut self.is_failing, true) {
-                    eprintln!(
-                        "cryptand-tls: the access log cannot be written to {}: {cause}",
-                        self.output.name()
-                    );
+                    say(format_args!("the access log cannot be written to {}: {cause}", self.output.name()));
                 }
             }
         }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use terminator::{cert, serve, settings, status, ticket_file};
@@ -83,7 +84,8 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("cryptand-tls: {failure}");
+            // The code is told also where nobody reads.
+            let _ = writeln!(io::stderr(), "cryptand-tls: {failure}");
             ExitCode::from(failure.exit_code())
         }
     }

@@ -5,6 +5,7 @@
 //! connections in number; what comes beyond waits in the kernel's queue.
 
 use crate::metrics::{Metrics, page};
+use crate::said::say;
 use crate::settings::{MetricsAt, Settings, StatusAt, Wrong};
 use crate::status;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
@@ -68,12 +69,12 @@ impl Observer {
                 let listener = TcpListener::bind(address).map_err(of)?;
                 listener.set_nonblocking(true).map_err(of)?;
                 let address = listener.local_addr().map_err(of)?;
-                eprintln!("cryptand-tls: metrics at http://{address}/metrics");
+                say(format_args!("metrics at http://{address}/metrics"));
                 doors.push(Door::new(Kind::Metrics, listener.into()));
             }
             Some(MetricsAt::Socket(path)) => {
                 let (door, file) = bind(path, METRICS_MODE).map_err(|cause| wrong("socket", cause))?;
-                eprintln!("cryptand-tls: metrics at {}", path.display());
+                say(format_args!("metrics at {}", path.display()));
                 doors.push(Door::new(Kind::Metrics, door));
                 sockets.push(file);
             }
@@ -83,7 +84,7 @@ impl Observer {
             StatusAt::Default(path) => match bind(path, STATUS_MODE) {
                 Ok(bound) => Some(bound),
                 Err(cause) => {
-                    eprintln!("cryptand-tls: no status is told: {cause}");
+                    say(format_args!("no status is told: {cause}"));
                     None
                 }
             },
@@ -218,7 +219,7 @@ impl Answering {
             match rustix::event::poll(&mut polled, timeout.as_ref()) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(errno) => {
-                    eprintln!("cryptand-tls: metrics and status are not told any more: {errno}");
+                    say(format_args!("metrics and status are not told any more: {errno}"));
                     return;
                 }
             }

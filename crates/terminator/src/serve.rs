@@ -5,6 +5,7 @@ use crate::log::{Log, Writer};
 use crate::material::Material;
 use crate::metrics::{ListenerFacts, Metrics};
 use crate::observe::Observer;
+use crate::said::say;
 use crate::settings::{HomeSettings, ListenerSettings, Service, Settings, Wrong, listener_key};
 use crate::sockets::Sockets;
 use crate::ticket_file;
@@ -189,13 +190,13 @@ fn watched(before: Option<Watch>, settings: &Settings) -> Option<Watch> {
     let mut watch = match before.map_or_else(|| Watch::new(quiet), Ok) {
         Ok(watch) => watch,
         Err(errno) => {
-            eprintln!("cryptand-tls: files are not watched: {errno}");
+            say(format_args!("files are not watched: {errno}"));
             return None;
         }
     };
     watch.set_quiet(quiet);
     if let Err((folder, errno)) = watch.follow(files(settings)) {
-        eprintln!("cryptand-tls: {} and maybe other folders are not watched: {errno}", folder.display());
+        say(format_args!("{} and maybe other folders are not watched: {errno}", folder.display()));
     }
     Some(watch)
 }
@@ -255,7 +256,7 @@ fn of_log(settings: &Settings, cause: &io::Error) -> Wrong {
 
 fn notify(state: &str) {
     if let Err(cause) = home::notify(state) {
-        eprintln!("cryptand-tls: the service manager is not told {state}: {cause}");
+        say(format_args!("the service manager is not told {state}: {cause}"));
     }
 }
 
@@ -354,7 +355,7 @@ impl Supervisor {
                 };
                 let _ = began.send(said);
                 if let Some(Err(cause)) = worker.map(|mut worker| worker.run()) {
-                    eprintln!("cryptand-tls: loop {number} ended: {cause}");
+                    say(format_args!("loop {number} ended: {cause}"));
                 }
             });
             let thread = thread.map_err(system("start a thread"))?;
@@ -416,7 +417,7 @@ impl Supervisor {
                     watch.hear(Instant::now());
                 }
                 if watch.take(Instant::now()) {
-                    eprintln!("cryptand-tls: files changed");
+                    say(format_args!("files changed"));
                     self.reload();
                 }
             }
@@ -451,19 +452,19 @@ impl Supervisor {
     /// What is served where, for the service manager's log.
     fn say(&self) {
         for line in self.material.lines() {
-            eprintln!("cryptand-tls: certificate {line}");
+            say(format_args!("certificate {line}"));
         }
         self.warn();
         for listener in &self.settings.listeners {
             let place = &listener.place.value;
             let (address, policy) = (self.sockets.address(place), listener.policy.value.name());
-            eprintln!("cryptand-tls: listening at {address}, {policy}, for {}", listener.service);
+            say(format_args!("listening at {address}, {policy}, for {}", listener.service));
         }
     }
 
     fn warn(&self) {
         for warning in self.material.warnings() {
-            eprintln!("cryptand-tls: warning: {warning}");
+            say(format_args!("warning: {warning}"));
         }
     }
 
@@ -487,12 +488,12 @@ impl Supervisor {
         match self.try_reload() {
             Ok(()) => {
                 self.metrics.reloaded(None);
-                eprintln!("cryptand-tls: reloaded {}", self.settings.file.display());
+                say(format_args!("reloaded {}", self.settings.file.display()));
                 self.say();
             }
             Err(wrong) => {
                 self.metrics.reloaded(Some(wrong.to_string()));
-                eprintln!("cryptand-tls: not reloaded, all goes on as before: {wrong}");
+                say(format_args!("not reloaded, all goes on as before: {wrong}"));
             }
         }
         notify("READY=1");

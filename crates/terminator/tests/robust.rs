@@ -41,11 +41,16 @@ fn visit(server: &Server<'_>, times: usize) {
     }
 }
 
-/// Lines of the log that were lost, as the program tells.
-fn lost(folder: &Folder) -> u64 {
+/// What the program tells.
+fn status(folder: &Folder) -> serde_json::Value {
     let mut text = String::new();
     UnixStream::connect(folder.path("tls.sock")).unwrap().read_to_string(&mut text).unwrap();
-    serde_json::from_str::<serde_json::Value>(&text).unwrap()["log_lines_lost"].as_u64().unwrap()
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Lines of the log that were lost.
+fn lost(folder: &Folder) -> u64 {
+    status(folder)["log_lines_lost"].as_u64().unwrap()
 }
 
 fn until(what: impl Fn() -> bool) {
@@ -111,6 +116,29 @@ fn a_log_that_nobody_reads_keeps_nobody_waiting() {
     server.signal(Signal::TERM);
     assert!(server.wait().success(), "{}", server.said());
     drop(reader);
+}
+
+#[test]
+fn it_serves_where_standard_error_takes_nothing() {
+    let (reader, gone) = std::io::pipe().unwrap();
+    drop(reader);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for parent_fd in [OwnedFd::from(gone), OwnedFd::from(full)] {
+        let folder = folder();
+        folder.settings(SETTINGS);
+        let mut command = Command::new(program());
+        command.fd_mappings(vec![FdMapping { parent_fd, child_fd: 2 }]).unwrap();
+        let server = folder.serve_as(command);
+        for _ in 0..2 {
+            server.reload();
+        }
+        let address = status(&folder)["listeners"][0]["address"].as_str().unwrap().parse().unwrap();
+        let mut stream = Client::new(SslVersion::TLS1_3).connect(address, "one.test").unwrap();
+        assert_eq!(ask(&mut stream), "served\n");
+        close(stream);
+        assert_eq!(status(&folder)["log_lines_lost"], 0);
+        assert_eq!(server.stop().len(), 1);
+    }
 }
 
 #[test]
