@@ -4,7 +4,6 @@
 pub(crate) mod page;
 mod times;
 
-use crate::limits::Full;
 use crate::material::Material;
 use crate::settings::Settings;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -14,7 +13,7 @@ pub(crate) use times::{Times, TimesRead};
 use tls::Facts;
 
 /// What the log says of ends, by its first word: the only values of labels that are about ends.
-pub(crate) const ENDS: [&str; 18] = [
+pub(crate) const ENDS: [&str; 20] = [
     "other",
     "done",
     "cut",
@@ -22,9 +21,11 @@ pub(crate) const ENDS: [&str; 18] = [
     "handshake-timeout",
     "stopped",
     "unknown-name",
+    "unknown-protocol",
     "nothing-in-common",
     "alert",
     "protocol",
+    "certificate",
     "key",
     "internal",
     "backend",
@@ -34,7 +35,6 @@ pub(crate) const ENDS: [&str; 18] = [
     "refused",
     "full",
 ];
-const FULL: usize = 17;
 
 /// Versions, suites and groups of the library; any other one is counted as the first.
 const VERSIONS: [&str; 5] = ["other", "TLS1.0", "TLS1.1", "TLS1.2", "TLS1.3"];
@@ -221,11 +221,10 @@ impl OfLoop {
         self.accepted.add(1);
     }
 
-    /// A connection that was closed at once.
-    pub(crate) fn refused(&self, _: Full) {
+    /// A connection that was closed at once. `end` is what the log says.
+    pub(crate) fn refused(&self, end: &str) {
         self.accepted.add(1);
-        self.ended.add(1);
-        self.failures[FULL].add(1);
+        self.ended(end, false);
     }
 
     /// A connection is over, though it may be held open ([`OfLoop::held`]). `end` is what the log says.
@@ -466,6 +465,8 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Full;
+    use tls::Cause;
 
     #[test]
     fn loops_are_added_up_and_kinds_are_bounded() {
@@ -485,14 +486,15 @@ mod tests {
         listener.of(1).ended("backend: refused", true);
         listener.of(0).ended("alert 48 (x)", false);
         listener.of(0).ended("something new: x", false);
-        listener.of(0).refused(Full::All);
+        listener.of(0).refused(Full::All.name());
+        listener.of(1).refused("refused: accept_proxy");
         let read = listener.read();
-        assert_eq!((read.accepted, read.open, read.bytes_in, read.bytes_out), (4, 0, 15, 21));
+        assert_eq!((read.accepted, read.open, read.bytes_in, read.bytes_out), (5, 0, 15, 21));
         let kinds: Vec<_> = read.kinds.iter().map(|(kind, count)| (kind.cipher, *count)).collect();
         assert_eq!(kinds, [(CIPHERS[1], 2), ("other", 1)]);
         let at = |word: &str| place(&ENDS, word) as usize;
         assert_eq!((read.ends[at("backend")], read.failures[at("alert")]), (1, 1));
-        assert_eq!((read.failures[0], read.failures[FULL], ENDS[FULL]), (1, 1, "full"));
+        assert_eq!((read.failures[0], read.failures[at("full")], read.failures[at("refused")]), (1, 1, 1));
         assert_eq!((read.full.count(), read.resumed.count()), (3, 0));
         for cipher in CIPHERS {
             for is_resumed in [true, false] {
@@ -502,6 +504,37 @@ mod tests {
         let read = listener.read();
         assert_eq!(read.kinds.iter().map(|(_, count)| count).sum::<u64>(), 3 + 2 * CIPHERS.len() as u64);
         assert!(read.kinds.len() <= KINDS + 1);
+    }
+
+    #[test]
+    fn ends_have_the_words_of_the_library_and_of_the_manual() {
+        let causes = [
+            Cause::UnknownName,
+            Cause::UnknownProtocol,
+            Cause::Alert(48),
+            Cause::NothingInCommon,
+            Cause::Protocol,
+            Cause::Cut,
+            Cause::Certificate,
+            Cause::Key,
+            Cause::Client,
+            Cause::Internal,
+        ];
+        for cause in causes {
+            assert!(ENDS.contains(&cause.name()), "{cause:?}");
+        }
+        let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tls.md");
+        let manual = std::fs::read_to_string(manual).unwrap();
+        let (_, table) = manual.split_once("| end | what happened |\n|---|---|\n").unwrap();
+        let mut count = 0;
+        for row in table.lines().take_while(|line| line.starts_with('|')) {
+            // Each end is between backquotes.
+            for end in row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2) {
+                assert!(ENDS.contains(&end.split([' ', ':']).next().unwrap()), "{end}");
+                count += 1;
+            }
+        }
+        assert!(count > 10);
     }
 
     #[test]

@@ -330,7 +330,9 @@ impl Worker {
             let mut per_address = limits.per_address;
             if let Some(networks) = &listener.accept_proxy {
                 if !networks.iter().any(|network| network.has(peer)) {
-                    generation.log.write(&refused(address, listener, "refused: accept_proxy"));
+                    let end = "refused: accept_proxy";
+                    listener.metrics.of(self.number).refused(end);
+                    generation.log.write(&refused(address, listener, end));
                     continue;
                 }
                 // That of the address that the proxy will say.
@@ -347,7 +349,7 @@ impl Worker {
                     }
                 }
                 Err(full) => {
-                    listener.metrics.of(self.number).refused(full);
+                    listener.metrics.of(self.number).refused(full.name());
                     generation.log.write(&refused(address, listener, full.name()));
                 }
             }
