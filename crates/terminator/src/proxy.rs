@@ -70,7 +70,7 @@ pub enum Malformed {
     Length,
     /// It is too short for its addresses, or they are none.
     Addresses,
-    /// Fields behind the addresses that go beyond its end.
+    /// Fields behind the addresses that go beyond its end, or a second checksum.
     Fields,
     /// Its checksum is that of other bytes.
     Checksum,
@@ -83,7 +83,7 @@ impl fmt::Display for Malformed {
             Self::Kind => "an unknown version, command or family",
             Self::Length => "a header that is too long",
             Self::Addresses => "no addresses",
-            Self::Fields => "fields beyond the header's end",
+            Self::Fields => "wrong fields",
             Self::Checksum => "a wrong checksum",
         })
     }
@@ -161,14 +161,19 @@ fn client<const N: usize>(content: &[u8], address: impl Fn([u8; N]) -> IpAddr) -
     }
 }
 
-/// Fields fill the rest of a header; one of them may be a checksum over all of it, with zeros in its own place.
+/// Fields fill the rest of a header; one of them may be a checksum over all of it, with zeros in its own place. Only one: each costs a
+/// pass over the header.
 fn check_fields(header: &[u8], mut at: usize) -> Result<(), Malformed> {
+    let mut has_checksum = false;
     while at < header.len() {
         let (start, rest) = header[at..].split_first_chunk::<3>().ok_or(Malformed::Fields)?;
         let length = usize::from(u16::from_be_bytes([start[1], start[2]]));
         let value = rest.get(..length).ok_or(Malformed::Fields)?;
         at += 3;
         if start[0] == CRC32C {
+            if std::mem::replace(&mut has_checksum, true) {
+                return Err(Malformed::Fields);
+            }
             let sent = value.try_into().map(u32::from_be_bytes).map_err(|_| Malformed::Fields)?;
             let zeroed = header.iter().enumerate().map(|(place, byte)| {
                 let is_own = (at..at + length).contains(&place);

@@ -135,6 +135,12 @@ fn a_checksum_is_that_of_the_header() {
     }
     let content = [&IPV4[..], &[CRC32C, 0, 3, 0, 0, 0]].concat();
     assert_eq!(read(&header(PROXY, TCP_OVER_IPV4, &content)), Err(Malformed::Fields));
+    // A second one is none, also where the first is right.
+    let content = [&IPV4[..], &[CRC32C, 0, 4, 0, 0, 0, 0, CRC32C, 0, 4, 0, 0, 0, 0]].concat();
+    let mut whole = header(PROXY, TCP_OVER_IPV4, &content);
+    let sum = crc32c(whole.iter().copied());
+    whole[at..at + 4].copy_from_slice(&sum.to_be_bytes());
+    assert_eq!(read(&whole), Err(Malformed::Fields));
 }
 
 #[test]
@@ -157,7 +163,7 @@ fn what_is_written_reads_as_it_was() {
     }
     let certificate = Some(ClientCertificate { common_name: Some("me".into()) });
     let written = Said { addresses: None, facts: &facts, certificate }.header();
-    assert_eq!(of(&written), Origin::Unknown);
+    assert_eq!(of(&written), Origin::Local);
     let expected = [
         &b"\x01\x00\x02h2\x02\x00\x08one.test\x20\x00\x2d\x07\x00\x00\x00\x00"[..],
         b"\x21\x00\x07TLSv1.3\x22\x00\x02me\x23\x00\x16TLS_AES_128_GCM_SHA256",

@@ -1,6 +1,6 @@
 //! The header that backends get, in version 2.
 
-use super::{FIXED_BYTES, PROXY, SIGNATURE, TCP_OVER_IPV4, TCP_OVER_IPV6, UNSPECIFIED};
+use super::{FIXED_BYTES, LOCAL, PROXY, SIGNATURE, TCP_OVER_IPV4, TCP_OVER_IPV6, UNSPECIFIED};
 use std::net::{IpAddr, SocketAddr};
 use tls::Facts;
 
@@ -39,7 +39,8 @@ impl Said<'_> {
     /// The header.
     pub fn header(&self) -> Vec<u8> {
         let mut header = SIGNATURE.to_vec();
-        header.push(PROXY);
+        // Backends refuse a proxied connection of no family, as HAProxy does; one of the proxy's own has none, and fields all the same.
+        header.push(if self.addresses.is_some() { PROXY } else { LOCAL });
         match self.addresses.map(|(client, server)| (client, server, both(client.ip(), server.ip()))) {
             None => header.extend_from_slice(&[UNSPECIFIED, 0, 0]),
             Some((client, server, ips)) => {
