@@ -122,9 +122,11 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(system("keep this process out of core files"))?;
     let facility = settings.home.as_ref().map(|home| open_home(&settings, home)).transpose()?;
-    let watch = watched(None, &settings);
+    let first = settings;
+    let watch = watched(None, &first);
     // What changed before it was watched.
-    let settings = if watch.is_some() { Settings::read(file)? } else { settings };
+    let settings = if watch.is_some() { Settings::read(file)? } else { first.clone() };
+    let watch = if settings == first { watch } else { watched(watch, &settings) };
     let mut tickets = Tickets::default();
     refresh(&mut tickets, &settings)?;
     let material = Material::load(&settings, None, facility.as_ref(), &tickets)?;
@@ -509,6 +511,11 @@ impl Supervisor {
                 line,
                 "[home]",
                 "the home is read at the start only: restart the program",
+        // Also where it cannot be read, links in its path may lead elsewhere now; and what is written meanwhile is seen.
+        if let Some(watch) = &mut self.watch {
+            // What fails is said below.
+            let _ = watch.follow(files(&self.settings));
+        }
             ));
         }
         if !settings.observing.is_bound_as(&self.settings.observing) {

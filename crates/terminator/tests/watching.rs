@@ -6,7 +6,7 @@ use openssl::ssl::SslVersion;
 use openssl::x509::X509;
 use std::fs;
 use std::os::unix::fs::symlink;
-use support::{Client, Folder, Server, ecdsa, shown};
+use support::{Client, Folder, Server, ecdsa, program, shown};
 
 const SETTINGS: &str = "
 [reload]
@@ -126,4 +126,27 @@ fn the_settings_file_is_watched_and_other_files_are_not() {
     server.reloaded();
     assert!(server.said().lines().any(|line| line.contains(": reloaded ")), "{}", server.said());
     server.stop();
+}
+
+#[test]
+fn a_settings_file_behind_a_link_is_followed_past_one_that_cannot_be_read() {
+    let folder = folder();
+    let good = issue(&folder, "one1");
+    fs::rename(folder.path("archive/one1.pem"), folder.path("live/one.pem")).unwrap();
+    fs::rename(folder.path("archive/one1.key"), folder.path("live/one.key")).unwrap();
+    folder.settings(SETTINGS);
+    let text = fs::read_to_string(folder.path("tls.toml")).unwrap();
+    for (name, text) in [("archive/first", text.as_str()), ("archive/broken", "no settings")] {
+        // Paths in settings are those of the folder of the link.
+        folder.write(name, text);
+    }
+    fs::remove_file(folder.path("tls.toml")).unwrap();
+    symlink("archive/first", folder.path("tls.toml")).unwrap();
+    let server = folder.serve_as(std::process::Command::new(program()));
+    link(&folder, "archive/broken", "tls.toml");
+    server.reloaded();
+    assert!(server.said().contains("not reloaded"), "{}", server.said());
+    // What the link leads to now is mended where it is.
+    folder.write("archive/broken", &text);
+    until_shown(&server, &good);
 }
