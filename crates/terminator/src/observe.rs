@@ -9,14 +9,15 @@ use crate::said::say;
 use crate::settings::{MetricsAt, Settings, StatusAt, Wrong};
 use crate::status;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketFlags};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType};
 use std::fs::{self, Permissions};
 use std::io;
 use std::net::TcpListener;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -30,6 +31,8 @@ const HEADERS_MAX: usize = 64;
 /// From the begin of a connection to its request, and from that to its end.
 const REQUEST_WITHIN: Duration = Duration::from_secs(5);
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+/// Connections that wait to be accepted.
+const QUEUE: i32 = 128;
 /// Bytes behind a request that are still read, so that closing does not discard the answer.
 const REST_BYTES_MAX: usize = 64 << 10;
 /// A page is not made anew within this time.
@@ -44,7 +47,8 @@ const STATUS_MODE: u32 = 0o600;
 pub(crate) struct Observer {
     bell: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
-    sockets: Vec<SocketFile>,
+    /// Gone when this is.
+    _sockets: Vec<SocketFile>,
 }
 
 /// A socket's file, as it was made.
@@ -53,12 +57,18 @@ struct SocketFile {
     of: [u64; 2],
 }
 
-impl Observer {
-    /// Binds what the settings say, and begins to answer. It says where on standard error.
+/// What is bound, before anybody answers there.
+pub(crate) struct Doors {
+    doors: Vec<Door>,
+    sockets: Vec<SocketFile>,
+}
+
+impl Doors {
+    /// Binds what the settings say. It says where on standard error.
     ///
     /// # Errors
     /// [`Wrong`]: what cannot be bound.
-    pub(crate) fn start(settings: &Settings, metrics: Arc<Metrics>) -> Result<Self, Wrong> {
+    pub(crate) fn bind(settings: &Settings) -> Result<Self, Wrong> {
         let (mut doors, mut sockets) = (Vec::new(), Vec::new());
         let at = settings.observing.metrics.as_ref();
         let wrong = |key: &str, cause: String| settings.wrong(at.map_or(1, |at| at.line), key, cause);
@@ -96,15 +106,24 @@ impl Observer {
             doors.push(Door::new(Kind::Status, door));
             sockets.push(file);
         }
+        Ok(Self { doors, sockets })
+    }
+
+    /// Begins to answer.
+    ///
+    /// # Errors
+    /// [`Wrong`], where no thread can be had.
+    pub(crate) fn open(self, settings: &Settings, metrics: Arc<Metrics>) -> Result<Observer, Wrong> {
         let failed = |cause: io::Error| settings.wrong(1, "[metrics]", cause);
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?);
         let of_thread = Arc::clone(&bell);
+        let Self { doors, sockets } = self;
         let thread = (!doors.is_empty()).then(|| {
             let answering = Answering { doors, metrics, page: None, accept_again: None };
             let thread = std::thread::Builder::new().name("observer".to_owned());
             thread.spawn(move || answering.run(&of_thread))
         });
-        Ok(Self { bell, thread: thread.transpose().map_err(failed)?, sockets })
+        Ok(Observer { bell, thread: thread.transpose().map_err(failed)?, _sockets: sockets })
     }
 }
 
@@ -114,11 +133,14 @@ impl Drop for Observer {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        for socket in &self.sockets {
-            // Another program may have put its own there.
-            if file_of(&socket.path).ok() == Some(socket.of) {
-                let _ = fs::remove_file(&socket.path);
-            }
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // Another program may have put its own there.
+        if file_of(&self.path).ok() == Some(self.of) {
+            let _ = fs::remove_file(&self.path);
         }
     }
 }
@@ -127,23 +149,60 @@ fn file_of(path: &Path) -> io::Result<[u64; 2]> {
     fs::symlink_metadata(path).map(|file| [file.dev(), file.ino()])
 }
 
+/// Connects to a Unix socket, and waits for nobody: of a program that is stopped the queue may be full.
+///
+/// # Errors
+/// Of the system; [`io::ErrorKind::WouldBlock`] where somebody listens and does not accept.
+pub(crate) fn connect(path: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
 /// Binds a Unix socket; one that a program left behind when it was killed is taken away.
 fn bind(path: &Path, mode: u32) -> Result<(OwnedFd, SocketFile), String> {
     let failed = |cause: io::Error| format!("cannot listen at {}: {cause}", path.display());
     if fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket()) {
-        match UnixStream::connect(path) {
-            Ok(_) => return Err(format!("another program listens at {}", path.display())),
-            Err(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => {
-                fs::remove_file(path).map_err(failed)?;
+        match connect(path).map_err(|cause| (cause.kind(), cause)) {
+            Ok(_) | Err((io::ErrorKind::WouldBlock, _)) => {
+                return Err(format!("another program listens at {}", path.display()));
             }
-            Err(cause) => return Err(failed(cause)),
+            Err((io::ErrorKind::ConnectionRefused, _)) => fs::remove_file(path).map_err(failed)?,
+            Err((_, cause)) => return Err(failed(cause)),
         }
     }
-    let listener = UnixListener::bind(path).map_err(failed)?;
-    let of = file_of(path).map_err(failed)?;
-    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(failed)?;
-    listener.set_nonblocking(true).map_err(failed)?;
-    Ok((listener.into(), SocketFile { path: path.to_owned(), of }))
+    listen(path, mode).map_err(failed)
+}
+
+fn listen(path: &Path, mode: u32) -> io::Result<(OwnedFd, SocketFile)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // The file is made with the mode of the socket, less the mask of the process: nobody can connect before.
+    rustix::fs::fchmod(&socket, Mode::from_raw_mode(mode))?;
+    rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+    let file = SocketFile { path: path.to_owned(), of: file_of(path)? };
+    permit(path, mode)?;
+    rustix::net::listen(&socket, QUEUE)?;
+    Ok((socket, file))
+}
+
+/// Gives a socket's file what the mask took. In somebody else's folder another file may be there by now: no link is followed, and
+/// nothing else than an own socket is changed.
+fn permit(path: &Path, mode: u32) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let found = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let facts = found.metadata()?;
+    if facts.mode() & 0o777 == mode {
+        return Ok(());
+    }
+    let is_own = facts.uid() == rustix::process::geteuid().as_raw() && facts.nlink() == 1;
+    if !facts.file_type().is_socket() || !is_own {
+        return Err(io::Error::other("another file was put there"));
+    }
+    fs::set_permissions(format!("/proc/self/fd/{}", found.as_raw_fd()), Permissions::from_mode(mode))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

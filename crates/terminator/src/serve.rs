@@ -4,7 +4,7 @@ use crate::limits::Counts;
 use crate::log::{Log, Writer};
 use crate::material::Material;
 use crate::metrics::{ListenerFacts, Metrics};
-use crate::observe::Observer;
+use crate::observe::Doors;
 use crate::said::say;
 use crate::settings::{HomeSettings, ListenerSettings, Service, Settings, Wrong, listener_key};
 use crate::sockets::Sockets;
@@ -148,9 +148,11 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
     };
     let ended = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(system("make a descriptor"))?);
     supervisor.start(&ended)?;
-    let observer = Observer::start(&supervisor.settings, metrics)?;
+    let observer = doors.open(&supervisor.settings, metrics)?;
     supervisor.say();
     notify("READY=1");
+    // Before anybody is served: what cannot be bound ends the program.
+    let doors = Doors::bind(&supervisor.settings)?;
     let done = supervisor.watch(&signals, &ended);
     if done.is_err() {
         // Loops that still serve would keep the log, and with it this program.

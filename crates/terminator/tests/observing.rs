@@ -298,6 +298,22 @@ fn a_socket_that_was_left_behind_is_taken_and_one_in_use_is_not() {
 }
 
 #[test]
+fn a_program_that_accepts_nobody_is_not_waited_for() {
+    let folder = folder();
+    let socket = folder.path("tls.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    // It fills the queue.
+    let _first = std::os::unix::net::UnixStream::connect(&socket).unwrap();
+    let server = folder.serve(SETTINGS);
+    assert!(server.said().contains("no status is told: another program listens at "), "{}", server.said());
+    let output = asked(&json!({"file": null, "socket": socket, "json": false, "seconds": 0}));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(3) && said.contains("it accepts nobody"), "{said}");
+    server.stop();
+}
+
+#[test]
 fn what_is_wrong_with_the_settings_is_said_with_line_and_key() {
     let folder = folder();
     let tables = SETTINGS.split_once("[[certificate]]").unwrap().1;

@@ -1,12 +1,12 @@
 //! Asks a running program for its report, and prints it.
 
 use super::shown;
+use crate::observe;
 use crate::settings::{Settings, StatusAt, Wrong};
 use serde::Deserialize;
 use serde_json::Value;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -127,7 +127,10 @@ pub fn run(asked: &str) -> Result<(), StatusError> {
 
 fn report(socket: &PathBuf) -> Result<Value, StatusError> {
     let failed = |cause| StatusError::NoProgram(socket.clone(), cause);
-    let stream = UnixStream::connect(socket).map_err(failed)?;
+    let stream = observe::connect(socket).map_err(|cause| match cause.kind() {
+        io::ErrorKind::WouldBlock => failed(io::Error::new(cause.kind(), "it accepts nobody")),
+        _ => failed(cause),
+    })?;
     stream.set_read_timeout(Some(ANSWER_WITHIN)).map_err(failed)?;
     let mut text = String::new();
     stream.take(REPORT_BYTES_MAX).read_to_string(&mut text).map_err(failed)?;
