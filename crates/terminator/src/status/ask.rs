@@ -7,14 +7,15 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Longest report, in bytes.
 const REPORT_BYTES_MAX: u64 = 64 << 20;
 /// How long the program may take for its answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// Where the program of the packaged service answers.
+/// The settings of the packaged service, and where its program answers.
+const SETTINGS_OF_SERVICE: &str = "/etc/cryptand/tls.toml";
 const OF_SERVICE: &str = "/run/cryptand-tls/status.sock";
 
 /// What `cryptand tls status` passes on.
@@ -99,6 +100,7 @@ pub fn run(asked: &str) -> Result<(), StatusError> {
         (None, Some(file)) => match Settings::read(file).map_err(StatusError::Wrong)?.observing.status {
             StatusAt::None => return Err(StatusError::None(file.clone())),
             StatusAt::Socket(at) => at.value,
+            StatusAt::Default(_) if file.as_path() == Path::new(SETTINGS_OF_SERVICE) => OF_SERVICE.into(),
             // What the service manager made is for its service, not for who asks.
             StatusAt::Default(_) => StatusAt::default_for(file, None),
         },
