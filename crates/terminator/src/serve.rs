@@ -31,6 +31,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Most loops where the settings do not say.
 const LOOPS_MAX: usize = 64;
 
+/// Descriptors of a loop that are no connection's, at most; and those of the program that are no loop's: log, files, doors, cards.
+const DESCRIPTORS_OF_LOOP: usize = 4;
+const DESCRIPTORS_OF_REST: usize = 64;
+
 /// Why the program ended.
 #[derive(Debug)]
 pub enum ServeError {
@@ -147,12 +151,12 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
         loops: Vec::new(),
     };
     let ended = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(system("make a descriptor"))?);
+    // Before anybody is served: what cannot be bound ends the program.
+    let doors = Doors::bind(&supervisor.settings)?;
     supervisor.start(&ended)?;
     let observer = doors.open(&supervisor.settings, metrics)?;
     supervisor.say();
     notify("READY=1");
-    // Before anybody is served: what cannot be bound ends the program.
-    let doors = Doors::bind(&supervisor.settings)?;
     let done = supervisor.watch(&signals, &ended);
     if done.is_err() {
         // Loops that still serve would keep the log, and with it this program.
@@ -467,6 +471,9 @@ impl Supervisor {
     }
 
     fn warn(&self) {
+        if let Some(warning) = short_of_descriptors(&self.settings, self.metrics.loops) {
+            say(format_args!("warning: {warning}"));
+        }
         for warning in self.material.warnings() {
             say(format_args!("warning: {warning}"));
         }
@@ -504,6 +511,11 @@ impl Supervisor {
     }
 
     fn try_reload(&mut self) -> Result<(), Wrong> {
+        // Also where it cannot be read, links in its path may lead elsewhere now; and what is written meanwhile is seen.
+        if let Some(watch) = &mut self.watch {
+            // What fails is said below.
+            let _ = watch.follow(files(&self.settings));
+        }
         let settings = Settings::read(&self.settings.file)?;
         // Before they are read: what is written meanwhile is seen.
         self.watch = watched(self.watch.take(), &settings);
@@ -513,11 +525,6 @@ impl Supervisor {
                 line,
                 "[home]",
                 "the home is read at the start only: restart the program",
-        // Also where it cannot be read, links in its path may lead elsewhere now; and what is written meanwhile is seen.
-        if let Some(watch) = &mut self.watch {
-            // What fails is said below.
-            let _ = watch.follow(files(&self.settings));
-        }
             ));
         }
         if !settings.observing.is_bound_as(&self.settings.observing) {
@@ -550,6 +557,22 @@ impl Supervisor {
         }
         self.log.reopen(&settings.log).map_err(|cause| of_log(settings, &cause))
     }
+}
+
+/// What is wrong with the bound of descriptors, if all connections that the settings permit could not have theirs. A forwarded one takes
+/// a second for its backend, and where there is none for that, the client is cut and does not wait.
+fn short_of_descriptors(settings: &Settings, loops: usize) -> Option<String> {
+    let is_forwarding =
+        settings.listeners.iter().any(|listener| matches!(listener.service, Service::Forward(_)));
+    let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current?;
+    let others = (DESCRIPTORS_OF_LOOP * loops + settings.listeners.len() + DESCRIPTORS_OF_REST) as u64;
+    let wanted = 2 * u64::from(settings.limits.connections) + others;
+    (is_forwarding && most < wanted).then(|| {
+        format!(
+            "this process may have {most} descriptors, and {} connections that are forwarded need {wanted}: raise `LimitNOFILE` or lower `connections`",
+            settings.limits.connections
+        )
+    })
 }
 
 fn what_of_home(home: &HomeSettings) -> (&Path, u16, Option<&Path>) {
