@@ -132,7 +132,7 @@ impl Material {
     ) -> Result<Self, Wrong> {
         let now = now();
         let chains: Vec<Chain> = items.iter().map(|item| item.shown(now).clone()).collect();
-        let defaults: Vec<usize> = (0..items.len()).filter(|at| items[*at].settings.is_default).collect();
+        let defaults = defaults(&items);
         let unnamed = if defaults.is_empty() { Unnamed::Refuse } else { Unnamed::Chains(defaults.clone()) };
         let mut acceptors = HashMap::new();
         for listener in &settings.listeners {
@@ -226,6 +226,25 @@ impl Material {
         });
         chains.chain(self.clients.iter().map(|rules| rules.line(now())))
     }
+}
+
+/// What clients get that ask for no name, or for an unknown one: chains of which the settings say so. Where they say nothing of any, and
+/// all have the same names, there is no other one that a client could mean.
+fn defaults(items: &[Arc<Item>]) -> Vec<usize> {
+    let names = |item: &Item| {
+        let mut names = item.chain.leaf().names.clone();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    let is_unsaid = items.iter().all(|item| item.settings.is_default.is_none());
+    let first = items.first().filter(|_| is_unsaid).map(|item| names(item));
+    let is_same =
+        |first: Vec<String>| items[1..].iter().all(|item| !first.is_empty() && names(item) == first);
+    if first.is_some_and(is_same) {
+        return (0..items.len()).collect();
+    }
+    (0..items.len()).filter(|at| items[*at].settings.is_default == Some(true)).collect()
 }
 
 /// A chain whose clients are asked for certificates, or are not: with an OCSP response as without.

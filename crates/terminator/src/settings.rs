@@ -170,8 +170,8 @@ pub struct CertificateSettings {
     pub key: KeySettings,
     /// File of an OCSP response that is shown with it.
     pub ocsp: Option<At<PathBuf>>,
-    /// Whether it is shown to clients that ask for no name, or for an unknown one.
-    pub is_default: bool,
+    /// Whether it is shown to clients that ask for no name, or for an unknown one; none where the settings do not say.
+    pub is_default: Option<bool>,
     /// What its clients' certificates are held against; none to ask for none.
     pub clients: Option<ClientsSettings>,
 }

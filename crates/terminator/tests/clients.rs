@@ -144,6 +144,26 @@ fn a_default_is_shown_to_clients_without_a_known_name() {
 }
 
 #[test]
+fn certificates_of_the_same_names_are_the_default_unless_the_settings_say_otherwise() {
+    let folder = Folder::new();
+    let one = folder.certify("one", &rsa(), &["one.test", "two.test"]).to_der().unwrap();
+    let two = folder.certify("two", &ecdsa(), &["two.test", "one.test"]).to_der().unwrap();
+    let alone = SETTINGS.replace("[[certificate]]\nchain = \"two.pem\"\nkey = \"two.key\"\n", "");
+    let server = folder.serve(&alone);
+    let client = Client::new(SslVersion::TLS1_3);
+    assert_eq!(shown(&client.connect(server.address(), "").unwrap()), one);
+    folder.settings(SETTINGS);
+    server.reload();
+    assert!([one, two].contains(&shown(&client.connect(server.address(), "").unwrap())));
+    for settings in [&alone, SETTINGS] {
+        folder.settings(&settings.replace("key = \"one.key\"", "key = \"one.key\"\ndefault = false"));
+        server.reload();
+        let error = client.connect(server.address(), "").unwrap_err();
+        assert!(error.contains("unrecognized name"), "{error}");
+    }
+}
+
+#[test]
 fn a_name_with_both_kinds_of_keys_serves_clients_that_take_only_one() {
     let folder = Folder::new();
     let one = folder.certify("one", &rsa(), &["same.test"]).to_der().unwrap();

@@ -48,7 +48,6 @@ fn the_manual_is_a_settings_file_and_shows_defaults() {
         "idle_seconds",
         "connect_seconds",
         "buffer_kib",
-        "default",
         "policy",
         "rotate_hours",
         "cache",
