@@ -142,6 +142,26 @@ fn it_serves_where_standard_error_takes_nothing() {
 }
 
 #[test]
+fn too_few_descriptors_for_backends_are_warned_of() {
+    let folder = folder();
+    let settings = |connections: u32| {
+        let limits = format!("[limits]\nconnections = {connections}\n[[certificate]]");
+        let settings = SETTINGS.replace("[[certificate]]", &limits);
+        folder.settings(&settings.replace("answer = \"served\\n\"", "backends = [\"127.0.0.1:9\"]"));
+    };
+    settings(100);
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "ulimit -n 512; exec \"$0\" \"$@\""]).arg(program());
+    let server = folder.serve_as(command);
+    assert!(!server.said().contains("LimitNOFILE"), "{}", server.said());
+    settings(300);
+    server.reload();
+    let expected =
+        "warning: this process may have 512 descriptors, and 300 connections that are forwarded need ";
+    assert!(server.said().contains(expected), "{}", server.said());
+}
+
+#[test]
 fn a_socket_of_the_service_manager_that_does_not_listen_is_refused() {
     let folder = folder();
     folder.settings(&SETTINGS.replace("address = \"127.0.0.1:0\"", "socket = \"https\""));
