@@ -127,8 +127,8 @@ pub fn run(asked: &str) -> Result<(), StatusError> {
     io::stdout().write_all(text.as_bytes()).map_err(StatusError::Output)
 }
 
-fn report(socket: &PathBuf) -> Result<Value, StatusError> {
-    let failed = |cause| StatusError::NoProgram(socket.clone(), cause);
+fn report(socket: &Path) -> Result<Value, StatusError> {
+    let failed = |cause| StatusError::NoProgram(socket.to_path_buf(), cause);
     let stream = observe::connect(socket).map_err(|cause| match cause.kind() {
         io::ErrorKind::WouldBlock => failed(io::Error::new(cause.kind(), "it accepts nobody")),
         _ => failed(cause),
@@ -137,7 +137,7 @@ fn report(socket: &PathBuf) -> Result<Value, StatusError> {
     let mut text = String::new();
     stream.take(REPORT_BYTES_MAX).read_to_string(&mut text).map_err(failed)?;
     if text.is_empty() {
-        return Err(StatusError::NoAnswer(socket.clone()));
+        return Err(StatusError::NoAnswer(socket.to_path_buf()));
     }
-    serde_json::from_str(&text).map_err(|cause| StatusError::Other(socket.clone(), cause))
+    serde_json::from_str(&text).map_err(|cause| StatusError::Other(socket.to_path_buf(), cause))
 }
