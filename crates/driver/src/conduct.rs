@@ -28,7 +28,7 @@ pub enum DriveFailure {
     Usage(String),
     /// The system.
     System(Errno),
-    /// The certificates of `--ca`, or the library.
+    /// The certificates of `--ca` or of the client, or the library.
     Library(tls::InitiatorError),
     /// Not one transaction was done: why has been said.
     Nothing,
@@ -48,7 +48,8 @@ impl fmt::Display for DriveFailure {
         match self {
             Self::Usage(why) => f.write_str(why),
             Self::System(errno) => write!(f, "{errno}"),
-            Self::Library(error) => write!(f, "--ca: {error}"),
+            Self::Library(error @ tls::InitiatorError::Roots(_)) => write!(f, "--ca: {error}"),
+            Self::Library(error) => write!(f, "{error}"),
             Self::Nothing => f.write_str("not one transaction was done"),
             Self::Output(error) => write!(f, "cannot write the result: {error}"),
         }
@@ -72,8 +73,8 @@ pub fn run(json: &str) -> Result<(), DriveFailure> {
                 .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)));
         registered.map_err(DriveFailure::Output)?;
     }
-    let initiator =
-        Initiator::new(plan.offer, &plan.trust, plan.sessions, None).map_err(DriveFailure::Library)?;
+    let initiator = Initiator::new(plan.offer, &plan.trust, plan.sessions, plan.own.as_ref())
+        .map_err(DriveFailure::Library)?;
     let outcome = drive(&plan, &initiator, &interrupted)?;
     let text = if plan.is_json { report::json(&plan, &outcome) } else { report::table(&plan, &outcome) };
     io::stdout().write_all(text.as_bytes()).map_err(DriveFailure::Output)?;

@@ -7,7 +7,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tls::{Group, Offer, Resuming, Trust};
+use tls::{Chain, ChainError, Group, Offer, Resuming, Trust};
+use zeroize::Zeroizing;
 
 /// Most connections in flight.
 const CONNECTIONS_MAX: u32 = 1 << 20;
@@ -45,10 +46,10 @@ pub struct Typed {
     pub cache_size: usize,
     /// How long, in seconds.
     pub cache_lifetime: f64,
-    /// The client's certificates, in PEM.
-    pub client_certificate: Vec<PathBuf>,
-    /// Their keys.
-    pub client_key: Vec<PathBuf>,
+    /// The client's certificate and those above it, in PEM.
+    pub client_certificate: Option<PathBuf>,
+    /// Its private key, in PEM.
+    pub client_key: Option<PathBuf>,
     /// Bytes of a message.
     pub send: u64,
     /// Bytes of its answer.
@@ -95,8 +96,8 @@ impl Default for Typed {
             resume_by: "ticket".to_owned(),
             cache_size: 10_000,
             cache_lifetime: 7200.0,
-            client_certificate: Vec::new(),
-            client_key: Vec::new(),
+            client_certificate: None,
+            client_key: None,
             send: 0,
             receive: 0,
             messages: 1,
@@ -170,6 +171,8 @@ pub struct Plan {
     pub(crate) offer: Offer,
     pub(crate) wanted: Wanted,
     pub(crate) trust: Trust,
+    /// The client's certificate with its key, shown to servers that ask for one.
+    pub(crate) own: Option<Chain>,
     pub(crate) timeout: Duration,
     pub(crate) booked: Vec<Booked>,
     pub(crate) is_json: bool,
@@ -208,7 +211,6 @@ impl Plan {
         }
         let not_yet = [
             ("--library gnutls", typed.library != "s2n"),
-            ("--client-certificate", !typed.client_certificate.is_empty() || !typed.client_key.is_empty()),
             ("--rate", typed.rate.is_some()),
             ("--find-knee", typed.find_knee),
         ];
@@ -248,6 +250,7 @@ impl Plan {
             offer,
             wanted,
             trust,
+            own: own(typed)?,
             timeout: time("--timeout", typed.timeout, 0.001)?,
             booked: typed.pid.iter().map(|text| booked(text)).collect::<Result<_, _>>()?,
             is_json: typed.json,
@@ -281,6 +284,25 @@ fn text(path: &Path) -> Result<String, String> {
         return Err(failed(&"too long"));
     }
     Ok(text)
+}
+
+fn own(typed: &Typed) -> Result<Option<Chain>, String> {
+    let (chain, key) = match (&typed.client_certificate, &typed.client_key) {
+        (None, None) => return Ok(None),
+        (Some(chain), Some(key)) => (chain, key),
+        (Some(_), None) => return Err("--client-certificate: its key is missing, --client-key".to_owned()),
+        (None, Some(_)) => {
+            return Err("--client-key: its certificate is missing, --client-certificate".to_owned());
+        }
+    };
+    let private_key = Zeroizing::new(text(key)?.into_bytes());
+    let own = Chain::of_client(text(chain)?.as_bytes(), &private_key).map_err(|error| match error {
+        ChainError::PrivateKey(_) | ChainError::OtherKey => {
+            format!("--client-key {}: {error}", key.display())
+        }
+        _ => format!("--client-certificate {}: {error}", chain.display()),
+    })?;
+    Ok(Some(own))
 }
 
 fn work(typed: &Typed) -> Result<Work, String> {
@@ -416,6 +438,10 @@ mod tests {
             (r#""sni":"a,,b""#, "--sni"),
             (r#""sni":"@/nowhere""#, "/nowhere"),
             (r#""ca":"/nowhere""#, "/nowhere"),
+            (r#""client_certificate":"/nowhere""#, "--client-key"),
+            (r#""client_key":"/nowhere""#, "--client-certificate"),
+            (r#""client_certificate":"/nowhere","client_key":"/dev/null""#, "/nowhere"),
+            (r#""client_certificate":"/dev/null","client_key":"/dev/null""#, "--client-certificate"),
             (r#""pid":["0"]"#, "--pid"),
             (r#""pid":["2147483647=x"]"#, "--pid"),
             (r#""timeout":0"#, "--timeout"),

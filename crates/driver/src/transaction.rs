@@ -200,7 +200,7 @@ impl Transaction {
                 }
                 Ok(true)
             }
-            // The client has no certificate.
+            // The client's key, if it has one, is the library's.
             Progress::NeedsKey | Progress::NeedsVerdict => Err(Cow::Borrowed("key")),
             Progress::NeedsBytes => {
                 sent.map_err(of_system)?;

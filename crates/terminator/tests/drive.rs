@@ -2,10 +2,16 @@
 
 mod support;
 
+use openssl::asn1::Asn1Time;
+use openssl::bn::BigNum;
+use openssl::hash::MessageDigest;
+use openssl::pkey::{PKey, Private};
+use openssl::x509::extension::BasicConstraints;
+use openssl::x509::{X509, X509NameBuilder};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
-use support::{Folder, program, rsa};
+use support::{Folder, ecdsa, program, rsa};
 
 const SETTINGS: &str = "
 [[certificate]]
@@ -94,4 +100,71 @@ fn errors_are_told_by_their_kinds() {
     assert_eq!((code, &result["errors"]), (Some(1), &json!({"refused": 4})), "{said}");
     let (code, _, said) = drive(&address, json!({"transactions": 4, "connections": 0}));
     assert!(code == Some(2) && said.contains("--connections"), "{said}");
+}
+
+/// A client's certificate, or an authority's. Neither names a host.
+fn issued(whose: &str, issuer: Option<&(X509, PKey<Private>)>, key: &PKey<Private>) -> X509 {
+    let mut builder = X509::builder().unwrap();
+    builder.set_version(2).unwrap();
+    let mut serial = [0; 8];
+    openssl::rand::rand_bytes(&mut serial).unwrap();
+    serial[0] = serial[0] & 0x7f | 0x40;
+    builder.set_serial_number(&BigNum::from_slice(&serial).unwrap().to_asn1_integer().unwrap()).unwrap();
+    let mut name = X509NameBuilder::new().unwrap();
+    name.append_entry_by_text("O", whose).unwrap();
+    let name = name.build();
+    builder.set_subject_name(&name).unwrap();
+    builder.set_issuer_name(issuer.map_or(&*name, |(above, _)| above.subject_name())).unwrap();
+    builder.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
+    builder.set_not_after(&Asn1Time::days_from_now(30).unwrap()).unwrap();
+    builder.set_pubkey(key).unwrap();
+    let mut basic = BasicConstraints::new();
+    if whose == "an authority" {
+        basic.critical().ca();
+    }
+    builder.append_extension(basic.build().unwrap()).unwrap();
+    builder.sign(issuer.map_or(key, |(_, above)| above), MessageDigest::sha256()).unwrap();
+    builder.build()
+}
+
+#[test]
+fn certificates_of_clients_open_and_wrong_ones_are_told_by_their_alerts() {
+    let folder = Folder::new();
+    folder.certify("one", &rsa(), &["one.test"]);
+    let key = ecdsa();
+    let authority = (issued("an authority", None, &key), key);
+    folder.write("clients.pem", authority.0.to_pem().unwrap());
+    for (name, issuer, key) in
+        [("rsa", Some(&authority), rsa()), ("curve", Some(&authority), ecdsa()), ("stranger", None, ecdsa())]
+    {
+        folder.write(&format!("{name}.pem"), issued("a client", issuer, &key).to_pem().unwrap());
+        folder.write(&format!("{name}.key"), key.private_key_to_pem_pkcs8().unwrap());
+    }
+    let settings =
+        SETTINGS.replace("[[listener]]", "[certificate.clients]\nca = \"clients.pem\"\n[[listener]]");
+    let server = folder.serve(&settings);
+    let address = server.address().to_string();
+    for version in ["1.2", "1.3"] {
+        let shown = |name: &str| {
+            let [chain, key] = ["pem", "key"].map(|kind| folder.path(&format!("{name}.{kind}")));
+            let options =
+                json!({"transactions": 6, "tls": version, "client_certificate": chain, "client_key": key});
+            drive(&address, options)
+        };
+        for name in ["rsa", "curve"] {
+            let (code, result, said) = shown(name);
+            assert_eq!((code, &result["full"]), (Some(0), &json!(6)), "{name}, {version}: {said} {result}");
+        }
+        let (code, result, _) = shown("stranger");
+        assert_eq!((code, &result["errors"]), (Some(1), &json!({"alert 48": 6})), "{version}: {result}");
+        let none = if version == "1.3" { "alert 116" } else { "alert 40" };
+        let (code, result, _) = drive(&address, json!({"transactions": 6, "tls": version}));
+        assert_eq!((code, &result["errors"]), (Some(1), &json!({none: 6})), "{version}: {result}");
+    }
+    let [chain, key] = ["rsa.pem", "curve.key"].map(|name| folder.path(name));
+    let (code, _, said) = drive(&address, json!({"client_certificate": chain, "client_key": key}));
+    assert!(code == Some(2) && said.contains("--client-key") && said.contains("curve.key"), "{said}");
+    let log = server.stop();
+    let ends = |end: &str| log.iter().filter(|entry| entry["end"].as_str().unwrap().starts_with(end)).count();
+    assert_eq!((ends("done"), ends("client-certificate (")), (24, 24), "{log:?}");
 }

@@ -91,11 +91,15 @@ impl Chain {
     /// # Errors
     /// [`ChainError`].
     pub fn from_parts(parts: ChainParts<'_>, key: u32) -> Result<Self, ChainError> {
+        Self::loaded(parts, key, true)
+    }
+
+    fn loaded(parts: ChainParts<'_>, key: u32, needs_names: bool) -> Result<Self, ChainError> {
         let of_chain = |error: s2n_tls::error::Error| ChainError::Certificates(error.message());
         let mut builder = Builder::new().map_err(of_chain)?;
         if let Some(private_key) = parts.private_key {
             // What is wrong with the chain is said of the chain.
-            Self::new(&public(parts.chain)?, key, false)?;
+            Self::new(&public(parts.chain)?, key, false, needs_names)?;
             builder.load_pem(parts.chain, private_key).map_err(|error| {
                 if error.name().contains("MISMATCH") {
                     ChainError::OtherKey
@@ -109,10 +113,23 @@ impl Chain {
         if let Some(staple) = parts.staple {
             builder.set_ocsp_data(staple).map_err(of_chain)?;
         }
-        Self::new(&finished(builder, key)?, key, parts.private_key.is_none())
+        Self::new(&finished(builder, key)?, key, parts.private_key.is_none(), needs_names)
     }
 
-    fn new(of_library: &CertificateChain<'static>, key: u32, is_elsewhere: bool) -> Result<Self, ChainError> {
+    /// A client's chain with its private key, both in PEM, the client's certificate first. It need not name a host.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn of_client(chain: &[u8], private_key: &[u8]) -> Result<Self, ChainError> {
+        Self::loaded(ChainParts { chain, private_key: Some(private_key), staple: None }, 0, false)
+    }
+
+    fn new(
+        of_library: &CertificateChain<'static>,
+        key: u32,
+        is_elsewhere: bool,
+        needs_names: bool,
+    ) -> Result<Self, ChainError> {
         let mut leaf: Option<Certificate> = None;
         let mut issuer = Vec::new();
         for (at, certificate) in of_library.iter().enumerate() {
@@ -127,7 +144,7 @@ impl Chain {
             leaf.get_or_insert(certificate);
         }
         let leaf = leaf.ok_or(ChainError::Certificates("it is empty"))?;
-        if leaf.names.is_empty() {
+        if needs_names && leaf.names.is_empty() {
             return Err(ChainError::Nameless);
         }
         if matches!(leaf.public_key, crate::PublicKey::Other) {

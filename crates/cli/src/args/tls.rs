@@ -114,6 +114,12 @@ pub struct TlsDrive {
     /// How long a session is kept, in seconds
     #[arg(long, default_value_t = 7200.0, value_name = "S")]
     pub cache_lifetime: f64,
+    /// Show this certificate, with those above it, to a server that asks for one
+    #[arg(long, value_name = "CHAIN.pem", value_hint = ValueHint::FilePath, requires = "client_key")]
+    pub client_certificate: Option<PathBuf>,
+    /// Its private key, RSA or P-256
+    #[arg(long, value_name = "KEY.pem", value_hint = ValueHint::FilePath, requires = "client_certificate")]
+    pub client_key: Option<PathBuf>,
     /// Bytes of a message
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     pub send: u64,
