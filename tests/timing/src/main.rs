@@ -8,6 +8,9 @@
 //! Left out: the decipherment of GCM, OCB and EAX, whose verdicts are public and are branched on; EAX at the portable level, where the bound library's CTR branches on a counter's wrapping and
 //! EAX begins to count at a MAC; and RSA and curves, which at the levels that valgrind knows are the bound library's own.
 
+/// The card's own file: what it does to secrets of TLS is private to the card.
+#[path = "../../../crates/cca/src/pka/premaster.rs"]
+mod premaster;
 mod valgrind;
 
 use engine::{
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         }
         _ => {}
     }
+    premasters(&engine);
     ciphers(&engine);
     single_texts(&engine);
     macs(&engine);
@@ -197,6 +201,27 @@ fn columns(engine: &Engine) {
                     .cipher_columns(CipherAlgorithm::Tdes2, mode, direction, keys, &mut chains, &mut texts)
                     .expect("they are whole blocks");
             }
+        }
+    }
+}
+
+/// Deciphered blocks of TLS's RSA key exchange, right and wrong ones, with what stands for those that do not open: no verdict is
+/// branched on at all. Whether the ciphertext was one of the key's length and below its modulus is public.
+fn premasters(engine: &Engine) {
+    const BYTES: usize = 256;
+    eprintln!("premaster secrets");
+    let d = secret(BYTES, 3);
+    let substitutes = premaster::Substitutes::new(engine, &token::pka::SplitValues::Me { d: &d });
+    let substitute = substitutes.expect("the hash is served").of(&secret(BYTES, 4));
+    let end = BYTES - premaster::PREMASTER_BYTES - 1;
+    let good = [&[0, 2][..], &vec![0xA5; end - 2], &[0, 3, 3], &[7; 46]].concat();
+    let wrong = [(0, 1), (1, 1), (2, 0), (40, 0), (end - 1, 0), (end, 1), (end + 1, 0)];
+    for (at, byte) in wrong.into_iter().chain([(BYTES - 1, 9)]) {
+        for is_whole in [0, 1] {
+            let mut block = good.clone();
+            block[at] = byte;
+            valgrind::mark(&mut block);
+            std::hint::black_box(premaster::open(&block, &substitute, is_whole.into()));
         }
     }
 }
