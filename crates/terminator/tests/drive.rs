@@ -17,6 +17,7 @@ const SETTINGS: &str = "
 [[certificate]]
 chain = \"one.pem\"
 key = \"one.key\"
+default = false
 [[listener]]
 address = \"127.0.0.1:0\"
 policy = \"compatible\"
