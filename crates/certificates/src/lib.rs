@@ -23,7 +23,7 @@ pub use chain::{Chain, Described, roots};
 pub use check::{Checked, Finding, Severity};
 pub use clients::{Authorities, CLIENT_DEPTH_MAX, Client, ListFacts, Refused};
 pub use error::CertificateError;
-pub use keyfiles::PublicKey;
+pub use keyfiles::{PublicKey, ecdsa_sig_value};
 pub use name::Name;
 pub use signer::{LabelSigner, public_key};
 pub use write::{Wanted, request, self_signed};

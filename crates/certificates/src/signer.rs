@@ -3,9 +3,7 @@
 use crate::CertificateError;
 use engine::{HashAlgorithm, digest_info_prefix, sha256};
 use facility::Facility;
-use keyfiles::PublicKey;
-use pkcs1::der::Encode;
-use pkcs1::der::asn1::{SequenceOf, UintRef};
+use keyfiles::{PublicKey, ecdsa_sig_value};
 use rcgen::{PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_RSA_SHA256, SignatureAlgorithm};
 use token::pka::ecc::EccCurve;
 use wire::Label;
@@ -93,8 +91,7 @@ impl LabelSigner {
         if self.scheme == Scheme::RsaSha256 {
             return Ok(signature.to_vec());
         }
-        let (r, s) = signature.split_at(signature.len() / 2);
-        ecdsa_sig_value(r, s).map_err(|error| self.unfit(&error.to_string()))
+        ecdsa_sig_value(signature).ok_or_else(|| self.unfit("a signature of an impossible length"))
     }
 
     fn unfit(&self, cause: &str) -> CertificateError {
@@ -120,14 +117,6 @@ impl rcgen::SigningKey for LabelSigner {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
         self.signature(message).map_err(|error| rcgen::Error::PemError(error.to_string()))
     }
-}
-
-/// ECDSA-Sig-Value (RFC 3279, section 2.2.3).
-fn ecdsa_sig_value(r: &[u8], s: &[u8]) -> Result<Vec<u8>, pkcs1::der::Error> {
-    let mut both = SequenceOf::<UintRef<'_>, 2>::new();
-    both.add(UintRef::new(r)?)?;
-    both.add(UintRef::new(s)?)?;
-    both.to_der()
 }
 
 /// The public key under a label.

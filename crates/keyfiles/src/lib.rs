@@ -4,10 +4,13 @@
 //! |---|---|
 //! | public keys: tokens, PEM, SubjectPublicKeyInfo | [`PublicKey`] |
 //! | private keys of PEM files, as external tokens that a card imports | [`PrivateKey`], [`PrivateUse`] |
+//! | signatures as others read them | [`ecdsa_sig_value`] |
 #![forbid(unsafe_code)]
 
 mod private;
 mod public;
+mod signature;
 
 pub use private::{PrivateKey, PrivateUse};
 pub use public::PublicKey;
+pub use signature::ecdsa_sig_value;

@@ -33,6 +33,4 @@ pub use facility::{Facility, Options};
 pub use ffi::*;
 pub use handles::HANDLES_MAX;
 pub use offload::{Answer, Finished, KEYS_MAX, Key, LoopOptions, Offload, Operation};
-pub use work::{
-    ANSWER_BYTES_MAX, CIPHERTEXT_BYTES_MAX, Hash, Kind, PREMASTER_BYTES, Padding, Scheme, ecdsa_der,
-};
+pub use work::{ANSWER_BYTES_MAX, CIPHERTEXT_BYTES_MAX, Hash, Kind, PREMASTER_BYTES, Padding, Scheme};

@@ -3,9 +3,7 @@
 use crate::error::{OffloadError, Status};
 use engine::{HashAlgorithm, digest_info_prefix};
 use facility::Reply;
-use keyfiles::PublicKey;
-use pkcs1::der::Encode;
-use pkcs1::der::asn1::{SequenceOf, UintRef};
+use keyfiles::{PublicKey, ecdsa_sig_value};
 use token::pka::ecc::EccCurve;
 use wire::bounds::PKA_TOKEN_BYTES_MAX;
 use wire::frame::Arguments;
@@ -170,7 +168,7 @@ pub(crate) fn signature_of(padding: Padding, reply: &Reply) -> Result<Vec<u8>, O
     let bytes = reply.arguments().bytes(dsg::SIGNATURE_FIELD);
     let signature = match padding {
         Padding::RsaPkcs1 | Padding::RsaPss => Some(bytes.to_vec()).filter(|bytes| !bytes.is_empty()),
-        Padding::Ecdsa => ecdsa_der(bytes),
+        Padding::Ecdsa => ecdsa_sig_value(bytes),
     };
     signature
         .filter(|signature| signature.len() <= ANSWER_BYTES_MAX)
@@ -213,19 +211,6 @@ pub(crate) fn public_key_of(reply: &Reply) -> Result<(Kind, Vec<u8>), OffloadErr
     Ok((kind, der))
 }
 
-/// ECDSA-Sig-Value (RFC 3279, 2.2.3) of two numbers of the same length, one behind the other, big-endian; none where they are no such
-/// numbers.
-pub fn ecdsa_der(both: &[u8]) -> Option<Vec<u8>> {
-    if both.is_empty() || !both.len().is_multiple_of(2) || both.len() > ANSWER_BYTES_MAX / 2 {
-        return None;
-    }
-    let (r, s) = both.split_at(both.len() / 2);
-    let mut numbers = SequenceOf::<UintRef<'_>, 2>::new();
-    numbers.add(UintRef::new(r).ok()?).ok()?;
-    numbers.add(UintRef::new(s).ok()?).ok()?;
-    numbers.to_der().ok()
-}
-
 fn senseless(cause: &str) -> OffloadError {
     OffloadError::new(Status::Failed, cause)
 }
@@ -246,15 +231,5 @@ mod tests {
         }
         let scheme = Scheme::of_code_point(0x0805).unwrap();
         assert_eq!((scheme.padding, scheme.hash.bytes()), (Padding::RsaPss, 48));
-    }
-
-    #[test]
-    fn two_numbers_become_der_without_leading_zeros_and_without_signs() {
-        let der = ecdsa_der(&[0, 1, 0x80, 2]).unwrap();
-        assert_eq!(der, [0x30, 8, 2, 1, 1, 2, 3, 0, 0x80, 2]);
-        assert_eq!(ecdsa_der(&[0, 0]).unwrap(), [0x30, 6, 2, 1, 0, 2, 1, 0]);
-        for wrong in [&[][..], &[1], &[1; 65], &[1; ANSWER_BYTES_MAX]] {
-            assert_eq!(ecdsa_der(wrong), None);
-        }
     }
 }

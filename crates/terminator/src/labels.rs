@@ -108,7 +108,7 @@ pub(crate) fn answer(is_ecdsa: bool, reply: &Reply) -> Option<Zeroizing<Vec<u8>>
         return Some(Zeroizing::new(reply.arguments().bytes(tlsp::PREMASTER_SECRET).to_vec()));
     }
     let signature = reply.arguments().bytes(dsg::SIGNATURE_FIELD);
-    let signature = if is_ecdsa { tls::ecdsa_signature(signature)? } else { signature.to_vec() };
+    let signature = if is_ecdsa { certificates::ecdsa_sig_value(signature)? } else { signature.to_vec() };
     Some(Zeroizing::new(signature))
 }
 

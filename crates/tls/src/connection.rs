@@ -6,6 +6,7 @@ use crate::clients::{self, ClientChain, Refusal};
 use crate::error::{Cause, Failure};
 use crate::ffi::{self, Wired};
 use crate::key::{Exchange, KeyNumber, KeyRequest};
+use crate::stream::{self, Unwritten};
 use s2n_tls::enums::{Blinding, Version};
 use s2n_tls::error::{Error, ErrorType};
 use std::sync::Arc;
@@ -231,28 +232,18 @@ impl Connection {
     /// # Errors
     /// [`Failure`], as [`Connection::handshake`]; [`Cause::Cut`] where the stream ends without the client's word.
     pub fn read(&mut self, into: &mut [u8]) -> Result<Read, Failure> {
-        match self.wired.library().poll_recv(into) {
-            Poll::Ready(Ok(0)) => Ok(Read::End),
-            Poll::Ready(Ok(count)) => Ok(Read::Bytes(count)),
-            Poll::Pending => Ok(Read::NeedsBytes),
-            Poll::Ready(Err(error)) => Err(self.failed(&error)),
-        }
+        stream::read(self.wired.library(), into).map_err(|error| self.failed(&error))
     }
 
     /// Enciphers data for the client into [`Connection::outgoing`], all of it.
     ///
     /// # Errors
     /// [`Failure`], as [`Connection::handshake`].
-    pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), Failure> {
-        while !bytes.is_empty() {
-            match self.wired.library().poll_send(bytes) {
-                Poll::Ready(Ok(count)) => bytes = bytes.get(count..).unwrap_or_default(),
-                // The buffer takes everything.
-                Poll::Pending => return Err(Failure { cause: Cause::Internal, name: "send" }),
-                Poll::Ready(Err(error)) => return Err(self.failed(&error)),
-            }
-        }
-        Ok(())
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        stream::write(self.wired.library(), bytes).map_err(|unwritten| match unwritten {
+            Unwritten::Stuck => Failure { cause: Cause::Internal, name: "send" },
+            Unwritten::Library(error) => self.failed(&error),
+        })
     }
 
     /// Gives up memory for records until one comes again; to be called where nothing has come for a while, after the handshake.

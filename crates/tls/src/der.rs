@@ -79,57 +79,9 @@ impl<'a> Element<'a> {
     }
 }
 
-/// An ECDSA signature as TLS has it (RFC 3279, 2.2.3), of the two numbers one after the other, each of half the length; none where
-/// they are of odd length, or longer than those of P-521.
-pub fn ecdsa_signature(numbers: &[u8]) -> Option<Vec<u8>> {
-    if numbers.is_empty() || numbers.len() % 2 == 1 || numbers.len() > 2 * 66 {
-        return None;
-    }
-    let (r, s) = numbers.split_at(numbers.len() / 2);
-    let mut inside = Vec::with_capacity(numbers.len() + 6);
-    for number in [r, s] {
-        let digits = &number[number.iter().take_while(|byte| **byte == 0).count()..];
-        // A leading bit would be a sign.
-        let is_padded = digits.first().is_none_or(|byte| *byte >= 0x80);
-        inside.push(INTEGER);
-        inside.push(digits.len() as u8 + u8::from(is_padded));
-        if is_padded {
-            inside.push(0);
-        }
-        inside.extend_from_slice(digits);
-    }
-    let mut whole = vec![SEQUENCE];
-    if inside.len() >= 0x80 {
-        whole.push(0x81);
-    }
-    whole.push(inside.len() as u8);
-    whole.extend_from_slice(&inside);
-    Some(whole)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use openssl::bn::BigNum;
-    use openssl::ecdsa::EcdsaSig;
-
-    #[test]
-    fn signatures_are_those_that_openssl_writes() {
-        for bytes in [28, 32, 48, 66] {
-            for (r, s) in [(1_u8, 0x7f_u8), (0x80, 0xff), (0, 0)] {
-                let mut numbers = vec![0x5a; 2 * bytes];
-                (numbers[0], numbers[bytes]) = (r, s);
-                let half = |half: &[u8]| BigNum::from_slice(half).unwrap();
-                let theirs =
-                    EcdsaSig::from_private_components(half(&numbers[..bytes]), half(&numbers[bytes..]));
-                assert_eq!(ecdsa_signature(&numbers).unwrap(), theirs.unwrap().to_der().unwrap());
-            }
-        }
-        assert_eq!(ecdsa_signature(&[0, 0]).unwrap(), [0x30, 6, 2, 1, 0, 2, 1, 0]);
-        for wrong in [0, 3, 134] {
-            assert_eq!(ecdsa_signature(&vec![1; wrong]), None);
-        }
-    }
 
     #[test]
     fn lengths_that_are_cut_or_not_shortest_are_refused() {

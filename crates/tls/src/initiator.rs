@@ -5,6 +5,7 @@ use crate::connection::{Facts, Progress, Read, version_name};
 use crate::error::{Cause, Failure};
 use crate::ffi::{Wired, trust_everybody};
 use crate::key::{AskCaller, Exchange, KeyRequest};
+use crate::stream::{self, Unwritten};
 use s2n_tls::callbacks::{SessionTicket, SessionTicketCallback};
 use s2n_tls::config::{Builder, Config};
 use s2n_tls::connection::Connection;
@@ -252,28 +253,18 @@ impl Client {
     /// # Errors
     /// [`Failure`], as [`Client::handshake`]; [`Cause::Cut`] where the stream ends without the server's word.
     pub fn read(&mut self, into: &mut [u8]) -> Result<Read, Failure> {
-        match self.wired.library().poll_recv(into) {
-            Poll::Ready(Ok(0)) => Ok(Read::End),
-            Poll::Ready(Ok(count)) => Ok(Read::Bytes(count)),
-            Poll::Pending => Ok(Read::NeedsBytes),
-            Poll::Ready(Err(error)) => Err(self.failed(&error)),
-        }
+        stream::read(self.wired.library(), into).map_err(|error| self.failed(&error))
     }
 
     /// Enciphers data for the server into [`Client::outgoing`], all of it.
     ///
     /// # Errors
     /// [`Failure`], as [`Client::handshake`].
-    pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), Failure> {
-        while !bytes.is_empty() {
-            match self.wired.library().poll_send(bytes) {
-                Poll::Ready(Ok(count)) => bytes = bytes.get(count..).unwrap_or_default(),
-                // The buffer takes everything.
-                Poll::Pending => return Err(Failure { cause: Cause::Internal, name: "send" }),
-                Poll::Ready(Err(error)) => return Err(self.failed(&error)),
-            }
-        }
-        Ok(())
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        stream::write(self.wired.library(), bytes).map_err(|unwritten| match unwritten {
+            Unwritten::Stuck => Failure { cause: Cause::Internal, name: "send" },
+            Unwritten::Library(error) => self.failed(&error),
+        })
     }
 
     /// Tells the server that the client sends no more.

@@ -25,8 +25,8 @@ pub struct KeyRequest {
 /// What is to be computed with a private key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// A signature over a digest. The answer is as long as the modulus for RSA, and a DER structure for ECDSA
-    /// ([`crate::ecdsa_signature`]).
+    /// A signature over a digest. The answer is as long as the modulus for RSA, and ECDSA-Sig-Value in DER
+    /// for ECDSA (RFC 3279, 2.2.3).
     Sign {
         /// Padding, or ECDSA.
         scheme: Scheme,

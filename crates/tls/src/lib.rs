@@ -34,6 +34,7 @@ mod key;
 mod ocsp;
 mod policy;
 mod sessions;
+mod stream;
 mod ticket;
 
 pub use acceptor::{Acceptor, AcceptorError, Unnamed};
@@ -42,7 +43,6 @@ pub use certificate::{Certificate, PublicKey};
 pub use chain::{Chain, ChainError, ChainParts};
 pub use clients::{ClientChain, Clients, Refusal};
 pub use connection::{Connection, Facts, Progress, Read};
-pub use der::ecdsa_signature;
 pub use error::{Cause, Failure};
 pub use initiator::{Client, Group, Initiator, InitiatorError, Offer, Resuming, Trust};
 pub use key::{Hash, KeyRequest, PREMASTER_BYTES, Scheme, Work};

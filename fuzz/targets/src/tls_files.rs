@@ -1,14 +1,12 @@
 //! What the terminator of TLS reads: its settings, certificates, and bytes of clients.
 
-use certificates::{Authorities, Client};
+use certificates::{Authorities, Client, ecdsa_sig_value};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, UNIX_EPOCH};
 use terminator::proxy;
 use terminator::settings::Settings;
-use tls::{
-    Acceptor, Certificate, Chain, Connection, OcspResponse, Policy, Progress, Unnamed, ecdsa_signature,
-};
+use tls::{Acceptor, Certificate, Chain, Connection, OcspResponse, Policy, Progress, Unnamed};
 
 /// The settings file: what is wrong with it is said with a line that it has.
 pub fn tls_settings(data: &[u8]) {
@@ -40,7 +38,7 @@ pub fn tls_certificate(data: &[u8]) {
         assert!(certificate.names.iter().all(|name| *name == name.to_ascii_lowercase()));
         assert!(data.len() >= certificate.subject.len() + certificate.issuer.len());
     }
-    if let Some(signature) = ecdsa_signature(data) {
+    if let Some(signature) = ecdsa_sig_value(data) {
         assert!(signature.len() <= data.len() + 9);
     }
 }

@@ -1,0 +1,45 @@
+//! Signatures, as others read them.
+
+use pkcs1::der::Encode;
+use pkcs1::der::asn1::{SequenceOf, UintRef};
+
+/// Bytes of a number of the longest curve, P-521.
+const NUMBER_BYTES_MAX: usize = 66;
+
+/// An ECDSA signature as certificates and TLS have it, ECDSA-Sig-Value in DER (RFC 3279, 2.2.3), of the two numbers that a card gives:
+/// one after the other, big-endian, each of half the length. None where there are none, where their length is odd, or above that of P-521.
+pub fn ecdsa_sig_value(numbers: &[u8]) -> Option<Vec<u8>> {
+    if numbers.is_empty() || !numbers.len().is_multiple_of(2) || numbers.len() > 2 * NUMBER_BYTES_MAX {
+        return None;
+    }
+    let (r, s) = numbers.split_at(numbers.len() / 2);
+    let mut both = SequenceOf::<UintRef<'_>, 2>::new();
+    both.add(UintRef::new(r).ok()?).ok()?;
+    both.add(UintRef::new(s).ok()?).ok()?;
+    both.to_der().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use openssl::bn::BigNum;
+    use openssl::ecdsa::EcdsaSig;
+
+    #[test]
+    fn signatures_are_those_that_openssl_writes() {
+        for bytes in [28, 32, 48, 66] {
+            for (r, s) in [(1_u8, 0x7f_u8), (0x80, 0xff), (0, 0)] {
+                let mut numbers = vec![0x5a; 2 * bytes];
+                (numbers[0], numbers[bytes]) = (r, s);
+                let half = |half: &[u8]| BigNum::from_slice(half).unwrap();
+                let theirs =
+                    EcdsaSig::from_private_components(half(&numbers[..bytes]), half(&numbers[bytes..]));
+                assert_eq!(ecdsa_sig_value(&numbers).unwrap(), theirs.unwrap().to_der().unwrap());
+            }
+        }
+        assert_eq!(ecdsa_sig_value(&[0, 0]).unwrap(), [0x30, 6, 2, 1, 0, 2, 1, 0]);
+        for wrong in [0, 3, 134] {
+            assert_eq!(ecdsa_sig_value(&vec![1; wrong]), None);
+        }
+    }
+}
