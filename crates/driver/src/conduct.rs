@@ -229,7 +229,9 @@ fn outcome(plan: &Plan, tally: Tally, begin: &Booking, end: &Booking, is_interru
         })
         .collect();
     let mut warnings = Vec::new();
-    if busy >= BUSY {
+    // Of what was not done, nobody was the limit.
+    let is_limit = busy >= BUSY && tally.transactions > 0;
+    if is_limit {
         warnings.push(format!(
             "the driver is the limit: its threads were busy for {:.0} % of the time; give it --threads, or a processor of its own",
             busy * 100.0
@@ -242,7 +244,7 @@ fn outcome(plan: &Plan, tally: Tally, begin: &Booking, end: &Booking, is_interru
     if is_interrupted {
         warnings.push("interrupted: this is what was measured until then".to_owned());
     }
-    Outcome { seconds, tally, own, busy, is_limit: busy >= BUSY, processes, warnings }
+    Outcome { seconds, tally, own, busy, is_limit, processes, warnings }
 }
 
 /// Says where driver and a booked process may have stood in each other's way: they have processors in common, and together used

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tls::{Chain, ChainError, Group, Offer, Resuming, Trust};
+use tls::{Chain, ChainError, Group, Offer, Resuming, SUITES, Trust};
 use zeroize::Zeroizing;
 
 /// Most connections in flight.
@@ -350,6 +350,9 @@ fn offer(typed: &Typed) -> Result<(Offer, Wanted), String> {
         ),
     };
     let suite = typed.suite.as_deref().map(str::to_ascii_uppercase);
+    if let Some(suite) = suite.as_deref().filter(|suite| !SUITES.contains(suite)) {
+        return Err(format!("--suite {suite}: none of {}", SUITES.join(" ")));
+    }
     let is_13 = suite.as_deref().is_some_and(|suite| suite.starts_with("TLS_"));
     let is_rsa = suite.as_deref().is_some_and(|suite| !is_13 && !suite.starts_with("ECDHE-"));
     let mut version = match typed.tls.as_deref() {
@@ -433,6 +436,7 @@ mod tests {
             (r#""http":"/","send":1"#, "--http"),
             (r#""tls":"1.1""#, "--tls"),
             (r#""tls":"1.3","suite":"AES128-SHA""#, "--suite"),
+            (r#""suite":"AES-128-SHA""#, "--suite"),
             (r#""group":"P-257""#, "--group"),
             (r#""group":"P-256","suite":"AES128-SHA""#, "--group"),
             (r#""sni":"a,,b""#, "--sni"),

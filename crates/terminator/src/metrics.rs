@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 pub(crate) use times::{Times, TimesRead};
-use tls::Facts;
+use tls::{Facts, SUITES};
 
 /// What the log says of ends, by its first word: the only values of labels that are about ends.
 pub(crate) const ENDS: [&str; 20] = [
@@ -38,46 +38,15 @@ pub(crate) const ENDS: [&str; 20] = [
 
 /// Versions, suites and groups of the library; any other one is counted as the first.
 const VERSIONS: [&str; 5] = ["other", "TLS1.0", "TLS1.1", "TLS1.2", "TLS1.3"];
-const CIPHERS: [&str; 38] = [
-    "other",
-    "TLS_AES_128_GCM_SHA256",
-    "TLS_AES_256_GCM_SHA384",
-    "TLS_CHACHA20_POLY1305_SHA256",
-    "ECDHE-ECDSA-AES128-GCM-SHA256",
-    "ECDHE-ECDSA-AES256-GCM-SHA384",
-    "ECDHE-RSA-AES128-GCM-SHA256",
-    "ECDHE-RSA-AES256-GCM-SHA384",
-    "ECDHE-RSA-CHACHA20-POLY1305",
-    "ECDHE-ECDSA-CHACHA20-POLY1305",
-    "ECDHE-ECDSA-AES128-SHA",
-    "ECDHE-ECDSA-AES256-SHA",
-    "ECDHE-ECDSA-AES128-SHA256",
-    "ECDHE-ECDSA-AES256-SHA384",
-    "ECDHE-RSA-AES128-SHA",
-    "ECDHE-RSA-AES256-SHA",
-    "ECDHE-RSA-AES128-SHA256",
-    "ECDHE-RSA-AES256-SHA384",
-    "ECDHE-RSA-DES-CBC3-SHA",
-    "ECDHE-RSA-RC4-SHA",
-    "AES128-GCM-SHA256",
-    "AES256-GCM-SHA384",
-    "AES128-SHA256",
-    "AES256-SHA256",
-    "AES128-SHA",
-    "AES256-SHA",
-    "DES-CBC3-SHA",
-    "RC4-SHA",
-    "RC4-MD5",
-    "DHE-RSA-CHACHA20-POLY1305",
-    "DHE-RSA-AES128-GCM-SHA256",
-    "DHE-RSA-AES256-GCM-SHA384",
-    "DHE-RSA-AES128-SHA256",
-    "DHE-RSA-AES256-SHA256",
-    "DHE-RSA-AES128-SHA",
-    "DHE-RSA-AES256-SHA",
-    "DHE-RSA-DES-CBC3-SHA",
-    "TLS_NULL_WITH_NULL_NULL",
-];
+const CIPHERS: [&str; SUITES.len() + 1] = {
+    let mut all = ["other"; SUITES.len() + 1];
+    let mut at = 0;
+    while at < SUITES.len() {
+        all[at + 1] = SUITES[at];
+        at += 1;
+    }
+    all
+};
 /// The second: none, as with RSA key exchange.
 const GROUPS: [&str; 10] = [
     "other",

@@ -47,6 +47,6 @@ pub use error::{Cause, Failure};
 pub use initiator::{Client, Group, Initiator, InitiatorError, Offer, Resuming, Trust};
 pub use key::{Hash, KeyRequest, PREMASTER_BYTES, Scheme, Work};
 pub use ocsp::{OcspAnswer, OcspError, OcspHash, OcspResponse, OcspStatus};
-pub use policy::Policy;
+pub use policy::{Policy, SUITES};
 pub use sessions::{SessionStore, Sessions};
 pub use ticket::{TicketKey, TicketKeys};
