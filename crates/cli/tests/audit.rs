@@ -139,7 +139,7 @@ fn what_is_refused_is_told_of_everybody_and_floods_nothing() {
         std::fs::set_permissions(folder, PermissionsExt::from_mode(0o711)).unwrap();
     }
     let program = place.0.path().join("cryptand");
-    std::fs::copy(env!("CARGO_BIN_EXE_cryptand"), &program).unwrap();
+    needs::copy_program(env!("CARGO_BIN_EXE_cryptand").as_ref(), &program);
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     let mut refused = 0;
     for _ in 0..40 {

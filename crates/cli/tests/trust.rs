@@ -20,7 +20,8 @@ impl Place {
         let made = place.run(&["init", "--insecure-dev", "--seed", "7"]);
         assert!(made.status.success(), "{made:?}");
         let program = place.path("home/daemon");
-        fs::write(&program, format!("#!/bin/sh\ntouch '{}'\nexit 4\n", place.path("ran").display())).unwrap();
+        let script = format!("#!/bin/sh\ntouch '{}'\nexit 4\n", place.path("ran").display());
+        needs::write_script(&program, &script);
         set_mode(&program, 0o755);
         let settings = place.path("home/settings.toml");
         let text = fs::read_to_string(&settings).unwrap();

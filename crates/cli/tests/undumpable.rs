@@ -141,7 +141,7 @@ fn another_process_of_the_same_user_reads_nothing() {
         .tempdir()
         .unwrap();
     let program = base.path().join("cryptand");
-    std::fs::copy(env!("CARGO_BIN_EXE_cryptand"), &program).unwrap();
+    needs::copy_program(env!("CARGO_BIN_EXE_cryptand").as_ref(), &program);
     let text = base.path().join("text");
     std::fs::write(&text, b"a text").unwrap();
     let own = |mut command: Command| {

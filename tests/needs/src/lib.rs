@@ -13,6 +13,10 @@
 //! What is lacking is printed on standard error and appended to the file that `CRYPTAND_TESTS_LACKED` names, whose lines
 //! `make test` counts at its end. `CRYPTAND_TESTS_NEED=root,avx512` (or `all`) makes such a test fail instead.
 
+mod program;
+
+pub use program::{copy_program, write_script};
+
 use std::env;
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -244,8 +244,7 @@ fn what_cannot_run_beside_is_refused_and_nothing_is_changed() {
     for (said_by_it, named) in [("echo control protocol 1", "version 1"), ("true", "which it does not name")]
     {
         std::fs::remove_file(&card).unwrap();
-        std::fs::write(&card, format!("#!/bin/sh\n{said_by_it}\n")).unwrap();
-        std::fs::set_permissions(&card, PermissionsExt::from_mode(0o700)).unwrap();
+        needs::write_script(&card, &format!("#!/bin/sh\n{said_by_it}\n"));
         let output = upgrade(&installation, &[]);
         let text = said(&output);
         assert!(

@@ -147,13 +147,11 @@ fn tail(path: &Path, after: u64) -> String {
 mod tests {
     use super::*;
     use home::{Programs, Settings};
-    use std::os::unix::fs::PermissionsExt;
 
     fn home_with(script: &str) -> (tempfile::TempDir, Home) {
         let base = tempfile::tempdir().unwrap();
         let program = base.path().join("daemon");
-        std::fs::write(&program, script).unwrap();
-        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
+        needs::write_script(&program, script);
         let programs = Programs { daemon: program, card: "/nowhere".into(), manifest: None };
         let home = Home::create(&base.path().join("home"), &Settings::new(programs)).unwrap();
         (base, home)
