@@ -283,7 +283,14 @@ impl Session {
     /// Its deadline has come.
     pub(crate) fn expire(&mut self, around: &mut Around<'_>) -> Step {
         let end = match self.phase {
-            Phase::Header | Phase::Handshake => "handshake-timeout",
+            Phase::Header => "handshake-timeout",
+            Phase::Handshake => {
+                if let Some(tls) = &mut self.tls {
+                    tls.cancel();
+                }
+                let delay = REFUSED_READS;
+                return self.over(Over { delay, ..Over::of("handshake-timeout") }, around.now);
+            }
             Phase::Connecting { .. } => {
                 self.backend = None;
                 return match self.connect(around, "it does not accept".to_owned()) {

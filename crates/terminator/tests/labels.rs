@@ -134,7 +134,8 @@ fn cards_that_die_cost_no_handshake_and_what_is_gone_fails_alone() {
     delete.arg("--home").arg(installation.home.folder()).args(["key", "delete", "WEB.RSA", "--yes"]);
     let (is_done, said) = output(&mut delete, b"");
     assert!(is_done, "{said}");
-    assert!(client.connect(address, "rsa.test").is_err());
+    let why = client.connect(address, "rsa.test").expect_err("its key is gone");
+    assert!(why.contains("alert internal error"), "{why}");
     assert_eq!(ask(&mut kept), "served\n");
     close(kept);
     server.reload();

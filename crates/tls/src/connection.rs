@@ -4,7 +4,7 @@ use crate::acceptor::{Acceptor, Inner};
 use crate::alpn::Protocols;
 use crate::clients::{self, ClientChain, Refusal};
 use crate::error::{Cause, Failure};
-use crate::ffi::{self, Wired};
+use crate::ffi::{self, FATAL, WARNING, Wired};
 use crate::key::{Exchange, KeyNumber, KeyRequest};
 use crate::stream::{self, Unwritten};
 use s2n_tls::enums::{Blinding, Version};
@@ -14,9 +14,12 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// A record with a fatal alert, before anything is enciphered (RFC 8446, 5.1 and 6).
-const PLAIN_ALERT: [u8; 6] = [21, 3, 3, 0, 2, 2];
+/// A record with an alert, before anything is enciphered; level and number follow (RFC 8446, 5.1 and 6).
+const PLAIN_ALERT: [u8; 5] = [21, 3, 3, 0, 2];
+const CLOSE_NOTIFY: u8 = 0;
 const HANDSHAKE_FAILURE: u8 = 40;
+const INTERNAL_ERROR: u8 = 80;
+const USER_CANCELED: u8 = 90;
 const UNRECOGNIZED_NAME: u8 = 112;
 const NO_APPLICATION_PROTOCOL: u8 = 120;
 
@@ -274,6 +277,31 @@ impl Connection {
         Facts::of(self.wired.library_now())
     }
 
+    /// Gives up a handshake that takes too long. [`Connection::outgoing`] then tells the client: `internal_error` where its server was
+    /// waited for, else `user_canceled` and the end (RFC 8446, 6.1). The connection is over.
+    pub fn cancel(&mut self) {
+        if self.is_asking || self.is_judging {
+            self.tell(&[[FATAL, INTERNAL_ERROR]]);
+        } else {
+            self.tell(&[[WARNING, USER_CANCELED], [WARNING, CLOSE_NOTIFY]]);
+        }
+    }
+
+    /// Sends alerts, each a level and a number, under whatever keys there are by now.
+    fn tell(&mut self, alerts: &[[u8; 2]]) {
+        // The library knows of no version before it has answered.
+        let is_plain = !self.has_answered && self.outgoing().is_empty();
+        for alert in alerts {
+            if is_plain {
+                let buffers = self.wired.buffers();
+                buffers.send(&PLAIN_ALERT);
+                buffers.send(alert);
+            } else {
+                ffi::alert(self.wired.library(), *alert);
+            }
+        }
+    }
+
     fn exchange(&mut self) -> Option<&mut Exchange> {
         self.wired.library().application_context_mut::<Exchange>()
     }
@@ -283,7 +311,7 @@ impl Connection {
         let (name, alert) = (error.name(), self.wired.library_now().alert());
         let is_unknown_name = self.exchange().is_some_and(|exchange| exchange.is_unknown_name);
         if let Some(refusal) = self.refusal(name) {
-            ffi::alert(self.wired.library(), refusal.alert);
+            ffi::alert(self.wired.library(), [FATAL, refusal.alert]);
             return Failure { cause: Cause::Client, name: refusal.name };
         }
         let cause = match error.kind() {
@@ -305,10 +333,10 @@ impl Connection {
             Cause::NothingInCommon => Some(HANDSHAKE_FAILURE),
             _ => None,
         };
-        if let Some(alert) = alert.filter(|_| !self.has_answered && self.outgoing().is_empty()) {
-            let buffers = self.wired.buffers();
-            buffers.send(&PLAIN_ALERT);
-            buffers.send(&[alert]);
+        if cause == Cause::Key {
+            self.tell(&[[FATAL, INTERNAL_ERROR]]);
+        } else if let Some(alert) = alert.filter(|_| !self.has_answered && self.outgoing().is_empty()) {
+            self.tell(&[[FATAL, alert]]);
         }
         let is_ours = matches!(cause, Cause::UnknownName | Cause::UnknownProtocol | Cause::Key);
         let name = if is_ours { "" } else { name };

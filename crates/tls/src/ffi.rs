@@ -7,7 +7,7 @@
 mod raw;
 mod sessions;
 
-pub(crate) use raw::{alert, client_chain, leave_to_callback, resolve};
+pub(crate) use raw::{FATAL, WARNING, alert, client_chain, leave_to_callback, resolve};
 pub(crate) use sessions::{Cache, keep_sessions};
 
 use errno::{Errno, set_errno};

@@ -82,7 +82,7 @@ impl Write for Memory {
 enum Client {
     Waits(MidHandshakeSslStream<Memory>),
     Done(SslStream<Memory>),
-    Failed,
+    Failed(String),
 }
 
 impl Client {
@@ -100,7 +100,7 @@ impl Client {
         match result {
             Ok(stream) => Self::Done(stream),
             Err(HandshakeError::WouldBlock(waits)) => Self::Waits(waits),
-            Err(HandshakeError::Failure(_)) => Self::Failed,
+            Err(HandshakeError::Failure(failed)) => Self::Failed(failed.error().to_string()),
             Err(HandshakeError::SetupFailure(error)) => panic!("{error}"),
         }
     }
@@ -113,7 +113,7 @@ impl Client {
         match self {
             Self::Waits(waits) => Some(waits.get_mut()),
             Self::Done(stream) => Some(stream.get_mut()),
-            Self::Failed => None,
+            Self::Failed(_) => None,
         }
     }
 }
@@ -154,7 +154,7 @@ fn shake(
         }
         exchange(&mut client, server, 7);
         client = client.go_on();
-        if matches!(client, Client::Failed) {
+        if matches!(client, Client::Failed(_)) {
             return (client, Ok(()));
         }
     }
@@ -258,14 +258,65 @@ fn a_key_without_an_answer_or_with_a_wrong_one_ends_the_handshake() {
     let key = ecdsa();
     let chain = Chain::with_key_elsewhere(&certificate(&key).to_pem().unwrap(), 5).unwrap();
     let acceptor = Acceptor::new(Policy::Modern, &[chain], &Unnamed::Refuse, None).unwrap();
-    let mut server = Connection::new(&acceptor).unwrap();
-    let (_, ended) = shake(Client::new(SslVersion::TLS1_3, "DEFAULT"), &mut server, |_| None);
-    assert_eq!(ended, Err(Cause::Key));
+    for version in VERSIONS {
+        let mut server = Connection::new(&acceptor).unwrap();
+        let (client, ended) = shake(Client::new(version, "DEFAULT"), &mut server, |_| None);
+        assert_eq!(ended, Err(Cause::Key));
+        assert_told_of_an_internal_error(&client);
+    }
     let mut server = Connection::new(&acceptor).unwrap();
     let other = ecdsa();
     let (client, ended) =
         shake(Client::new(SslVersion::TLS1_3, "DEFAULT"), &mut server, |work| Some(compute(&other, work)));
-    assert!(ended.is_err() || matches!(client, Client::Failed));
+    assert!(ended.is_err() || matches!(client, Client::Failed(_)));
+}
+
+fn assert_told_of_an_internal_error(client: &Client) {
+    let Client::Failed(why) = client else { panic!("the client waits") };
+    assert!(why.contains("alert internal error"), "{why}");
+}
+
+#[test]
+fn a_client_is_told_that_its_handshake_took_too_long() {
+    let key = ecdsa();
+    let chain = Chain::with_key_elsewhere(&certificate(&key).to_pem().unwrap(), 5).unwrap();
+    let acceptor = Acceptor::new(Policy::Modern, &[chain], &Unnamed::Refuse, None).unwrap();
+    // Before anything came, and in the middle of the first message: `user_canceled` and `close_notify`, both warnings.
+    for came in [&[][..], &[22, 3, 1, 0, 200, 1, 0]] {
+        let mut server = Connection::new(&acceptor).unwrap();
+        server.receive(came);
+        assert_eq!(server.handshake(), Ok(Progress::NeedsBytes));
+        server.cancel();
+        assert_eq!(server.outgoing(), [21, 3, 3, 0, 2, 1, 90, 21, 3, 3, 0, 2, 1, 0]);
+    }
+    for version in VERSIONS {
+        // The server's key does not come.
+        let (mut client, mut server) = (Client::new(version, "DEFAULT"), Connection::new(&acceptor).unwrap());
+        exchange(&mut client, &mut server, 4096);
+        assert_eq!(server.handshake(), Ok(Progress::NeedsKey));
+        let request = server.take_request().unwrap();
+        server.cancel();
+        exchange(&mut client, &mut server, 4096);
+        assert_told_of_an_internal_error(&client.go_on());
+        // The client does not go on after the server's flight.
+        let (mut client, mut server) = (Client::new(version, "DEFAULT"), Connection::new(&acceptor).unwrap());
+        exchange(&mut client, &mut server, 4096);
+        assert_eq!(server.handshake(), Ok(Progress::NeedsKey));
+        let work = server.take_request().unwrap().work;
+        assert_ne!(work, request.work);
+        server.answer(Some(Zeroizing::new(compute(&key, work))));
+        assert_eq!(server.handshake(), Ok(Progress::NeedsBytes));
+        server.cancel();
+        exchange(&mut client, &mut server, 4096);
+        // OpenSSL takes the flight, passes over the first warning, and stops at the second one.
+        let (client, mut server) = (client.go_on(), server);
+        assert!(!matches!(client, Client::Waits(_)), "it was told of the end");
+        if let Client::Done(mut stream) = client {
+            assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0, "the end, and no error");
+        }
+        server.receive_end();
+        assert!(server.handshake().is_err());
+    }
 }
 
 #[test]

@@ -8,9 +8,10 @@ use s2n_tls_sys::{s2n_blocked_status, s2n_connection, s2n_connection_get_client_
 use std::ffi::c_int;
 use std::ptr::null_mut;
 
-/// Content type and level of a fatal alert (RFC 8446, 5.1 and 6).
+/// Content type of alerts, and their levels (RFC 8446, 5.1 and 6).
 const ALERT: u8 = 21;
-const FATAL: u8 = 2;
+pub(crate) const WARNING: u8 = 1;
+pub(crate) const FATAL: u8 = 2;
 
 /// `struct s2n_blob` (utils/s2n_blob.h): bytes that it does not own have nothing allocated, and do not grow.
 #[repr(C)]
@@ -42,15 +43,17 @@ fn of_library(connection: &mut Connection) -> *mut s2n_connection {
     unsafe { std::mem::transmute_copy::<Connection, *mut s2n_connection>(connection) }
 }
 
-/// Sends a fatal alert, under whatever keys the connection has by now; false where that cannot be done.
-pub(crate) fn alert(connection: &mut Connection, number: u8) -> bool {
+/// Sends an alert, its level and its number, under whatever keys the connection has by now; false where that cannot be done.
+pub(crate) fn alert(connection: &mut Connection, mut bytes: [u8; 2]) -> bool {
     let connection = of_library(connection);
-    let mut bytes = [FATAL, number];
     let mut blob = Blob { data: bytes.as_mut_ptr(), size: 2, allocated: 0, growable: 0 };
     let mut blocked: s2n_blocked_status::Type = 0;
     // SAFETY: the connection is alive, and nobody else uses it; the blob outlives the call, which reads its two bytes.
     unsafe {
-        s2n_record_write(connection, ALERT, &mut blob).error == 0 && s2n_flush(connection, &mut blocked) == 0
+        // What lies ready goes before it: the library writes records into an empty buffer alone.
+        s2n_flush(connection, &mut blocked) == 0
+            && s2n_record_write(connection, ALERT, &mut blob).error == 0
+            && s2n_flush(connection, &mut blocked) == 0
     }
 }
 
