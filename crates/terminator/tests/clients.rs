@@ -2,6 +2,9 @@
 
 mod support;
 
+use openssl::ec::{EcGroup, EcKey};
+use openssl::nid::Nid;
+use openssl::pkey::PKey;
 use openssl::ssl::SslVersion;
 use std::process::Command;
 use support::{Client, Folder, VERSIONS, ask, close, ecdsa, output, path_text, rsa, shown};
@@ -176,6 +179,49 @@ fn a_name_with_both_kinds_of_keys_serves_clients_that_take_only_one() {
             assert_eq!(&shown(&stream), expected, "{version:?} {signatures}");
             assert_eq!(ask(&mut stream), "served\n");
         }
+    }
+}
+
+#[test]
+fn clients_that_take_both_kinds_of_keys_get_the_one_that_costs_less() {
+    let folder = Folder::new();
+    let p384 =
+        PKey::from_ec_key(EcKey::generate(&EcGroup::from_curve_name(Nid::SECP384R1).unwrap()).unwrap());
+    let rsa_der = folder.certify("one", &rsa(), &["same.test", "*.same.test"]).to_der().unwrap();
+    for (scheme, other, key) in [
+        ("ecdsa_secp256r1_sha256", "ecdsa_secp384r1_sha384", ecdsa()),
+        ("ecdsa_secp384r1_sha384", "ecdsa_secp256r1_sha256", p384.unwrap()),
+    ] {
+        let ecdsa_der = folder.certify("two", &key, &["same.test", "*.same.test"]).to_der().unwrap();
+        let listeners = ["compatible", "legacy-insecure"].map(|policy| {
+            format!(
+                "[[listener]]\naddress = \"127.0.0.1:0\"\npolicy = \"{policy}\"\nanswer = \"served\\n\"\n"
+            )
+        });
+        let [compatible, legacy] = listeners.map(|listener| listener.replace("127.0.0.1", "127.0.0.2"));
+        let server = folder.serve(&format!("{SETTINGS}{compatible}{}", legacy.replace("0.0.2", "0.0.3")));
+        let addresses = server.addresses();
+        for (at, address) in addresses.into_iter().enumerate() {
+            for version in VERSIONS {
+                for name in ["same.test", "other.same.test", ""] {
+                    let both: &'static str = ["rsa_pss_rsae_sha256:", scheme].concat().leak();
+                    let client = Client { signatures: Some(both), ..Client::new(version) };
+                    let mut stream = client.connect(address, name).unwrap();
+                    // The suites of the last policy begin with RSA's.
+                    let is_rsa = at == 2 && version == SslVersion::TLS1_2;
+                    let expected = if is_rsa { &rsa_der } else { &ecdsa_der };
+                    assert!(shown(&stream) == *expected, "{address} {version:?} {name} {scheme}");
+                    assert_eq!(ask(&mut stream), "served\n");
+                    close(stream);
+                }
+            }
+            // In TLS 1.3 a scheme is of one curve.
+            let unfit: &'static str = ["rsa_pss_rsae_sha256:", other].concat().leak();
+            let client = Client { signatures: Some(unfit), ..Client::new(SslVersion::TLS1_3) };
+            assert_eq!(shown(&client.connect(address, "same.test").unwrap()), rsa_der);
+        }
+        server.stop();
+        std::fs::remove_file(folder.path("notify")).unwrap();
     }
 }
 

@@ -4,6 +4,7 @@ use crate::alpn::offered;
 use crate::chain::Chain;
 use crate::clients::{AskForVerdict, Clients};
 use crate::ffi;
+use crate::hello::{ecdsa_scheme, takes_in_tls13};
 use crate::key::{AskCaller, Exchange, refused};
 use crate::policy::Policy;
 use crate::sessions::Sessions;
@@ -13,7 +14,7 @@ use s2n_tls::config::{Builder, Config};
 use s2n_tls::connection::Connection;
 use s2n_tls::enums::ClientAuthType;
 use s2n_tls::error::Error;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -135,6 +136,23 @@ impl Kind {
     }
 }
 
+/// What serves the clients of a name.
+#[derive(Clone, Copy)]
+struct Named {
+    kind: Kind,
+    /// Where the name has two chains: by what scheme the one with an ECDSA key signs in TLS 1.3.
+    ecdsa: Option<u16>,
+}
+
+impl Named {
+    /// Of the chains of a name; none where there are none.
+    fn of(chains: &[Chain], ats: &[usize]) -> Option<Self> {
+        let kind = Kind::of(chains.get(*ats.first()?)?);
+        let mut schemes = ats.iter().filter_map(|at| ecdsa_scheme(&chains.get(*at)?.leaf().public_key));
+        Some(Self { kind, ecdsa: schemes.next().filter(|_| ats.len() > 1) })
+    }
+}
+
 impl Acceptor {
     /// An acceptor for these chains; without keys for tickets, every handshake is a full one.
     ///
@@ -164,7 +182,7 @@ impl Acceptor {
         if chains.is_empty() {
             return Err(AcceptorError::Empty);
         }
-        let names = kinds_of_names(chains)?;
+        let names = chains_of_names(chains)?;
         let defaults: &[usize] = match unnamed {
             Unnamed::Refuse => &[],
             Unnamed::Chains(places) => places,
@@ -189,22 +207,42 @@ impl Acceptor {
         for chain in chains {
             of_kinds.entry(Kind::of(chain)).or_default().push(chain);
         }
+        let default = Named::of(chains, defaults);
+        // By their places: those with ECDSA keys beside one with an RSA key.
+        let pairs = names.values().map(Vec::as_slice).chain([defaults]).filter(|ats| ats.len() > 1).flatten();
+        let is_ecdsa = |chain: &Chain| ecdsa_scheme(&chain.leaf().public_key).is_some();
+        let paired: BTreeSet<usize> =
+            pairs.copied().filter(|at| chains.get(*at).is_some_and(is_ecdsa)).collect();
+        let mut of_pairs: HashMap<Kind, Vec<&Chain>> = HashMap::new();
+        for chain in paired.iter().filter_map(|at| chains.get(*at)) {
+            of_pairs.entry(Kind::of(chain)).or_default().push(chain);
+        }
         let cache = sessions.filter(|_| tickets.is_some()).map(|sessions| {
             Arc::new(ffi::Cache { store: Arc::clone(&sessions.store), policy: policy.name() })
         });
-        let mut configs = HashMap::with_capacity(of_kinds.len());
-        for (kind, of_kind) in of_kinds {
-            let defaults = if default_kind == Some(kind) { defaults } else { &[] };
-            let defaults: Vec<&Chain> = defaults.iter().filter_map(|at| chains.get(*at)).collect();
-            let config = configuration(policy, kind, &of_kind, &defaults, tickets).map_err(of_library)?;
+        let defaults: Vec<&Chain> = defaults.iter().filter_map(|at| chains.get(*at)).collect();
+        let make = |(kind, of_kind): (Kind, Vec<&Chain>), defaults: &[&Chain]| {
+            let defaults = if default.is_some_and(|default| default.kind == kind) { defaults } else { &[] };
+            let config = configuration(policy, kind, &of_kind, defaults, tickets).map_err(of_library)?;
             if let (Some(cache), Some(sessions), None) = (&cache, sessions, kind.clients)
                 && !ffi::keep_sessions(&config, cache, sessions.with_tickets)
             {
                 return Err(AcceptorError::Library("it keeps no sessions"));
             }
-            configs.insert(kind, config);
-        }
-        let lookup = Lookup { names, default_kind, configs };
+            Ok((kind, config))
+        };
+        let configs =
+            of_kinds.into_iter().map(|of_kind| make(of_kind, &defaults)).collect::<Result<_, _>>()?;
+        let ecdsa_defaults: Vec<&Chain> = match default {
+            Some(Named { ecdsa: Some(_), .. }) => {
+                defaults.into_iter().filter(|chain| is_ecdsa(chain)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let ecdsa = of_pairs.into_iter().map(|of_kind| make(of_kind, &ecdsa_defaults));
+        let ecdsa = ecdsa.collect::<Result<_, _>>()?;
+        let names = names.into_iter().filter_map(|(name, ats)| Some((name.into(), Named::of(chains, &ats)?)));
+        let lookup = Lookup { names: names.collect(), default, configs, ecdsa };
         let front = begun(policy).and_then(|mut builder| {
             builder.set_client_hello_callback(lookup)?;
             builder.build()
@@ -217,7 +255,8 @@ fn of_library(error: Error) -> AcceptorError {
     AcceptorError::Library(error.message())
 }
 
-fn kinds_of_names(chains: &[Chain]) -> Result<HashMap<String, Kind>, AcceptorError> {
+/// The chains of each name, by their places: one, or one of each kind of key.
+fn chains_of_names(chains: &[Chain]) -> Result<HashMap<&str, Vec<usize>>, AcceptorError> {
     let mut seen: HashMap<&str, Vec<usize>> = HashMap::new();
     for (second, chain) in chains.iter().enumerate() {
         for name in &chain.leaf().names {
@@ -237,11 +276,13 @@ fn kinds_of_names(chains: &[Chain]) -> Result<HashMap<String, Kind>, AcceptorErr
                     return Err(AcceptorError::Twice { name, first, second });
                 }
             }
-            others.push(second);
+            // A certificate may say a name twice.
+            if others.last() != Some(&second) {
+                others.push(second);
+            }
         }
     }
-    let kind = |ats: Vec<usize>| ats.first().map(|at| Kind::of(&chains[*at]));
-    Ok(seen.into_iter().filter_map(|(name, ats)| Some((name.to_owned(), kind(ats)?))).collect())
+    Ok(seen)
 }
 
 fn begun(policy: Policy) -> Result<Builder, Error> {
@@ -282,17 +323,31 @@ fn configuration(
 
 /// Finds the configuration of a name, once the client has said it.
 struct Lookup {
-    names: HashMap<String, Kind>,
-    default_kind: Option<Kind>,
+    names: HashMap<Box<str>, Named>,
+    default: Option<Named>,
     configs: HashMap<Kind, Config>,
+    /// Of the names that have two chains, with the ECDSA ones alone: where the library has both, its policies put RSA first in TLS 1.3.
+    ecdsa: HashMap<Kind, Config>,
 }
 
 impl Lookup {
     /// As the library will look among the chains: the name, then a wildcard in place of its first label.
-    fn kind(&self, name: &str) -> Option<Kind> {
+    fn named(&self, name: &str) -> Option<Named> {
         let name = name.to_ascii_lowercase();
-        let of_wildcard = || self.names.get(&format!("*.{}", name.split_once('.')?.1));
-        self.names.get(&name).or_else(of_wildcard).copied()
+        let of_wildcard = || self.names.get(format!("*.{}", name.split_once('.')?.1).as_str());
+        self.names.get(name.as_str()).or_else(of_wildcard).copied()
+    }
+
+    /// With the chains of both kinds, or with the one that signs for less where the client takes it.
+    fn config(&self, named: Named, connection: &Connection) -> Result<Option<&Config>, Error> {
+        if let Some(scheme) = named.ecdsa
+            && !connection.client_hello_is_sslv2()?
+            && takes_in_tls13(&connection.client_hello()?.raw_message()?, scheme)
+            && let Some(config) = self.ecdsa.get(&named.kind)
+        {
+            return Ok(Some(config));
+        }
+        Ok(self.configs.get(&named.kind))
     }
 }
 
@@ -301,15 +356,19 @@ impl ClientHelloCallback for Lookup {
         &self,
         connection: &mut Connection,
     ) -> Result<Option<Pin<Box<dyn ConnectionFuture>>>, Error> {
-        let kind = connection.server_name().and_then(|name| self.kind(name));
-        let Some(config) = kind.or(self.default_kind).and_then(|kind| self.configs.get(&kind)) else {
+        let named = connection.server_name().and_then(|name| self.named(name));
+        let config = match named.or(self.default) {
+            Some(named) => self.config(named, connection)?,
+            None => None,
+        };
+        let Some(config) = config else {
             if let Some(exchange) = connection.application_context_mut::<Exchange>() {
                 exchange.is_unknown_name = true;
             }
             return Err(refused("a name that there is no certificate for"));
         };
         connection.set_config(config.clone())?;
-        if kind.is_some() {
+        if named.is_some() {
             connection.server_name_extension_used();
         }
         agree_on_protocol(connection)?;

@@ -1,5 +1,6 @@
 //! The application protocol that client and server agree on (RFC 7301).
 
+use crate::hello::{ALPN, Fields, extension};
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,8 +8,6 @@ use std::sync::Arc;
 const NAME_BYTES_MAX: usize = 255;
 /// Most protocols of a server: the library looks through all of them for each of the client's.
 const PROTOCOLS_MAX: usize = 32;
-/// Number of the extension.
-const ALPN: u16 = 16;
 
 /// The protocols of a server, the one that it likes best first. Clones are the same list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,64 +79,18 @@ impl Protocols {
 /// The protocols that a ClientHello offers, without its header of four bytes; none where it offers no list, or none that holds
 /// together.
 pub(crate) fn offered(hello: &[u8]) -> Option<Vec<&[u8]>> {
-    // Version and random, then the session's ID, suites, and compression (RFC 8446, 4.1.2).
-    let mut fields = Fields(hello);
-    fields.take(2 + 32)?;
-    fields.counted_by_one()?;
-    fields.counted_by_two()?;
-    fields.counted_by_one()?;
-    let mut extensions = Fields(fields.counted_by_two()?);
-    while !extensions.0.is_empty() {
-        let number = extensions.number()?;
-        let content = extensions.counted_by_two()?;
-        if number != ALPN {
-            continue;
-        }
-        let (mut list, mut names) = (Fields(Fields(content).counted_by_two()?), Vec::new());
-        while !list.0.is_empty() {
-            names.push(list.counted_by_one()?);
-        }
-        return Some(names).filter(|names| !names.is_empty());
+    let mut list = Fields(Fields(extension(hello, ALPN)?).counted_by_two()?);
+    let mut names = Vec::new();
+    while !list.0.is_empty() {
+        names.push(list.counted_by_one()?);
     }
-    None
-}
-
-/// What is left of a message.
-struct Fields<'a>(&'a [u8]);
-
-impl<'a> Fields<'a> {
-    fn take(&mut self, bytes: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(bytes)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn number(&mut self) -> Option<u16> {
-        self.take(2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
-    }
-
-    fn counted_by_one(&mut self) -> Option<&'a [u8]> {
-        let count = self.take(1)?[0];
-        self.take(count.into())
-    }
-
-    fn counted_by_two(&mut self) -> Option<&'a [u8]> {
-        let count = self.number()?;
-        self.take(count.into())
-    }
+    Some(names).filter(|names| !names.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn hello(extensions: &[u8]) -> Vec<u8> {
-        let mut hello = vec![3; 34];
-        hello.extend_from_slice(&[1, 9, 0, 2, 0x13, 1, 1, 0]);
-        hello.extend_from_slice(&(extensions.len() as u16).to_be_bytes());
-        hello.extend_from_slice(extensions);
-        hello
-    }
+    use crate::hello::hello_with as hello;
 
     #[test]
     fn the_servers_order_decides() {

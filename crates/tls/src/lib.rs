@@ -29,6 +29,7 @@ mod connection;
 mod der;
 mod error;
 mod ffi;
+mod hello;
 mod initiator;
 mod key;
 mod ocsp;
