@@ -13,7 +13,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tls::{Acceptor, AcceptorError, Chain, ChainParts, ClientChain, Clients, PublicKey, Refusal, Unnamed};
+use tls::{
+    Acceptor, AcceptorError, Chain, ChainParts, ClientChain, Clients, Policy, PublicKey, Refusal, Serving,
+    Unnamed,
+};
 use zeroize::Zeroizing;
 
 /// Longest file of a chain or a key, in bytes.
@@ -111,7 +114,8 @@ impl Material {
                 let number = rules.number(settings, clients)?;
                 Ok(Clients { number, is_required: clients.is_required })
             });
-            items.push(asking(item, asked.transpose()?));
+            let policy = certificate.policy.as_ref().map(|policy| policy.value);
+            items.push(served(item, asked.transpose()?, policy));
         }
         Self::of_items(settings, items, rules.all, tickets)
     }
@@ -139,13 +143,13 @@ impl Material {
             let policy = listener.policy.value;
             let line = listener.policy.line;
             if let Entry::Vacant(entry) = acceptors.entry(policy) {
-                let made = Acceptor::with_sessions(
+                let made = Acceptor::serving(Serving {
                     policy,
-                    &chains,
-                    &unnamed,
-                    tickets.of(policy),
-                    tickets.sessions(),
-                );
+                    chains: &chains,
+                    unnamed: &unnamed,
+                    tickets: &|policy| tickets.of(policy),
+                    sessions: tickets.sessions(),
+                });
                 entry.insert(made.map_err(|error| of_acceptor(settings, line, &defaults, &error))?);
             }
         }
@@ -217,11 +221,13 @@ impl Material {
         let chains = self.items.iter().map(|item| {
             let leaf = item.chain.leaf();
             let days = (leaf.not_after - now()).div_euclid(86_400);
+            let policy = item.chain.policy().map(|policy| format!(" {},", policy.name()));
             format!(
-                "{}: {}, {}, {days} days left",
+                "{}: {}, {},{} {days} days left",
                 leaf.names.join(" "),
                 leaf.public_key.kind(),
-                item.key.name
+                item.key.name,
+                policy.unwrap_or_default()
             )
         });
         chains.chain(self.clients.iter().map(|rules| rules.line(now())))
@@ -247,15 +253,16 @@ fn defaults(items: &[Arc<Item>]) -> Vec<usize> {
     (0..items.len()).filter(|at| items[*at].settings.is_default == Some(true)).collect()
 }
 
-/// A chain whose clients are asked for certificates, or are not: with an OCSP response as without.
-fn asking(item: Arc<Item>, clients: Option<Clients>) -> Arc<Item> {
-    let is_so = |chain: &Chain| chain.clients() == clients;
+/// A chain as its names are served, with an OCSP response as without: whether clients are asked for certificates, and under what policy.
+fn served(item: Arc<Item>, clients: Option<Clients>, policy: Option<Policy>) -> Arc<Item> {
+    let is_so = |chain: &Chain| chain.clients() == clients && chain.policy() == policy;
     if is_so(&item.chain) && item.stapled.as_ref().is_none_or(|(chain, _)| is_so(chain)) {
         return item;
     }
+    let so = |chain: Chain| chain.with_clients(clients).with_policy(policy);
     let mut item = Arc::unwrap_or_clone(item);
-    item.chain = item.chain.with_clients(clients);
-    item.stapled = item.stapled.map(|(chain, until)| (chain.with_clients(clients), until));
+    item.chain = so(item.chain);
+    item.stapled = item.stapled.map(|(chain, until)| (so(chain), until));
     Arc::new(item)
 }
 
@@ -291,8 +298,11 @@ fn of_acceptor(settings: &Settings, policy_line: usize, defaults: &[usize], erro
         AcceptorError::Twice { second, .. }
         | AcceptorError::TwiceUnnamed { second, .. }
         | AcceptorError::Mixed { second, .. }
-        | AcceptorError::Clients { second, .. } => Some(*second),
-        AcceptorError::MixedUnnamed | AcceptorError::ClientsUnnamed => defaults.first().copied(),
+        | AcceptorError::Clients { second, .. }
+        | AcceptorError::Policies { second, .. } => Some(*second),
+        AcceptorError::MixedUnnamed | AcceptorError::ClientsUnnamed | AcceptorError::PoliciesUnnamed => {
+            defaults.first().copied()
+        }
         AcceptorError::Empty | AcceptorError::Library(_) => None,
     };
     match at.and_then(|at| settings.certificates.get(at)) {
@@ -396,7 +406,7 @@ fn load(
             // Also where nothing changed: the key under a label is another one when it was made anew.
             labels::compare(facility, home.domain, &label.value, &chain.leaf().public_key)
                 .map_err(|cause| of_label(&cause))?;
-            let mut policies = settings.listeners.iter().map(|listener| listener.policy.value);
+            let mut policies = settings.policies_of(certificate);
             if let PublicKey::Rsa { modulus, .. } = &chain.leaf().public_key
                 && let Some(policy) = policies.find(|policy| policy.has_rsa_key_exchange())
             {

@@ -210,7 +210,7 @@ fn watched(before: Option<Watch>, settings: &Settings) -> Option<Watch> {
 }
 
 fn refresh(tickets: &mut Tickets, settings: &Settings) -> Result<(), Wrong> {
-    let policies = settings.listeners.iter().map(|listener| listener.policy.value);
+    let policies = settings.policies();
     let failed = |cause| settings.wrong(1, "[tickets]", format!("no key for tickets: {cause}"));
     tickets.keep(settings.cache, settings.ticket_period.is_some());
     if let Some(file) = &settings.ticket_file {

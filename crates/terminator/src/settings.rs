@@ -170,6 +170,8 @@ pub struct CertificateSettings {
     pub key: KeySettings,
     /// File of an OCSP response that is shown with it.
     pub ocsp: Option<At<PathBuf>>,
+    /// What its names offer; none where that is what the listener offers.
+    pub policy: Option<At<Policy>>,
     /// Whether it is shown to clients that ask for no name, or for an unknown one; none where the settings do not say.
     pub is_default: Option<bool>,
     /// What its clients' certificates are held against; none to ask for none.
@@ -277,6 +279,19 @@ impl Settings {
         let place = Place::new(file, text);
         let raw: RawSettings = toml::from_str(text).map_err(|error| place.syntax(&error))?;
         place.settings(raw)
+    }
+
+    /// The policies that a certificate is served under.
+    pub(crate) fn policies_of(&self, certificate: &CertificateSettings) -> impl Iterator<Item = Policy> {
+        let own = certificate.policy.as_ref().map(|policy| policy.value);
+        let listeners = self.listeners.iter().map(|listener| listener.policy.value);
+        own.into_iter().chain(listeners.filter(move |_| own.is_none()))
+    }
+
+    /// All policies that something is served under; one may come several times.
+    pub(crate) fn policies(&self) -> impl Iterator<Item = Policy> {
+        let own = self.certificates.iter().filter_map(|certificate| certificate.policy.as_ref());
+        self.listeners.iter().map(|listener| &listener.policy).chain(own).map(|policy| policy.value)
     }
 
     /// How long a key that seals sessions is the newest: those that are kept need one also where no tickets are given.
@@ -515,6 +530,7 @@ impl Place<'_> {
             chain,
             key,
             ocsp: raw.value.ocsp.map(|path| self.path(self.at(path))),
+            policy: raw.value.policy.map(|policy| self.policy(policy)).transpose()?,
             is_default: raw.value.default,
             clients: raw.value.clients.map(|clients| self.clients(clients)).transpose()?,
         })
@@ -534,6 +550,14 @@ impl Place<'_> {
             depth: self.number("depth", raw.value.depth, 1, 0, most)? as u8,
             line: raw.line,
         })
+    }
+
+    fn policy(&self, named: Spanned<String>) -> Result<At<Policy>, Wrong> {
+        let At { value, line } = self.at(named);
+        let names = Policy::ALL.map(|policy| format!("\"{}\"", policy.name())).join(", ");
+        let policy = Policy::from_name(&value)
+            .ok_or_else(|| self.wrong(line, "policy", format!("\"{value}\" is none of {names}")))?;
+        Ok(At { value: policy, line })
     }
 
     fn listener(&self, raw: Spanned<RawListener>) -> Result<ListenerSettings, Wrong> {
@@ -562,15 +586,8 @@ impl Place<'_> {
                 return Err(self.wrong(line, "[[listener]]", cause));
             }
         };
-        let policy = match raw.policy.map(|policy| self.at(policy)) {
-            None => At { value: Policy::default(), line },
-            Some(At { value, line }) => {
-                let names = Policy::ALL.map(|policy| format!("\"{}\"", policy.name())).join(", ");
-                let policy = Policy::from_name(&value)
-                    .ok_or_else(|| self.wrong(line, "policy", format!("\"{value}\" is none of {names}")))?;
-                At { value: policy, line }
-            }
-        };
+        let policy = raw.policy.map(|policy| self.policy(policy)).transpose()?;
+        let policy = policy.unwrap_or(At { value: Policy::default(), line });
         let mut service = self.service(line, raw.backends, raw.answer, raw.exchange)?;
         let protocols = self.protocols(raw.alpn)?;
         self.backends_by_protocol(&mut service, protocols.as_ref(), raw.alpn_backends)?;

@@ -7,7 +7,7 @@ use openssl::nid::Nid;
 use openssl::pkey::PKey;
 use openssl::ssl::SslVersion;
 use std::process::Command;
-use support::{Client, Folder, VERSIONS, ask, close, ecdsa, output, path_text, rsa, shown};
+use support::{Client, Folder, VERSIONS, ask, close, ecdsa, output, path_text, program, rsa, shown};
 
 const SETTINGS: &str = "
 [[certificate]]
@@ -251,4 +251,74 @@ fn policies_offer_what_they_say() {
         log.iter().filter(|entry| entry["end"].as_str().is_some_and(|of| of.starts_with(end))).count()
     };
     assert_eq!(of("nothing-in-common"), 2, "{log:?}");
+}
+
+#[test]
+fn a_name_has_a_policy_of_its_own_in_both_directions() {
+    let folder = Folder::new();
+    for name in ["one", "two", "old"] {
+        folder.certify(name, &rsa(), &[&format!("{name}.test")]);
+    }
+    let certificate = |name: &str, policy: &str| {
+        format!("[[certificate]]\nchain = \"{name}.pem\"\nkey = \"{name}.key\"\n{policy}")
+    };
+    let listener = |address: &str, policy: &str| {
+        format!("[[listener]]\naddress = \"{address}:0\"\nanswer = \"served\\n\"\npolicy = \"{policy}\"\n")
+    };
+    let listeners = listener("127.0.0.1", "modern") + &listener("127.0.0.2", "legacy-insecure");
+    let text = certificate("one", "")
+        + &certificate("two", "policy = \"modern\"\ndefault = true\n")
+        + &certificate("old", "policy = \"legacy-insecure\"\n")
+        + &listeners;
+    let server = folder.serve(&text);
+    let [modern, legacy] = server.addresses()[..] else { panic!("{}", server.said()) };
+    let exchange = Client { ciphers: Some("AES128-GCM-SHA256"), ..Client::new(SslVersion::TLS1_2) };
+    let oldest = Client { ciphers: Some("AES128-SHA:@SECLEVEL=0"), ..Client::new(SslVersion::TLS1) };
+    for client in [&exchange, &oldest] {
+        for (address, name, is_served) in [
+            (modern, "one.test", false),
+            (modern, "two.test", false),
+            (modern, "old.test", true),
+            (modern, "", false),
+            (legacy, "one.test", true),
+            (legacy, "two.test", false),
+            (legacy, "old.test", true),
+            (legacy, "", false),
+        ] {
+            let stream = client.connect(address, name);
+            assert_eq!(stream.is_ok(), is_served, "{address} {name} {:?}", client.version);
+            if let Ok(mut stream) = stream {
+                assert_eq!(ask(&mut stream), "served\n");
+            }
+        }
+    }
+    for version in VERSIONS {
+        for (address, name) in [(modern, "old.test"), (legacy, "two.test"), (legacy, "one.test")] {
+            close(Client::new(version).connect(address, name).unwrap());
+        }
+    }
+    server.stop();
+    let check = |text: &str| {
+        let file = folder.write("tls.toml", text);
+        output(Command::new(program()).args(["serve", "--check-config"]).arg(file), b"")
+    };
+    let (is_good, said) = check(&text);
+    assert!(
+        is_good && said.contains("old.test: RSA-2048, file ") && said.contains("old.key, legacy-insecure, "),
+        "{said}"
+    );
+    folder.certify("two", &ecdsa(), &["one.test"]);
+    for (text, expected) in [
+        (text.clone(), "line 5, chain: "),
+        (
+            certificate("one", "default = true\n")
+                + &certificate("old", "policy = \"compatible\"\ndefault = true\n")
+                + &listeners,
+            "line 2, chain: ",
+        ),
+    ] {
+        folder.certify("old", &ecdsa(), &["old.test"]);
+        let (is_good, said) = check(&text);
+        assert!(!is_good && said.contains(expected) && said.contains("have different policies"), "{said}");
+    }
 }

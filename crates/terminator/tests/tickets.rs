@@ -103,6 +103,28 @@ fn rotated(folder: &Folder, kept: &str) {
 }
 
 #[test]
+fn a_session_of_a_weak_policy_opens_no_name_with_a_strong_one() {
+    let folder = Folder::new();
+    folder.certify("one", &rsa(), &["one.test"]);
+    // Both listeners serve the name under one policy: one's session is the other's.
+    let own = SETTINGS.replace("key = \"one.key\"", "key = \"one.key\"\npolicy = \"compatible\"");
+    let server = folder.serve(&own);
+    let [modern, compatible] = server.addresses()[..] else { panic!("{}", server.said()) };
+    let sessions = VERSIONS.map(|version| connect(compatible, version, None).1.expect("a ticket"));
+    for (version, session) in VERSIONS.into_iter().zip(&sessions) {
+        assert!(connect(modern, version, Some(session)).0, "{version:?}");
+    }
+    // It has another one now, and the old session is worth nothing.
+    folder.settings(&own.replacen("compatible", "modern", 1));
+    server.reload();
+    for (version, session) in VERSIONS.into_iter().zip(&sessions) {
+        while connect(compatible, version, Some(session)).0 {}
+        let (_, session) = connect(compatible, version, None);
+        assert!(connect(modern, version, session.as_deref()).0, "{version:?}");
+    }
+}
+
+#[test]
 fn machines_with_one_file_of_keys_go_on_with_each_others_sessions() {
     let [one, other] = [Folder::new(), Folder::new()];
     let share = || fs::copy(one.path("ticket.keys"), other.path("ticket.keys")).unwrap();

@@ -14,7 +14,7 @@ use s2n_tls::config::{Builder, Config};
 use s2n_tls::connection::Connection;
 use s2n_tls::enums::ClientAuthType;
 use s2n_tls::error::Error;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ pub struct Acceptor {
 pub(crate) struct Inner {
     /// What a connection begins with: it has no chain, and looks at the name.
     pub(crate) front: Config,
-    /// Behind it: configurations point to it.
-    _cache: Option<Arc<ffi::Cache>>,
+    /// Behind it: configurations point to them.
+    _caches: HashMap<Policy, Arc<ffi::Cache>>,
 }
 
 /// Why there is no such acceptor.
@@ -84,6 +84,17 @@ pub enum AcceptorError {
     },
     /// The same of the chains for clients without a known name.
     ClientsUnnamed,
+    /// Two chains for one name have different policies.
+    Policies {
+        /// The name.
+        name: String,
+        /// The first.
+        first: usize,
+        /// The second.
+        second: usize,
+    },
+    /// The same of the chains for clients without a known name.
+    PoliciesUnnamed,
     /// The library.
     Library(&'static str),
 }
@@ -108,6 +119,12 @@ impl fmt::Display for AcceptorError {
             Self::ClientsUnnamed => f.write_str(
                 "the default certificates ask their clients for different certificates; let all ask for the same",
             ),
+            Self::Policies { name, .. } => {
+                write!(f, "two certificates for {name} have different policies; let both have the same")
+            }
+            Self::PoliciesUnnamed => {
+                f.write_str("the default certificates have different policies; let all have the same")
+            }
             Self::Library(why) => write!(f, "the TLS library refuses: {why}"),
         }
     }
@@ -127,12 +144,14 @@ enum Place {
 struct Kind {
     place: Place,
     clients: Option<Clients>,
+    policy: Policy,
 }
 
 impl Kind {
-    fn of(chain: &Chain) -> Self {
+    /// Of a chain at a listener of this policy.
+    fn of(chain: &Chain, policy: Policy) -> Self {
         let place = if chain.is_elsewhere() { Place::Elsewhere } else { Place::Here };
-        Self { place, clients: chain.clients() }
+        Self { place, clients: chain.clients(), policy: chain.policy().unwrap_or(policy) }
     }
 }
 
@@ -146,11 +165,27 @@ struct Named {
 
 impl Named {
     /// Of the chains of a name; none where there are none.
-    fn of(chains: &[Chain], ats: &[usize]) -> Option<Self> {
-        let kind = Kind::of(chains.get(*ats.first()?)?);
+    fn of(chains: &[Chain], ats: &[usize], policy: Policy) -> Option<Self> {
+        let kind = Kind::of(chains.get(*ats.first()?)?, policy);
         let mut schemes = ats.iter().filter_map(|at| ecdsa_scheme(&chains.get(*at)?.leaf().public_key));
         Some(Self { kind, ecdsa: schemes.next().filter(|_| ats.len() > 1) })
     }
+}
+
+/// What a listener offers.
+#[derive(Clone, Copy)]
+pub struct Serving<'a> {
+    /// Its policy; a chain may have another one for its names.
+    pub policy: Policy,
+    /// The chains.
+    pub chains: &'a [Chain],
+    /// What clients get without a known name.
+    pub unnamed: &'a Unnamed,
+    /// The keys of a policy's tickets: with none, every handshake under it is a full one.
+    pub tickets: &'a dyn Fn(Policy) -> Option<&'a TicketKeys>,
+    /// Where sessions of TLS 1.2 are kept for clients that take no tickets. Under policies without keys for tickets, which seal them, none
+    /// are.
+    pub sessions: Option<&'a Sessions>,
 }
 
 impl Acceptor {
@@ -164,25 +199,20 @@ impl Acceptor {
         unnamed: &Unnamed,
         tickets: Option<&TicketKeys>,
     ) -> Result<Self, AcceptorError> {
-        Self::with_sessions(policy, chains, unnamed, tickets, None)
+        let tickets = |of| tickets.filter(|_| of == policy);
+        Self::serving(Serving { policy, chains, unnamed, tickets: &tickets, sessions: None })
     }
 
-    /// As [`Acceptor::new`], and sessions of TLS 1.2 are kept for clients that take no tickets. Without keys for tickets, which seal them,
-    /// none are.
+    /// An acceptor of all that is there.
     ///
     /// # Errors
     /// [`AcceptorError`].
-    pub fn with_sessions(
-        policy: Policy,
-        chains: &[Chain],
-        unnamed: &Unnamed,
-        tickets: Option<&TicketKeys>,
-        sessions: Option<&Sessions>,
-    ) -> Result<Self, AcceptorError> {
+    pub fn serving(serving: Serving<'_>) -> Result<Self, AcceptorError> {
+        let Serving { policy, chains, unnamed, tickets, sessions } = serving;
         if chains.is_empty() {
             return Err(AcceptorError::Empty);
         }
-        let names = chains_of_names(chains)?;
+        let names = chains_of_names(chains, policy)?;
         let defaults: &[usize] = match unnamed {
             Unnamed::Refuse => &[],
             Unnamed::Chains(places) => places,
@@ -194,20 +224,24 @@ impl Acceptor {
             }
         }
         let mut default_kind: Option<Kind> = None;
-        for kind in defaults.iter().filter_map(|at| chains.get(*at)).map(Kind::of) {
+        for chain in defaults.iter().filter_map(|at| chains.get(*at)) {
+            let kind = Kind::of(chain, policy);
             let first = default_kind.get_or_insert(kind);
             if first.place != kind.place {
                 return Err(AcceptorError::MixedUnnamed);
             }
-            if *first != kind {
+            if first.clients != kind.clients {
                 return Err(AcceptorError::ClientsUnnamed);
+            }
+            if *first != kind {
+                return Err(AcceptorError::PoliciesUnnamed);
             }
         }
         let mut of_kinds: HashMap<Kind, Vec<&Chain>> = HashMap::new();
         for chain in chains {
-            of_kinds.entry(Kind::of(chain)).or_default().push(chain);
+            of_kinds.entry(Kind::of(chain, policy)).or_default().push(chain);
         }
-        let default = Named::of(chains, defaults);
+        let default = Named::of(chains, defaults, policy);
         // By their places: those with ECDSA keys beside one with an RSA key.
         let pairs = names.values().map(Vec::as_slice).chain([defaults]).filter(|ats| ats.len() > 1).flatten();
         let is_ecdsa = |chain: &Chain| ecdsa_scheme(&chain.leaf().public_key).is_some();
@@ -215,16 +249,20 @@ impl Acceptor {
             pairs.copied().filter(|at| chains.get(*at).is_some_and(is_ecdsa)).collect();
         let mut of_pairs: HashMap<Kind, Vec<&Chain>> = HashMap::new();
         for chain in paired.iter().filter_map(|at| chains.get(*at)) {
-            of_pairs.entry(Kind::of(chain)).or_default().push(chain);
+            of_pairs.entry(Kind::of(chain, policy)).or_default().push(chain);
         }
-        let cache = sessions.filter(|_| tickets.is_some()).map(|sessions| {
-            Arc::new(ffi::Cache { store: Arc::clone(&sessions.store), policy: policy.name() })
+        let policies: HashSet<Policy> = of_kinds.keys().map(|kind| kind.policy).collect();
+        let caches = sessions.iter().flat_map(|sessions| {
+            let cache = |of: Policy| ffi::Cache { store: Arc::clone(&sessions.store), policy: of.name() };
+            let sealed = policies.iter().filter(|of| tickets(**of).is_some());
+            sealed.map(move |of| (*of, Arc::new(cache(*of))))
         });
+        let caches: HashMap<Policy, Arc<ffi::Cache>> = caches.collect();
         let defaults: Vec<&Chain> = defaults.iter().filter_map(|at| chains.get(*at)).collect();
         let make = |(kind, of_kind): (Kind, Vec<&Chain>), defaults: &[&Chain]| {
             let defaults = if default.is_some_and(|default| default.kind == kind) { defaults } else { &[] };
-            let config = configuration(policy, kind, &of_kind, defaults, tickets).map_err(of_library)?;
-            if let (Some(cache), Some(sessions), None) = (&cache, sessions, kind.clients)
+            let config = configuration(kind, &of_kind, defaults, tickets(kind.policy)).map_err(of_library)?;
+            if let (Some(cache), Some(sessions), None) = (caches.get(&kind.policy), sessions, kind.clients)
                 && !ffi::keep_sessions(&config, cache, sessions.with_tickets)
             {
                 return Err(AcceptorError::Library("it keeps no sessions"));
@@ -241,13 +279,14 @@ impl Acceptor {
         };
         let ecdsa = of_pairs.into_iter().map(|of_kind| make(of_kind, &ecdsa_defaults));
         let ecdsa = ecdsa.collect::<Result<_, _>>()?;
-        let names = names.into_iter().filter_map(|(name, ats)| Some((name.into(), Named::of(chains, &ats)?)));
+        let names =
+            names.into_iter().filter_map(|(name, ats)| Some((name.into(), Named::of(chains, &ats, policy)?)));
         let lookup = Lookup { names: names.collect(), default, configs, ecdsa };
         let front = begun(policy).and_then(|mut builder| {
             builder.set_client_hello_callback(lookup)?;
             builder.build()
         });
-        Ok(Self { inner: Arc::new(Inner { front: front.map_err(of_library)?, _cache: cache }) })
+        Ok(Self { inner: Arc::new(Inner { front: front.map_err(of_library)?, _caches: caches }) })
     }
 }
 
@@ -256,19 +295,22 @@ fn of_library(error: Error) -> AcceptorError {
 }
 
 /// The chains of each name, by their places: one, or one of each kind of key.
-fn chains_of_names(chains: &[Chain]) -> Result<HashMap<&str, Vec<usize>>, AcceptorError> {
+fn chains_of_names(chains: &[Chain], policy: Policy) -> Result<HashMap<&str, Vec<usize>>, AcceptorError> {
     let mut seen: HashMap<&str, Vec<usize>> = HashMap::new();
     for (second, chain) in chains.iter().enumerate() {
         for name in &chain.leaf().names {
             let others = seen.entry(name).or_default();
             for &first in others.iter() {
                 let name = name.clone();
-                let [one, other] = [&chains[first], chain].map(Kind::of);
+                let [one, other] = [&chains[first], chain].map(|chain| Kind::of(chain, policy));
                 if one.place != other.place {
                     return Err(AcceptorError::Mixed { name, first, second });
                 }
-                if one != other {
+                if one.clients != other.clients {
                     return Err(AcceptorError::Clients { name, first, second });
+                }
+                if one != other {
+                    return Err(AcceptorError::Policies { name, first, second });
                 }
                 let kinds =
                     [&chains[first], chain].map(|chain| std::mem::discriminant(&chain.leaf().public_key));
@@ -292,13 +334,12 @@ fn begun(policy: Policy) -> Result<Builder, Error> {
 }
 
 fn configuration(
-    policy: Policy,
     kind: Kind,
     chains: &[&Chain],
     defaults: &[&Chain],
     tickets: Option<&TicketKeys>,
 ) -> Result<Config, Error> {
-    let mut builder = begun(policy)?;
+    let mut builder = begun(kind.policy)?;
     match (kind.clients, tickets) {
         (Some(clients), _) => {
             // No session is begun under such a name, and none is gone on with: whoever is let in has shown a certificate.

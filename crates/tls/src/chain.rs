@@ -3,6 +3,7 @@
 use crate::certificate::{Certificate, key_bits};
 use crate::clients::Clients;
 use crate::key::KeyNumber;
+use crate::policy::Policy;
 use s2n_tls::cert_chain::{Builder, CertificateChain};
 use std::fmt;
 
@@ -14,6 +15,7 @@ pub struct Chain {
     key: u32,
     is_elsewhere: bool,
     clients: Option<Clients>,
+    policy: Option<Policy>,
 }
 
 /// What a chain is made of.
@@ -150,7 +152,7 @@ impl Chain {
         if matches!(leaf.public_key, crate::PublicKey::Other) {
             return Err(ChainError::Kind);
         }
-        Ok(Self { of_library: of_library.clone(), leaf, key, is_elsewhere, clients: None })
+        Ok(Self { of_library: of_library.clone(), leaf, key, is_elsewhere, clients: None, policy: None })
     }
 
     /// The same chain for names whose clients are asked for certificates, or are not.
@@ -163,6 +165,18 @@ impl Chain {
     /// Whether clients of its names are asked for certificates.
     pub fn clients(&self) -> Option<Clients> {
         self.clients
+    }
+
+    /// The same chain for names with a policy of their own, or with that of the listener.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Option<Policy>) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// The policy of its names; none where it is the listener's.
+    pub fn policy(&self) -> Option<Policy> {
+        self.policy
     }
 
     /// The server's own certificate.

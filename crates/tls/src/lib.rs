@@ -38,7 +38,7 @@ mod sessions;
 mod stream;
 mod ticket;
 
-pub use acceptor::{Acceptor, AcceptorError, Unnamed};
+pub use acceptor::{Acceptor, AcceptorError, Serving, Unnamed};
 pub use alpn::{Protocols, ProtocolsError};
 pub use certificate::{Certificate, PublicKey};
 pub use chain::{Chain, ChainError, ChainParts};

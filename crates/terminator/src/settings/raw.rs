@@ -76,6 +76,7 @@ pub(super) struct RawCertificate {
     pub(super) key: Option<Spanned<PathBuf>>,
     pub(super) label: Option<Spanned<String>>,
     pub(super) ocsp: Option<Spanned<PathBuf>>,
+    pub(super) policy: Option<Spanned<String>>,
     pub(super) default: Option<bool>,
     pub(super) clients: Option<Spanned<RawClients>>,
 }
