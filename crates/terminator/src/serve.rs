@@ -89,10 +89,12 @@ fn system<C: Into<io::Error>>(operation: &'static str) -> impl FnOnce(C) -> Serv
 /// [`ServeError::Wrong`].
 pub fn check(file: &Path) -> Result<(), ServeError> {
     let settings = Settings::read(file)?;
-    user(&settings)?;
+    // Root tries settings of a server whose user only its unit may name.
+    let own = Some(own_user()).filter(|own| *own != 0);
+    let owner = user(&settings)?.map(|user| user.uid.as_raw()).or(own);
     let facility = settings.home.as_ref().map(|home| open_home(&settings, home)).transpose()?;
     let mut tickets = Tickets::default();
-    refresh(&mut tickets, &settings)?;
+    refresh(&mut tickets, &settings, owner)?;
     let material = Material::load(&settings, None, facility.as_ref(), &tickets)?;
     for line in material.lines() {
         println!("{line}");
@@ -132,7 +134,7 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
     let settings = if watch.is_some() { Settings::read(file)? } else { first.clone() };
     let watch = if settings == first { watch } else { watched(watch, &settings) };
     let mut tickets = Tickets::default();
-    refresh(&mut tickets, &settings)?;
+    refresh(&mut tickets, &settings, Some(own_user()))?;
     let material = Material::load(&settings, None, facility.as_ref(), &tickets)?;
     let material = Arc::new(material);
     let (log, writer) = Log::open(&settings.log).map_err(|cause| of_log(&settings, &cause))?;
@@ -209,12 +211,17 @@ fn watched(before: Option<Watch>, settings: &Settings) -> Option<Watch> {
     Some(watch)
 }
 
-fn refresh(tickets: &mut Tickets, settings: &Settings) -> Result<(), Wrong> {
+fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Makes the keys for tickets that are due, or reads their file: root's or this user's, where one is given.
+fn refresh(tickets: &mut Tickets, settings: &Settings, user: Option<u32>) -> Result<(), Wrong> {
     let policies = settings.policies();
     let failed = |cause| settings.wrong(1, "[tickets]", format!("no key for tickets: {cause}"));
     tickets.keep(settings.cache, settings.ticket_period.is_some());
     if let Some(file) = &settings.ticket_file {
-        let keys = ticket_file::read(&file.value).map_err(|cause| {
+        let keys = ticket_file::read(&file.value, user).map_err(|cause| {
             settings.wrong(file.line, "file", format!("{}: {cause}", file.value.display()))
         })?;
         tickets.take_file(&keys, policies, now());
@@ -481,7 +488,7 @@ impl Supervisor {
 
     /// Serves with a new key for tickets; connections go on as they began.
     fn rotate(&mut self) -> Result<(), Wrong> {
-        refresh(&mut self.tickets, &self.settings)?;
+        refresh(&mut self.tickets, &self.settings, Some(own_user()))?;
         self.material = Arc::new(self.material.with_tickets(&self.settings, &self.tickets)?);
         self.hand_out()
     }
@@ -532,7 +539,7 @@ impl Supervisor {
             return Err(settings.wrong(settings.observing.line(), "[metrics] or [status]", cause));
         }
         let mut tickets = self.tickets.clone();
-        refresh(&mut tickets, &settings)?;
+        refresh(&mut tickets, &settings, Some(own_user()))?;
         let facility = self.facility.as_ref();
         let material = Material::load(&settings, Some(&self.material), facility, &tickets)?;
         if let Err(wrong) = self.open_all(&settings) {

@@ -77,13 +77,16 @@ fn digits(text: &[u8], into: &mut [u8]) -> bool {
         })
 }
 
-/// The keys of a file that nobody but its owner can read.
+/// The keys of a file that nobody but its owner can read; the owner is root or this user, where one is given.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn read(path: &Path) -> Result<Vec<FileKey>, String> {
+pub fn read(path: &Path, user: Option<u32>) -> Result<Vec<FileKey>, String> {
     let file = File::open(path).map_err(|cause| format!("cannot be opened: {cause}"))?;
     let of = file.metadata().map_err(|cause| format!("cannot be looked at: {cause}"))?;
+    if let Some(user) = user {
+        check_owner(of.uid(), user)?;
+    }
     if of.mode() & OTHERS != 0 {
         return Err(format!("others can reach it (mode {:o}): chmod 600", of.mode() & 0o777));
     }
@@ -97,13 +100,21 @@ pub fn read(path: &Path) -> Result<Vec<FileKey>, String> {
     parse(&text)
 }
 
+/// Whoever owns the file has its keys: root does anyway, and the server's user must.
+fn check_owner(owner: u32, user: u32) -> Result<(), String> {
+    if owner == 0 || owner == user {
+        return Ok(());
+    }
+    Err(format!("it is of another user ({owner}), who has its keys: chown it to root or to user {user}"))
+}
+
 /// Puts a new key before those of a file, keeps so many in all, and makes the file if there is none. Who reads it meanwhile gets the old
 /// one or the new one whole.
 ///
 /// # Errors
 /// What is wrong with the file that is there, or the system.
 pub fn rotate(path: &Path, kept: usize) -> Result<usize, String> {
-    let old = if fs::exists(path).unwrap_or(true) { read(path)? } else { Vec::new() };
+    let old = if fs::exists(path).unwrap_or(true) { read(path, None)? } else { Vec::new() };
     let mut new = FileKey { name: [0; 16], key: Zeroizing::new([0; 32]) };
     fill(&mut new.name).and_then(|()| fill(&mut new.key[..])).map_err(|cause| cause.to_string())?;
     let keys: Vec<&FileKey> = std::iter::once(&new).chain(&old).take(kept.clamp(1, KEYS_MAX)).collect();
@@ -144,6 +155,18 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_roots_or_the_programs_users() {
+        assert_eq!(
+            [(0, 0), (0, 7), (7, 7)].map(|(owner, user)| check_owner(owner, user)),
+            [const { Ok(()) }; 3]
+        );
+        for (owner, user) in [(7, 0), (8, 7)] {
+            let said = check_owner(owner, user).unwrap_err();
+            assert!(said.contains(&format!("another user ({owner})")), "{said}");
+        }
+    }
 
     #[test]
     fn lines_are_names_and_keys_and_what_is_wrong_is_named() {

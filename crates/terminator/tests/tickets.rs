@@ -103,6 +103,39 @@ fn rotated(folder: &Folder, kept: &str) {
 }
 
 #[test]
+fn a_file_of_another_user_is_refused() {
+    // Files are given away by root alone.
+    if needs::lacks(needs::Need::Root) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.certify("one", &rsa(), &["one.test"]);
+    rotated(&folder, "1");
+    let settings = format!("[tickets]\nfile = \"ticket.keys\"\n{SETTINGS}");
+    let server = folder.serve(&settings);
+    let line = fs::read_to_string(folder.path("tls.toml")).unwrap();
+    let line = 1 + line.lines().position(|line| line.starts_with("file")).unwrap();
+    std::os::unix::fs::chown(folder.path("ticket.keys"), Some(65_534), None).unwrap();
+    server.reload();
+    let said = server.said();
+    let expected = format!("tls.toml, line {line}, file: ");
+    assert!(
+        said.contains(&expected) && said.contains("ticket.keys: it is of another user (65534)"),
+        "{said}"
+    );
+    // The user that the settings name may have it.
+    let check = |user: &str| {
+        let file = folder.write("other.toml", format!("{user}{settings}"));
+        output(Command::new(program()).args(["serve", "--check-config"]).arg(file), b"")
+    };
+    let (is_good, said) = check("user = \"nobody\"\n");
+    assert!(is_good, "{said}");
+    let (is_good, said) = check("user = \"daemon\"\n");
+    assert!(!is_good && said.contains("other.toml, line 3, file: "), "{said}");
+    server.stop();
+}
+
+#[test]
 fn a_session_of_a_weak_policy_opens_no_name_with_a_strong_one() {
     let folder = Folder::new();
     folder.certify("one", &rsa(), &["one.test"]);
