@@ -1,5 +1,6 @@
 //! A run from begin to end.
 
+use crate::knee::{Search, Step};
 use crate::looped::{Looped, Shared, Stage};
 use crate::plan::{End, Plan, Typed};
 use crate::report::{self, Outcome, Process};
@@ -20,6 +21,7 @@ const LOOK: Duration = Duration::from_millis(5);
 const DRAWN: Duration = Duration::from_millis(200);
 /// Share of its threads' time from which on the driver is the limit.
 const BUSY: f64 = 0.95;
+const INTERRUPTED: &str = "interrupted: this is what was measured until then";
 
 /// Why a run was none.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ pub enum DriveFailure {
     Library(tls::InitiatorError),
     /// Not one transaction was done: why has been said.
     Nothing,
+    /// No rate held.
+    NoKnee,
     /// The result could not be written.
     Output(io::Error),
 }
@@ -51,6 +55,7 @@ impl fmt::Display for DriveFailure {
             Self::Library(error @ tls::InitiatorError::Roots(_)) => write!(f, "--ca: {error}"),
             Self::Library(error) => write!(f, "{error}"),
             Self::Nothing => f.write_str("not one transaction was done"),
+            Self::NoKnee => f.write_str("no rate was found at which answers came in time"),
             Self::Output(error) => write!(f, "cannot write the result: {error}"),
         }
     }
@@ -75,11 +80,16 @@ pub fn run(json: &str) -> Result<(), DriveFailure> {
     }
     let initiator = Initiator::new(plan.offer, &plan.trust, plan.sessions, plan.own.as_ref())
         .map_err(DriveFailure::Library)?;
-    let outcome = drive(&plan, &initiator, &interrupted)?;
+    let outcome = match plan.knee {
+        Some(bound) => find_knee(&plan, &initiator, &interrupted, bound)?,
+        None => drive(&plan, &initiator, &interrupted, plan.rate)?,
+    };
     let text = if plan.is_json { report::json(&plan, &outcome) } else { report::table(&plan, &outcome) };
     io::stdout().write_all(text.as_bytes()).map_err(DriveFailure::Output)?;
     if outcome.tally.transactions == 0 && outcome.tally.messages == 0 {
         Err(DriveFailure::Nothing)
+    } else if outcome.search.as_ref().is_some_and(|(search, _)| search.knee().is_none()) {
+        Err(DriveFailure::NoKnee)
     } else {
         Ok(())
     }
@@ -106,7 +116,58 @@ impl Booking {
     }
 }
 
-fn drive(plan: &Plan, initiator: &Initiator, interrupted: &AtomicBool) -> Result<Outcome, DriveFailure> {
+/// Searches the highest rate, and gives what was measured at it; where there is none, at the last one that was tried. Without a
+/// rate to begin with a closed loop gives the first one.
+fn find_knee(
+    plan: &Plan,
+    initiator: &Initiator,
+    interrupted: &AtomicBool,
+    bound: Duration,
+) -> Result<Outcome, DriveFailure> {
+    let (mut best, closed) = match plan.rate {
+        Some(_) => (None, None),
+        None => {
+            let closed = drive(plan, initiator, interrupted, None)?;
+            if closed.tally.transactions == 0 {
+                return Ok(closed);
+            }
+            let per_second = closed.per_second();
+            (Some(closed), Some(per_second))
+        }
+    };
+    let seconds = match plan.end {
+        End::After(time) => time.as_secs_f64(),
+        End::Transactions(_) => 1.0,
+    };
+    let mut search = Search::new(plan.rate.or(closed).unwrap_or_default(), seconds);
+    while let Some(rate) = search.next().filter(|_| !interrupted.load(Ordering::Relaxed)) {
+        let outcome = drive(plan, initiator, interrupted, Some(rate))?;
+        // What was cut short says nothing of its rate.
+        if interrupted.load(Ordering::Relaxed) {
+            match &mut best {
+                Some(best) => best.warnings.push(INTERRUPTED.to_owned()),
+                None => best = Some(outcome),
+            }
+            break;
+        }
+        let step = Step::of(rate, &outcome, bound);
+        if step.holds || search.knee().is_none() {
+            best = Some(outcome);
+        }
+        search.take(step);
+    }
+    // A first rate there always is.
+    let mut outcome = best.ok_or(DriveFailure::Nothing)?;
+    outcome.search = Some((search, closed));
+    Ok(outcome)
+}
+
+fn drive(
+    plan: &Plan,
+    initiator: &Initiator,
+    interrupted: &AtomicBool,
+    rate: Option<f64>,
+) -> Result<Outcome, DriveFailure> {
     let shared = Shared::new();
     if plan.warm_up.is_zero() {
         shared.set(Stage::Measured);
@@ -120,7 +181,7 @@ fn drive(plan: &Plan, initiator: &Initiator, interrupted: &AtomicBool) -> Result
             let shared = &shared;
             loops.push(scope.spawn(move || {
                 thread.store(rustix::thread::gettid().as_raw_pid() as u32, Ordering::Release);
-                let one = Looped::new(plan, shared, initiator, connections, number);
+                let one = Looped::new(plan, shared, initiator, connections, number, rate);
                 let done = one.and_then(Looped::run);
                 shared.ended.fetch_add(1, Ordering::Release);
                 done
@@ -130,6 +191,7 @@ fn drive(plan: &Plan, initiator: &Initiator, interrupted: &AtomicBool) -> Result
             std::thread::yield_now();
         }
         let watch = Watch { plan, shared: &shared, interrupted };
+        let measured = rate.map_or("measured".to_owned(), |rate| format!("measured at {rate:.0} a second"));
         let begin = if plan.warm_up.is_zero() {
             Booking::now(plan, &numbers)
         } else {
@@ -142,7 +204,7 @@ fn drive(plan: &Plan, initiator: &Initiator, interrupted: &AtomicBool) -> Result
             End::After(time) => Some(time),
             End::Transactions(_) => None,
         };
-        watch.wait(until, "measured");
+        watch.wait(until, &measured);
         // Loops that have ended leave no figures of their own behind: their time is part of the process's.
         let end = Booking::now(plan, &numbers);
         shared.set(Stage::Over);
@@ -151,7 +213,13 @@ fn drive(plan: &Plan, initiator: &Initiator, interrupted: &AtomicBool) -> Result
             let done = one.join().unwrap_or(Err(Errno::IO)).map_err(DriveFailure::System)?;
             tally.add(&done);
         }
-        Ok(outcome(plan, tally, &begin, &end, interrupted.load(Ordering::Relaxed)))
+        let mut outcome = outcome(plan, tally, &begin, &end);
+        outcome.rate = rate;
+        outcome.warnings.extend(overload(&outcome));
+        if interrupted.load(Ordering::Relaxed) {
+            outcome.warnings.push(INTERRUPTED.to_owned());
+        }
+        Ok(outcome)
     })
 }
 
@@ -204,7 +272,7 @@ impl Watch<'_> {
     }
 }
 
-fn outcome(plan: &Plan, tally: Tally, begin: &Booking, end: &Booking, is_interrupted: bool) -> Outcome {
+fn outcome(plan: &Plan, tally: Tally, begin: &Booking, end: &Booking) -> Outcome {
     let seconds = (end.at - begin.at).as_secs_f64();
     let between = |before: &Option<Used>, after: &Option<Used>| match (before, after) {
         (Some(before), Some(after)) => Some(after.since(before)),
@@ -241,10 +309,19 @@ fn outcome(plan: &Plan, tally: Tally, begin: &Booking, end: &Booking, is_interru
     for process in processes.iter().filter(|process| process.used.is_none()) {
         warnings.push(format!("process {} ({}) ended: its time is not known", process.pid, process.name));
     }
-    if is_interrupted {
-        warnings.push("interrupted: this is what was measured until then".to_owned());
-    }
-    Outcome { seconds, tally, own, busy, is_limit, processes, warnings }
+    Outcome { seconds, tally, own, busy, is_limit, processes, warnings, rate: None, search: None }
+}
+
+/// Says that a rate was more than the server, the driver or the connections in flight could do.
+fn overload(outcome: &Outcome) -> Option<String> {
+    let (tally, rate) = (&outcome.tally, outcome.rate?);
+    let (late, due) = (tally.late + tally.never, tally.begun + tally.never);
+    (late * 100 > due).then(|| {
+        let done = outcome.per_second();
+        format!(
+            "overload: {rate:.1} starts a second were asked for and {done:.1} transactions done; {late} of {due} starts were late or never came, because all --connections were in flight or the driver was busy"
+        )
+    })
 }
 
 /// Says where driver and a booked process may have stood in each other's way: they have processors in common, and together used

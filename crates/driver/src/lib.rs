@@ -5,6 +5,8 @@
 //! | what was typed, and what it means | [`Typed`], [`Plan`] |
 //! | a run from begin to end | [`run`] |
 //! | loops of connections, one a thread | `looped` |
+//! | when connections of an open loop begin | `pace` |
+//! | the highest rate that is served in time | `knee` |
 //! | one connection | `transaction` |
 //! | sessions to go on with | `cache` |
 //! | counts and percentiles | `tally` |
@@ -17,8 +19,10 @@
 mod cache;
 mod conduct;
 mod http;
+mod knee;
 mod looped;
 mod names;
+mod pace;
 mod plan;
 mod report;
 mod socket;

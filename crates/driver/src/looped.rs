@@ -1,6 +1,8 @@
-//! A loop: so many connections at a time, in one thread.
+//! A loop: so many connections at a time, in one thread. In a closed loop each begins when another one ends; in an open loop at
+//! its time.
 
 use crate::cache::Cache;
+use crate::pace::Pace;
 use crate::plan::{End, Plan};
 use crate::socket::{Socket, WATCHED};
 use crate::tally::Tally;
@@ -91,6 +93,8 @@ pub(crate) struct Looped<'a> {
     idle: Vec<usize>,
     again: Vec<u64>,
     live: usize,
+    /// When connections begin, in an open loop.
+    pace: Option<Pace>,
     cache: Cache,
     /// What is still owed of the share of resumed connections.
     owed: f64,
@@ -136,19 +140,23 @@ impl Counted for OfTally<'_> {
 }
 
 impl<'a> Looped<'a> {
-    /// A loop with so many connections; its number among others decides with which name it begins.
+    /// A loop with so many connections; its number among others decides with which name it begins. With a rate, of all loops
+    /// together, it is an open one.
     pub(crate) fn new(
         plan: &'a Plan,
         shared: &'a Shared,
         initiator: &'a Initiator,
         connections: usize,
         number: usize,
+        rate: Option<f64>,
     ) -> Result<Self, Errno> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         Ok(Self {
             plan,
             shared,
             initiator,
-            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            pace: rate.map(|rate| Pace::new(&epoll, rate, number, plan.threads)).transpose()?,
+            epoll,
             slots: (0..connections).map(|_| Slot::default()).collect(),
             idle: (0..connections).rev().collect(),
             again: Vec::new(),
@@ -167,7 +175,11 @@ impl<'a> Looped<'a> {
         let mut events = Vec::<Event>::with_capacity(EVENTS_MAX);
         let mut looked = Instant::now();
         loop {
-            self.begin_idle();
+            if self.pace.is_some() {
+                self.begin_due()?
+            } else {
+                self.begin_idle()
+            }
             for data in std::mem::take(&mut self.again) {
                 self.go_on(data, None);
             }
@@ -179,7 +191,8 @@ impl<'a> Looped<'a> {
             if self.is_over(now) {
                 return Ok(self.tally);
             }
-            let wait = if self.again.is_empty() && self.idle.is_empty() { LOOK } else { Duration::ZERO };
+            let can_begin = self.pace.is_none() && !self.idle.is_empty();
+            let wait = if self.again.is_empty() && !can_begin { LOOK } else { Duration::ZERO };
             let timeout = Timespec { tv_sec: 0, tv_nsec: wait.as_nanos() as i64 };
             events.clear();
             match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), Some(&timeout)) {
@@ -197,6 +210,12 @@ impl<'a> Looped<'a> {
     fn is_over(&mut self, now: Instant) -> bool {
         if self.shared.stage() != Stage::Over && !self.all_begun() {
             return false;
+        }
+        if self.over_since.is_none()
+            && matches!(self.plan.end, End::After(_))
+            && let Some(pace) = &self.pace
+        {
+            self.tally.never = pace.behind(now);
         }
         let since = *self.over_since.get_or_insert(now);
         let is_drained = self.live == 0;
@@ -227,6 +246,28 @@ impl<'a> Looped<'a> {
                 return;
             };
             self.begin(at, is_measured, Instant::now());
+        }
+    }
+
+    /// Begins what is due, as far as there are slots; the timer ends the wait for the next one.
+    fn begin_due(&mut self) -> Result<(), Errno> {
+        loop {
+            let now = Instant::now();
+            let Some(pace) = &mut self.pace else { return Ok(()) };
+            let Some(due) = pace.due_by(now) else { return pace.set(now) };
+            // The next end begins it.
+            let Some(at) = self.idle.pop() else { return Ok(()) };
+            let Some(is_measured) = self.admit() else {
+                self.idle.clear();
+                return Ok(());
+            };
+            if let Some(pace) = &mut self.pace {
+                pace.begin();
+            }
+            if is_measured {
+                self.tally.begin(now - due);
+            }
+            self.begin(at, is_measured, due);
         }
     }
 
@@ -340,6 +381,10 @@ impl<'a> Looped<'a> {
         self.shared.failed.fetch_add(1, Ordering::Relaxed);
         if self.is_counted(is_measured) {
             self.tally.fail(kind);
+        }
+        // The time of the next one is the pause.
+        if self.pace.is_some() {
+            return self.idle.push(at);
         }
         let slot = &mut self.slots[at];
         let pause = PAUSES[0] * 2_u32.pow(slot.errors.min(10));

@@ -15,6 +15,9 @@ const CONNECTIONS_MAX: u32 = 1 << 20;
 /// Longest message and file of names or certificates.
 const BYTES_MAX: u64 = 1 << 40;
 const FILE_BYTES_MAX: u64 = 64 << 20;
+/// Starts a second of an open loop.
+pub(crate) const RATE_MIN: f64 = 0.001;
+pub(crate) const RATE_MAX: f64 = 1e7;
 
 /// The options as `cryptand` hands them on: one object of JSON.
 #[derive(Clone, Debug, Deserialize)]
@@ -160,6 +163,10 @@ pub struct Plan {
     pub(crate) threads: usize,
     pub(crate) end: End,
     pub(crate) warm_up: Duration,
+    /// Connections that begin in a second, whether others have ended or not; none: each begins when another one ends.
+    pub(crate) rate: Option<f64>,
+    /// What 99 of 100 transactions may take at the knee, where that is searched.
+    pub(crate) knee: Option<Duration>,
     /// Share of connections that are to go on with a session, 0 to 1.
     pub(crate) resume: f64,
     pub(crate) sessions: Resuming,
@@ -197,6 +204,13 @@ impl Plan {
             (seconds, None) => End::After(time("--seconds", seconds.unwrap_or(10.0), 0.01)?),
             (None, Some(count)) => End::Transactions(within("--transactions", count, 1, BYTES_MAX)?),
         };
+        if typed.rate.is_some_and(|rate| !(RATE_MIN..=RATE_MAX).contains(&rate)) {
+            return Err(format!("--rate: {RATE_MIN} to {RATE_MAX} a second"));
+        }
+        if typed.find_knee && typed.transactions.is_some() {
+            return Err("--find-knee: each rate is tried for --seconds, not --transactions".to_owned());
+        }
+        let bound = time("--within", typed.within / 1000.0, 1e-6)?;
         if !(0.0..=100.0).contains(&typed.resume) {
             return Err("--resume: a share of 0 to 100 percent".to_owned());
         }
@@ -209,11 +223,7 @@ impl Plan {
         if typed.resume_by == "session-id" && typed.resume > 0.0 && matches!(offer, Offer::Tls13(_)) {
             return Err("--resume-by session-id: TLS 1.3 has none; say --tls 1.2".to_owned());
         }
-        let not_yet = [
-            ("--library gnutls", typed.library != "s2n"),
-            ("--rate", typed.rate.is_some()),
-            ("--find-knee", typed.find_knee),
-        ];
+        let not_yet = [("--library gnutls", typed.library != "s2n")];
         if let Some((option, _)) = not_yet.iter().find(|(_, is_asked)| *is_asked) {
             return Err(format!("{option}: not served yet"));
         }
@@ -240,6 +250,8 @@ impl Plan {
             threads: threads as usize,
             end,
             warm_up: time("--warm-up", typed.warm_up, 0.0)?,
+            rate: typed.rate,
+            knee: if typed.find_knee { Some(bound) } else { None },
             resume: typed.resume / 100.0,
             sessions,
             cache_size: typed.cache_size,
@@ -412,6 +424,10 @@ mod tests {
         assert_eq!(plan.end, End::Transactions(9));
         let plan = typed(r#""group":"p-256""#).unwrap();
         assert_eq!((plan.offer, plan.wanted.version), (Offer::Tls13(Group::P256), Some("TLSv1.3")));
+        let plan = typed(r#""rate":12.5"#).unwrap();
+        assert_eq!((plan.rate, plan.knee), (Some(12.5), None));
+        let plan = typed(r#""find_knee":true,"within":2.5"#).unwrap();
+        assert_eq!((plan.rate, plan.knee), (None, Some(Duration::from_micros(2500))));
         let own = std::process::id();
         let plan = typed(&format!(r#""pid":["{own}=server"]"#)).unwrap();
         assert_eq!(plan.booked, [Booked { pid: own, name: "server".to_owned() }]);
@@ -426,6 +442,11 @@ mod tests {
             (r#""seconds":0"#, "--seconds"),
             (r#""seconds":1e300"#, "--seconds"),
             (r#""warm_up":-1"#, "--warm-up"),
+            (r#""rate":0"#, "--rate"),
+            (r#""rate":-1"#, "--rate"),
+            (r#""rate":1e8"#, "--rate"),
+            (r#""find_knee":true,"transactions":9"#, "--find-knee"),
+            (r#""find_knee":true,"within":0"#, "--within"),
             (r#""resume":101"#, "--resume"),
             (r#""resume_by":"psk""#, "--resume-by"),
             (r#""resume":1,"resume_by":"session-id","tls":"1.3""#, "--resume-by"),

@@ -1,7 +1,8 @@
 //! What became of a run, for people and for programs.
 
+use crate::knee::Search;
 use crate::plan::{Plan, Work};
-use crate::tally::{Tally, Times};
+use crate::tally::{LATE, Tally, Times};
 use crate::usage::Seconds;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -19,6 +20,10 @@ pub(crate) struct Outcome {
     pub(crate) is_limit: bool,
     pub(crate) processes: Vec<Process>,
     pub(crate) warnings: Vec<String>,
+    /// Starts a second of an open loop.
+    pub(crate) rate: Option<f64>,
+    /// How the highest rate was searched, and what a closed loop did a second before, where that gave the first rate.
+    pub(crate) search: Option<(Search, Option<f64>)>,
 }
 
 /// A process whose processor time was booked; none where it ended.
@@ -29,7 +34,7 @@ pub(crate) struct Process {
 }
 
 impl Outcome {
-    fn per_second(&self) -> f64 {
+    pub(crate) fn per_second(&self) -> f64 {
         if self.seconds > 0.0 { self.tally.transactions as f64 / self.seconds } else { 0.0 }
     }
 
@@ -70,6 +75,8 @@ pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
         "first_byte_us": times(&tally.first_byte),
         "message_us": times(&tally.message),
         "transaction_us": times(&tally.transaction),
+        "starts": outcome.rate.map(|rate| starts(rate, tally)),
+        "knee": outcome.search.as_ref().map(|(search, closed)| knee(plan, search, *closed)),
         "driver": {
             "user_s": outcome.own.user,
             "system_s": outcome.own.system,
@@ -80,6 +87,35 @@ pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
         "warnings": outcome.warnings,
     });
     format!("{value}\n")
+}
+
+fn starts(rate: f64, tally: &Tally) -> Value {
+    json!({
+        "rate": rate,
+        "begun": tally.begun,
+        "late": tally.late,
+        "never": tally.never,
+        "late_us": times(&tally.start),
+    })
+}
+
+fn knee(plan: &Plan, search: &Search, closed: Option<f64>) -> Value {
+    let steps = search.steps.iter().map(|step| {
+        json!({
+            "rate": step.rate,
+            "per_second": step.per_second,
+            "p99_us": step.p99_us,
+            "late": step.late,
+            "errors": step.errors,
+            "holds": step.holds,
+        })
+    });
+    json!({
+        "rate": search.knee(),
+        "within_ms": plan.knee.map(|bound| bound.as_secs_f64() * 1e3),
+        "closed_loop_per_second": closed,
+        "steps": steps.collect::<Vec<_>>(),
+    })
 }
 
 fn times(times: &Times) -> Value {
@@ -109,6 +145,15 @@ pub(crate) fn table(plan: &Plan, outcome: &Outcome) -> String {
         outcome.per_second(),
         plan.connections
     ));
+    if let Some(rate) = outcome.rate {
+        line(format!(
+            "starts         {rate:.1} a second asked for: {} begun, {} of them late by more than {} ms, {} due and not begun",
+            tally.begun,
+            tally.late,
+            LATE.as_millis(),
+            tally.never
+        ));
+    }
     line(format!("handshakes     {} full, {} resumed", tally.full, tally.resumed));
     for (agreed, count) in &tally.agreed {
         let group = agreed.group.as_deref().unwrap_or("no group");
@@ -132,6 +177,7 @@ pub(crate) fn table(plan: &Plan, outcome: &Outcome) -> String {
         "microseconds", "p50", "p90", "p99", "p99.9", "max", "mean"
     ));
     for (name, times) in [
+        ("start, late by", &tally.start),
         ("connect", &tally.connect),
         ("handshake", &tally.handshake),
         ("first byte", &tally.first_byte),
@@ -144,6 +190,10 @@ pub(crate) fn table(plan: &Plan, outcome: &Outcome) -> String {
         let [p50, p90, p99, p999] = [0.5, 0.9, 0.99, 0.999].map(|quantile| times.quantile_us(quantile));
         let (max, mean) = (times.max_us(), times.mean_us());
         line(format!("{name:<14} {p50:>10.0} {p90:>10.0} {p99:>10.0} {p999:>10.0} {max:>10.0} {mean:>10.0}"));
+    }
+    if let Some((search, closed)) = &outcome.search {
+        line(String::new());
+        steps(&mut line, plan, search, *closed);
     }
     line(String::new());
     line(format!("{:<24} {:>10} {:>10} {:>14}", "processor seconds", "user", "system", "us/transaction"));
@@ -165,4 +215,30 @@ pub(crate) fn table(plan: &Plan, outcome: &Outcome) -> String {
         let _ = writeln!(text, "warning: {warning}");
     }
     text
+}
+
+/// The rates that were tried.
+fn steps(line: &mut impl FnMut(String), plan: &Plan, search: &Search, closed: Option<f64>) {
+    let bound = plan.knee.unwrap_or_default().as_secs_f64() * 1e3;
+    line(match search.knee() {
+        Some(rate) => format!(
+            "knee           {rate:.1} a second: the highest rate at which 99 of 100 took {bound} ms at most"
+        ),
+        None => format!("knee           none: at no rate 99 of 100 took {bound} ms at most"),
+    });
+    if let Some(closed) = closed {
+        line(format!("               a closed loop did {closed:.1} a second"));
+    }
+    line(format!(
+        "{:<14} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        "rates tried", "a second", "done", "p99, us", "late", "errors"
+    ));
+    for step in &search.steps {
+        let holds = if step.holds { "holds" } else { "does not hold" };
+        let (rate, done, p99) = (step.rate, step.per_second, step.p99_us);
+        line(format!(
+            "{holds:<14} {rate:>10.1} {done:>10.1} {p99:>10.0} {:>10} {:>10}",
+            step.late, step.errors
+        ));
+    }
 }

@@ -8,6 +8,9 @@ use std::time::Duration;
 /// Longest time that is told apart.
 const NS_MAX: u64 = 3_600_000_000_000;
 
+/// A start that began so long after its time was late.
+pub(crate) const LATE: Duration = Duration::from_millis(1);
+
 /// Times, to three digits.
 #[derive(Clone)]
 pub(crate) struct Times(Option<Histogram<u64>>);
@@ -74,6 +77,12 @@ pub(crate) struct Tally {
     pub(crate) first_byte: Times,
     pub(crate) message: Times,
     pub(crate) transaction: Times,
+    /// Starts of an open loop: those that began, those of them that were late, and those that were due and never began.
+    pub(crate) begun: u64,
+    pub(crate) late: u64,
+    pub(crate) never: u64,
+    /// How long after their time starts began.
+    pub(crate) start: Times,
 }
 
 impl Tally {
@@ -93,6 +102,10 @@ impl Tally {
             first_byte: times(),
             message: times(),
             transaction: times(),
+            begun: 0,
+            late: 0,
+            never: 0,
+            start: times(),
         }
     }
 
@@ -102,6 +115,13 @@ impl Tally {
             Some((_, count)) => *count += 1,
             None => self.agreed.push((agreed.clone(), 1)),
         }
+    }
+
+    /// Counts a start that began so long after its time.
+    pub(crate) fn begin(&mut self, after: Duration) {
+        self.begun += 1;
+        self.late += u64::from(after > LATE);
+        self.start.record(after);
     }
 
     /// Counts an error.
@@ -136,6 +156,10 @@ impl Tally {
         self.first_byte.add(&other.first_byte);
         self.message.add(&other.message);
         self.transaction.add(&other.transaction);
+        self.begun += other.begun;
+        self.late += other.late;
+        self.never += other.never;
+        self.start.add(&other.start);
     }
 }
 

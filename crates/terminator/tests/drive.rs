@@ -103,6 +103,60 @@ fn errors_are_told_by_their_kinds() {
     assert!(code == Some(2) && said.contains("--connections"), "{said}");
 }
 
+#[test]
+fn open_loops_keep_their_rate_and_tell_overload() {
+    let folder = Folder::new();
+    folder.certify("one", &rsa(), &["one.test"]);
+    let server = folder.serve(SETTINGS);
+    let result = driven(server.address(), json!({"transactions": 30, "rate": 200.0, "threads": 2}));
+    assert_eq!((&result["transactions"], &result["starts"]["begun"]), (&json!(30), &json!(30)), "{result}");
+    assert_eq!((&result["starts"]["never"], &result["knee"]), (&json!(0), &Value::Null), "{result}");
+    // The last one was to begin after 29 parts of 200 of a second.
+    assert!(result["seconds"].as_f64().unwrap() >= 0.14, "{result}");
+    // One at a time cannot be a million a second: what was due and could not begin counts, and times begin when it was due.
+    let result = driven(server.address(), json!({"seconds": 0.3, "rate": 1e6, "connections": 1}));
+    let starts = &result["starts"];
+    let number = |key: &str| starts[key].as_u64().unwrap();
+    assert!(number("begun") + number("never") > 250_000, "{result}");
+    assert!(number("late") > 0 && number("late") <= number("begun"), "{result}");
+    assert!(result["warnings"][0].as_str().unwrap().starts_with("overload"), "{result}");
+    let max = |of: &Value| of["max"].as_f64().unwrap();
+    assert!(max(&result["transaction_us"]) > max(&result["handshake_us"]), "{result}");
+    // What fails is not tried again before the next is due.
+    drop(server);
+    let (code, result, _) = drive("127.0.0.1:1", json!({"transactions": 12, "rate": 500.0}));
+    assert_eq!((code, &result["errors"]), (Some(1), &json!({"refused": 12})), "{result}");
+}
+
+#[test]
+fn the_knee_is_the_highest_rate_that_held() {
+    let folder = Folder::new();
+    folder.certify("one", &rsa(), &["one.test"]);
+    let server = folder.serve(SETTINGS);
+    let address = server.address().to_string();
+    let search = |options: Value| {
+        let (code, result, said) = drive(&address, options);
+        let knee = result["knee"].clone();
+        let steps = knee["steps"].as_array().unwrap().clone();
+        assert!(!steps.is_empty(), "{said} {result}");
+        let held = steps.iter().filter(|step| step["holds"] == true);
+        let highest = held.map(|step| step["rate"].as_f64().unwrap()).fold(0.0, f64::max);
+        assert_eq!(knee["rate"].as_f64().unwrap_or_default(), highest, "{knee}");
+        assert_eq!(code, Some(i32::from(knee["rate"].is_null())), "{said}");
+        if !knee["rate"].is_null() {
+            // What is told beside it was measured at it.
+            assert_eq!(result["starts"]["rate"], knee["rate"]);
+        }
+        (knee, said)
+    };
+    let (knee, _) = search(json!({"find_knee": true, "seconds": 0.1, "within": 5000.0}));
+    assert!(knee["closed_loop_per_second"].as_f64().unwrap() > 0.0 && knee["within_ms"] == 5000.0, "{knee}");
+    // No handshake takes less than a microsecond.
+    let (knee, said) = search(json!({"find_knee": true, "seconds": 0.1, "within": 0.001, "rate": 150.0}));
+    assert!(knee["rate"].is_null() && said.contains("no rate"), "{knee} {said}");
+    assert_eq!(knee["closed_loop_per_second"], Value::Null);
+}
+
 /// A client's certificate, or an authority's. Neither names a host.
 fn issued(whose: &str, issuer: Option<&(X509, PKey<Private>)>, key: &PKey<Private>) -> X509 {
     let mut builder = X509::builder().unwrap();

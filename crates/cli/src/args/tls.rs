@@ -76,6 +76,8 @@ Examples:
   cryptand tls drive 127.0.0.1:4433 --tls 1.3 --connections 64 --warm-up 1 --pid 4711=server
   cryptand tls drive 127.0.0.1:4433 --tls 1.2 --suite AES128-GCM-SHA256 --send 2048 --receive 2048
   cryptand tls drive 127.0.0.1:4433 --resume 90 --sni @names.txt --json
+  cryptand tls drive 127.0.0.1:4433 --rate 2000 --connections 500
+  cryptand tls drive 127.0.0.1:4433 --find-knee --within 10 --connections 500 --warm-up 1 --seconds 5
 
 A transaction is one connection from its begin to the last byte of the last answer. Certificates are
 not checked unless --ca says by which roots. A guide is in docs/tls-drive.md.";
@@ -102,6 +104,15 @@ pub struct TlsDrive {
     /// What runs before and is not counted, in seconds
     #[arg(long, default_value_t = 0.0, value_name = "S")]
     pub warm_up: f64,
+    /// Open loop: so many connections begin in a second, whether others have ended or not; times count from when each was to begin
+    #[arg(long, value_name = "R")]
+    pub rate: Option<f64>,
+    /// Search the highest rate at which 99 of 100 transactions stay within --within and none fails
+    #[arg(long, conflicts_with = "transactions")]
+    pub find_knee: bool,
+    /// What they may take, in milliseconds
+    #[arg(long, default_value_t = 20.0, value_name = "MS", requires = "find_knee")]
+    pub within: f64,
     /// Share of connections that are to go on with a session from before, in percent
     #[arg(long, default_value_t = 0.0, value_name = "PERCENT")]
     pub resume: f64,

@@ -1,0 +1,125 @@
+//! The highest rate that a server still serves in time.
+
+use crate::plan::RATE_MAX;
+use crate::report::Outcome;
+use std::time::Duration;
+
+/// The quantile that is to stay within its bound, and the share of starts that may be late.
+const QUANTILE: f64 = 0.99;
+const LATE_SHARE: f64 = 0.01;
+/// The search ends where the lowest rate that was too high is no more than this share above the highest one that held.
+const PRECISION: f64 = 0.02;
+/// Starts of a step below which percentiles say nothing.
+const STARTS_MIN: f64 = 10.0;
+/// Most rates that are tried.
+const STEPS_MAX: usize = 24;
+
+/// A rate that was tried, and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Step {
+    /// Starts a second.
+    pub(crate) rate: f64,
+    /// Transactions that were done a second.
+    pub(crate) per_second: f64,
+    /// 99 of 100 transactions took at most this long from their intended start, in microseconds.
+    pub(crate) p99_us: f64,
+    /// Starts that were late, or never came.
+    pub(crate) late: u64,
+    /// Transactions that failed.
+    pub(crate) errors: u64,
+    /// Whether the rate held.
+    pub(crate) holds: bool,
+}
+
+impl Step {
+    /// What an outcome says of a rate.
+    pub(crate) fn of(rate: f64, outcome: &Outcome, bound: Duration) -> Self {
+        let tally = &outcome.tally;
+        let p99_us = tally.transaction.quantile_us(QUANTILE);
+        let (late, errors) = (tally.late + tally.never, tally.failed());
+        let is_in_time = p99_us <= bound.as_secs_f64() * 1e6;
+        let is_begun = late as f64 <= LATE_SHARE * (tally.begun + tally.never) as f64;
+        let holds = tally.transactions > 0 && errors == 0 && is_in_time && is_begun;
+        Self { rate, per_second: outcome.per_second(), p99_us, late, errors, holds }
+    }
+}
+
+/// A search: the rate doubles until one does not hold, or halves until one does, and then what lies between is halved.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Search {
+    first: f64,
+    least: f64,
+    held: Option<f64>,
+    failed: Option<f64>,
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Search {
+    /// Begins at a rate; each is tried for so many seconds.
+    pub(crate) fn new(first: f64, seconds: f64) -> Self {
+        let least = (STARTS_MIN / seconds).min(first);
+        Self { first: first.min(RATE_MAX), least, held: None, failed: None, steps: Vec::new() }
+    }
+
+    /// The rate to try next; none once the knee is known, or there is none.
+    pub(crate) fn next(&self) -> Option<f64> {
+        if self.steps.len() >= STEPS_MAX {
+            return None;
+        }
+        match (self.held, self.failed) {
+            (None, None) => Some(self.first),
+            (Some(held), None) => Some(held * 2.0).filter(|rate| *rate <= RATE_MAX),
+            (None, Some(failed)) => Some(failed / 2.0).filter(|rate| *rate >= self.least),
+            (Some(held), Some(failed)) if failed <= held * (1.0 + PRECISION) => None,
+            (Some(held), Some(failed)) => Some((held + failed) / 2.0),
+        }
+    }
+
+    /// Takes note of what became of the rate that was tried.
+    pub(crate) fn take(&mut self, step: Step) {
+        let side = if step.holds { &mut self.held } else { &mut self.failed };
+        *side = Some(step.rate);
+        self.steps.push(step);
+    }
+
+    /// The highest rate that held.
+    pub(crate) fn knee(&self) -> Option<f64> {
+        self.held
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(first: f64, knee: f64) -> Search {
+        let mut search = Search::new(first, 1.0);
+        while let Some(rate) = search.next() {
+            let holds = rate <= knee;
+            search.take(Step { rate, per_second: rate, p99_us: 1.0, late: 0, errors: 0, holds });
+        }
+        search
+    }
+
+    #[test]
+    fn knees_are_found_from_above_and_from_below() {
+        for (first, knee) in [(1000.0, 970.0), (1000.0, 1000.0), (10.0, 1234.0), (5000.0, 30.0)] {
+            let search = found(first, knee);
+            let rate = search.knee().unwrap();
+            assert!(rate <= knee && rate >= knee / 1.03, "{first}, {knee}: {rate}");
+            assert!(search.steps.len() < STEPS_MAX, "{first}, {knee}: {}", search.steps.len());
+        }
+    }
+
+    #[test]
+    fn a_search_without_a_knee_ends() {
+        let search = found(1e12, 0.0);
+        assert_eq!(search.knee(), None);
+        assert!(search.steps.len() <= STEPS_MAX && search.steps[0].rate <= RATE_MAX);
+        // Ten starts in a second are the fewest that say anything.
+        assert_eq!(found(1000.0, 0.0).steps.last().map(|step| step.rate), Some(15.625));
+        assert_eq!(found(2.0, 0.0).steps.len(), 1);
+        let search = found(1e6, f64::INFINITY);
+        assert!(search.knee().unwrap() > RATE_MAX / 2.0);
+    }
+}
