@@ -6,6 +6,7 @@
 pub mod rates;
 
 use crate::experiment::promise::{Measure, Promise};
+use crate::kit::machine::processors_online;
 use crate::kit::statistics::interleaved;
 use crate::load::operation::{Cipher, Direction, Mac, Operation, RsaForm};
 use crate::load::target::{Needs, Target};
@@ -100,6 +101,8 @@ pub(crate) fn own(index: usize) -> Option<u32> {
 /// Does something while this thread, and those that it starts, are bound to a processor. Where binding is
 /// not allowed it is done all the same: the spread then shows it.
 pub(crate) fn bound<T>(processor: Option<u32>, run: impl FnOnce() -> T) -> T {
+    // How many there are is asked before one is all that can be seen.
+    processors_online();
     let (Some(processor), Ok(before)) = (processor, sched_getaffinity(None)) else { return run() };
     let mut alone = CpuSet::new();
     alone.set(processor as usize);
