@@ -1,6 +1,8 @@
 //! A run from begin to end.
 
+use crate::gnutls_ffi::Settings;
 use crate::knee::{Search, Step};
+use crate::library::Library;
 use crate::looped::{Looped, Shared, Stage};
 use crate::plan::{End, Plan, Typed};
 use crate::report::{self, Outcome, Process};
@@ -13,7 +15,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-use tls::Initiator;
+use tls::{Initiator, Trust};
 
 /// How often it is looked whether something ends.
 const LOOK: Duration = Duration::from_millis(5);
@@ -32,6 +34,8 @@ pub enum DriveFailure {
     System(Errno),
     /// The certificates of `--ca` or of the client, or the library.
     Library(tls::InitiatorError),
+    /// GnuTLS is missing or too old, or refuses what it is asked for.
+    Gnutls(String),
     /// Not one transaction was done: why has been said.
     Nothing,
     /// No rate held.
@@ -50,7 +54,7 @@ impl DriveFailure {
 impl fmt::Display for DriveFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(why) => f.write_str(why),
+            Self::Usage(why) | Self::Gnutls(why) => f.write_str(why),
             Self::System(errno) => write!(f, "{errno}"),
             Self::Library(error @ tls::InitiatorError::Roots(_)) => write!(f, "--ca: {error}"),
             Self::Library(error) => write!(f, "{error}"),
@@ -78,11 +82,16 @@ pub fn run(json: &str) -> Result<(), DriveFailure> {
                 .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)));
         registered.map_err(DriveFailure::Output)?;
     }
-    let initiator = Initiator::new(plan.offer, &plan.trust, plan.sessions, plan.own.as_ref())
-        .map_err(DriveFailure::Library)?;
+    let library = match &plan.priorities {
+        Some(priorities) => Library::Gnutls(gnutls(&plan, priorities).map_err(DriveFailure::Gnutls)?),
+        None => Library::S2n(
+            Initiator::new(plan.offer, &plan.trust, plan.sessions, plan.own.as_ref())
+                .map_err(DriveFailure::Library)?,
+        ),
+    };
     let outcome = match plan.knee {
-        Some(bound) => find_knee(&plan, &initiator, &interrupted, bound)?,
-        None => drive(&plan, &initiator, &interrupted, plan.rate)?,
+        Some(bound) => find_knee(&plan, &library, &interrupted, bound)?,
+        None => drive(&plan, &library, &interrupted, plan.rate)?,
     };
     let text = if plan.is_json { report::json(&plan, &outcome) } else { report::table(&plan, &outcome) };
     io::stdout().write_all(text.as_bytes()).map_err(DriveFailure::Output)?;
@@ -93,6 +102,15 @@ pub fn run(json: &str) -> Result<(), DriveFailure> {
     } else {
         Ok(())
     }
+}
+
+fn gnutls(plan: &Plan, priorities: &str) -> Result<Settings, String> {
+    let roots = match &plan.trust {
+        Trust::Everybody => None,
+        Trust::Roots(pem) => Some(pem.as_slice()),
+    };
+    let own = plan.own_pem.as_ref().map(|(chain, key)| (chain.as_slice(), key.as_slice()));
+    Settings::new(priorities, roots, own, plan.sessions == tls::Resuming::Tickets)
 }
 
 /// What the kernel has booked at one moment.
@@ -120,14 +138,14 @@ impl Booking {
 /// rate to begin with a closed loop gives the first one.
 fn find_knee(
     plan: &Plan,
-    initiator: &Initiator,
+    library: &Library,
     interrupted: &AtomicBool,
     bound: Duration,
 ) -> Result<Outcome, DriveFailure> {
     let (mut best, closed) = match plan.rate {
         Some(_) => (None, None),
         None => {
-            let closed = drive(plan, initiator, interrupted, None)?;
+            let closed = drive(plan, library, interrupted, None)?;
             if closed.tally.transactions == 0 {
                 return Ok(closed);
             }
@@ -141,7 +159,7 @@ fn find_knee(
     };
     let mut search = Search::new(plan.rate.or(closed).unwrap_or_default(), seconds);
     while let Some(rate) = search.next().filter(|_| !interrupted.load(Ordering::Relaxed)) {
-        let outcome = drive(plan, initiator, interrupted, Some(rate))?;
+        let outcome = drive(plan, library, interrupted, Some(rate))?;
         // What was cut short says nothing of its rate.
         if interrupted.load(Ordering::Relaxed) {
             match &mut best {
@@ -164,7 +182,7 @@ fn find_knee(
 
 fn drive(
     plan: &Plan,
-    initiator: &Initiator,
+    library: &Library,
     interrupted: &AtomicBool,
     rate: Option<f64>,
 ) -> Result<Outcome, DriveFailure> {
@@ -181,7 +199,7 @@ fn drive(
             let shared = &shared;
             loops.push(scope.spawn(move || {
                 thread.store(rustix::thread::gettid().as_raw_pid() as u32, Ordering::Release);
-                let one = Looped::new(plan, shared, initiator, connections, number, rate);
+                let one = Looped::new(plan, shared, library, connections, number, rate);
                 let done = one.and_then(Looped::run);
                 shared.ended.fetch_add(1, Ordering::Release);
                 done

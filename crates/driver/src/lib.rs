@@ -8,6 +8,7 @@
 //! | when connections of an open loop begin | `pace` |
 //! | the highest rate that is served in time | `knee` |
 //! | one connection | `transaction` |
+//! | the TLS library of connections | `library`, `gnutls_ffi` |
 //! | sessions to go on with | `cache` |
 //! | counts and percentiles | `tally` |
 //! | processor time | `usage` |
@@ -18,8 +19,11 @@
 
 mod cache;
 mod conduct;
+#[allow(unsafe_code)]
+mod gnutls_ffi;
 mod http;
 mod knee;
+mod library;
 mod looped;
 mod names;
 mod pace;

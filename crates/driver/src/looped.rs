@@ -2,6 +2,7 @@
 //! its time.
 
 use crate::cache::Cache;
+use crate::library::Library;
 use crate::pace::Pace;
 use crate::plan::{End, Plan};
 use crate::socket::{Socket, WATCHED};
@@ -13,7 +14,6 @@ use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tls::Initiator;
 
 const EVENTS_MAX: usize = 512;
 const SCRATCH_BYTES: usize = 64 << 10;
@@ -86,7 +86,7 @@ struct Slot {
 pub(crate) struct Looped<'a> {
     plan: &'a Plan,
     shared: &'a Shared,
-    initiator: &'a Initiator,
+    library: &'a Library,
     epoll: OwnedFd,
     slots: Vec<Slot>,
     /// Slots that begin now, and connections that go on when others have had their turn.
@@ -145,7 +145,7 @@ impl<'a> Looped<'a> {
     pub(crate) fn new(
         plan: &'a Plan,
         shared: &'a Shared,
-        initiator: &'a Initiator,
+        library: &'a Library,
         connections: usize,
         number: usize,
         rate: Option<f64>,
@@ -154,7 +154,7 @@ impl<'a> Looped<'a> {
         Ok(Self {
             plan,
             shared,
-            initiator,
+            library,
             pace: rate.map(|rate| Pace::new(&epoll, rate, number, plan.threads)).transpose()?,
             epoll,
             slots: (0..connections).map(|_| Slot::default()).collect(),
@@ -316,7 +316,7 @@ impl<'a> Looped<'a> {
         let mut counted = OfTally { tally: &mut self.tally, is_counted, is_over: stage == Stage::Over };
         let mut around = Around {
             plan: self.plan,
-            initiator: self.initiator,
+            library: self.library,
             scratch: &mut self.scratch,
             counted: &mut counted,
         };

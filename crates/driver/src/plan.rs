@@ -1,5 +1,6 @@
 //! What was typed, and what it means.
 
+use crate::library;
 use crate::names;
 use crate::target::Target;
 use serde::Deserialize;
@@ -75,6 +76,8 @@ pub struct Typed {
     pub ca: Option<PathBuf>,
     /// `s2n` or `gnutls`.
     pub library: String,
+    /// GnuTLS's priority string, in place of version, suite and group.
+    pub priority: Option<String>,
     /// Longest time of a transaction or message, in seconds.
     pub timeout: f64,
     /// Processes whose processor time is booked: `PID` or `PID=NAME`.
@@ -112,6 +115,7 @@ impl Default for Typed {
             sni: None,
             ca: None,
             library: "s2n".to_owned(),
+            priority: None,
             timeout: 10.0,
             pid: Vec::new(),
             json: false,
@@ -180,6 +184,10 @@ pub struct Plan {
     pub(crate) trust: Trust,
     /// The client's certificate with its key, shown to servers that ask for one.
     pub(crate) own: Option<Chain>,
+    /// The same in PEM, for GnuTLS.
+    pub(crate) own_pem: Option<(Vec<u8>, Zeroizing<Vec<u8>>)>,
+    /// GnuTLS's priority string; none: the library is s2n-tls.
+    pub(crate) priorities: Option<String>,
     pub(crate) timeout: Duration,
     pub(crate) booked: Vec<Booked>,
     pub(crate) is_json: bool,
@@ -223,10 +231,19 @@ impl Plan {
         if typed.resume_by == "session-id" && typed.resume > 0.0 && matches!(offer, Offer::Tls13(_)) {
             return Err("--resume-by session-id: TLS 1.3 has none; say --tls 1.2".to_owned());
         }
-        let not_yet = [("--library gnutls", typed.library != "s2n")];
-        if let Some((option, _)) = not_yet.iter().find(|(_, is_asked)| *is_asked) {
-            return Err(format!("{option}: not served yet"));
-        }
+        let priorities = match (typed.library.as_str(), &typed.priority) {
+            ("s2n", None) => None,
+            ("s2n", Some(_)) => return Err("--priority: of --library gnutls alone".to_owned()),
+            ("gnutls", Some(_)) if typed.tls.is_some() || typed.suite.is_some() || typed.group.is_some() => {
+                return Err("--priority: in place of --tls, --suite and --group".to_owned());
+            }
+            ("gnutls", Some(priority)) => Some(priority.clone()),
+            ("gnutls", None) => {
+                Some(library::priorities(wanted.version, wanted.suite.as_deref(), wanted.group.as_deref())?)
+            }
+            (other, _) => return Err(format!("--library {other}: s2n or gnutls")),
+        };
+        let (own, own_pem) = own(typed)?;
         let names = match typed.sni.as_deref() {
             Some(list) => match list.strip_prefix('@') {
                 Some(path) => {
@@ -262,7 +279,9 @@ impl Plan {
             offer,
             wanted,
             trust,
-            own: own(typed)?,
+            own,
+            own_pem,
+            priorities,
             timeout: time("--timeout", typed.timeout, 0.001)?,
             booked: typed.pid.iter().map(|text| booked(text)).collect::<Result<_, _>>()?,
             is_json: typed.json,
@@ -298,9 +317,12 @@ fn text(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-fn own(typed: &Typed) -> Result<Option<Chain>, String> {
+/// The client's certificate with its key, and both in PEM.
+type Own = (Option<Chain>, Option<(Vec<u8>, Zeroizing<Vec<u8>>)>);
+
+fn own(typed: &Typed) -> Result<Own, String> {
     let (chain, key) = match (&typed.client_certificate, &typed.client_key) {
-        (None, None) => return Ok(None),
+        (None, None) => return Ok((None, None)),
         (Some(chain), Some(key)) => (chain, key),
         (Some(_), None) => return Err("--client-certificate: its key is missing, --client-key".to_owned()),
         (None, Some(_)) => {
@@ -308,13 +330,14 @@ fn own(typed: &Typed) -> Result<Option<Chain>, String> {
         }
     };
     let private_key = Zeroizing::new(text(key)?.into_bytes());
-    let own = Chain::of_client(text(chain)?.as_bytes(), &private_key).map_err(|error| match error {
+    let pem = text(chain)?.into_bytes();
+    let own = Chain::of_client(&pem, &private_key).map_err(|error| match error {
         ChainError::PrivateKey(_) | ChainError::OtherKey => {
             format!("--client-key {}: {error}", key.display())
         }
         _ => format!("--client-certificate {}: {error}", chain.display()),
     })?;
-    Ok(Some(own))
+    Ok((Some(own), Some((pem, private_key))))
 }
 
 fn work(typed: &Typed) -> Result<Work, String> {
@@ -470,6 +493,10 @@ mod tests {
             (r#""pid":["0"]"#, "--pid"),
             (r#""pid":["2147483647=x"]"#, "--pid"),
             (r#""timeout":0"#, "--timeout"),
+            (r#""library":"openssl""#, "--library"),
+            (r#""priority":"NORMAL""#, "--priority"),
+            (r#""library":"gnutls","priority":"NORMAL","tls":"1.2""#, "--priority"),
+            (r#""library":"gnutls","group":"X25519MLKEM768""#, "--group"),
             (r#""nonsense":1"#, "nonsense"),
         ] {
             let refused = typed(json).unwrap_err();

@@ -56,7 +56,7 @@ pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
     });
     let value = json!({
         "target": plan.target_text,
-        "library": "s2n",
+        "library": if plan.priorities.is_some() { "gnutls" } else { "s2n" },
         "seconds": outcome.seconds,
         "connections": plan.connections,
         "threads": plan.threads,

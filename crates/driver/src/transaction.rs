@@ -1,13 +1,14 @@
 //! One connection from its begin to its end.
 
 use crate::http::{Answer, Came, request};
+use crate::library::{Client, Library};
 use crate::plan::{Plan, Work};
 use crate::socket::Socket;
 use crate::tally::Agreed;
 use rustix::io::Errno;
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
-use tls::{Cause, Client, Failure, Initiator, Progress, Read};
+use tls::{Cause, Failure, Progress, Read};
 use zeroize::Zeroizing;
 
 /// Rounds of one connection before others have their turn.
@@ -65,7 +66,7 @@ pub(crate) trait Counted {
 /// What lies around a connection while it runs.
 pub(crate) struct Around<'a> {
     pub(crate) plan: &'a Plan,
-    pub(crate) initiator: &'a Initiator,
+    pub(crate) library: &'a Library,
     pub(crate) scratch: &'a mut [u8],
     pub(crate) counted: &'a mut dyn Counted,
 }
@@ -175,7 +176,7 @@ impl Transaction {
         self.taken.connect = Some(now - self.began);
         let name = around.plan.names.get(self.name).map(String::as_str);
         let session = self.session.take();
-        let client = Client::new(around.initiator, name, session.as_deref().map(Vec::as_slice));
+        let client = Client::new(around.library, name, session.as_deref().map(Vec::as_slice));
         self.client = Some(client.map_err(|failure| of_failure(&failure))?);
         self.phase = Phase::Handshake;
         self.phase_began = now;

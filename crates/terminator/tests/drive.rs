@@ -157,6 +157,45 @@ fn the_knee_is_the_highest_rate_that_held() {
     assert_eq!(knee["closed_loop_per_second"], Value::Null);
 }
 
+#[test]
+fn gnutls_offers_exactly_what_is_asked_for() {
+    let folder = Folder::new();
+    folder.certify("one", &rsa(), &["one.test"]);
+    let server = folder.serve(&SETTINGS.replace("compatible", "legacy-insecure"));
+    let one = folder.path("one.pem");
+    let options = json!({"transactions": 6, "library": "gnutls"});
+    let (code, _, said) = drive(&server.address().to_string(), options);
+    if code == Some(1) && said.contains("libgnutls30") {
+        eprintln!("left out: {said}");
+        return;
+    }
+    for (version, suite) in [
+        ("1.2", "RC4-MD5"),
+        ("1.2", "DES-CBC3-SHA"),
+        ("1.2", "AES128-GCM-SHA256"),
+        ("1.2", "ECDHE-RSA-AES128-GCM-SHA256"),
+        ("1.3", "TLS_AES_128_GCM_SHA256"),
+    ] {
+        let options = json!({"transactions": 6, "library": "gnutls", "tls": version, "suite": suite, "ca": one,
+            "http": "/"});
+        let result = driven(server.address(), options);
+        assert_eq!((&result["library"], &result["full"]), (&json!("gnutls"), &json!(6)), "{result}");
+        assert_eq!(result["negotiated"][0]["suite"], suite, "{result}");
+    }
+    for (version, by) in [("1.2", "ticket"), ("1.3", "ticket")] {
+        let options = json!({"transactions": 40, "library": "gnutls", "tls": version, "http": "/", "resume": 100.0,
+            "resume_by": by});
+        let result = driven(server.address(), options);
+        assert!(result["resumed"].as_u64().unwrap() > 0, "{result}");
+    }
+    let other = json!({"transactions": 6, "library": "gnutls", "ca": one, "sni": "two.test"});
+    let (code, result, _) = drive(&server.address().to_string(), other);
+    assert_eq!((code, &result["errors"]), (Some(1), &json!({"alert 112": 6})), "{result}");
+    let nonsense = json!({"library": "gnutls", "priority": "NONSENSE"});
+    let (code, _, said) = drive(&server.address().to_string(), nonsense);
+    assert!(code == Some(1) && said.contains("NONSENSE"), "{said}");
+}
+
 /// A client's certificate, or an authority's. Neither names a host.
 fn issued(whose: &str, issuer: Option<&(X509, PKey<Private>)>, key: &PKey<Private>) -> X509 {
     let mut builder = X509::builder().unwrap();

@@ -332,6 +332,7 @@ const UNSAFE_ROOMS: &[&str] = &[
     "crates/confine/src/arena",
     "crates/capi/",
     "crates/deflate/src/isal_ffi.rs",
+    "crates/driver/src/gnutls_ffi.rs",
     "crates/offload/src/ffi.rs",
     "crates/tls/src/ffi",
     "crates/peers/src/aws_lc_ffi.rs",

@@ -161,6 +161,12 @@ pub struct TlsDrive {
     /// Check certificates by the roots in this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub ca: Option<PathBuf>,
+    /// The client's TLS library: GnuTLS, if it is installed, offers a suite alone, and old ones: RC4, 3DES
+    #[arg(long, default_value = "s2n", value_name = "NAME", value_parser = ["s2n", "gnutls"])]
+    pub library: String,
+    /// GnuTLS's priority string, in place of --tls, --suite and --group
+    #[arg(long, value_name = "STRING", conflicts_with_all = ["tls", "suite", "group"])]
+    pub priority: Option<String>,
     /// Longest time of a connection's handshake, and of each message, in seconds
     #[arg(long, default_value_t = 10.0, value_name = "S")]
     pub timeout: f64,
