@@ -197,7 +197,7 @@ impl Suite {
 
     /// Whether only GnuTLS offers it alone.
     pub const fn is_gnutls(self) -> bool {
-        matches!(self, Self::Rc4Md5 | Self::TdesSha)
+        matches!(self, Self::Rc4Md5 | Self::TdesSha | Self::Aes128Sha)
     }
 }
 
@@ -596,7 +596,7 @@ mod tests {
 
     #[test]
     fn old_suites_are_asked_for_by_gnutls() {
-        assert!(Suite::Rc4Md5.is_gnutls() && !Suite::Aes128Sha.is_gnutls() && !Suite::Tls13.is_gnutls());
+        assert!(Suite::Rc4Md5.is_gnutls() && Suite::Aes128Sha.is_gnutls() && !Suite::Tls13.is_gnutls());
         assert!(cases().iter().all(|case| case.kind != Kind::P256 || case.suite == Suite::Tls13));
     }
 }
