@@ -10,6 +10,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("home", &["wire"]),
     ("engine", &[]),
     ("token", &["wire"]),
+    ("payments", &[]),
     ("cca", &["engine", "token", "wire"]),
     ("link", &["wire"]),
     ("keyfiles", &["engine", "token"]),

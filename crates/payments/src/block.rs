@@ -1,0 +1,219 @@
+//! PIN blocks of 8 bytes, read and made.
+//!
+//! In the layouts below, which are of 16 digits, P is a digit of the PIN and p one, or the filling, by its length L; A the
+//! PAN's, R random, S of a sequence number, D and X the pad digit.
+//!
+//! | format | layout |
+//! |---|---|
+//! | ISO-0 | `0LPPPPppppppppFF`, of which the last twelve are XORed with the PAN's |
+//! | ISO-1 | `1LPPPPppppppppRR`, filled with random digits |
+//! | ISO-2 | `2LPPPPppppppppFF` |
+//! | ISO-3 | `3LPPPPppppppppRR`, filled with random digits from A to F; XORed as ISO-0 |
+//! | VISA-2 | `LPPPPppDDDDDDDDD`, absent digits of the PIN zero |
+//! | VISA-3 | `PPPPppppppppFXXX`, an F behind the last digit of the PIN |
+//! | VISA-4 | as ISO-0, with other digits of the PAN |
+//! | ECI-2 | `PPPPRRRRRRRRRRRR` |
+//! | ECI-3 | `LPPPPppRRRRRRRRR`, absent digits of the PIN zero |
+//! | 3621 | `SSSSPpppppppppppp`, filled with the pad digit |
+//! | 3624 | `Pppppppppppppppp`, filled with the pad digit |
+//! | 4704-EPP | `LPPPPppppppppFSS` |
+//!
+//! The digits of a PAN are those that the format takes: for ISO-0 and ISO-3 the rightmost twelve without the check digit,
+//! for VISA-4 the leftmost twelve of those.
+
+use zeroize::Zeroize;
+
+use crate::digits::{pack, unpack};
+use crate::format::{Extraction, Format, Layout};
+use crate::mask::Mask;
+use crate::pin::Pin;
+
+/// The digits of a PAN that a block holds.
+pub type PanDigits = [u8; 12];
+
+/// The PIN of a clear block, and whether it is one: control, length and digits as the layout says. Where it is
+/// not, the PIN is some PIN or none. `pan` is looked at where the format has one.
+pub fn read(layout: &Layout, pan: &PanDigits, block: &[u8; 8]) -> (Pin, Mask) {
+    let mut nibbles = unpack(block);
+    let read = read_nibbles(layout, pan, &mut nibbles);
+    nibbles.zeroize();
+    read
+}
+
+fn read_nibbles(layout: &Layout, pan: &PanDigits, nibbles: &mut [u8; 16]) -> (Pin, Mask) {
+    if layout.format.has_pan() {
+        mask_pan(nibbles, pan);
+    }
+    let (length, is_any, from_f, from_a) = (
+        nibbles[1],
+        |_: u8, _: u8| Mask::YES,
+        |_: u8, nibble: u8| Mask::same(nibble, 15),
+        |_: u8, nibble: u8| Mask::below(nibble, 10).not(),
+    );
+    let (pin, is_block) = match layout.format {
+        Format::Iso0 | Format::Visa4 => {
+            Body::at(nibbles, 2, 16).read(length, from_f, Mask::same(nibbles[0], 0))
+        }
+        Format::Iso1 => Body::at(nibbles, 2, 16).read(length, is_any, Mask::same(nibbles[0], 1)),
+        Format::Iso2 => Body::at(nibbles, 2, 16).read(length, from_f, Mask::same(nibbles[0], 2)),
+        Format::Iso3 => Body::at(nibbles, 2, 16).read(length, from_a, Mask::same(nibbles[0], 3)),
+        // The first field of 16 bytes is no block alone.
+        Format::Iso4 => (Pin::new(&[0; 16], 0), Mask::NO),
+        Format::Visa2 => {
+            let pad = nibbles[7];
+            let filled = |at: u8, nibble: u8| Mask::same(nibble, Mask::below(at, 6).choose(0, pad));
+            Body::at(nibbles, 1, 16).read(nibbles[0], filled, Mask::below(pad, 10))
+        }
+        Format::Eci3 => {
+            let filled = |at: u8, nibble: u8| Mask::below(at, 6).not().or(Mask::same(nibble, 0));
+            Body::at(nibbles, 1, 16).read(nibbles[0], filled, Mask::YES)
+        }
+        Format::Visa3 => {
+            let body = Body::at(nibbles, 0, 16);
+            body.read(body.first(|nibble| Mask::same(nibble, 15)), is_any, Mask::YES)
+        }
+        Format::Eci2 => Body::at(nibbles, 0, 16).read(4, is_any, Mask::YES),
+        Format::Epp4704 => Body::at(nibbles, 1, 14).read(nibbles[0], from_f, Mask::YES),
+        Format::Ibm3621 => Body::at(nibbles, 4, 16).read_padded(layout),
+        Format::Ibm3624 => Body::at(nibbles, 0, 16).read_padded(layout),
+    };
+    let (least, most) = layout.format.digits();
+    let is_long_enough = Mask::within(pin.length(), least.max(layout.least), most);
+    (pin, is_block.and(is_long_enough))
+}
+
+/// The digits of a block where its PIN begins, and how many there are.
+struct Body {
+    digits: [u8; 16],
+    count: u8,
+}
+
+impl Body {
+    fn at(nibbles: &[u8; 16], start: usize, end: usize) -> Self {
+        let mut digits = [0; 16];
+        digits[..end - start].copy_from_slice(&nibbles[start..end]);
+        Self { digits, count: (end - start) as u8 }
+    }
+
+    /// How many are before the first of this kind; all, where there is none.
+    fn first(&self, kind: impl Fn(u8) -> Mask) -> u8 {
+        let (mut length, mut before) = (0, Mask::YES);
+        for (at, nibble) in (0..).zip(&self.digits) {
+            before = before.and(kind(*nibble).not()).and(Mask::below(at, self.count));
+            length += before.keep(1);
+        }
+        length
+    }
+
+    /// How many are before the run of this digit that reaches to the end.
+    fn before_run(&self, pad: u8) -> u8 {
+        let (mut length, mut in_run) = (self.count, Mask::YES);
+        for (at, nibble) in (0..16).zip(&self.digits).rev() {
+            let is_outside = Mask::below(at, self.count).not();
+            in_run = in_run.and(is_outside.or(Mask::same(*nibble, pad)));
+            length -= in_run.and(is_outside.not()).keep(1);
+        }
+        length
+    }
+
+    /// The PIN of so many digits. Behind it `filled` says of each digit, by its place, whether it belongs there.
+    fn read(&self, length: u8, filled: impl Fn(u8, u8) -> Mask, is_block: Mask) -> (Pin, Mask) {
+        let mut is_block = is_block;
+        for (at, nibble) in (0..).zip(&self.digits) {
+            let is_inside = Mask::below(at, length);
+            let is_fill = Mask::below(at, self.count).not().or(filled(at, *nibble));
+            let is_digit = Mask::below(*nibble, 10);
+            is_block = is_block.and(is_inside.and(is_digit).or(is_inside.not().and(is_fill)));
+        }
+        (Pin::new(&self.digits, length), is_block)
+    }
+
+    /// The PIN of a format with a pad digit.
+    fn read_padded(&self, layout: &Layout) -> (Pin, Mask) {
+        let last = self.digits[usize::from(self.count) - 1];
+        let (length, pad) = match layout.extraction {
+            Extraction::Length(length) => return self.read(length, |_, _| Mask::YES, Mask::YES),
+            Extraction::PadExist => (self.before_run(last), last),
+            Extraction::HexDigit => (self.first(|nibble| Mask::below(nibble, 10).not()), last),
+            Extraction::PadDigit | Extraction::PinBlock => (self.before_run(layout.pad), layout.pad),
+        };
+        self.read(length, |_, nibble| Mask::same(nibble, pad), Mask::YES)
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.digits.zeroize();
+    }
+}
+
+/// The block of a PIN. A PIN that is longer than the format takes is cut behind its leftmost digits. `random` is looked at
+/// where the format has random digits; of `sequence`, below 10,000, the digits that the format has room for are written.
+pub fn make(layout: &Layout, pan: &PanDigits, pin: &Pin, sequence: u16, random: &[u8; 16]) -> [u8; 8] {
+    let most = layout.format.digits().1;
+    let length = Mask::below(most, pin.length()).choose(most, pin.length());
+    let (pad, digits) = (layout.pad, pin.digits());
+    // The body of a block: the digits, and from their end on what fills it.
+    let fill = |out: &mut [u8], filling: &dyn Fn(u8) -> u8| {
+        for ((at, place), digit) in (0..).zip(out).zip(digits) {
+            *place = Mask::below(at, length).choose(*digit, filling(at));
+        }
+    };
+    let mut nibbles = [0; 16];
+    match layout.format {
+        Format::Iso0 | Format::Visa4 | Format::Iso2 => {
+            nibbles[0] = if layout.format == Format::Iso2 { 2 } else { 0 };
+            nibbles[1] = length;
+            fill(&mut nibbles[2..], &|_| 15);
+        }
+        Format::Iso1 => {
+            (nibbles[0], nibbles[1]) = (1, length);
+            fill(&mut nibbles[2..], &|at| random[usize::from(at)] & 15);
+        }
+        Format::Iso3 => {
+            (nibbles[0], nibbles[1]) = (3, length);
+            fill(&mut nibbles[2..], &|at| 10 + (u16::from(random[usize::from(at)]) * 6 / 256) as u8);
+        }
+        Format::Iso4 => {}
+        Format::Visa2 | Format::Eci3 => {
+            nibbles[0] = length;
+            let is_random = layout.format == Format::Eci3;
+            fill(&mut nibbles[1..], &|at| match (at < 6, is_random) {
+                (true, _) => 0,
+                (false, true) => random[usize::from(at)] & 15,
+                (false, false) => pad,
+            });
+        }
+        Format::Visa3 => fill(&mut nibbles, &|at| Mask::same(at, length).choose(15, pad)),
+        Format::Eci2 => fill(&mut nibbles, &|at| random[usize::from(at)] & 15),
+        Format::Epp4704 => {
+            nibbles[0] = length;
+            fill(&mut nibbles[1..14], &|_| 15);
+            (nibbles[14], nibbles[15]) = ((sequence / 10 % 10) as u8, (sequence % 10) as u8);
+        }
+        Format::Ibm3621 => {
+            let mut rest = sequence;
+            for place in nibbles[..4].iter_mut().rev() {
+                (*place, rest) = ((rest % 10) as u8, rest / 10);
+            }
+            fill(&mut nibbles[4..], &|_| pad);
+        }
+        Format::Ibm3624 => fill(&mut nibbles, &|_| pad),
+    }
+    if layout.format.has_pan() {
+        mask_pan(&mut nibbles, pan);
+    }
+    let block = pack(&nibbles);
+    nibbles.zeroize();
+    block
+}
+
+/// XORs the last twelve digits with those of the PAN: ISO-0, ISO-3, VISA-4.
+fn mask_pan(nibbles: &mut [u8; 16], pan: &PanDigits) {
+    for (nibble, digit) in nibbles[4..].iter_mut().zip(pan) {
+        *nibble ^= digit;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! DUKPT with AES (ANSI X9.24-3:2017): the data that derive one key from another. A key longer than a block takes as many
+//! blocks of [`Derivation`] as it needs, numbered from one, each enciphered under the key that derives, and cut.
+
+/// Length of the identifier of an initial key in bytes.
+pub const INITIAL_ID_BYTES: usize = 8;
+/// The most bits that may be set in a counter.
+const BITS_SET_MAX: u32 = 16;
+/// The last counter.
+const COUNTER_MAX: u32 = 0xFFFF_0000;
+
+/// The algorithm and the length of a derived key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyKind {
+    /// TDES of two parts.
+    Tdes2,
+    /// TDES of three parts.
+    Tdes3,
+    /// AES.
+    Aes128,
+    /// AES.
+    Aes192,
+    /// AES.
+    Aes256,
+}
+
+impl KeyKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Tdes2, Self::Tdes3, Self::Aes128, Self::Aes192, Self::Aes256];
+
+    /// Its length in bytes.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Tdes2 | Self::Aes128 => 16,
+            Self::Tdes3 | Self::Aes192 => 24,
+            Self::Aes256 => 32,
+        }
+    }
+
+    /// How many blocks make it.
+    pub const fn blocks(self) -> usize {
+        self.bytes().div_ceil(16)
+    }
+
+    /// The AES key of so many bytes.
+    pub const fn aes(bytes: usize) -> Option<Self> {
+        match bytes {
+            16 => Some(Self::Aes128),
+            24 => Some(Self::Aes192),
+            32 => Some(Self::Aes256),
+            _ => None,
+        }
+    }
+
+    const fn code(self) -> u16 {
+        match self {
+            Self::Tdes2 => 0,
+            Self::Tdes3 => 1,
+            Self::Aes128 => 2,
+            Self::Aes192 => 3,
+            Self::Aes256 => 4,
+        }
+    }
+}
+
+/// What a derived key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Keys under it.
+    KeyEncryption,
+    /// PIN blocks.
+    Pin,
+    /// MACs, made.
+    MacGenerate,
+    /// MACs, verified.
+    MacVerify,
+    /// MACs, both ways.
+    MacBoth,
+    /// Data, enciphered.
+    DataEncrypt,
+    /// Data, deciphered.
+    DataDecrypt,
+    /// Data, both ways.
+    DataBoth,
+    /// The next key on the way to a transaction.
+    Derivation,
+    /// The initial key of a terminal.
+    Initial,
+}
+
+impl Purpose {
+    const fn code(self) -> u16 {
+        match self {
+            Self::KeyEncryption => 0x0002,
+            Self::Pin => 0x1000,
+            Self::MacGenerate => 0x2000,
+            Self::MacVerify => 0x2001,
+            Self::MacBoth => 0x2002,
+            Self::DataEncrypt => 0x3000,
+            Self::DataDecrypt => 0x3001,
+            Self::DataBoth => 0x3002,
+            Self::Derivation => 0x8000,
+            Self::Initial => 0x8001,
+        }
+    }
+}
+
+/// The data of one derivation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Derivation {
+    /// What the key is for.
+    pub purpose: Purpose,
+    /// What it is.
+    pub kind: KeyKind,
+    /// The identifier of the initial key.
+    pub initial_id: [u8; INITIAL_ID_BYTES],
+    /// The counter, or its bits so far.
+    pub counter: u32,
+}
+
+impl Derivation {
+    /// The block of this number, from one.
+    pub fn block(&self, number: u8) -> [u8; 16] {
+        let mut data = [0; 16];
+        (data[0], data[1]) = (1, number);
+        data[2..4].copy_from_slice(&self.purpose.code().to_be_bytes());
+        data[4..6].copy_from_slice(&self.kind.code().to_be_bytes());
+        data[6..8].copy_from_slice(&((self.kind.bytes() * 8) as u16).to_be_bytes());
+        if self.purpose == Purpose::Initial {
+            data[8..].copy_from_slice(&self.initial_id);
+        } else {
+            data[8..12].copy_from_slice(&self.initial_id[4..]);
+            data[12..].copy_from_slice(&self.counter.to_be_bytes());
+        }
+        data
+    }
+}
+
+/// A counter that no terminal gets to: zero, above the last, or with more than 16 bits set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterFault;
+
+impl std::fmt::Display for CounterFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the counter of an AES DUKPT transaction has 1 to 16 bits set, and is FFFF0000 at most")
+    }
+}
+
+impl std::error::Error for CounterFault {}
+
+/// The counters of the steps from the initial key to the one that derives working keys: one for each bit that is set.
+///
+/// # Errors
+/// [`CounterFault`].
+pub fn steps(counter: u32) -> Result<impl Iterator<Item = u32>, CounterFault> {
+    if counter == 0 || counter > COUNTER_MAX || counter.count_ones() > BITS_SET_MAX {
+        return Err(CounterFault);
+    }
+    let mut so_far = 0;
+    Ok((0..u32::BITS).rev().filter(move |bit| counter >> bit & 1 == 1).map(move |bit| {
+        so_far |= 1 << bit;
+        so_far
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{encipher, hex};
+    use engine::CipherAlgorithm;
+
+    const ID: [u8; 8] = [0x12, 0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56];
+
+    fn derive(key: &[u8], purpose: Purpose, kind: KeyKind, counter: u32) -> Vec<u8> {
+        let algorithm = match key.len() {
+            16 => CipherAlgorithm::Aes128,
+            _ => CipherAlgorithm::Aes256,
+        };
+        let data = Derivation { purpose, kind, initial_id: ID, counter };
+        let blocks =
+            (1..=kind.blocks()).flat_map(|number| encipher(algorithm, key, &data.block(number as u8)));
+        blocks.take(kind.bytes()).collect()
+    }
+
+    fn transaction(base: &[u8], counter: u32) -> Vec<u8> {
+        let kind = KeyKind::aes(base.len()).unwrap();
+        let initial = derive(base, Purpose::Initial, kind, 0);
+        steps(counter).unwrap().fold(initial, |key, so_far| derive(&key, Purpose::Derivation, kind, so_far))
+    }
+
+    /// ANSI X9.24-3, as the tests of openemv/dukpt repeat it.
+    #[test]
+    fn keys_of_128_bits_are_the_published_ones() {
+        let base = hex::<16>("FEDCBA9876543210F1F1F1F1F1F1F1F1");
+        assert_eq!(
+            derive(&base, Purpose::Initial, KeyKind::Aes128, 0),
+            hex::<16>("1273671EA26AC29AFA4D1084127652A1")
+        );
+        for (counter, key) in [
+            (1, "4F21B565BAD9835E112B6465635EAE44"),
+            (2, "2F34D68DE10F68D38091A73B9E7C437C"),
+            (3, "031504E530365CF81264238540518318"),
+            (8, "718EE6CF0B27E53D5F7AF99C4D8146A2"),
+            (0x1FFFE, "E21E8C8D347F8561A2BE752DAA85A111"),
+            (0x20000, "F7AE9025468A25D37B7249CFFED224C8"),
+            (0xFFFF_0000, "F6BA59389BD14A9855BE9727E7C52E3C"),
+        ] {
+            assert_eq!(transaction(&base, counter), hex::<16>(key), "{counter:X}");
+        }
+        for (counter, purpose, key) in [
+            (1, Purpose::Pin, "AF8CB133A78F8DC2D1359F18527593FB"),
+            (1, Purpose::MacGenerate, "A2DC23DE6FDE0824A2BC321E08E4B8B7"),
+            (1, Purpose::DataEncrypt, "A35C412EFD41FDB98B69797C02DCD08F"),
+            (2, Purpose::Pin, "D30BDC73EC9714B000BEC66BDB7B6D09"),
+            (3, Purpose::Pin, "7D69F01F3B45449F62C7816ECE723268"),
+            (8, Purpose::Pin, "4D9DF3FBEE3448FC3E676D04320A90F5"),
+        ] {
+            let working = derive(&transaction(&base, counter), purpose, KeyKind::Aes128, counter);
+            assert_eq!(working, hex::<16>(key), "{counter} {purpose:?}");
+        }
+    }
+
+    #[test]
+    fn keys_of_256_bits_are_the_published_ones() {
+        let base = hex::<32>("FEDCBA9876543210F1F1F1F1F1F1F1F1FEDCBA9876543210F1F1F1F1F1F1F1F1");
+        let initial = derive(&base, Purpose::Initial, KeyKind::Aes256, 0);
+        assert_eq!(initial, hex::<32>("CE9CE0C101D1138F97FB6CAD4DF045A7083D4EAE2D35A31789D01CCF0949550F"));
+        let key = transaction(&base, 1);
+        assert_eq!(key, hex::<32>("54AC2B32B145EA4A554CB8BC44B17467063A799856B1CCC2A138D36E8DBF78B3"));
+        let pin = |kind| derive(&key, Purpose::Pin, kind, 1);
+        assert_eq!(pin(KeyKind::Aes128), hex::<16>("09C9C432966811D6B2C3336BAC1B1202"));
+        assert_eq!(
+            pin(KeyKind::Aes256),
+            hex::<32>("8C1AB7BEE973829E30242E0BBBDD4946D540C98FC1B5BDCF94790001A23FD502")
+        );
+    }
+
+    #[test]
+    fn counters_have_one_to_sixteen_bits() {
+        let of = |counter| steps(counter).map(Iterator::collect::<Vec<_>>);
+        for counter in [0, 0x1FFFF, 0xFFFF_0001, 0xFFFF_8000, u32::MAX] {
+            assert_eq!(of(counter), Err(CounterFault), "{counter:X}");
+        }
+        assert_eq!(of(0b1011), Ok(vec![0b1000, 0b1010, 0b1011]));
+        assert_eq!(of(0xFFFF_0000).unwrap().len(), 16);
+    }
+}

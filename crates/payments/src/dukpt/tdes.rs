@@ -1,0 +1,212 @@
+//! DUKPT with keys of two-part TDES (ANSI X9.24-1:2009, annex A).
+//!
+//! The initial key is two blocks enciphered under the base key; from it, one bit of the counter after the other, each from the
+//! left, makes the key of the transaction by [`step`]; [`Purpose`] makes the working key of that.
+
+/// Length of a key serial number in bytes.
+pub const SERIAL_BYTES: usize = 10;
+/// Bits of the transaction counter in a key serial number.
+const COUNTER_BITS: u32 = 21;
+/// The most bits that may be set in a counter.
+const BITS_SET_MAX: u32 = 10;
+/// What the left half of a step, and of an initial key, is made with: XORed with each half of the key.
+pub const HALF_VARIANT: [u8; 16] = [0xC0, 0xC0, 0xC0, 0xC0, 0, 0, 0, 0, 0xC0, 0xC0, 0xC0, 0xC0, 0, 0, 0, 0];
+
+/// A key serial number whose counter may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Serial([u8; SERIAL_BYTES]);
+
+/// A counter that no terminal gets to: it is zero, or more than ten of its bits are set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterFault;
+
+impl std::fmt::Display for CounterFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the counter of a key serial number has 1 to 10 bits set")
+    }
+}
+
+impl std::error::Error for CounterFault {}
+
+impl Serial {
+    /// A key serial number.
+    ///
+    /// # Errors
+    /// [`CounterFault`].
+    pub fn new(serial: [u8; SERIAL_BYTES]) -> Result<Self, CounterFault> {
+        let new = Self(serial);
+        if (1..=BITS_SET_MAX).contains(&new.counter().count_ones()) { Ok(new) } else { Err(CounterFault) }
+    }
+
+    /// The transaction counter.
+    pub fn counter(&self) -> u32 {
+        let [.., high, middle, low] = self.0;
+        u32::from_be_bytes([0, high, middle, low]) & ((1 << COUNTER_BITS) - 1)
+    }
+
+    /// The block whose encipherment under the base key is the left half of the initial key, and under its
+    /// [variant](HALF_VARIANT) the right.
+    pub fn initial_block(&self) -> [u8; 8] {
+        initial_block(&self.0)
+    }
+
+    /// The registers of the steps from the initial key to that of the transaction: one for each bit that is set.
+    pub fn registers(&self) -> impl Iterator<Item = [u8; 8]> + use<> {
+        let counter = self.counter();
+        let mut register = [0; 8];
+        register.copy_from_slice(&self.0[2..]);
+        let base = u64::from_be_bytes(register) & !((1 << COUNTER_BITS) - 1);
+        let mut so_far = 0;
+        (0..COUNTER_BITS).rev().filter(move |bit| counter >> bit & 1 == 1).map(move |bit| {
+            so_far |= 1 << bit;
+            (base | so_far).to_be_bytes()
+        })
+    }
+}
+
+/// As [`Serial::initial_block`], of a key serial number whose counter does not matter.
+pub fn initial_block(serial: &[u8; SERIAL_BYTES]) -> [u8; 8] {
+    let mut block = [0; 8];
+    block.copy_from_slice(&serial[..8]);
+    block[7] &= 0xE0;
+    block
+}
+
+/// The non-reversible step for one register. `encipher` enciphers a block under a key of eight bytes.
+pub fn step(
+    key: &[u8; 16],
+    register: &[u8; 8],
+    mut encipher: impl FnMut(&[u8; 8], [u8; 8]) -> [u8; 8],
+) -> [u8; 16] {
+    let mut half = |key: [u8; 16]| -> [u8; 8] {
+        let (left, right) = halves(&key);
+        xor(encipher(&left, xor(*register, right)), right)
+    };
+    let right = half(*key);
+    let left = half(varied(key, &HALF_VARIANT));
+    let mut next = [0; 16];
+    next[..8].copy_from_slice(&left);
+    next[8..].copy_from_slice(&right);
+    next
+}
+
+/// What a working key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// PIN blocks.
+    Pin,
+    /// MACs of requests, and of both ways.
+    MacRequest,
+    /// MACs of responses.
+    MacResponse,
+    /// Data of requests, and of both ways.
+    DataRequest,
+    /// Data of responses.
+    DataResponse,
+}
+
+impl Purpose {
+    /// What is XORed with the key of the transaction.
+    pub fn variant(self) -> [u8; 16] {
+        let at = match self {
+            Self::Pin => 7,
+            Self::MacRequest => 6,
+            Self::MacResponse => 4,
+            Self::DataRequest => 5,
+            Self::DataResponse => 3,
+        };
+        std::array::from_fn(|byte| if byte % 8 == at { 0xFF } else { 0 })
+    }
+
+    /// Whether each half of the varied key is then enciphered under the whole of it, so that the key of the transaction does
+    /// not follow from it.
+    pub fn is_one_way(self) -> bool {
+        matches!(self, Self::DataRequest | Self::DataResponse)
+    }
+}
+
+/// A key XORed with a variant.
+pub fn varied(key: &[u8; 16], variant: &[u8; 16]) -> [u8; 16] {
+    std::array::from_fn(|at| key[at] ^ variant[at])
+}
+
+fn xor(a: [u8; 8], b: [u8; 8]) -> [u8; 8] {
+    std::array::from_fn(|at| a[at] ^ b[at])
+}
+
+fn halves(key: &[u8; 16]) -> ([u8; 8], [u8; 8]) {
+    let (mut left, mut right) = ([0; 8], [0; 8]);
+    left.copy_from_slice(&key[..8]);
+    right.copy_from_slice(&key[8..]);
+    (left, right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{KEY, des, hex, tdes as encipher};
+
+    fn initial(base: &[u8; 16], block: &[u8; 8]) -> [u8; 16] {
+        let mut key = [0; 16];
+        key[..8].copy_from_slice(&encipher(base, block));
+        key[8..].copy_from_slice(&encipher(&varied(base, &HALF_VARIANT), block));
+        key
+    }
+
+    fn transaction(serial: &str) -> [u8; 16] {
+        let serial = Serial::new(hex(serial)).unwrap();
+        let base = initial(&hex(KEY), &serial.initial_block());
+        serial.registers().fold(base, |key, register| step(&key, &register, |key, block| des(key, &block)))
+    }
+
+    fn working(serial: &str, purpose: Purpose) -> [u8; 16] {
+        let key = varied(&transaction(serial), &purpose.variant());
+        if !purpose.is_one_way() {
+            return key;
+        }
+        let (left, right) = halves(&key);
+        let mut once = [0; 16];
+        once[..8].copy_from_slice(&encipher(&key, &left));
+        once[8..].copy_from_slice(&encipher(&key, &right));
+        once
+    }
+
+    /// ANSI X9.24-1, annex A.4.
+    #[test]
+    fn keys_are_the_published_ones() {
+        assert_eq!(
+            initial(&hex(KEY), &initial_block(&hex("FFFF9876543210E00000"))),
+            hex("6AC292FAA1315B4D858AB3A3D7D5933A")
+        );
+        assert_eq!(transaction("FFFF9876543210E00001"), hex("042666B49184CFA368DE9628D0397BC9"));
+        let of = |serial, purpose| working(serial, purpose);
+        assert_eq!(of("FFFF9876543210E00001", Purpose::Pin), hex("042666B49184CF5C68DE9628D0397B36"));
+        assert_eq!(of("FFFF9876543210E00001", Purpose::MacRequest), hex("042666B4918430A368DE9628D03984C9"));
+        assert_eq!(of("FFFF9876543210E00001", Purpose::DataRequest), hex("448D3F076D8304036A55A3D7E0055A78"));
+        assert_eq!(of("FFFF9876543210E00002", Purpose::Pin), hex("C46551CEF9FD244FAA9AD834130D3B38"));
+        assert_eq!(of("FFFF9876543210E00003", Purpose::Pin), hex("0DF3D9422ACA561A47676D07AD6BAD05"));
+        assert_eq!(of("FFFF9876543210EFF800", Purpose::Pin), hex("F9CDFEBF4F5B1D61B3EC12454527E189"));
+        let block = encipher(&of("FFFF9876543210E00001", Purpose::Pin), &hex("041274EDCBA9876F"));
+        assert_eq!(block, hex("1B9C1845EB993A7A"));
+    }
+
+    #[test]
+    fn counters_have_one_to_ten_bits() {
+        let serial = |counter: u32| {
+            let low = counter.to_be_bytes();
+            Serial::new([0xFF, 0xFF, 0x98, 0x76, 0x54, 0x32, 0x10, 0xE0 | low[1], low[2], low[3]])
+        };
+        assert_eq!(serial(0), Err(CounterFault));
+        assert_eq!(serial(0x7FF), Err(CounterFault));
+        assert_eq!(serial(0x3FF).unwrap().registers().count(), 10);
+        assert_eq!(serial(0x1F_FC00 >> 1 & 0x1F_F800).unwrap().counter(), 0xF_F800 & 0x1F_F800);
+        let registers: Vec<_> = serial(0x10_0005).unwrap().registers().collect();
+        assert_eq!(registers, [hex("9876543210F00000"), hex("9876543210F00004"), hex("9876543210F00005")]);
+    }
+
+    #[test]
+    fn responses_have_variants_of_their_own() {
+        assert_eq!(Purpose::MacResponse.variant(), hex("00000000FF00000000000000FF000000"));
+        assert_eq!(Purpose::DataResponse.variant(), hex("000000FF00000000000000FF00000000"));
+    }
+}

@@ -1,0 +1,40 @@
+//! The arithmetic of payments: what lies between the ciphers of a PIN verb. No key and no cipher is here, and nothing
+//! is read or written.
+//!
+//! | need | item |
+//! |---|---|
+//! | a PIN | [`Pin`] |
+//! | PIN blocks of 8 bytes | [`Format`], [`Profile`], [`Layout`], [`block`] |
+//! | PIN blocks of 16 bytes, ISO 9564-1 format 4 | [`iso4`] |
+//! | PINs and offsets by IBM 3624 and the German banking pool | [`ibm3624`], [`Decimalisation`] |
+//! | VISA PVV, Interbank PIN | [`visa`], [`interbank`] |
+//! | CVV, CVC | [`cvv`] |
+//! | derived unique keys per transaction (ANSI X9.24) | [`dukpt`] |
+//!
+//! From the clear PIN block on everything is computed in constant time: no branch and no address depends on a digit, on
+//! the length of a PIN, or on whether a block is one. A verdict is a [`Mask`], which the caller asks once, at the end.
+#![forbid(unsafe_code)]
+
+pub mod block;
+pub mod cvv;
+mod decimalisation;
+mod digits;
+pub mod dukpt;
+mod format;
+pub mod ibm3624;
+pub mod interbank;
+pub mod iso4;
+mod mask;
+mod pin;
+mod profile;
+mod scan;
+#[cfg(test)]
+mod testing;
+pub mod visa;
+
+pub use decimalisation::{Decimalisation, TableFault};
+pub use digits::{DigitFault, digits, hexadecimal};
+pub use format::{Extraction, Format, Layout};
+pub use mask::Mask;
+pub use pin::Pin;
+pub use profile::{Profile, ProfileFault};

@@ -1,0 +1,94 @@
+//! A PIN.
+
+use zeroize::Zeroize;
+
+use crate::digits::moved_right;
+use crate::mask::Mask;
+
+/// A clear PIN of up to 16 digits; digits and length are secret, and wiped.
+#[derive(Clone)]
+pub struct Pin {
+    /// Zeros behind the last one.
+    pub(crate) digits: [u8; 16],
+    pub(crate) length: u8,
+}
+
+impl Pin {
+    /// The most digits.
+    pub const DIGITS_MAX: usize = 16;
+
+    /// The PIN of the first `length` digits, which is at most 16. Others are not looked at.
+    pub fn new(digits: &[u8; 16], length: u8) -> Self {
+        let length = length.min(16);
+        let mut pin = Self { digits: *digits, length };
+        for (at, digit) in (0..).zip(&mut pin.digits) {
+            *digit = Mask::below(at, length).keep(*digit);
+        }
+        pin
+    }
+
+    /// The digits, zeros behind the last one.
+    pub fn digits(&self) -> &[u8; 16] {
+        &self.digits
+    }
+
+    /// How many digits it has.
+    pub fn length(&self) -> u8 {
+        self.length
+    }
+
+    /// Whether it has so many digits.
+    pub fn has_length(&self, length: u8) -> Mask {
+        Mask::same(self.length, length)
+    }
+
+    /// Whether it has so many digits at least.
+    pub fn has_at_least(&self, length: u8) -> Mask {
+        Mask::below(self.length, length).not()
+    }
+
+    /// Whether both are the same, in length and digits.
+    pub fn is(&self, other: &Self) -> Mask {
+        let mut same = Mask::same(self.length, other.length);
+        for (own, others) in self.digits.iter().zip(&other.digits) {
+            same = same.and(Mask::same(*own, *others));
+        }
+        same
+    }
+
+    /// The digits with the last one at the right end.
+    pub(crate) fn right_aligned(&self) -> [u8; 16] {
+        moved_right(&self.digits, 16 - self.length)
+    }
+}
+
+/// Nothing of it is shown.
+impl std::fmt::Debug for Pin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Pin")
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        self.digits.zeroize();
+        self.length.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_behind_the_last_digit_does_not_count() {
+        let (long, short) = (Pin::new(&[7; 16], 12), Pin::new(&[7; 16], 4));
+        assert_eq!(short.digits(), &[7, 7, 7, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(short.right_aligned(), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 7, 7, 7]);
+        assert!(!long.is(&short).holds() && short.is(&short.clone()).holds());
+        assert!(short.has_length(4).holds() && !short.has_length(5).holds());
+        assert!(short.has_at_least(4).holds() && !short.has_at_least(5).holds());
+        assert_eq!(format!("{long:?}"), "Pin");
+        assert_eq!(Pin::new(&[7; 16], 99).length(), 16);
+    }
+}

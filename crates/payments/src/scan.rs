@@ -1,0 +1,37 @@
+//! Decimal digits out of an enciphered block, as VISA's and the Interbank's methods take them.
+
+use crate::digits::unpack;
+use crate::mask::Mask;
+
+/// The first `N` decimal digits of a block from left to right; where there are fewer, the others are those of a second scan,
+/// which takes the digits from A to F, less ten.
+pub(crate) fn decimals<const N: usize>(block: &[u8; 8]) -> [u8; N] {
+    let nibbles = unpack(block);
+    let (mut found, mut count) = ([0; N], 0_u8);
+    let mut take = |is_one: Mask, digit: u8| {
+        for (at, place) in (0..).zip(&mut found) {
+            *place |= is_one.and(Mask::same(at, count)).keep(digit);
+        }
+        count += is_one.keep(1);
+    };
+    for nibble in nibbles {
+        take(Mask::below(nibble, 10), nibble);
+    }
+    for nibble in nibbles {
+        take(Mask::below(nibble, 10).not(), nibble.wrapping_sub(10));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_come_first_and_letters_after_them() {
+        assert_eq!(decimals::<4>(&[0xB9, 0xCB, 0x99, 0x46, 0x6C, 0x3E, 0x2A, 0x3E]), [9, 9, 9, 4]);
+        assert_eq!(decimals::<4>(&[0xAB, 0xCD, 0xEF, 0xAB, 0xCD, 0xEF, 0xA1, 0xB2]), [1, 2, 0, 1]);
+        assert_eq!(decimals::<5>(&[0xFF; 8]), [5; 5]);
+        assert_eq!(decimals::<5>(&[0x99; 8]), [9; 5]);
+    }
+}
