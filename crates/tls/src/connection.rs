@@ -320,7 +320,10 @@ impl Connection {
             ErrorType::Application => Cause::Key,
             ErrorType::ConnectionClosed | ErrorType::IOError => Cause::Cut,
             ErrorType::Alert => Cause::Alert(alert.unwrap_or_default()),
-            ErrorType::ProtocolError if has_nothing_in_common(name) => Cause::NothingInCommon,
+            // The library calls it internal that a client has no group of the policy.
+            ErrorType::ProtocolError | ErrorType::InternalError if has_nothing_in_common(name) => {
+                Cause::NothingInCommon
+            }
             ErrorType::ProtocolError => Cause::Protocol,
             // A message that ends before its fields do.
             ErrorType::InternalError if name.contains("STUFFER") => Cause::Protocol,
