@@ -1,7 +1,7 @@
 //! PIN blocks of 8 bytes, read and made.
 //!
 //! In the layouts below, which are of 16 digits, P is a digit of the PIN and p one, or the filling, by its length L; A the
-//! PAN's, R random, S of a sequence number, D and X the pad digit.
+//! PAN's, R random, S of a sequence number, D the pad digit.
 //!
 //! | format | layout |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | ISO-2 | `2LPPPPppppppppFF` |
 //! | ISO-3 | `3LPPPPppppppppRR`, filled with random digits from A to F; XORed as ISO-0 |
 //! | VISA-2 | `LPPPPppDDDDDDDDD`, absent digits of the PIN zero |
-//! | VISA-3 | `PPPPppppppppFXXX`, an F behind the last digit of the PIN |
+//! | VISA-3 | `PPPPppppppppFDDD`, an F behind the last digit of the PIN |
 //! | VISA-4 | as ISO-0, with other digits of the PAN |
 //! | ECI-2 | `PPPPRRRRRRRRRRRR` |
 //! | ECI-3 | `LPPPPppRRRRRRRRR`, absent digits of the PIN zero |
