@@ -4,6 +4,7 @@
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -22,7 +23,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// A home with keys of these labels and kinds, each with a self-signed certificate for a name installed beside it.
+    /// A home with keys of these labels and kinds, each with a self-signed certificate installed beside it, for a name
+    /// or several with spaces between them.
     ///
     /// # Panics
     /// If it cannot be made.
@@ -34,7 +36,10 @@ impl Place {
         for (label, kind, name) in keys {
             place.cryptand(&["key", "generate", label, "--type", kind]);
             let file = format!("{label}.pem");
-            place.cryptand(&["cert", "self-signed", label, name, "--output", &file]);
+            let mut arguments = vec!["cert", "self-signed", label];
+            arguments.extend(name.split(' '));
+            arguments.extend(["--output", &file]);
+            place.cryptand(&arguments);
             place.cryptand(&["cert", "install", label, &file]);
             trusted += &fs::read_to_string(place.path(&file)).expect("a certificate was made");
         }
@@ -67,16 +72,23 @@ impl Place {
     /// # Panics
     /// If it does not start.
     pub fn serve(&self, policy: &str) -> Server<'_> {
-        let home = self.installation.home.folder().display();
-        let mut text =
-            format!("[log]\naccess = \"access.log\"\nformat = \"json\"\n[home]\nfolder = \"{home}\"\n");
-        for label in &self.labels {
-            text += &format!("[[certificate]]\nlabel = \"{label}\"\n");
-        }
-        text += &format!(
-            "[[listener]]\naddress = \"127.0.0.1:0\"\npolicy = \"{policy}\"\nanswer = \"served\\n\"\n"
-        );
-        fs::write(self.path("tls.toml"), text).expect("the folder takes files");
+        let certificates = self.certificates();
+        self.serve_with(&format!(
+            "{certificates}[[listener]]\naddress = \"127.0.0.1:0\"\npolicy = \"{policy}\"\nanswer = \"served\\n\"\n"
+        ))
+    }
+
+    /// The tables of the settings that name all labels.
+    pub fn certificates(&self) -> String {
+        self.labels.iter().map(|label| format!("[[certificate]]\nlabel = \"{label}\"\n")).collect()
+    }
+
+    /// A server of the home with these tables of settings; it serves when this returns.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn serve_with(&self, tables: &str) -> Server<'_> {
+        self.settings(tables);
         let notify = UnixDatagram::bind(self.path("notify")).expect("a socket can be bound");
         notify.set_read_timeout(Some(PATIENCE)).expect("a socket has a time-out");
         let errors = fs::File::create(self.path("said")).expect("the folder takes files");
@@ -91,6 +103,17 @@ impl Place {
         let server = Server { place: self, child, notify };
         server.wait_for("READY=1");
         server
+    }
+
+    /// Writes the settings: these tables, the home and a log.
+    ///
+    /// # Panics
+    /// If the folder does not take files.
+    pub fn settings(&self, tables: &str) {
+        let home = self.installation.home.folder().display();
+        let before =
+            format!("[log]\naccess = \"access.log\"\nformat = \"json\"\n[home]\nfolder = \"{home}\"\n");
+        fs::write(self.path("tls.toml"), before + tables).expect("the folder takes files");
     }
 }
 
@@ -117,14 +140,26 @@ impl Server<'_> {
         fs::read_to_string(self.place.path("said")).unwrap_or_default()
     }
 
-    /// The port of its listener.
+    /// The port of its first listener.
     ///
     /// # Panics
     /// If it did not say one.
     pub fn port(&self) -> String {
+        let first = self.addresses().remove(0);
+        first.rsplit(':').next().expect("a port stands behind a colon").to_owned()
+    }
+
+    /// The addresses of its listeners with their ports, in the order of the settings, as it said them at its start.
+    ///
+    /// # Panics
+    /// If it did not say them.
+    pub fn addresses(&self) -> Vec<String> {
         let said = self.said();
-        let line = said.lines().find_map(|line| line.strip_prefix("cryptand-tls: listening at 127.0.0.1:"));
-        line.and_then(|line| line.split(',').next()).expect("it says where it listens").to_owned()
+        let first = said.split("reloaded ").next().unwrap_or_default();
+        let lines = first.lines().filter_map(|line| line.strip_prefix("cryptand-tls: listening at "));
+        lines
+            .map(|line| line.split(',').next().expect("an address stands before a comma").to_owned())
+            .collect()
     }
 
     /// Has it read everything again, and waits until it has.
@@ -166,4 +201,41 @@ pub fn said(command: &mut Command) -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{command:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
     text
+}
+
+/// Whether a program ended well, and all that it wrote, errors among it. Its input is `input`, which ends once it wrote
+/// `until`: many clients go away, without a look at the answer, when their input ends.
+///
+/// # Panics
+/// If it cannot be executed.
+pub fn talk(command: &mut Command, input: &[u8], until: &str) -> (bool, String) {
+    let (mut read, write) = std::io::pipe().expect("a pipe can be made");
+    let both = write.try_clone().expect("a descriptor can be copied");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(write)
+        .stderr(both)
+        .spawn()
+        .expect("the program can be executed");
+    // The pipe ends when the child does: the command would keep its other end open.
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut stdin = child.stdin.take();
+    // Shorter than what a pipe holds: nobody waits for anybody. A program that ended already takes nothing.
+    assert!(input.len() <= 4096, "input is short");
+    if let Some(stdin) = &mut stdin {
+        let _ = stdin.write_all(input);
+    }
+    let (mut text, mut part) = (Vec::new(), [0; 4096]);
+    loop {
+        let bytes = read.read(&mut part).expect("a pipe can be read");
+        if bytes == 0 {
+            break;
+        }
+        text.extend_from_slice(&part[..bytes]);
+        if text.windows(until.len()).any(|window| window == until.as_bytes()) {
+            drop(stdin.take());
+        }
+    }
+    let status = child.wait().expect("a child can be waited for");
+    (status.success(), String::from_utf8_lossy(&text).into_owned())
 }
