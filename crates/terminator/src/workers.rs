@@ -252,7 +252,15 @@ impl Worker {
         while let Some(command) = self.mailbox.take() {
             self.ignore_listeners();
             match command {
-                Command::Serve(generation) if self.stop_at.is_none() => self.generation = generation,
+                Command::Serve(generation) if self.stop_at.is_none() => {
+                    let former = std::mem::replace(&mut self.generation, generation);
+                    // The last loop to leave a generation of thousands of certificates would leave as much behind.
+                    if Arc::into_inner(former)
+                        .is_some_and(|former| Arc::into_inner(former.material).is_some())
+                    {
+                        tls::give_back_memory();
+                    }
+                }
                 Command::Serve(_) => {}
                 Command::Stop(at) => {
                     // The sockets are closed when no loop has them any more: clients are refused at once.

@@ -55,6 +55,7 @@ fn of_ten_thousand_certificates_only_changed_ones_are_read() {
     };
     assert_eq!(shows(CERTIFICATES - 1), last);
     let opened = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).unwrap();
+    let before = memory(&server);
     for round in 0..10 {
         let changed = round * 997;
         let made = issue(changed);
@@ -71,6 +72,7 @@ fn of_ten_thousand_certificates_only_changed_ones_are_read() {
     }
     assert!(!server.said().contains("not reloaded"), "{}", server.said());
     let memory = memory(&server);
+    println!("{before} KiB at the start, {memory} KiB after ten reloads");
     assert!(memory <= CERTIFICATES_KIB_MAX, "{memory} KiB");
     server.stop();
 }

@@ -45,6 +45,7 @@ pub use chain::{Chain, ChainError, ChainParts};
 pub use clients::{ClientChain, Clients, Refusal};
 pub use connection::{Connection, Facts, Progress, Read};
 pub use error::{Cause, Failure};
+pub use ffi::give_back_memory;
 pub use initiator::{Client, Group, Initiator, InitiatorError, Offer, Resuming, Trust};
 pub use key::{Hash, KeyRequest, PREMASTER_BYTES, Scheme, Work};
 pub use ocsp::{OcspAnswer, OcspError, OcspHash, OcspResponse, OcspStatus};

@@ -35,6 +35,17 @@ unsafe extern "C" {
     fn s2n_record_write(connection: *mut s2n_connection, content: u8, bytes: *mut Blob) -> Outcome;
 }
 
+unsafe extern "C" {
+    /// Gives free memory back to the kernel (malloc_trim(3), of glibc).
+    fn malloc_trim(pad: usize) -> c_int;
+}
+
+/// Gives back to the kernel what is free of the memory that C and Rust share: after thousands of certificates are gone.
+pub fn give_back_memory() {
+    // SAFETY: a call without conditions, from any thread; it looks at free memory alone.
+    unsafe { malloc_trim(0) };
+}
+
 /// The library's own connection. The binding gives it out to nobody, but is that pointer and nothing else: as large as one, it has no
 /// room for anything beside it.
 fn of_library(connection: &mut Connection) -> *mut s2n_connection {
