@@ -36,6 +36,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// After this time without a byte, a connection gives up what it needs only for bytes; looked for as often.
 const REST_AFTER: Duration = Duration::from_secs(1);
+/// After so many connections that gave up memory, a loop gives what is free back to the kernel.
+const RESTED_MIN: usize = 256;
 
 /// What events that are not of a connection's sockets are told under: the highest bit, and which.
 const OTHER: u64 = 1 << 63;
@@ -149,6 +151,8 @@ pub(crate) struct Worker {
     /// Connections that did something since they gave up memory, and when they are looked at.
     warm: Vec<u64>,
     look_at: Option<Instant>,
+    /// How many of them gave it up, or ended, since memory was given back to the kernel.
+    rested: usize,
     stop_at: Option<Instant>,
     now: Instant,
     scratch: Vec<u8>,
@@ -186,6 +190,7 @@ impl Worker {
             again: Vec::new(),
             warm: Vec::new(),
             look_at: None,
+            rested: 0,
             stop_at: None,
             now: Instant::now(),
             scratch: vec![0; SCRATCH_BYTES],
@@ -435,13 +440,20 @@ impl Worker {
     /// Lets connections that have nothing to do give up memory.
     fn rest(&mut self, now: Instant) {
         let mut warm = std::mem::take(&mut self.warm);
+        let looked_at = warm.len();
         warm.retain(|id| {
             let Some(slot) = self.slot(*id) else { return false };
             let Some(session) = slot.session.as_deref_mut() else { return false };
             slot.is_warm = !session.rest(REST_AFTER, now);
             slot.is_warm
         });
+        self.rested += looked_at - warm.len();
         self.warm = warm;
+        // What they gave up lies between what others hold: of many, whole pages are free.
+        if self.rested >= RESTED_MIN {
+            self.rested = 0;
+            tls::give_back_memory();
+        }
         self.look_at = (!self.warm.is_empty()).then_some(now + REST_AFTER);
     }
 

@@ -40,7 +40,8 @@ unsafe extern "C" {
     fn malloc_trim(pad: usize) -> c_int;
 }
 
-/// Gives back to the kernel what is free of the memory that C and Rust share: after thousands of certificates are gone.
+/// Gives back to the kernel what is free of the memory that C and Rust share: after thousands of
+/// certificates are gone, or hundreds of connections had their buffers released.
 pub fn give_back_memory() {
     // SAFETY: a call without conditions, from any thread; it looks at free memory alone.
     unsafe { malloc_trim(0) };
