@@ -114,7 +114,10 @@ fn check_owner(owner: u32, user: u32) -> Result<(), String> {
 /// # Errors
 /// What is wrong with the file that is there, or the system.
 pub fn rotate(path: &Path, kept: usize) -> Result<usize, String> {
-    let old = if fs::exists(path).unwrap_or(true) { read(path, None)? } else { Vec::new() };
+    let (old, owner) = match fs::metadata(path) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => (Vec::new(), None),
+        found => (read(path, None)?, found.ok().map(|of| (of.uid(), of.gid()))),
+    };
     let mut new = FileKey { name: [0; 16], key: Zeroizing::new([0; 32]) };
     fill(&mut new.name).and_then(|()| fill(&mut new.key[..])).map_err(|cause| cause.to_string())?;
     let keys: Vec<&FileKey> = std::iter::once(&new).chain(&old).take(kept.clamp(1, KEYS_MAX)).collect();
@@ -123,7 +126,7 @@ pub fn rotate(path: &Path, kept: usize) -> Result<usize, String> {
         push(&mut text, &key.name, b' ');
         push(&mut text, &key.key[..], b'\n');
     }
-    replace(path, &text).map_err(|cause| format!("cannot be written: {cause}"))?;
+    replace(path, &text, owner).map_err(|cause| format!("cannot be written: {cause}"))?;
     Ok(keys.len())
 }
 
@@ -137,7 +140,8 @@ fn push(text: &mut Vec<u8>, bytes: &[u8], end: u8) {
     text.push(end);
 }
 
-fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+/// The new file is its owner's whose the old one is: root makes it for a server of another user.
+fn replace(path: &Path, text: &[u8], owner: Option<(u32, u32)>) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
     let new = PathBuf::from(name);
@@ -145,6 +149,10 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let written =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new).and_then(|mut file| {
             file.write_all(text)?;
+            let made = file.metadata()?;
+            if let Some((user, group)) = owner.filter(|owner| *owner != (made.uid(), made.gid())) {
+                std::os::unix::fs::fchown(&file, Some(user), Some(group))?;
+            }
             file.sync_all()
         });
     written.and_then(|()| fs::rename(&new, path)).inspect_err(|_| {

@@ -132,6 +132,12 @@ fn a_file_of_another_user_is_refused() {
     assert!(is_good, "{said}");
     let (is_good, said) = check("user = \"daemon\"\n");
     assert!(!is_good && said.contains("other.toml, line 3, file: "), "{said}");
+    // A new key leaves it to the user that has it.
+    let path = folder.path("ticket.keys");
+    let (is_done, said) = output(Command::new(program()).arg("ticket-key").arg(&path), b"");
+    assert!(is_done, "{said}");
+    let owner = std::os::unix::fs::MetadataExt::uid(&fs::metadata(&path).unwrap());
+    assert_eq!((owner, check("user = \"nobody\"\n").0), (65_534, true));
     server.stop();
 }
 
