@@ -95,25 +95,23 @@ impl Body {
         Self { digits, count: (end - start) as u8 }
     }
 
+    /// A bit for each digit that is of this kind, the lowest for the first. Counting zeros is one instruction, where a loop that
+    /// looks for the first such digit is left early by the compiler.
+    fn places(&self, kind: impl Fn(u8) -> Mask) -> u32 {
+        (0..self.count)
+            .zip(&self.digits)
+            .fold(0, |places, (at, nibble)| places | u32::from(kind(*nibble).keep(1)) << at)
+    }
+
     /// How many are before the first of this kind; all, where there is none.
     fn first(&self, kind: impl Fn(u8) -> Mask) -> u8 {
-        let (mut length, mut before) = (0, Mask::YES);
-        for (at, nibble) in (0..).zip(&self.digits) {
-            before = before.and(kind(*nibble).not()).and(Mask::below(at, self.count));
-            length += before.keep(1);
-        }
-        length
+        (self.places(kind) | 1 << self.count).trailing_zeros() as u8
     }
 
     /// How many are before the run of this digit that reaches to the end.
     fn before_run(&self, pad: u8) -> u8 {
-        let (mut length, mut in_run) = (self.count, Mask::YES);
-        for (at, nibble) in (0..16).zip(&self.digits).rev() {
-            let is_outside = Mask::below(at, self.count).not();
-            in_run = in_run.and(is_outside.or(Mask::same(*nibble, pad)));
-            length -= in_run.and(is_outside.not()).keep(1);
-        }
-        length
+        let others = self.places(|nibble| Mask::same(nibble, pad).not());
+        (u32::BITS - 1 - (others << 1 | 1).leading_zeros()) as u8
     }
 
     /// The PIN of so many digits. Behind it `filled` says of each digit, by its place, whether it belongs there.

@@ -71,8 +71,9 @@ pub(crate) fn pack(nibbles: &[u8; 16]) -> [u8; 8] {
 /// register takes the same time for every count.
 #[inline(always)]
 pub(crate) fn moved_right(digits: &[u8; 16], places: u8) -> [u8; 16] {
-    let value = u128::from(u64::from_be_bytes(pack(digits))) >> (u32::from(places) * 4);
-    unpack(&(value as u64).to_be_bytes())
+    let (value, half) = (u64::from_be_bytes(pack(digits)), u32::from(places) * 2);
+    // In two steps: a register of 64 bits is not moved by 64 places at once.
+    unpack(&value.wrapping_shr(half).wrapping_shr(half).to_be_bytes())
 }
 
 #[cfg(test)]

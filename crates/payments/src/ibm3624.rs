@@ -99,15 +99,15 @@ fn rightmost(field: &[u8; 16], length: u8) -> [u8; 16] {
     right
 }
 
-/// `(a + b) mod 10` of decimal digits.
+/// `(a + b) mod 10` of decimal digits. A checked sum would be a branch on them.
 fn plus(a: u8, b: u8) -> u8 {
-    let sum = a + b;
-    sum - Mask::below(sum, 10).not().keep(10)
+    let sum = a.wrapping_add(b);
+    sum.wrapping_sub(Mask::below(sum, 10).not().keep(10))
 }
 
 /// `(a - b) mod 10` of decimal digits.
 fn less(a: u8, b: u8) -> u8 {
-    plus(a, Mask::same(b, 0).choose(0, 10 - b))
+    plus(a, Mask::same(b, 0).choose(0, 10_u8.wrapping_sub(b)))
 }
 
 impl Drop for Intermediate {

@@ -13,19 +13,20 @@ impl Mask {
 
     /// Whether `a` is less than `b`, which are both less than 128.
     #[inline(always)]
-    pub(crate) const fn below(a: u8, b: u8) -> Self {
-        Self(((a.wrapping_sub(b) as i8) >> 7) as u8)
+    pub(crate) fn below(a: u8, b: u8) -> Self {
+        // The compiler must not know that it is one of two values: it would make branches of what follows.
+        Self(std::hint::black_box(((a.wrapping_sub(b) as i8) >> 7) as u8))
     }
 
     /// Whether `low <= a <= high`, all less than 128.
     #[inline(always)]
-    pub(crate) const fn within(a: u8, low: u8, high: u8) -> Self {
+    pub(crate) fn within(a: u8, low: u8, high: u8) -> Self {
         Self(!Self::below(a, low).0 & !Self::below(high, a).0)
     }
 
     /// Whether both, less than 128, are the same.
     #[inline(always)]
-    pub(crate) const fn same(a: u8, b: u8) -> Self {
+    pub(crate) fn same(a: u8, b: u8) -> Self {
         Self::below(a ^ b, 1)
     }
 

@@ -58,7 +58,7 @@ impl Pin {
 
     /// The digits with the last one at the right end.
     pub(crate) fn right_aligned(&self) -> [u8; 16] {
-        moved_right(&self.digits, 16 - self.length)
+        moved_right(&self.digits, 16_u8.wrapping_sub(self.length))
     }
 }
 

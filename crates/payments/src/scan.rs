@@ -12,7 +12,7 @@ pub(crate) fn decimals<const N: usize>(block: &[u8; 8]) -> [u8; N] {
         for (at, place) in (0..).zip(&mut found) {
             *place |= is_one.and(Mask::same(at, count)).keep(digit);
         }
-        count += is_one.keep(1);
+        count = count.wrapping_add(is_one.keep(1));
     };
     for nibble in nibbles {
         take(Mask::below(nibble, 10), nibble);
