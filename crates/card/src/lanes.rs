@@ -89,7 +89,17 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::SymmetricKeyGenerate => Operation::RsaPublic { bits: RSA_BITS },
         Verb::Encipher => Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Encipher),
         Verb::Decipher => Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Decipher),
-        Verb::MacGenerate | Verb::MacVerify => Operation::Mac(MacAlgorithm::X919),
+        Verb::MacGenerate | Verb::MacVerify | Verb::CvvGenerate | Verb::CvvVerify => {
+            Operation::Mac(MacAlgorithm::X919)
+        }
+        Verb::EncryptedPinTranslate
+        | Verb::EncryptedPinVerify
+        | Verb::ClearPinGenerate
+        | Verb::ClearPinGenerateAlternate
+        | Verb::EncryptedPinGenerate
+        | Verb::ClearPinEncrypt => {
+            Operation::Cipher(CipherAlgorithm::Tdes2, Mode::Ecb, CipherDirection::Encipher)
+        }
         Verb::SymmetricAlgorithmEncipher => {
             Operation::Cipher(CipherAlgorithm::Aes256, Mode::Cbc, CipherDirection::Encipher)
         }

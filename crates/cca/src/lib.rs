@@ -28,6 +28,7 @@ mod key;
 mod parity;
 mod pass;
 pub mod patterns;
+mod pin;
 mod pka;
 mod processor;
 mod registers;

@@ -284,5 +284,5 @@ fn length(mapping: &Mapping, offset: usize, max: usize) -> Option<usize> {
 }
 
 fn uses(mapping: &Mapping, base: usize) -> Option<Uses> {
-    Uses::from_bits(u16::try_from(mapping.load(base + USES)).ok()?).ok()
+    Uses::from_bits(u32::try_from(mapping.load(base + USES)).ok()?).ok()
 }

@@ -31,7 +31,7 @@ use crate::pin::Pin;
 /// The digits of a PAN that a block holds.
 pub type PanDigits = [u8; 12];
 
-/// The PIN of a clear block, and whether it is one: control, length and digits as the layout says. Where it is
+/// The PIN of a clear block, and whether it is one: control, length, filling and, where the layout checks them, digits. Where it is
 /// not, the PIN is some PIN or none. `pan` is looked at where the format has one.
 pub fn read(layout: &Layout, pan: &PanDigits, block: &[u8; 8]) -> (Pin, Mask) {
     let mut nibbles = unpack(block);
@@ -52,11 +52,11 @@ fn read_nibbles(layout: &Layout, pan: &PanDigits, nibbles: &mut [u8; 16]) -> (Pi
     );
     let (pin, is_block) = match layout.format {
         Format::Iso0 | Format::Visa4 => {
-            Body::at(nibbles, 2, 16).read(length, from_f, Mask::same(nibbles[0], 0))
+            Body::at(nibbles, 2, 16).read_any(layout, length, from_f, Mask::same(nibbles[0], 0))
         }
         Format::Iso1 => Body::at(nibbles, 2, 16).read(length, is_any, Mask::same(nibbles[0], 1)),
         Format::Iso2 => Body::at(nibbles, 2, 16).read(length, from_f, Mask::same(nibbles[0], 2)),
-        Format::Iso3 => Body::at(nibbles, 2, 16).read(length, from_a, Mask::same(nibbles[0], 3)),
+        Format::Iso3 => Body::at(nibbles, 2, 16).read_any(layout, length, from_a, Mask::same(nibbles[0], 3)),
         // The first field of 16 bytes is no block alone.
         Format::Iso4 => (Pin::new(&[0; 16], 0), Mask::NO),
         Format::Visa2 => {
@@ -114,13 +114,35 @@ impl Body {
         (u32::BITS - 1 - (others << 1 | 1).leading_zeros()) as u8
     }
 
-    /// The PIN of so many digits. Behind it `filled` says of each digit, by its place, whether it belongs there.
+    /// The PIN of so many decimal digits. Behind it `filled` says of each digit, by its place, whether it belongs there.
     fn read(&self, length: u8, filled: impl Fn(u8, u8) -> Mask, is_block: Mask) -> (Pin, Mask) {
+        self.read_digits(10, length, filled, is_block)
+    }
+
+    /// As [`Body::read`], of whatever digits where the layout does not check them.
+    fn read_any(
+        &self,
+        layout: &Layout,
+        length: u8,
+        filled: impl Fn(u8, u8) -> Mask,
+        is_block: Mask,
+    ) -> (Pin, Mask) {
+        self.read_digits(if layout.checks_digits { 10 } else { 16 }, length, filled, is_block)
+    }
+
+    /// The PIN of so many digits below `base`.
+    fn read_digits(
+        &self,
+        base: u8,
+        length: u8,
+        filled: impl Fn(u8, u8) -> Mask,
+        is_block: Mask,
+    ) -> (Pin, Mask) {
         let mut is_block = is_block;
         for (at, nibble) in (0..).zip(&self.digits) {
             let is_inside = Mask::below(at, length);
             let is_fill = Mask::below(at, self.count).not().or(filled(at, *nibble));
-            let is_digit = Mask::below(*nibble, 10);
+            let is_digit = Mask::below(*nibble, base);
             is_block = is_block.and(is_inside.and(is_digit).or(is_inside.not().and(is_fill)));
         }
         (Pin::new(&self.digits, length), is_block)

@@ -19,12 +19,105 @@ pub enum Use {
     TranslateTo,
     /// Encipher cryptographic variables.
     EncipherVariable,
+    /// Decipher PIN blocks that come in (IPINENC).
+    PinBlockIn(PinBlockIn),
+    /// Encipher PIN blocks that go out (OPINENC).
+    PinBlockOut(PinBlockOut),
+    /// Compute PINs (PINGEN, PINVER) by this method.
+    Pin(PinStep, PinMethod),
+    /// Derive keys of PIN blocks for each transaction (KEYGENKY with UKPT).
+    DeriveTransactionKeys,
+    /// Compute card verification values to give them out.
+    CardValueGenerate(CardValueHalf),
+    /// Compute card verification values to compare them.
+    CardValueVerify(CardValueHalf),
     /// Be exported.
     Export,
     /// Be wrapped for another system as a plain DATA key, which is for every use.
     TransportAsData,
     /// Wrap other keys, as a key-encrypting key of this side.
     Wrap(Side, Wrapping),
+}
+
+/// What becomes of a PIN block that comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PinBlockIn {
+    /// Its PIN is verified (EPINVER).
+    Verify,
+    /// An offset or a PVV of its PIN is made (CPINGENA).
+    Alternate,
+    /// It goes out as it is (TRANSLAT).
+    Translate,
+    /// Its PIN goes out in another block (REFORMAT).
+    Reformat,
+}
+
+/// Where a PIN block that goes out comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PinBlockOut {
+    /// Its PIN was clear (CPINENC).
+    Encrypt,
+    /// Its PIN was computed (EPINGEN).
+    Generate,
+    /// It came in as it is (TRANSLAT).
+    Translate,
+    /// Its PIN came in in another block (REFORMAT).
+    Reformat,
+}
+
+/// What becomes of what a PIN key computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PinStep {
+    /// A PIN, or what is made of a clear one, leaves clear (CPINGEN).
+    Clear,
+    /// A PIN leaves in a block (EPINGEN).
+    Encrypted,
+    /// An offset or a PVV of a PIN in a block leaves (CPINGENA).
+    Alternate,
+    /// A PIN in a block is verified (EPINVER).
+    Verify,
+}
+
+/// The method of a PIN key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PinMethod {
+    /// IBM 3624 (IBM-PIN).
+    Ibm,
+    /// IBM 3624 with an offset (IBM-PINO).
+    IbmOffset,
+    /// VISA PVV.
+    Visa,
+    /// Interbank.
+    Interbank,
+    /// German banking pool (GBP-PIN).
+    Pool,
+    /// The same with an offset (GBP-PINO).
+    PoolOffset,
+}
+
+impl PinMethod {
+    /// Its number in bits 0 to 3 of a control vector.
+    const fn number(self) -> u8 {
+        match self {
+            Self::Ibm | Self::IbmOffset => 1,
+            Self::Visa => 2,
+            Self::Interbank => 3,
+            Self::Pool | Self::PoolOffset => 4,
+        }
+    }
+
+    const fn has_offset(self) -> bool {
+        matches!(self, Self::IbmOffset | Self::PoolOffset)
+    }
+}
+
+/// Which half of the pair of keys of a card verification value a key is, where it has a single length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CardValueHalf {
+    /// Key A, or both in one key of double length.
+    A,
+    /// Key B.
+    B,
 }
 
 /// On which side of a transport a key-encrypting key stands.
@@ -76,7 +169,17 @@ pub(crate) const fn allows(vector: ControlVector, usage: Use) -> bool {
         return false;
     }
     if vector.is_zero() {
-        return !matches!(usage, Use::Wrap(..) | Use::EncipherVariable);
+        return matches!(
+            usage,
+            Use::Encipher
+                | Use::Decipher
+                | Use::MacGenerate
+                | Use::MacVerify
+                | Use::TranslateFrom
+                | Use::TranslateTo
+                | Use::Export
+                | Use::TransportAsData
+        );
     }
     match usage {
         Use::Wrap(side, wrapping) => {
@@ -101,6 +204,41 @@ pub(crate) const fn allows(vector: ControlVector, usage: Use) -> bool {
         Use::EncipherVariable => {
             matches!(vector.type_bits(), (MAIN_VARIABLE, SUB_VARIABLE)) && vector.bit(20)
         }
+        Use::PinBlockIn(step) => {
+            let bit = match step {
+                PinBlockIn::Verify => 19,
+                PinBlockIn::Alternate => 20,
+                PinBlockIn::Translate => 21,
+                PinBlockIn::Reformat => 22,
+            };
+            matches!(vector.type_bits(), (MAIN_PIN, SUB_PIN_BLOCK_IN)) && vector.bit(bit)
+        }
+        Use::PinBlockOut(from) => {
+            let bit = match from {
+                PinBlockOut::Encrypt => 18,
+                PinBlockOut::Generate => 19,
+                PinBlockOut::Translate => 21,
+                PinBlockOut::Reformat => 22,
+            };
+            matches!(vector.type_bits(), (MAIN_PIN, SUB_PIN_BLOCK_OUT)) && vector.bit(bit)
+        }
+        Use::Pin(step, method) => {
+            let bit = match step {
+                PinStep::Clear => 18,
+                PinStep::Encrypted => 20,
+                PinStep::Alternate => 21,
+                PinStep::Verify => 22,
+            };
+            let is_of_method = vector.method_bits() == 0 || vector.method_bits() == method.number();
+            let is_of_offset = !method.has_offset() || !vector.bit(NO_OFFSET);
+            matches!(vector.type_bits(), (MAIN_PIN, SUB_PIN))
+                && vector.bit(bit)
+                && is_of_method
+                && is_of_offset
+        }
+        Use::DeriveTransactionKeys => vector.type_bits().0 == MAIN_DERIVING && vector.bit(18),
+        Use::CardValueGenerate(half) => is_card_value(vector, half) && vector.bit(20),
+        Use::CardValueVerify(half) => is_card_value(vector, half) && vector.bit(21),
         Use::MacGenerate => is_mac(vector) && vector.bit(20),
         Use::MacVerify => is_mac(vector) && vector.bit(21),
         Use::Export => vector.bit(17),
@@ -133,6 +271,16 @@ const fn is_mac(vector: ControlVector) -> bool {
     }
 }
 
+/// Subtype MAC for card verification values, or for any purpose.
+const fn is_card_value(vector: ControlVector, half: CardValueHalf) -> bool {
+    let own = match half {
+        CardValueHalf::A => METHOD_CVV_A,
+        CardValueHalf::B => METHOD_CVV_B,
+    };
+    let method = vector.method_bits();
+    matches!(vector.type_bits(), (MAIN_DATA, SUB_MAC)) && (method == 0 || method == own)
+}
+
 /// Whether a vector is that of a key-encrypting key for private keys alone: with IMPORT as its one use, and not to be
 /// exported. What such a key deciphers are numbers of private keys in whole blocks; as DES keys they could be used, tested
 /// and exported one block after the other.
@@ -158,6 +306,15 @@ const SUB_DATA: u8 = 0;
 const SUB_CIPHER: u8 = 1;
 const SUB_MAC: u8 = 2;
 const METHOD_X9_9: u8 = 1;
+const METHOD_CVV_A: u8 = 2;
+const METHOD_CVV_B: u8 = 3;
+const MAIN_PIN: u8 = 2;
+const SUB_PIN_BLOCK_IN: u8 = 0;
+const SUB_PIN: u8 = 1;
+const SUB_PIN_BLOCK_OUT: u8 = 2;
+const MAIN_DERIVING: u8 = 5;
+/// The bit that keeps a PIN key from methods with an offset (NOOFFSET).
+const NO_OFFSET: u32 = 37;
 
 #[cfg(test)]
 mod tests {
@@ -243,5 +400,70 @@ mod tests {
             let vector = narrower.default_vector(KeyForm::Double).unwrap();
             assert!(!vector.may(Use::TransportAsData) && vector.may(Use::Export), "{narrower:?}");
         }
+    }
+
+    #[test]
+    fn pin_keys_do_what_their_types_and_bits_say_and_no_other_key_does() {
+        let steps = [PinStep::Clear, PinStep::Encrypted, PinStep::Alternate, PinStep::Verify];
+        let methods = [
+            PinMethod::Ibm,
+            PinMethod::IbmOffset,
+            PinMethod::Visa,
+            PinMethod::Interbank,
+            PinMethod::Pool,
+            PinMethod::PoolOffset,
+        ];
+        let blocks_in =
+            [PinBlockIn::Verify, PinBlockIn::Alternate, PinBlockIn::Translate, PinBlockIn::Reformat];
+        let blocks_out =
+            [PinBlockOut::Encrypt, PinBlockOut::Generate, PinBlockOut::Translate, PinBlockOut::Reformat];
+        let halves = [CardValueHalf::A, CardValueHalf::B];
+        let mut uses: Vec<(Use, Vec<KeyType>)> = vec![];
+        for step in steps {
+            let types = if step == PinStep::Verify {
+                vec![KeyType::PinGen, KeyType::PinVer]
+            } else {
+                vec![KeyType::PinGen]
+            };
+            uses.extend(methods.map(|method| (Use::Pin(step, method), types.clone())));
+        }
+        uses.extend(blocks_in.map(|step| (Use::PinBlockIn(step), vec![KeyType::IPinEnc])));
+        uses.extend(blocks_out.map(|from| (Use::PinBlockOut(from), vec![KeyType::OPinEnc])));
+        uses.extend(halves.map(|half| (Use::CardValueGenerate(half), vec![KeyType::Mac])));
+        uses.extend(halves.map(|half| (Use::CardValueVerify(half), vec![KeyType::Mac, KeyType::MacVer])));
+        uses.push((Use::DeriveTransactionKeys, vec![]));
+        for (usage, types) in uses {
+            for key_type in KeyType::ALL.iter().copied().filter(|key_type| key_type.has_default()) {
+                let vector = key_type.default_vector(key_type.default_form()).unwrap();
+                let part = vector.with_bits(bit(44), true).unwrap();
+                assert_eq!(vector.may(usage), types.contains(&key_type), "{key_type:?} {usage:?}");
+                assert!(!part.may(usage));
+            }
+            assert!(!ControlVector::ZERO.may(usage), "{usage:?}");
+        }
+    }
+
+    #[test]
+    fn methods_and_halves_narrow_a_key() {
+        let of = |key_type: KeyType, words: &[&str]| {
+            key_type.vector_with(KeyForm::Double, words.iter().copied()).unwrap()
+        };
+        let visa = of(KeyType::PinVer, &["VISA-PVV"]);
+        assert!(visa.may(Use::Pin(PinStep::Verify, PinMethod::Visa)));
+        assert!(!visa.may(Use::Pin(PinStep::Verify, PinMethod::Ibm)));
+        let plain = of(KeyType::PinGen, &["IBM-PIN", "NOOFFSET"]);
+        assert!(plain.may(Use::Pin(PinStep::Clear, PinMethod::Ibm)));
+        assert!(!plain.may(Use::Pin(PinStep::Clear, PinMethod::IbmOffset)));
+        let only = of(KeyType::PinGen, &["EPINVER"]);
+        assert!(only.may(Use::Pin(PinStep::Verify, PinMethod::Pool)));
+        assert!(!only.may(Use::Pin(PinStep::Alternate, PinMethod::Pool)));
+        let derives = of(KeyType::KeyGenKy, &["UKPT"]);
+        assert!(derives.may(Use::DeriveTransactionKeys) && !derives.may(Use::Encipher));
+        assert!(!of(KeyType::KeyGenKy, &["CLR8-ENC"]).may(Use::DeriveTransactionKeys));
+        let (a, b) = (of(KeyType::Mac, &["CVVKEY-A"]), of(KeyType::Mac, &["CVVKEY-B"]));
+        assert!(a.may(Use::CardValueGenerate(CardValueHalf::A)) && !a.may(Use::MacGenerate));
+        assert!(
+            !a.may(Use::CardValueGenerate(CardValueHalf::B)) && b.may(Use::CardValueVerify(CardValueHalf::B))
+        );
     }
 }

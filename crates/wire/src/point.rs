@@ -19,7 +19,7 @@ pub use table::{POINTS, Point};
 /// Numbers from here on are ours.
 pub const OURS: u16 = 0xF000;
 /// Points that a set has room for.
-pub const POINTS_MAX: usize = 256;
+pub const POINTS_MAX: usize = 384;
 
 /// What it means that a point is set in a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,10 @@ pub enum Group {
     Cipher,
     /// MACs under secure keys.
     Mac,
+    /// PIN blocks translated, and PINs in them verified; card verification values verified.
+    Pin,
+    /// What those who issue cards do: PINs, offsets, PVVs and card verification values made.
+    CardIssue,
     /// New secure keys.
     Generate,
     /// Keys that are clear on the way in.
@@ -74,11 +78,13 @@ pub enum Group {
 
 impl Group {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::Public,
         Self::Hash,
         Self::Cipher,
         Self::Mac,
+        Self::Pin,
+        Self::CardIssue,
         Self::Generate,
         Self::ClearImport,
         Self::Import,
@@ -102,6 +108,8 @@ impl Group {
             Self::Hash => "hash",
             Self::Cipher => "cipher",
             Self::Mac => "mac",
+            Self::Pin => "pin",
+            Self::CardIssue => "card-issue",
             Self::Generate => "generate",
             Self::ClearImport => "clear-import",
             Self::Import => "import",

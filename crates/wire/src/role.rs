@@ -89,6 +89,7 @@ const fn guest() -> PointSet {
                 | Group::Export
                 | Group::RsaDecipher
                 | Group::RecordWrite
+                | Group::CardIssue
                 | Group::Tokens
         );
         if kept || ALL[at].uses.contains(Uses::READ) {
@@ -96,6 +97,8 @@ const fn guest() -> PointSet {
         }
         at += 1;
     }
+    // Wrong PINs are not counted: whoever may verify them may try them all.
+    points.deny(Point::EncryptedPinVerify);
     points
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A set of uses. Settings write it as a list of names, messages as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Uses(u16);
+pub struct Uses(u32);
 
 /// A set that names uses which do not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,22 +49,24 @@ impl Uses {
     pub const GENERATE: Self = Self(1 << 10);
     /// Compute its verification pattern.
     pub const TEST: Self = Self(1 << 11);
+    /// Compute with PINs: what of that, the key's type and the role say.
+    pub const PIN: Self = Self(1 << 12);
     /// Make the record, or write its token.
-    pub const WRITE: Self = Self(1 << 12);
+    pub const WRITE: Self = Self(1 << 13);
     /// Delete the record, or its token.
-    pub const DELETE: Self = Self(1 << 13);
+    pub const DELETE: Self = Self(1 << 14);
     /// Read the token.
-    pub const READ: Self = Self(1 << 14);
+    pub const READ: Self = Self(1 << 15);
     /// Put texts from under it, or under it: no less than both ways of a cipher.
     pub const TRANSLATE: Self = Self(0b11);
     /// Everything that neither changes the record nor gives out its token: all but [`Uses::WRITE`],
     /// [`Uses::DELETE`] and [`Uses::READ`].
-    pub const USE: Self = Self((1 << 12) - 1);
+    pub const USE: Self = Self((1 << 13) - 1);
     /// All of them.
-    pub const ALL: Self = Self((1 << 15) - 1);
+    pub const ALL: Self = Self((1 << 16) - 1);
 
     /// Each use by its name in settings, and the two sums.
-    pub const NAMES: [(&'static str, Self); 17] = [
+    pub const NAMES: [(&'static str, Self); 18] = [
         ("encipher", Self::ENCIPHER),
         ("decipher", Self::DECIPHER),
         ("mac-generate", Self::MAC_GENERATE),
@@ -77,6 +79,7 @@ impl Uses {
         ("import", Self::IMPORT),
         ("generate", Self::GENERATE),
         ("test", Self::TEST),
+        ("pin", Self::PIN),
         ("write", Self::WRITE),
         ("delete", Self::DELETE),
         ("read", Self::READ),
@@ -124,7 +127,7 @@ impl Uses {
     }
 
     /// The set as a number, as the key table holds it.
-    pub const fn bits(self) -> u16 {
+    pub const fn bits(self) -> u32 {
         self.0
     }
 
@@ -132,7 +135,7 @@ impl Uses {
     ///
     /// # Errors
     /// [`UnknownUses`].
-    pub const fn from_bits(bits: u16) -> Result<Self, UnknownUses> {
+    pub const fn from_bits(bits: u32) -> Result<Self, UnknownUses> {
         if bits & !Self::ALL.0 == 0 { Ok(Self(bits)) } else { Err(UnknownUses) }
     }
 }
@@ -158,7 +161,7 @@ impl Serialize for Uses {
 impl<'de> Deserialize<'de> for Uses {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if !deserializer.is_human_readable() {
-            return Self::from_bits(u16::deserialize(deserializer)?).map_err(D::Error::custom);
+            return Self::from_bits(u32::deserialize(deserializer)?).map_err(D::Error::custom);
         }
         let mut sum = Self::NONE;
         let names = Vec::<String>::deserialize(deserializer)?;
@@ -189,13 +192,13 @@ mod tests {
     fn names_cover_all_uses_and_numbers_beyond_are_refused() {
         let single = Uses::NAMES.iter().filter(|(_, uses)| uses.bits().is_power_of_two());
         let sum = single.clone().fold(Uses::NONE, |sum, (_, uses)| sum.union(*uses));
-        assert_eq!((sum, single.count()), (Uses::ALL, 15));
+        assert_eq!((sum, single.count()), (Uses::ALL, 16));
         for (name, uses) in Uses::NAMES {
             assert_eq!(Uses::from_name(name), Some(uses));
             assert_eq!(uses.to_string(), name);
         }
         assert_eq!(Uses::from_name("everything"), None);
-        assert_eq!(Uses::from_bits(1 << 15), Err(UnknownUses));
+        assert_eq!(Uses::from_bits(1 << 16), Err(UnknownUses));
         assert_eq!(Uses::USE.union(Uses::READ).to_string(), "use, read");
         assert_eq!(Uses::NONE.to_string(), "nothing");
         assert_eq!(Uses::NONE.names(), Vec::<&str>::new());
@@ -208,6 +211,6 @@ mod tests {
         use crate::control::{MessageError, decode, encode};
         let uses = Uses::MAC_VERIFY.union(Uses::READ);
         assert_eq!(decode::<Uses>(&encode(&uses).unwrap()).unwrap(), uses);
-        assert_eq!(decode::<Uses>(&encode(&0x8000_u16).unwrap()), Err(MessageError::Malformed));
+        assert_eq!(decode::<Uses>(&encode(&0x1_0000_u32).unwrap()), Err(MessageError::Malformed));
     }
 }

@@ -43,7 +43,7 @@ impl Keys {
     /// DES keys of several types and lengths, AES keys of every length, RSA keys of two forms; then key-encrypting keys
     /// of both sides, what is wrapped under them, a token without a key, and a CVARENC key; then AES keys of variable length:
     /// an IMPORTER and an EXPORTER key of one value, a CIPHER key, and that key under this value; then an RSA key under the ASYM
-    /// master key, and one for TLS.
+    /// master key, and one for TLS; then keys of PINs (IPINENC, OPINENC, PINGEN, KEYGENKY) and of card verification values.
     pub fn new() -> Self {
         let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).expect("an engine");
         let mut processor = Processor::new(engine, 1);
@@ -91,6 +91,7 @@ impl Keys {
         keys.add_variable(&mut secrets);
         keys.add_asym();
         keys.add_tls();
+        keys.add_pins(&mut secrets);
         secrets.retain(|secret| secret.len() >= 16);
         keys.secrets = secrets;
         keys.exported = keys.exported();
@@ -184,6 +185,23 @@ impl Keys {
             .expect("a clear token");
         let token = self.private(&source);
         self.tokens.push(token);
+    }
+
+    /// Keys of one value for PIN blocks that come in and go out, for PINs, for transactions and for card verification values.
+    fn add_pins(&mut self, secrets: &mut Vec<Vec<u8>>) {
+        let value: Vec<u8> = (0..16u8).map(|index| odd(0x60 + 2 * index)).collect();
+        let kinds: [(&str, &[&str]); 5] = [
+            ("IPINENC", &[]),
+            ("OPINENC", &[]),
+            ("PINGEN", &[]),
+            ("KEYGENKY", &["UKPT"]),
+            ("MAC", &["DOUBLE", "CVVKEY-A"]),
+        ];
+        for (key_type, usage) in kinds {
+            let token = self.entered(key_type, usage, &value);
+            self.tokens.push(token);
+        }
+        secrets.push(value);
     }
 
     /// An AES key of variable length, entered in one part.

@@ -11,7 +11,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("engine", &[]),
     ("token", &["wire"]),
     ("payments", &[]),
-    ("cca", &["engine", "token", "wire"]),
+    ("cca", &["engine", "payments", "token", "wire"]),
     ("link", &["wire"]),
     ("keyfiles", &["engine", "token"]),
     ("confine", &["link", "wire"]),

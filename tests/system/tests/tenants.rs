@@ -291,6 +291,76 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
             ],
         ),
         (
+            Verb::EncryptedPinTranslate,
+            vec![
+                ("input_pin_encrypting_key_identifier", Bytes(&keys.pin_in)),
+                ("output_pin_encrypting_key_identifier", Bytes(&keys.pin_out)),
+                ("input_pin_profile", Bytes(PROFILE)),
+                ("pan_data_in", Bytes(PAN)),
+                ("pin_block_in", Bytes(&keys.pin_block)),
+                ("rule_array", Bytes(b"REFORMAT")),
+                ("output_pin_profile", Bytes(PROFILE)),
+                ("pan_data_out", Bytes(PAN)),
+            ],
+        ),
+        (
+            Verb::EncryptedPinVerify,
+            vec![
+                ("input_pin_encrypting_key_identifier", Bytes(&keys.pin_in)),
+                ("pin_verifying_key_identifier", Bytes(&keys.pin_gen)),
+                ("input_pin_profile", Bytes(PROFILE)),
+                ("pan_data", Bytes(PAN)),
+                ("encrypted_pin_block", Bytes(&keys.pin_block)),
+                ("rule_array", Bytes(b"IBM-PIN ")),
+                ("pin_check_length", Number(4)),
+                ("data_array", Bytes(PIN_DATA)),
+            ],
+        ),
+        (
+            Verb::ClearPinGenerate,
+            vec![
+                ("pin_generating_key_identifier", Bytes(&keys.pin_gen)),
+                ("rule_array", Bytes(b"IBM-PIN ")),
+                ("pin_length", Number(4)),
+                ("data_array", Bytes(PIN_DATA)),
+            ],
+        ),
+        (
+            Verb::ClearPinGenerateAlternate,
+            vec![
+                ("pin_encryption_key_identifier", Bytes(&keys.pin_in)),
+                ("pin_generation_key_identifier", Bytes(&keys.pin_gen)),
+                ("pin_profile", Bytes(PROFILE)),
+                ("pan_data", Bytes(PAN)),
+                ("encrypted_pin_block", Bytes(&keys.pin_block)),
+                ("rule_array", Bytes(b"IBM-PINO")),
+                ("pin_check_length", Number(4)),
+                ("data_array", Bytes(PIN_DATA)),
+            ],
+        ),
+        pin_in_a_block(keys),
+        (
+            Verb::CvvGenerate,
+            vec![
+                ("pan_data", Bytes(b"4123456789012")),
+                ("expiration_date", Bytes(b"8701")),
+                ("service_code", Bytes(b"101")),
+                ("cvv_key_a_identifier", Bytes(&keys.card)),
+                ("cvv_key_b_identifier", Bytes(&NONE)),
+            ],
+        ),
+        (
+            Verb::CvvVerify,
+            vec![
+                ("pan_data", Bytes(b"4123456789012")),
+                ("expiration_date", Bytes(b"8701")),
+                ("service_code", Bytes(b"101")),
+                ("cvv_key_a_identifier", Bytes(&keys.card)),
+                ("cvv_key_b_identifier", Bytes(&NONE)),
+                ("cvv_value", Bytes(b"1    ")),
+            ],
+        ),
+        (
             Verb::SymmetricKeyImport2,
             vec![
                 ("rule_array", Bytes(b"AES     AESKW   ")),
@@ -362,8 +432,29 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
     ]
 }
 
+/// Encrypted_PIN_Generate: what makes the block of the other PIN verbs.
+fn pin_in_a_block(keys: &Keys) -> Call<'_> {
+    (
+        Verb::EncryptedPinGenerate,
+        vec![
+            ("pin_generating_key_identifier", Bytes(&keys.pin_gen)),
+            ("outbound_pin_encrypting_key_identifier", Bytes(&keys.pin_out)),
+            ("rule_array", Bytes(b"IBM-PIN ")),
+            ("pin_length", Number(4)),
+            ("data_array", Bytes(PIN_DATA)),
+            ("pin_profile", Bytes(PROFILE)),
+            ("pan_data", Bytes(PAN)),
+        ],
+    )
+}
+
+const PROFILE: &[u8; 24] = b"ISO-0   NONE            ";
+const PAN: &[u8; 12] = b"401234567890";
+/// Decimalisation table and validation data of IBM 3624.
+const PIN_DATA: &[u8; 48] = b"01234567890123451122334455667788                ";
+
 /// Verbs that the owner's role does not permit.
-const NOT_FOR_THE_OWNER: [Verb; 1] = [Verb::KeyEncryptionTranslate];
+const NOT_FOR_THE_OWNER: [Verb; 2] = [Verb::KeyEncryptionTranslate, Verb::ClearPinEncrypt];
 
 /// A part of a key-encrypting key.
 const PART: &[u8; 16] = b"a part of a key!";
@@ -418,6 +509,12 @@ struct Keys {
     aes_part: Vec<u8>,
     aes_external: Vec<u8>,
     aes_skeleton: Vec<u8>,
+    /// PIN keys: IPINENC and OPINENC of one value, PINGEN; a block of theirs; a key of card verification values.
+    pin_in: Vec<u8>,
+    pin_out: Vec<u8>,
+    pin_gen: Vec<u8>,
+    pin_block: Vec<u8>,
+    card: Vec<u8>,
     /// Agrees on AES keys.
     curve: Vec<u8>,
     /// A transport key of private keys, and an RSA key under its value.
@@ -553,6 +650,12 @@ impl Keys {
             output(&call(facility, 0, &export), Verb::SymmetricKeyExport, "rsa_enciphered_key");
         keys.curve = agreeing(facility);
         [_, keys.private_importer] = entered(facility, b"IMP-PKA ", b"INTERNAL");
+        [_, keys.pin_in] = entered(facility, b"IPINENC ", b"INTERNAL");
+        [_, keys.pin_out] = entered(facility, b"OPINENC ", b"INTERNAL");
+        [_, keys.pin_gen] = entered(facility, b"PINGEN  ", b"INTERNAL");
+        [_, keys.card] = entered(facility, b"MAC     ", b"INTERNALDOUBLE  CVVKEY-A");
+        let block = call(facility, 0, &pin_in_a_block(&keys));
+        keys.pin_block = output(&block, Verb::EncryptedPinGenerate, "encrypted_pin_block");
         keys.rsa_external = transported(facility, &keys.private_importer);
         let hmac: Call<'_> = (
             Verb::KeyGenerate2,

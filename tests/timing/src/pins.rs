@@ -28,7 +28,7 @@ pub(crate) fn blocks() {
     for (seed, format) in (0..).zip(Format::ALL) {
         for extraction in methods.iter().copied().filter(|method| method.fits(*format)) {
             eprintln!("PIN block {} read by {extraction:?}, and made", format.keyword());
-            let layout = Layout { format: *format, extraction, pad: 14, least: 4 };
+            let layout = Layout { format: *format, extraction, pad: 14, least: 4, checks_digits: true };
             let (pin, is_block) = block::read(&layout, &PAN, &marked(seed));
             used((&pin, is_block));
             used(block::make(&layout, &PAN, &pin, 1234, &marked(seed + 1)));

@@ -2,10 +2,11 @@
 //! that parties agree on.
 
 use engine::{HashAlgorithm, SecretBytes};
+use payments::dukpt::tdes::{Purpose, Serial};
 use wire::control::Register;
 use wire::{Codes, code};
 
-use super::{Ask, Kernel, Pass, Queue, Work};
+use super::{Ask, Kernel, Pass, Queue, Work, dukpt};
 use crate::call::Call;
 use crate::chaining::{Chained, ChainingKeys};
 use crate::patterns;
@@ -23,6 +24,8 @@ pub(crate) enum Derive {
     ChainingKeys { domain: u16, chained: Chained },
     /// A key of so many bytes by ANSI X9.63 from a secret and what the parties know.
     X963 { secret: SecretBytes, hash: HashAlgorithm, shared: Vec<u8>, bytes: usize },
+    /// The working key of a transaction by DUKPT from a base key of 16 bytes.
+    Dukpt { base: SecretBytes, serial: Serial, purpose: Purpose },
 }
 
 /// The value.
@@ -33,7 +36,7 @@ pub(crate) enum Derived {
     LongPattern([u8; 16]),
     /// Of [`Derive::ChainingKeys`]; 12/764 where no master key is there.
     ChainingKeys(Result<ChainingKeys, Codes>),
-    /// Of [`Derive::X963`].
+    /// Of [`Derive::X963`] and [`Derive::Dukpt`].
     Key(Result<SecretBytes, Codes>),
 }
 
@@ -90,8 +93,11 @@ impl<'a> Work<'a> for Derive {
 
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
         let engine = kernel.engine;
-        for (work, answer) in asked.iter().zip(answers) {
+        dukpt::run(engine, asked, answers);
+        let others = asked.iter().zip(answers).filter(|(_, answer)| answer.is_none());
+        for (work, answer) in others {
             *answer = Some(match work {
+                Self::Dukpt { .. } => Derived::Key(Err(code::SELF_CHECK)),
                 Self::KeyTest { key, random } => Derived::Pattern(patterns::key_test(engine, key, random)),
                 Self::Sha256 { key } => {
                     Derived::Pattern(patterns::master_key_pattern(engine, Register::Aes, key).name())

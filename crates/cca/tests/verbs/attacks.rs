@@ -10,6 +10,7 @@ mod exchange;
 mod export;
 pub mod numbers;
 mod payloads;
+mod pins;
 mod private_blocks;
 mod signatures;
 mod transport;

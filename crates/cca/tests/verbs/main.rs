@@ -22,6 +22,7 @@ mod master_keys;
 mod mdc;
 mod one_way_hash;
 mod peer;
+mod pin;
 mod pka_translate;
 mod pka_transport;
 mod pka_transport_aes;

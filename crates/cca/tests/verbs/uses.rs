@@ -10,12 +10,13 @@ pub mod wrapped;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use token::usage::{Side, Use, Wrapping};
+use token::usage::{CardValueHalf, PinBlockIn, PinBlockOut, PinMethod, PinStep, Side, Use, Wrapping};
 use token::variable::{Carrier, CipherMode, HmacHash, VariableUse};
 use wire::verb::{
-    Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, ec_diffie_hellman, key_export,
-    key_generate2, key_import, key_test2, key_translate, key_translate2, pka_key_generate, pka_key_import,
-    pka_key_translate, prohibit_export2, restrict_key_attribute, symmetric_key_export,
+    Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, clear_pin_generate_alternate,
+    cvv_generate, ec_diffie_hellman, encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_verify,
+    key_export, key_generate2, key_import, key_test2, key_translate, key_translate2, pka_key_generate,
+    pka_key_import, pka_key_translate, prohibit_export2, restrict_key_attribute, symmetric_key_export,
     symmetric_key_generate, symmetric_key_import, symmetric_key_import2,
 };
 
@@ -48,9 +49,58 @@ fn places() -> impl Iterator<Item = (&'static Entry, usize)> {
     })
 }
 
+/// The uses that the PIN verbs ask a key for in this place, as the requests have it.
+fn of_pins(verb: Verb, position: usize) -> Vec<Use> {
+    use encrypted_pin_translate::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER as INPUT;
+    match (verb, position) {
+        (Verb::EncryptedPinTranslate, INPUT) => {
+            vec![Use::PinBlockIn(PinBlockIn::Translate), Use::DeriveTransactionKeys]
+        }
+        (Verb::EncryptedPinTranslate, _) => {
+            vec![Use::PinBlockOut(PinBlockOut::Translate), Use::DeriveTransactionKeys]
+        }
+        // Under a key of another value the block is none: 8/2514.
+        (Verb::EncryptedPinVerify, encrypted_pin_verify::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER)
+        | (Verb::ClearPinGenerateAlternate, clear_pin_generate_alternate::PIN_ENCRYPTION_KEY_IDENTIFIER) => {
+            Vec::new()
+        }
+        (Verb::EncryptedPinVerify, _) => [PinMethod::Visa, PinMethod::Interbank, PinMethod::Ibm]
+            .map(|method| Use::Pin(PinStep::Verify, method))
+            .to_vec(),
+        (Verb::ClearPinGenerate, _) => {
+            [PinMethod::Visa, PinMethod::Ibm].map(|method| Use::Pin(PinStep::Clear, method)).to_vec()
+        }
+        (Verb::ClearPinGenerateAlternate, _) => vec![Use::Pin(PinStep::Alternate, PinMethod::IbmOffset)],
+        (Verb::EncryptedPinGenerate, encrypted_pin_generate::PIN_GENERATING_KEY_IDENTIFIER) => {
+            vec![Use::Pin(PinStep::Encrypted, PinMethod::Ibm)]
+        }
+        (Verb::EncryptedPinGenerate, _) => vec![Use::PinBlockOut(PinBlockOut::Generate)],
+        (Verb::ClearPinEncrypt, _) => vec![Use::PinBlockOut(PinBlockOut::Encrypt)],
+        (Verb::CvvGenerate, cvv_generate::CVV_KEY_A_IDENTIFIER) => {
+            vec![Use::CardValueGenerate(CardValueHalf::A)]
+        }
+        (Verb::CvvGenerate, _) => vec![Use::CardValueGenerate(CardValueHalf::B)],
+        (Verb::CvvVerify, cvv_generate::CVV_KEY_A_IDENTIFIER) => {
+            vec![Use::CardValueVerify(CardValueHalf::A)]
+        }
+        (Verb::CvvVerify, _) => vec![Use::CardValueVerify(CardValueHalf::B)],
+        _ => Vec::new(),
+    }
+}
+
 /// What the types themselves say of a place, where they do.
 fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
     match (&sample.kind, verb) {
+        (SampleKind::Des(vector, bytes), _) if !of_pins(verb, position).is_empty() => {
+            let is_card = matches!(verb, Verb::CvvGenerate | Verb::CvvVerify);
+            // Key A of double length is all of the pair, key B has a single one.
+            let fits = match position {
+                cvv_generate::CVV_KEY_A_IDENTIFIER if is_card => true,
+                _ if is_card => *bytes == 8,
+                _ => *bytes == 16,
+            };
+            Some(fits && of_pins(verb, position).into_iter().any(|usage| vector.may(usage)))
+        }
         (SampleKind::Des(vector, bytes), verb) => {
             let (usage, fits) = match verb {
                 Verb::Encipher => (Use::Encipher, true),

@@ -6,15 +6,15 @@ use wire::frame::{Argument, Arguments, Outcome, Walk, place_token};
 use wire::role::BUILT_IN;
 use wire::verb::{
     Direction, Entry, Kind, Length, Null, Parameter, Place, Role, TABLE, Verb, clear_key_import,
-    clear_key_import_multiple, clear_rsa_private, clear_rsa_public, code_conversion,
-    cryptographic_variable_encipher, data_key_export, data_key_import, decipher, digital_signature_generate,
-    digital_signature_verify, ec_diffie_hellman, encipher, key_encryption_translate, key_export,
-    key_generate, key_import, key_part_import2, key_test, key_test_extended, key_token_change,
-    key_token_change2, key_translate, mdc_generate, one_way_hash, pka_decrypt, pka_encrypt, pka_key_generate,
-    pka_key_import, pka_key_token_build, pka_key_token_change, pka_public_key_extract, prohibit_export,
-    prohibit_export_extended, random_number_generate, random_number_generate_long,
-    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate,
-    symmetric_key_import, symmetric_key_import2, tls_premaster,
+    clear_key_import_multiple, clear_pin_encrypt, clear_pin_generate, clear_rsa_private, clear_rsa_public,
+    code_conversion, cryptographic_variable_encipher, cvv_generate, data_key_export, data_key_import,
+    decipher, digital_signature_generate, digital_signature_verify, ec_diffie_hellman, encipher,
+    key_encryption_translate, key_export, key_generate, key_import, key_part_import2, key_test,
+    key_test_extended, key_token_change, key_token_change2, key_translate, mdc_generate, one_way_hash,
+    pka_decrypt, pka_encrypt, pka_key_generate, pka_key_import, pka_key_token_build, pka_key_token_change,
+    pka_public_key_extract, prohibit_export, prohibit_export_extended, random_number_generate,
+    random_number_generate_long, symmetric_algorithm_decipher, symmetric_algorithm_encipher,
+    symmetric_key_export, symmetric_key_generate, symmetric_key_import, symmetric_key_import2, tls_premaster,
 };
 use wire::verb::{key_test2, key_translate2, pka_key_translate, prohibit_export2, restrict_key_attribute};
 use wire::{Codes, KeyReference, code};
@@ -29,6 +29,10 @@ const CAPACITY: i64 = 2500;
 
 fn verbs() -> impl Iterator<Item = &'static Entry> {
     TABLE.iter().filter(|entry| entry.place != Place::Daemon)
+}
+
+fn is_key(parameter: &Parameter) -> bool {
+    matches!(parameter.kind, Kind::Key { .. })
 }
 
 /// A request of this verb that is answered without a refusal.
@@ -61,6 +65,29 @@ fn good(others: &mut Others, verb: Verb) -> Request {
             let values = key(others, key_test_extended::KEK_KEY_IDENTIFIER, &others.importer);
             let values = values.bytes(key_test_extended::RANDOM_NUMBER, [0; 8]);
             values.bytes(key_test_extended::VERIFICATION_PATTERN, [0; 8])
+        }
+        Verb::EncryptedPinTranslate
+        | Verb::EncryptedPinVerify
+        | Verb::ClearPinGenerateAlternate
+        | Verb::EncryptedPinGenerate => {
+            let position = verb.entry().parameters.iter().position(is_key).unwrap();
+            let token = match verb {
+                Verb::EncryptedPinGenerate => others.pins.generating.clone(),
+                _ => others.pins.inbound.clone(),
+            };
+            key(others, position, &token)
+        }
+        Verb::ClearPinGenerate => {
+            let token = others.pins.generating.clone();
+            key(others, clear_pin_generate::PIN_GENERATING_KEY_IDENTIFIER, &token)
+        }
+        Verb::ClearPinEncrypt => {
+            let token = others.pins.outbound.clone();
+            key(others, clear_pin_encrypt::PIN_ENCRYPTING_KEY_IDENTIFIER, &token)
+        }
+        Verb::CvvGenerate | Verb::CvvVerify => {
+            let token = others.pins.cvv_a.clone();
+            key(others, cvv_generate::CVV_KEY_A_IDENTIFIER, &token)
         }
         Verb::KeyPartImport => {
             let token = skeleton(&mut others.processor, "MAC", &["DOUBLE"]);

@@ -4,7 +4,7 @@ use crate::testing::hex;
 use proptest::prelude::*;
 
 fn layout(format: Format) -> Layout {
-    Layout { format, extraction: Extraction::of(format), pad: 15, least: 1 }
+    Layout { format, extraction: Extraction::of(format), pad: 15, least: 1, checks_digits: true }
 }
 
 fn pin(text: &str) -> Pin {
@@ -100,7 +100,7 @@ fn what_is_no_block_is_seen() {
 #[test]
 fn pads_end_pins_as_the_method_says() {
     let read = |extraction, pad, block: &str| {
-        let layout = Layout { format: Format::Ibm3624, extraction, pad, least: 1 };
+        let layout = Layout { format: Format::Ibm3624, extraction, pad, least: 1, checks_digits: true };
         found(&layout, &[0; 12], block).map(|digits| digits.len())
     };
     assert_eq!(read(Extraction::PadDigit, 14, "123456EEEEEEEEEE"), Some(6));
@@ -115,7 +115,13 @@ fn pads_end_pins_as_the_method_says() {
     assert_eq!(read(Extraction::PadExist, 0, "12345BAAAAAAAAAA"), None);
     assert_eq!(read(Extraction::Length(5), 0, "12345BADF00DFFFF"), Some(5));
     assert_eq!(read(Extraction::Length(5), 0, "1234A00000000000"), None);
-    let layout = Layout { format: Format::Ibm3621, extraction: Extraction::PadDigit, pad: 15, least: 4 };
+    let layout = Layout {
+        format: Format::Ibm3621,
+        extraction: Extraction::PadDigit,
+        pad: 15,
+        least: 4,
+        checks_digits: true,
+    };
     assert_eq!(found(&layout, &[0; 12], "9999123FFFFFFFFF"), None);
     assert_eq!(found(&layout, &[0; 12], "FFFF1234FFFFFFFF"), Some(vec![1, 2, 3, 4]));
     assert_eq!(found(&layout, &[0; 12], "0000123456789012"), Some(vec![1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2]));
@@ -154,5 +160,30 @@ proptest! {
                 prop_assert!(pin.digits().iter().all(|digit| *digit < 10));
             }
         }
+    }
+}
+
+#[test]
+fn digits_that_another_pan_makes_are_passed_on_unchecked() {
+    let pan = [4, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0];
+    let pin = Pin::new(&[1, 2, 3, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 4);
+    for format in [Format::Iso0, Format::Iso3, Format::Visa4] {
+        let (checked, any) = (layout(format), Layout { checks_digits: false, ..layout(format) });
+        let block = make(&any, &pan, &pin, 0, &[0x55; 16]);
+        for (at, change) in [(0, 8), (1, 8), (1, 7)] {
+            let mut other = pan;
+            other[at] ^= change;
+            let (found, is_block) = read(&any, &other, &block);
+            assert!(is_block.holds());
+            assert_eq!(found.digits()[2 + at], pin.digits()[2 + at] ^ change);
+            assert_eq!(make(&any, &other, &found, 0, &[0x55; 16]), block);
+            let is_decimal = pin.digits()[2 + at] ^ change < 10;
+            assert_eq!(read(&checked, &other, &block).1.holds(), is_decimal, "{format:?}");
+        }
+        let mut other = pan;
+        other[2] ^= 1;
+        // That of ISO-3 is random.
+        let is_block = read(&any, &other, &block).1.holds();
+        assert!(format == Format::Iso3 || !is_block, "the filling is of another PAN");
     }
 }

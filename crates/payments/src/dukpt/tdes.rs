@@ -3,6 +3,8 @@
 //! The initial key is two blocks enciphered under the base key; from it, one bit of the counter after the other, each from the
 //! left, makes the key of the transaction by [`step`]; [`Purpose`] makes the working key of that.
 
+use zeroize::Zeroize;
+
 /// Length of a key serial number in bytes.
 pub const SERIAL_BYTES: usize = 10;
 /// Bits of the transaction counter in a key serial number.
@@ -72,21 +74,39 @@ pub fn initial_block(serial: &[u8; SERIAL_BYTES]) -> [u8; 8] {
     block
 }
 
-/// The non-reversible step for one register. `encipher` enciphers a block under a key of eight bytes.
-pub fn step(
-    key: &[u8; 16],
-    register: &[u8; 8],
-    mut encipher: impl FnMut(&[u8; 8], [u8; 8]) -> [u8; 8],
-) -> [u8; 16] {
-    let mut half = |key: [u8; 16]| -> [u8; 8] {
-        let (left, right) = halves(&key);
-        xor(encipher(&left, xor(*register, right)), right)
+/// A block to encipher under a key of eight bytes, for one half of a [step](step_halves); wiped.
+pub struct Half {
+    /// The key.
+    pub key: [u8; 8],
+    /// The block.
+    pub block: [u8; 8],
+}
+
+impl Drop for Half {
+    fn drop(&mut self) {
+        self.key.zeroize();
+        self.block.zeroize();
+    }
+}
+
+/// The non-reversible step for one register, up to its two encipherments: what makes the left half of the next key, and
+/// the right.
+pub fn step_halves(key: &[u8; 16], register: &[u8; 8]) -> [Half; 2] {
+    let half = |key: &[u8; 16]| {
+        let (left, right) = halves(key);
+        Half { key: left, block: xor(*register, right) }
     };
-    let right = half(*key);
-    let left = half(varied(key, &HALF_VARIANT));
+    [half(&varied(key, &HALF_VARIANT)), half(key)]
+}
+
+/// The key after the step, of the two blocks of [`step_halves`], enciphered.
+pub fn step_result(key: &[u8; 16], enciphered: &[[u8; 8]; 2]) -> [u8; 16] {
     let mut next = [0; 16];
-    next[..8].copy_from_slice(&left);
-    next[8..].copy_from_slice(&right);
+    for ((half, key), enciphered) in
+        next.chunks_exact_mut(8).zip([varied(key, &HALF_VARIANT), *key]).zip(enciphered)
+    {
+        half.copy_from_slice(&xor(*enciphered, halves(&key).1));
+    }
     next
 }
 
@@ -146,6 +166,11 @@ mod tests {
     use super::*;
     use crate::testing::{KEY, des, hex, tdes as encipher};
 
+    fn step(key: &[u8; 16], register: &[u8; 8]) -> [u8; 16] {
+        let [left, right] = step_halves(key, register);
+        step_result(key, &[des(&left.key, &left.block), des(&right.key, &right.block)])
+    }
+
     fn initial(base: &[u8; 16], block: &[u8; 8]) -> [u8; 16] {
         let mut key = [0; 16];
         key[..8].copy_from_slice(&encipher(base, block));
@@ -156,7 +181,7 @@ mod tests {
     fn transaction(serial: &str) -> [u8; 16] {
         let serial = Serial::new(hex(serial)).unwrap();
         let base = initial(&hex(KEY), &serial.initial_block());
-        serial.registers().fold(base, |key, register| step(&key, &register, |key, block| des(key, &block)))
+        serial.registers().fold(base, |key, register| step(&key, &register))
     }
 
     fn working(serial: &str, purpose: Purpose) -> [u8; 16] {

@@ -53,6 +53,11 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::SymmetricAlgorithmEncipher => AES_ENCIPHER,
         Verb::SymmetricAlgorithmDecipher => AES_DECIPHER,
         Verb::MacGenerate | Verb::MacVerify => MACS,
+        Verb::EncryptedPinTranslate => PIN_TRANSLATIONS,
+        Verb::EncryptedPinVerify => PIN_VERIFICATIONS,
+        Verb::ClearPinGenerate => CLEAR_PINS,
+        Verb::ClearPinGenerateAlternate => ALTERNATE_PINS,
+        Verb::EncryptedPinGenerate => ENCRYPTED_PINS,
         Verb::HmacGenerate => HMAC_GENERATE,
         Verb::HmacVerify => HMAC_VERIFY,
         Verb::MacGenerate2 => MAC_GENERATE_2,
@@ -121,6 +126,35 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         | Verb::SymmetricKeyGenerate
         | Verb::KeyImport
         | Verb::DataKeyImport => &[Point::SingleLengthDes],
+        Verb::EncryptedPinTranslate => &[
+            Point::PinUnrestricted,
+            Point::PanChange,
+            Point::PinAnyBlock,
+            Point::PinIso1,
+            Point::PinAnyDigits,
+            Point::PinCheckDigits,
+            Point::PinFineCodes,
+        ],
+        Verb::EncryptedPinVerify => &[
+            Point::PinUnrestricted,
+            Point::PinIso1,
+            Point::PinAnyTable,
+            Point::PinAnyDigits,
+            Point::PinCheckDigits,
+            Point::PinFineCodes,
+        ],
+        Verb::ClearPinGenerate => &[Point::PinAnyTable, Point::PinAnyDigits],
+        Verb::ClearPinGenerateAlternate => &[
+            Point::PinUnrestricted,
+            Point::PinIso1,
+            Point::PinAnyTable,
+            Point::PinAnyDigits,
+            Point::PinFineCodes,
+        ],
+        Verb::EncryptedPinGenerate => {
+            &[Point::PinUnrestricted, Point::PinIso1, Point::PinAnyTable, Point::PinAnyDigits]
+        }
+        Verb::ClearPinEncrypt => &[Point::PinUnrestricted, Point::PinIso1, Point::PinAnyDigits],
         Verb::KeyExport
         | Verb::DataKeyExport
         | Verb::KeyTranslate
@@ -222,6 +256,40 @@ rows! {
         ["EMVMAC"] - [] MacEmv;
         ["EMVMACD"] - [] MacEmvDouble;
         ["CMAC"] - [] MacCmac;
+    }
+    PIN_TRANSLATIONS {
+        ["TRANSLAT"] - [] PinTranslate;
+        ["REFORMAT"] - [] PinReformat;
+        ["DUKPT-IP"] - [] PinDukpt;
+        ["DUKPT-OP"] - [] PinDukpt;
+        ["DUKPT-BH"] - [] PinDukpt;
+    }
+    PIN_VERIFICATIONS {
+        ["IBM-PIN"] - [] PinVerifyIbm;
+        ["IBM-PINO"] - [] PinVerifyIbm;
+        ["GBP-PIN"] - [] PinVerifyPool;
+        ["GBP-PINO"] - [] PinVerifyPool;
+        ["VISA-PVV"] - [] PinVerifyVisa;
+        ["VISAPVV4"] - [] PinVerifyVisa;
+        ["INBK-PIN"] - [] PinVerifyInterbank;
+        ["DUKPT-IP"] - [] PinDukpt;
+    }
+    CLEAR_PINS {
+        ["IBM-PIN"] - [] PinGenerateIbm;
+        ["IBM-PINO"] - [] PinGenerateIbm;
+        ["GBP-PIN"] - [] PinGeneratePool;
+        ["GBP-PINO"] - [] PinGeneratePool;
+        ["VISA-PVV"] - [] PinGenerateVisa;
+        ["INBK-PIN"] - [] PinGenerateInterbank;
+    }
+    ALTERNATE_PINS {
+        ["IBM-PINO"] - [] PinAlternateIbm;
+        ["VISA-PVV"] - [] PinAlternateVisa;
+    }
+    ENCRYPTED_PINS {
+        ["IBM-PIN"] - [] PinEncryptedIbm;
+        ["GBP-PIN"] - [] PinEncryptedPool;
+        ["INBK-PIN"] - [] PinEncryptedInterbank;
     }
     HMAC_GENERATE {
         ["SHA-1"] - [] HmacGenerateSha1;

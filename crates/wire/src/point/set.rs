@@ -8,7 +8,7 @@ const WORDS: usize = POINTS_MAX / u64::BITS as usize;
 
 /// A set of points: one bit each, by [`Point`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "[u64; 4]", into = "[u64; 4]")]
+#[serde(try_from = "[u64; 6]", into = "[u64; 6]")]
 pub struct PointSet([u64; WORDS]);
 
 /// A set that names points which do not exist.
@@ -83,9 +83,9 @@ impl PointSet {
     }
 }
 
-impl TryFrom<[u64; 4]> for PointSet {
+impl TryFrom<[u64; WORDS]> for PointSet {
     type Error = UnknownPoints;
-    fn try_from(words: [u64; 4]) -> Result<Self, UnknownPoints> {
+    fn try_from(words: [u64; WORDS]) -> Result<Self, UnknownPoints> {
         let known = Self::NOTHING.0.iter().zip(Self::EVERYTHING.0).map(|(one, other)| one | other);
         if words.iter().zip(known).any(|(word, known)| word & !known != 0) {
             return Err(UnknownPoints);
@@ -94,13 +94,13 @@ impl TryFrom<[u64; 4]> for PointSet {
     }
 }
 
-impl From<PointSet> for [u64; 4] {
+impl From<PointSet> for [u64; WORDS] {
     fn from(set: PointSet) -> Self {
         set.0
     }
 }
 
-const _: () = assert!(ALL.len() <= POINTS_MAX && WORDS == 4);
+const _: () = assert!(ALL.len() <= POINTS_MAX && WORDS == 6);
 
 #[cfg(test)]
 mod tests {
@@ -135,8 +135,9 @@ mod tests {
 
     #[test]
     fn every_bit_set_is_not_the_most_powerful_set() {
-        let all: [u64; 4] = std::array::from_fn(|at| {
-            let (one, other): ([u64; 4], [u64; 4]) = (PointSet::NOTHING.into(), PointSet::EVERYTHING.into());
+        let all: [u64; WORDS] = std::array::from_fn(|at| {
+            let (one, other): ([u64; WORDS], [u64; WORDS]) =
+                (PointSet::NOTHING.into(), PointSet::EVERYTHING.into());
             one[at] | other[at]
         });
         let all = PointSet::try_from(all).unwrap();
@@ -150,7 +151,7 @@ mod tests {
             assert_eq!(decode::<PointSet>(&encode(&set).unwrap()).unwrap(), set);
         }
         for at in POINTS.len()..POINTS_MAX {
-            let mut words = [0u64; 4];
+            let mut words = [0u64; WORDS];
             words[at / 64] |= 1 << (at % 64);
             assert_eq!(PointSet::try_from(words), Err(UnknownPoints));
             let bytes = encode(&words).unwrap();

@@ -13,7 +13,7 @@ macro_rules! points {
     })*) => {
         /// An access-control point.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[repr(u8)]
+        #[repr(u16)]
         pub enum Point {
             $($(#[doc = $text] $point,)*)*
         }
@@ -111,6 +111,33 @@ points! {
         HmacVerifySha256 "hmac-verify-sha-256" = 0x00F9 Permits NONE "Verify HMACs with SHA-256";
         HmacVerifySha384 "hmac-verify-sha-384" = 0x00FA Permits NONE "Verify HMACs with SHA-384";
         HmacVerifySha512 "hmac-verify-sha-512" = 0x00FB Permits NONE "Verify HMACs with SHA-512";
+    }
+    Pin {
+        EncryptedPinTranslate "encrypted-pin-translate" = 0xF0B0 Permits PIN "Put PIN blocks under another key, as is permitted";
+        PinTranslate "encrypted-pin-translate-translate" = 0x00B3 Permits NONE "Put PIN blocks as they are under another key";
+        PinReformat "encrypted-pin-translate-reformat" = 0x00B7 Permits NONE "Put PINs into blocks of another format";
+        PinDukpt "dukpt-pin" = 0x00E1 Permits NONE "PIN blocks under keys that are derived for each transaction";
+        EncryptedPinVerify "encrypted-pin-verify" = 0xF0B1 Permits PIN "Verify PINs, by the methods that are permitted";
+        PinVerifyIbm "encrypted-pin-verify-3624" = 0x00AB Permits NONE "Verify PINs and offsets of IBM 3624";
+        PinVerifyPool "encrypted-pin-verify-gbp" = 0x00AC Permits NONE "Verify PINs and offsets of the German banking pool";
+        PinVerifyVisa "encrypted-pin-verify-visa-pvv" = 0x00AD Permits NONE "Verify PINs by VISA PVV";
+        PinVerifyInterbank "encrypted-pin-verify-interbank" = 0x00AE Permits NONE "Verify Interbank PINs";
+        CvvVerify "cvv-verify" = 0x00E0 Permits MAC_VERIFY "Verify card verification values";
+    }
+    CardIssue {
+        ClearPinGenerate "clear-pin-generate" = 0xF0B2 Permits PIN "Make clear PINs, offsets and PVVs, by the methods that are permitted";
+        PinGenerateIbm "clear-pin-generate-3624" = 0x00A0 Permits NONE "Make clear PINs and offsets of IBM 3624";
+        PinGeneratePool "clear-pin-generate-gbp" = 0xF0B6 Permits NONE "Make clear PINs and offsets of the German banking pool";
+        PinGenerateVisa "clear-pin-generate-visa-pvv" = 0xF0B7 Permits NONE "Make VISA PVVs of clear PINs";
+        PinGenerateInterbank "clear-pin-generate-interbank" = 0xF0B8 Permits NONE "Make clear Interbank PINs";
+        ClearPinGenerateAlternate "clear-pin-generate-alternate" = 0xF0B3 Permits PIN "Make offsets and PVVs of PINs in blocks, by the methods that are permitted";
+        PinAlternateIbm "clear-pin-generate-alternate-3624" = 0x00A4 Permits NONE "Make offsets of IBM 3624 of PINs in blocks";
+        PinAlternateVisa "clear-pin-generate-alternate-visa" = 0x00BB Permits NONE "Make VISA PVVs of PINs in blocks";
+        EncryptedPinGenerate "encrypted-pin-generate" = 0xF0B4 Permits PIN "Make PINs in blocks, by the methods that are permitted";
+        PinEncryptedIbm "encrypted-pin-generate-3624" = 0x00B0 Permits NONE "Make PINs of IBM 3624 in blocks";
+        PinEncryptedPool "encrypted-pin-generate-gbp" = 0x00B1 Permits NONE "Make PINs of the German banking pool in blocks";
+        PinEncryptedInterbank "encrypted-pin-generate-interbank" = 0x00B2 Permits NONE "Make Interbank PINs in blocks";
+        CvvGenerate "cvv-generate" = 0x00DF Permits MAC_GENERATE "Make card verification values";
     }
     Generate {
         KeyGenerate "key-generate" = 0xF013 Permits GENERATE "Generate DES and AES keys, in the forms that are permitted";
@@ -264,6 +291,15 @@ points! {
         ShortRsa "short-rsa" = 0xF02E Forbids NONE "Make RSA keys below 2048 bits";
     }
     Legacy {
+        ClearPinEncrypt "clear-pin-encrypt" = 0x00AF Permits PIN "Put clear PINs into blocks: a list of the blocks of all PINs opens every block without a PAN";
+        PinUnrestricted "pin-block-restrictions" = 0x0350 Forbids NONE "Reformat PIN blocks as ANSI X9.8 forbids: out of those that hold a PAN into others, where PINs are compared and looked up";
+        PanChange "pin-pan-change" = 0x0351 Permits NONE "Reformat PIN blocks to another PAN: wrong digits of a PAN make errors that tell of the PIN";
+        PinAnyBlock "pin-only-ansi-blocks" = 0x0352 Forbids NONE "Reformat to and from PIN blocks that ANSI X9.8 does not know";
+        PinAnyTable "pin-stored-tables-only" = 0x0356 Forbids NONE "Decimalisation tables that are not stored: chosen ones find a PIN in fifteen tries";
+        PinIso1 "pin-disallow-iso-1" = 0x032F Forbids NONE "PIN blocks of ISO-1, which hold no PAN";
+        PinAnyDigits "pin-enhanced-security" = 0x0313 Forbids NONE "PINs of fewer than four digits, and checks of fewer";
+        PinCheckDigits "pin-check-digits" = 0x0055 Forbids NONE "Refuse blocks of ISO-0, ISO-3 and VISA-4 whose PIN has other than decimal digits: with wrong digits of a PAN, each refusal tells of the PIN";
+        PinFineCodes "pin-general-error" = 0x039F Forbids NONE "Tell what is wrong in a clear PIN block, where 8/2514 says that something is: each answer tells of the PIN";
         KeyEncryptionTranslate "key-encryption-translate" = 0xF073 Permits EXPORT "Turn DATA keys from CBC into tokens and back: the difference of two keys is the caller's choice";
         WeakImport "symmetric-key-import2-weak" = 0x032B Forbids NONE "Import keys of variable length, RSA and elliptic-curve keys under AES key-encrypting keys that are weaker";
         KeyTranslate2Fixed "key-translate2-fixed-length" = 0x032A Forbids NONE "Put AES keys from tokens of variable length into tokens of fixed length, which say nothing of their use";

@@ -196,6 +196,45 @@ groups! {
     Segment Only { Only "ONLY", First "FIRST", Middle "MIDDLE", Last "LAST" }
     /// How much of a MAC is shown, and how.
     MacFormat Bytes4 { Bytes4 "MACLEN4", Bytes6 "MACLEN6", Bytes8 "MACLEN8", Hex8 "HEX-8", Hex9 "HEX-9" }
+    /// How a clear PIN, its offset or its PVV is computed.
+    PinMethod required {
+        Ibm "IBM-PIN", IbmOffset "IBM-PINO", Pool "GBP-PIN", PoolOffset "GBP-PINO", Visa "VISA-PVV",
+        Interbank "INBK-PIN", Dutch "NL-PIN-1",
+    }
+    /// How the offset or the PVV of a PIN in a block is computed.
+    PinAlternateMethod required { IbmOffset "IBM-PINO", Visa "VISA-PVV", Dutch "NL-PIN-1" }
+    /// How a PIN that leaves in a block is computed.
+    PinEncryptedMethod required { Ibm "IBM-PIN", Pool "GBP-PIN", Interbank "INBK-PIN", Dutch "NL-PIN-1" }
+    /// How a PIN in a block is verified.
+    PinVerifyMethod required {
+        Ibm "IBM-PIN", IbmOffset "IBM-PINO", Pool "GBP-PIN", PoolOffset "GBP-PINO", Visa "VISA-PVV",
+        VisaFour "VISAPVV4", Interbank "INBK-PIN", Dutch "NL-PIN-1",
+    }
+    /// How the end of a PIN in a block is found, where that is not as the format has it.
+    PinExtraction optional {
+        PinBlock "PINBLOCK", PadDigit "PADDIGIT", HexDigit "HEXDIGIT", PadExist "PADEXIST", Length4 "PINLEN04",
+        Length5 "PINLEN05", Length6 "PINLEN06", Length7 "PINLEN07", Length8 "PINLEN08", Length9 "PINLEN09",
+        Length10 "PINLEN10", Length11 "PINLEN11", Length12 "PINLEN12", Length13 "PINLEN13", Length14 "PINLEN14",
+        Length15 "PINLEN15", Length16 "PINLEN16",
+    }
+    /// Whether a PIN block stays as it is under the other key, or its PIN goes into a new one.
+    PinTranslation required { Translate "TRANSLAT", Reformat "REFORMAT" }
+    /// Which key of a translation is derived for the transaction.
+    PinDerivations optional {
+        In "DUKPT-IP", Out "DUKPT-OP", Both "DUKPT-BH", SingleIn "UKPTIPIN", SingleOut "UKPTOPIN",
+        SingleBoth "UKPTBOTH", AesIn "ADUKPTIP", AesOut "ADUKPTOP", AesBoth "ADUKPTBH",
+    }
+    /// Whether the key of a block that is verified is derived for the transaction.
+    PinDerivation optional { In "DUKPT-IP", SingleIn "UKPTIPIN", AesIn "ADUKPTIP" }
+    /// Whether the PIN of a block is the caller's, or random.
+    PinSource Given { Given "ENCRYPT", Random "RANDOM" }
+    /// Digits of a PAN that a card verification value is of.
+    CvvPan Digits13 {
+        Digits13 "PAN-13", Digits14 "PAN-14", Digits15 "PAN-15", Digits16 "PAN-16", Digits17 "PAN-17",
+        Digits18 "PAN-18", Digits19 "PAN-19",
+    }
+    /// Digits of a card verification value.
+    CvvDigits One { One "CVV-1", Two "CVV-2", Three "CVV-3", Four "CVV-4", Five "CVV-5" }
     /// The one algorithm of these verbs.
     HmacAlgorithm required { Hmac "HMAC" }
     /// The hash of an HMAC.
@@ -448,6 +487,19 @@ pub(super) const TRANSLATE_RULES: &[Rule] = &[
     Rule::Excludes(&["OKEY-AES"], &["O-X923", "O-CUSP", "O-IPS"]),
     Rule::Excludes(&["OKEY-DES"], &["O-ECB", "OPKCSPAD"]),
 ];
+// Of that method no definition is published.
+pub(super) const PIN_METHOD_RULES: &[Rule] = &[Rule::Refused("NL-PIN-1")];
+pub(super) const PIN_TRANSLATE_RULES: &[Rule] = &[
+    // The keys of these have a single length.
+    Rule::Refused("UKPTIPIN"),
+    Rule::Refused("UKPTOPIN"),
+    Rule::Refused("UKPTBOTH"),
+    Rule::Refused("ADUKPTIP"),
+    Rule::Refused("ADUKPTOP"),
+    Rule::Refused("ADUKPTBH"),
+];
+pub(super) const PIN_VERIFY_RULES: &[Rule] =
+    &[Rule::Refused("NL-PIN-1"), Rule::Refused("UKPTIPIN"), Rule::Refused("ADUKPTIP")];
 pub(super) const PKA_BUILD_RULES: &[Rule] = &[
     // No key resists quantum computers here.
     Rule::Refused("QSA-PUBL"),
@@ -620,6 +672,22 @@ pub(super) const SHOWN_MAC: Keyed = &[
     (&["HEX-8"], 8),
     (&["HEX-9"], 9),
     (&[], 4),
+];
+/// Length of the profile of a PIN block that comes in: a key serial number is behind it, of 24 bytes with what fills it.
+pub(super) const PROFILE_IN: Keyed = &[(&["DUKPT-IP"], 48), (&["DUKPT-BH"], 48), (&[], 24)];
+/// The same of a block that is verified.
+pub(super) const PROFILE_VERIFIED: Keyed = &[(&["DUKPT-IP"], 48), (&[], 24)];
+/// Length of the profile of a PIN block that goes out.
+pub(super) const PROFILE_OUT: Keyed = &[(&["DUKPT-OP"], 48), (&["DUKPT-BH"], 48), (&[], 24)];
+/// Length of the PAN of a card verification value.
+pub(super) const CVV_PAN: Keyed = &[
+    (&["PAN-14"], 14),
+    (&["PAN-15"], 15),
+    (&["PAN-16"], 16),
+    (&["PAN-17"], 17),
+    (&["PAN-18"], 18),
+    (&["PAN-19"], 19),
+    (&[], 13),
 ];
 /// Length of the key that a token is built from: a field of 16 bytes but for longer keys.
 pub(super) const BUILT_KEY_VALUE: Keyed = &[

@@ -31,6 +31,14 @@ impl Verb {
             | Self::Decipher
             | Self::MacGenerate
             | Self::MacVerify
+            | Self::EncryptedPinTranslate
+            | Self::EncryptedPinVerify
+            | Self::ClearPinGenerate
+            | Self::ClearPinGenerateAlternate
+            | Self::EncryptedPinGenerate
+            | Self::ClearPinEncrypt
+            | Self::CvvGenerate
+            | Self::CvvVerify
             | Self::CryptographicVariableEncipher
             | Self::KeyEncryptionTranslate
             | Self::ClearKeyImport

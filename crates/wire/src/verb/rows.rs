@@ -33,6 +33,7 @@ mod exchange;
 mod hash;
 mod key;
 mod mac;
+mod pin;
 mod pka;
 mod random;
 mod record;
@@ -66,6 +67,7 @@ macro_rules! for_each_verb {
             key_verbs
             cipher_verbs
             mac_verbs
+            pin_verbs
             hash_verbs
             random_verbs
             pka_verbs

@@ -150,6 +150,14 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
         token,
         kind: SampleKind::Des(vector, 16),
     });
+    // PIN blocks that are looked at are under this value.
+    let vector = KeyType::IPinEnc.default_vector(KeyForm::Double).unwrap();
+    let token = entered(processor, "IPINENC", &[], &crate::pin::KEY);
+    samples.push(Sample {
+        name: "IPINENC double of the value".into(),
+        token,
+        kind: SampleKind::Des(vector, 16),
+    });
     let vector = KeyType::Mac.default_vector(KeyForm::Double).unwrap();
     let internal_skeleton = DesToken::skeleton(Origin::Internal, KeyForm::Double, vector).unwrap();
     let external_skeleton = DesToken::skeleton(Origin::External, KeyForm::Double, vector).unwrap();

@@ -1,0 +1,168 @@
+//! Keys of transactions by DUKPT: all derivations of a pass step by step beside each other, whatever their counters.
+//!
+//! Single DES in a step is no cipher of a caller's: it is part of a construction that nobody inverts without the key of the
+//! step before (ANSI X9.24-1:2009, annex A).
+
+use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, Mode, SecretBytes};
+use payments::dukpt::tdes::{self, HALF_VARIANT, Half, Purpose, Serial};
+use wire::{Codes, code};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::Derive;
+use super::derive::Derived;
+
+/// The most steps of a derivation: bits that a counter may have set.
+const STEPS_MAX: usize = 10;
+
+/// A derivation on its way.
+struct Lane {
+    /// Where its answer goes.
+    at: usize,
+    /// The key so far; wiped on drop.
+    key: [u8; 16],
+    registers: [[u8; 8]; STEPS_MAX],
+    steps: usize,
+    purpose: Purpose,
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
+}
+
+/// Answers the derivations among what is asked.
+pub(super) fn run(engine: &Engine, asked: &[Derive], answers: &mut [Option<Derived>]) {
+    let mut lanes = Vec::new();
+    let mut bases: Vec<(&[u8], Serial)> = Vec::new();
+    for (at, work) in asked.iter().enumerate() {
+        if let Derive::Dukpt { base, serial, purpose } = work {
+            let mut lane =
+                Lane { at, key: [0; 16], registers: [[0; 8]; STEPS_MAX], steps: 0, purpose: *purpose };
+            for (place, register) in lane.registers.iter_mut().zip(serial.registers()) {
+                *place = register;
+                lane.steps += 1;
+            }
+            lanes.push(lane);
+            bases.push((base, *serial));
+        }
+    }
+    if lanes.is_empty() {
+        return;
+    }
+    let done = derive(engine, &mut lanes, &bases);
+    for lane in lanes {
+        answers[lane.at] = Some(Derived::Key(done.map(|()| SecretBytes::from_slice(&lane.key))));
+    }
+}
+
+fn derive(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], Serial)]) -> Result<(), Codes> {
+    initial(engine, lanes, bases)?;
+    let most = lanes.iter().map(|lane| lane.steps).max().unwrap_or(0);
+    for step in 0..most {
+        let mut moving: Vec<&mut Lane> = lanes.iter_mut().filter(|lane| step < lane.steps).collect();
+        let mut halves: Vec<Half> =
+            moving.iter().flat_map(|lane| tdes::step_halves(&lane.key, &lane.registers[step])).collect();
+        let items = halves.iter_mut().map(|half| (&half.key[..], &mut half.block[..]));
+        encipher(engine, CipherAlgorithm::Des, items)?;
+        for (lane, pair) in moving.iter_mut().zip(halves.as_chunks::<2>().0) {
+            lane.key = tdes::step_result(&lane.key, &[pair[0].block, pair[1].block]);
+        }
+    }
+    for lane in lanes.iter_mut() {
+        lane.key = tdes::varied(&lane.key, &lane.purpose.variant());
+    }
+    // The key of a transaction must not follow from its key of data.
+    let one_way = || lanes.iter().filter(|lane| lane.purpose.is_one_way());
+    let under: Vec<_> = one_way().map(|lane| Zeroizing::new(lane.key)).collect();
+    let one_way = lanes.iter_mut().filter(|lane| lane.purpose.is_one_way());
+    let items = one_way.zip(&under).flat_map(|(lane, under)| {
+        let (left, right) = lane.key.split_at_mut(8);
+        [(&under[..], left), (&under[..], right)]
+    });
+    encipher(engine, CipherAlgorithm::Tdes2, items)
+}
+
+/// Fills the lanes with their initial keys.
+fn initial(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], Serial)]) -> Result<(), Codes> {
+    let mut variants = Vec::with_capacity(bases.len());
+    for ((base, serial), lane) in bases.iter().zip(lanes.iter_mut()) {
+        let base: &[u8; 16] = base.first_chunk().ok_or(code::KEY_USAGE)?;
+        variants.push(Zeroizing::new(tdes::varied(base, &HALF_VARIANT)));
+        for half in lane.key.as_chunks_mut::<8>().0 {
+            *half = serial.initial_block();
+        }
+    }
+    let items = lanes.iter_mut().zip(bases).zip(&variants).flat_map(|((lane, (base, _)), variant)| {
+        let (left, right) = lane.key.split_at_mut(8);
+        [(*base, left), (&variant[..], right)]
+    });
+    encipher(engine, CipherAlgorithm::Tdes2, items)
+}
+
+/// Enciphers blocks in place, each under its key.
+fn encipher<'l>(
+    engine: &Engine,
+    algorithm: CipherAlgorithm,
+    items: impl Iterator<Item = (&'l [u8], &'l mut [u8])>,
+) -> Result<(), Codes> {
+    let (mut keys, mut blocks): (Vec<CipherKey>, Vec<&mut [u8]>) = (Vec::new(), Vec::new());
+    for (key, block) in items {
+        keys.push(engine.cipher_key_internal(algorithm, key).map_err(|_| code::KEY_USAGE)?);
+        blocks.push(block);
+    }
+    let mut items: Vec<CipherItem<'_>> = keys
+        .iter()
+        .zip(blocks)
+        .map(|(key, data)| CipherItem { key, chain: [0; 16], data, result: Ok(()) })
+        .collect();
+    engine.cipher_batch(Mode::Ecb, CipherDirection::Encipher, &mut items);
+    if items.iter().all(|item| item.result.is_ok()) { Ok(()) } else { Err(code::SELF_CHECK) }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::Options;
+
+    use super::*;
+
+    fn hex<const N: usize>(text: &str) -> [u8; N] {
+        std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())
+    }
+
+    const BASE: &str = "0123456789ABCDEFFEDCBA9876543210";
+
+    fn keys(asked: &[(&str, Purpose)]) -> Vec<Vec<u8>> {
+        let engine = Engine::new(Options::default()).unwrap();
+        let asked: Vec<Derive> = asked
+            .iter()
+            .map(|(serial, purpose)| Derive::Dukpt {
+                base: SecretBytes::from_slice(&hex::<16>(BASE)),
+                serial: Serial::new(hex(serial)).unwrap(),
+                purpose: *purpose,
+            })
+            .collect();
+        let mut answers: Vec<_> = asked.iter().map(|_| None).collect();
+        run(&engine, &asked, &mut answers);
+        answers.into_iter().map(|answer| answer.unwrap().key().unwrap().to_vec()).collect()
+    }
+
+    /// ANSI X9.24-1:2009, annex A.4.
+    #[test]
+    fn keys_of_all_counters_are_derived_beside_each_other() {
+        let vectors = [
+            ("FFFF9876543210E00001", Purpose::Pin, "042666B49184CF5C68DE9628D0397B36"),
+            ("FFFF9876543210EFF800", Purpose::Pin, "F9CDFEBF4F5B1D61B3EC12454527E189"),
+            ("FFFF9876543210E00001", Purpose::MacRequest, "042666B4918430A368DE9628D03984C9"),
+            ("FFFF9876543210E00003", Purpose::Pin, "0DF3D9422ACA561A47676D07AD6BAD05"),
+            ("FFFF9876543210E00001", Purpose::DataRequest, "448D3F076D8304036A55A3D7E0055A78"),
+            ("FFFF9876543210E00002", Purpose::Pin, "C46551CEF9FD244FAA9AD834130D3B38"),
+        ];
+        let asked: Vec<_> = vectors.iter().map(|(serial, purpose, _)| (*serial, *purpose)).collect();
+        let expected: Vec<_> = vectors.iter().map(|(.., key)| hex::<16>(key).to_vec()).collect();
+        assert_eq!(keys(&asked), expected);
+        for (one, key) in asked.iter().zip(&expected) {
+            assert_eq!(keys(std::slice::from_ref(one)), [key.clone()]);
+        }
+    }
+}

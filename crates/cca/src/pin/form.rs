@@ -1,0 +1,153 @@
+//! The form of a PIN block, as the arguments of a verb say it.
+
+use payments::block::{self, PanDigits};
+use payments::{Extraction, Format, Layout, Mask, Pin, Profile, ProfileFault};
+use wire::point::Point;
+use wire::verb::PinExtraction;
+use wire::{Codes, code};
+use zeroize::Zeroizing;
+
+use super::{BLOCK_BYTES, Block};
+use crate::call::{Call, Refusal};
+
+/// How a PIN lies in a block, with what the block holds beside it.
+pub(crate) struct Form {
+    pub(crate) layout: Layout,
+    /// Zeros where the format has no PAN.
+    pub(crate) pan: PanDigits,
+    sequence: u16,
+}
+
+impl Form {
+    /// The form of a block that comes in.
+    ///
+    /// # Errors
+    /// 8/106, 8/107 or 8/108 for a profile that says no format, control or pad digit, 8/109 for a method that does not go with
+    /// the format, 8/110 for a PAN that is needed and not twelve digits, 8/90 for a format that the role does not permit.
+    pub(crate) fn read(
+        call: &Call<'_, '_>,
+        profile: &[u8],
+        pan: Option<&[u8; 12]>,
+        extraction: Option<PinExtraction>,
+    ) -> Result<Self, Refusal> {
+        let profile = Profile::read(first_fields(profile)?).map_err(codes)?;
+        check_format(call, profile.format)?;
+        let extraction = extraction.map_or(Extraction::of(profile.format), method);
+        if !extraction.fits(profile.format) {
+            return Err(code::PIN_EXTRACTION.into());
+        }
+        let pad = profile.pad_read().map_err(codes)?;
+        let checks_digits = !profile.format.has_pan() || call.points.permits(Point::PinCheckDigits);
+        let layout = Layout { format: profile.format, extraction, pad, least: least(call), checks_digits };
+        Ok(Self { layout, pan: pan_digits(profile.format, pan)?, sequence: 0 })
+    }
+
+    /// The form of a block that goes out.
+    ///
+    /// # Errors
+    /// As [`Form::read`], and 8/111 for a sequence number that is needed and has more than four digits.
+    pub(crate) fn made(
+        call: &Call<'_, '_>,
+        profile: &[u8],
+        pan: Option<&[u8; 12]>,
+        sequence: i64,
+    ) -> Result<Self, Refusal> {
+        let profile = Profile::read(first_fields(profile)?).map_err(codes)?;
+        check_format(call, profile.format)?;
+        let pad = profile.pad_made().map_err(codes)?;
+        // A decimal digit that fills a block would be read as one of the PIN.
+        if profile.format.has_pad() && pad < 10 && !call.points.permits(Point::PinAnyDigits) {
+            return Err(code::PAD_DIGIT.into());
+        }
+        let sequence = match u16::try_from(sequence) {
+            Ok(sequence @ 0..=9999) => sequence,
+            _ if profile.format.has_sequence() => return Err(code::SEQUENCE_NUMBER.into()),
+            _ => 0,
+        };
+        let extraction = Extraction::of(profile.format);
+        let layout =
+            Layout { format: profile.format, extraction, pad, least: least(call), checks_digits: true };
+        Ok(Self { layout, pan: pan_digits(profile.format, pan)?, sequence })
+    }
+
+    /// The same form with decimal digits alone: for what is made of a PIN and leaves clear.
+    pub(crate) fn of_decimals(mut self) -> Self {
+        self.layout.checks_digits = true;
+        self
+    }
+
+    /// The PIN of a clear block, and whether it is one.
+    pub(crate) fn pin(&self, block: &Block) -> (Pin, Mask) {
+        block::read(&self.layout, &self.pan, block)
+    }
+
+    /// The clear block of a PIN, and whether the format takes a PIN of that length.
+    pub(crate) fn block(&self, call: &Call<'_, '_>, pin: &Pin) -> (Block, Mask) {
+        let mut random = Zeroizing::new([0; 16]);
+        call.random(&mut random[..]);
+        let made = Block::new(block::make(&self.layout, &self.pan, pin, self.sequence, &random));
+        (made, pin.has_at_least(self.layout.format.digits().0))
+    }
+}
+
+/// The three fields in front of a profile.
+fn first_fields(profile: &[u8]) -> Result<&[u8; 24], Refusal> {
+    profile.first_chunk().ok_or(code::INVALID_PARAMETER.into())
+}
+
+fn codes(fault: ProfileFault) -> Codes {
+    match fault {
+        ProfileFault::Format => code::PIN_FORMAT,
+        ProfileFault::Control => code::FORMAT_CONTROL,
+        ProfileFault::Pad => code::PAD_DIGIT,
+    }
+}
+
+/// Refuses a format that is not one of [`BLOCK_BYTES`], and those that the role does not permit anywhere.
+fn check_format(call: &Call<'_, '_>, format: Format) -> Result<(), Codes> {
+    const _: () = assert!(BLOCK_BYTES == 8);
+    match format {
+        Format::Iso4 => Err(code::PIN_FORMAT),
+        Format::Iso1 => call.permit(Point::PinIso1),
+        Format::Iso2 => call.permit(Point::PinUnrestricted),
+        _ => Ok(()),
+    }
+}
+
+fn least(call: &Call<'_, '_>) -> u8 {
+    if call.points.permits(Point::PinAnyDigits) { 1 } else { 4 }
+}
+
+fn pan_digits(format: Format, pan: Option<&[u8; 12]>) -> Result<PanDigits, Codes> {
+    match pan {
+        _ if !format.has_pan() => Ok([0; 12]),
+        Some(pan) => payments::digits(pan).map_err(|_| code::PAN),
+        None => Err(code::PAN),
+    }
+}
+
+fn method(keyword: PinExtraction) -> Extraction {
+    let length = |first: PinExtraction| 4 + (keyword as u8 - first as u8);
+    match keyword {
+        PinExtraction::PinBlock => Extraction::PinBlock,
+        PinExtraction::PadDigit => Extraction::PadDigit,
+        PinExtraction::HexDigit => Extraction::HexDigit,
+        PinExtraction::PadExist => Extraction::PadExist,
+        _ => Extraction::Length(length(PinExtraction::Length4)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keywords_of_lengths_say_their_number() {
+        for (_, keyword) in PinExtraction::ALL {
+            if let Some(number) = keyword.keyword().text.strip_prefix("PINLEN") {
+                assert_eq!(method(*keyword), Extraction::Length(number.parse().unwrap()));
+            }
+        }
+        assert_eq!(method(PinExtraction::PadExist), Extraction::PadExist);
+    }
+}

@@ -1,0 +1,74 @@
+//! Keys of PIN blocks: as they are in their tokens, or derived for a transaction.
+
+use engine::SecretBytes;
+use payments::dukpt::tdes::{Purpose, SERIAL_BYTES, Serial};
+use token::usage::Use;
+use wire::{Codes, code};
+
+use crate::call::{Call, Refusal};
+use crate::key::opening::Opening;
+use crate::key::{Algorithm, Key};
+use crate::pass::{Ask, Derive, Derived};
+
+/// Where a profile has the key serial number.
+const SERIAL_AT: usize = 24;
+
+/// The key serial number behind the fields of a profile, where the key is derived.
+///
+/// # Errors
+/// 8/21 for a profile that ends before it, 8/2050 for a counter that no terminal gets to.
+pub(crate) fn serial(profile: &[u8], is_derived: bool) -> Result<Option<Serial>, Refusal> {
+    if !is_derived {
+        return Ok(None);
+    }
+    let field = profile.get(SERIAL_AT..).and_then(|rest| rest.first_chunk::<SERIAL_BYTES>());
+    let serial = *field.ok_or(code::INVALID_PARAMETER)?;
+    Ok(Some(Serial::new(serial).map_err(|_| code::SERIAL_COUNTER)?))
+}
+
+/// Starts opening the key of a field: for this use, or for keys to be derived from it.
+///
+/// # Errors
+/// 8/39 for a key that is not for this.
+pub(crate) fn open<'p, 'a>(
+    call: Call<'p, 'a>,
+    field: &'a [u8],
+    usage: Use,
+    serial: Option<&Serial>,
+) -> Result<Opening<'p, 'a>, Refusal> {
+    let usage = if serial.is_some() { Use::DeriveTransactionKeys } else { usage };
+    call.key(field)?.of(Algorithm::Des)?.for_use(usage)
+}
+
+/// The key of blocks on its way.
+pub(crate) enum Working<'p> {
+    Fixed(SecretBytes),
+    Derived(Ask<'p, Derive, Derived>),
+}
+
+impl<'p> Working<'p> {
+    /// Starts deriving the key of a transaction, where there is a key serial number.
+    ///
+    /// # Errors
+    /// 8/39 for a key that is not of two parts.
+    pub(crate) fn of(call: Call<'p, '_>, key: &Key, serial: Option<Serial>) -> Result<Self, Codes> {
+        match serial {
+            None => Ok(Self::Fixed(key.secret.clone())),
+            Some(serial) => {
+                let base = key.secret.clone();
+                if base.len() != 16 {
+                    return Err(code::KEY_USAGE);
+                }
+                Ok(Self::Derived(call.ask(Derive::Dukpt { base, serial, purpose: Purpose::Pin })))
+            }
+        }
+    }
+
+    /// The key; at once where it is not derived.
+    pub(crate) async fn key(self) -> Result<SecretBytes, Codes> {
+        match self {
+            Self::Fixed(key) => Ok(key),
+            Self::Derived(ask) => ask.await.key(),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! PINs in the hands of a verb: what the PIN verbs share between their arguments and the arithmetic of [`payments`].
+//!
+//! | file | what it has |
+//! |---|---|
+//! | [`form`] | a profile, a PAN and a sequence number as the form of a PIN block |
+//! | [`rules`] | what ANSI X9.8 forbids, and roles may permit |
+//! | [`keys`] | keys of PIN blocks, as they are or derived for a transaction |
+//! | [`data`] | the data array of the methods |
+//!
+//! A verb looks at everything in its request before a block is clear. From then on nothing depends on what is in the block
+//! but the answer: a wrong block goes the way of a right one, and is refused at the end with one code for whatever is
+//! wrong ([`rules::wrong_block`]).
+
+pub(crate) mod data;
+pub(crate) mod form;
+pub(crate) mod keys;
+pub(crate) mod rules;
+
+use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
+use wire::code;
+use zeroize::Zeroizing;
+
+use crate::call::{Call, Refusal};
+use crate::pass::{Cipher, KeyRule};
+use crate::wipe::Text;
+
+/// Length of a block in bytes.
+pub(crate) const BLOCK_BYTES: usize = 8;
+
+/// A clear block.
+pub(crate) type Block = Zeroizing<[u8; BLOCK_BYTES]>;
+
+/// A block through TDES.
+///
+/// # Errors
+/// 8/39 for a key that is not of two parts.
+pub(crate) async fn cipher(
+    call: Call<'_, '_>,
+    key: &SecretBytes,
+    direction: CipherDirection,
+    block: &[u8; BLOCK_BYTES],
+) -> Result<Block, Refusal> {
+    if key.len() != CipherAlgorithm::Tdes2.key_bytes() {
+        return Err(code::KEY_USAGE.into());
+    }
+    let (algorithm, rule, mode) = (CipherAlgorithm::Tdes2, KeyRule::Chosen, Mode::Ecb);
+    let (key, data) = (key.clone(), Text::from(&block[..]));
+    let done = call.ask(Cipher { algorithm, rule, mode, direction, key, chain: [0; 16], data }).await?;
+    let mut out = Block::default();
+    out.copy_from_slice(&done.data);
+    Ok(out)
+}

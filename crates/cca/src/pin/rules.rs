@@ -1,0 +1,61 @@
+//! What ANSI X9.8 forbids to do with PIN blocks, as far as roles do not permit it (CCA for Linux on IBM Z, "ANSI X9.8 PIN
+//! restrictions").
+
+use payments::Format;
+use wire::point::Point;
+use wire::{Codes, code};
+
+use super::form::Form;
+use crate::call::Call;
+
+/// Refuses with 8/90 to put a PIN from one block into another.
+pub(crate) fn check_reformat(call: &Call<'_, '_>, from: &Form, to: &Form) -> Result<(), Codes> {
+    let (out_of, into) = (from.layout.format, to.layout.format);
+    if !keeps_pan(out_of, into) {
+        call.permit(Point::PinUnrestricted)?;
+    }
+    if !(is_known(out_of) && is_known(into) && (into != Format::Iso1 || out_of == Format::Iso1)) {
+        call.permit(Point::PinAnyBlock)?;
+    }
+    let is_restricted =
+        !call.points.permits(Point::PinUnrestricted) || !call.points.permits(Point::PinAnyBlock);
+    if is_restricted && out_of.has_pan() && into.has_pan() && !is_same_pan(from, to) {
+        call.permit(Point::PanChange)?;
+    }
+    Ok(())
+}
+
+/// Refuses with 8/90 to make a PVV of a PIN in a block of this format: without a PAN in it, blocks of chosen PINs make a list of
+/// all PVVs.
+pub(crate) fn check_pvv(call: &Call<'_, '_>, format: Format) -> Result<(), Codes> {
+    match format {
+        Format::Iso0 | Format::Iso3 => Ok(()),
+        _ => call.permit(Point::PinUnrestricted),
+    }
+}
+
+/// What is answered to a clear block that is not one, whatever is wrong with it.
+pub(crate) fn wrong_block(call: &Call<'_, '_>) -> Codes {
+    if call.points.permits(Point::PinFineCodes) { code::PIN_BLOCK_INCONSISTENT } else { code::PIN_BLOCK }
+}
+
+/// Whether a block that is bound to a PAN stays bound to it, and one of 3624 comes out of none but 3624.
+fn keeps_pan(out_of: Format, into: Format) -> bool {
+    match (out_of, into) {
+        (Format::Iso0 | Format::Iso3, into) => matches!(into, Format::Iso0 | Format::Iso3),
+        (Format::Visa4, Format::Iso1 | Format::Iso2) => false,
+        (Format::Ibm3624, Format::Ibm3624) => true,
+        (_, into) => into != Format::Ibm3624,
+    }
+}
+
+/// Whether ANSI X9.8 knows the format for blocks of 8 bytes.
+fn is_known(format: Format) -> bool {
+    matches!(format, Format::Iso0 | Format::Iso1 | Format::Iso3)
+}
+
+/// VISA-4 holds other digits of a PAN than ISO-0 and ISO-3: of these nothing says that they are of one PAN.
+fn is_same_pan(from: &Form, to: &Form) -> bool {
+    let is_visa = |form: &Form| form.layout.format == Format::Visa4;
+    is_visa(from) == is_visa(to) && from.pan == to.pan
+}

@@ -1,0 +1,138 @@
+//! Encrypted_PIN_Verify (CSNBPVR): whether the PIN in a block is the one that a method gives.
+//!
+//! | keyword | the PIN is right where |
+//! |---|---|
+//! | IBM-PIN | its rightmost digits, as many as are checked, are those of IBM 3624 |
+//! | IBM-PINO | they are with the offset |
+//! | GBP-PIN, GBP-PINO | it is the PIN of the German banking pool, with the offset |
+//! | VISA-PVV | it has the PVV; VISAPVV4: and four digits |
+//! | INBK-PIN | it is the Interbank PIN |
+//!
+//! 4/19: it is not.
+
+use engine::CipherDirection;
+use payments::ibm3624::Intermediate;
+use payments::{Decimalisation, Mask, Pin, interbank, visa};
+use token::usage::{PinBlockIn, PinMethod, PinStep, Use};
+use wire::code;
+use wire::verb::encrypted_pin_verify::{Answer, Request};
+use wire::verb::{PinDerivation, PinVerifyMethod};
+
+use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::key::Algorithm;
+use crate::pin::data::{self, Data, VisaData};
+use crate::pin::form::Form;
+use crate::pin::keys::{self, Working};
+use crate::pin::{self, rules};
+
+/// Answers whether the PIN is right.
+pub(crate) async fn encrypted_pin_verify(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let request: Request<'_> = call.read()?;
+    let is_derived = match request.derivation {
+        None => false,
+        Some(PinDerivation::In) => true,
+        Some(_) => return Err(code::KEYWORD.into()),
+    };
+    let form = Form::read(&call, request.input_pin_profile, request.pan_data, request.extraction)?;
+    let reference = Reference::of(&call, &request)?;
+    let serial = keys::serial(request.input_pin_profile, is_derived)?;
+    let (block_field, pin_field) =
+        (request.input_pin_encrypting_key_identifier, request.pin_verifying_key_identifier);
+    let block_opening = keys::open(call, block_field, Use::PinBlockIn(PinBlockIn::Verify), serial.as_ref())?;
+    let usage = Use::Pin(PinStep::Verify, method(request.method));
+    let pin_opening = call.key(pin_field)?.of(Algorithm::Des)?.for_use(usage)?;
+    let (block_key, pin_key) = (block_opening.await, pin_opening.await);
+    let (block_key, pin_key) = (block_key?, pin_key?);
+    let renewed = (block_key.renew(call, block_field)?, pin_key.renew(call, pin_field)?);
+    let under = Working::of(call, &block_key, serial)?.key().await?;
+
+    let clear = pin::cipher(call, &under, CipherDirection::Decipher, request.encrypted_pin_block).await?;
+    let (found, is_block) = form.pin(&clear);
+    let asked = reference.block(&found);
+    let enciphered = pin::cipher(call, &pin_key.secret, CipherDirection::Encipher, &asked).await?;
+    let is_right = reference.verifies(&found, &enciphered);
+    let (block_token, pin_token) = (renewed.0.token().await?, renewed.1.token().await?);
+    if !is_block.holds() {
+        return Err(rules::wrong_block(&call).into());
+    }
+    reply.write(Answer {
+        input_pin_encrypting_key_identifier: block_token.as_deref(),
+        pin_verifying_key_identifier: pin_token.as_deref(),
+    })?;
+    Ok(if is_right.holds() { block_key.age.max(pin_key.age).codes() } else { code::PIN_NOT_VERIFIED })
+}
+
+/// What a PIN is compared with.
+enum Reference {
+    Ibm { table: Decimalisation, validation: [u8; 8], offset: [u8; 16], checked: u8 },
+    Pool { table: Decimalisation, validation: [u8; 8], offset: [u8; 4] },
+    Visa { data: VisaData, pvv: [u8; visa::PVV_DIGITS], is_of_four: bool },
+    Interbank { block: [u8; 8] },
+}
+
+impl Reference {
+    fn of(call: &Call<'_, '_>, request: &Request<'_>) -> Result<Self, Refusal> {
+        let given = Data::new(request.data_array);
+        Ok(match request.method {
+            PinVerifyMethod::Ibm | PinVerifyMethod::IbmOffset => {
+                let (table, validation) = (given.table(call)?, given.validation()?);
+                let checked = data::check_length(call, request.pin_check_length, Pin::DIGITS_MAX as u8)?;
+                let has_offset = request.method == PinVerifyMethod::IbmOffset;
+                let offset = if has_offset { given.offset(checked)? } else { [0; 16] };
+                Self::Ibm { table, validation, offset, checked }
+            }
+            PinVerifyMethod::Pool | PinVerifyMethod::PoolOffset => {
+                let (table, validation) = (given.table(call)?, given.validation()?);
+                let has_offset = request.method == PinVerifyMethod::PoolOffset;
+                let mut offset = [0; 4];
+                if has_offset {
+                    offset.copy_from_slice(&given.offset(4)?[..4]);
+                }
+                Self::Pool { table, validation, offset }
+            }
+            PinVerifyMethod::Visa | PinVerifyMethod::VisaFour => {
+                given.no_visa_pin()?;
+                let is_of_four = request.method == PinVerifyMethod::VisaFour;
+                Self::Visa { data: given.visa()?, pvv: given.pvv()?, is_of_four }
+            }
+            PinVerifyMethod::Interbank => Self::Interbank { block: given.interbank()? },
+            PinVerifyMethod::Dutch => return Err(code::KEYWORD.into()),
+        })
+    }
+
+    /// What the PIN key enciphers.
+    fn block(&self, found: &Pin) -> pin::Block {
+        pin::Block::new(match self {
+            Self::Ibm { validation, .. } | Self::Pool { validation, .. } => *validation,
+            Self::Visa { data, .. } => visa::block(&data.pan, data.key_index, found),
+            Self::Interbank { block } => *block,
+        })
+    }
+
+    fn verifies(&self, found: &Pin, enciphered: &pin::Block) -> Mask {
+        match self {
+            Self::Ibm { table, offset, checked, .. } => {
+                Intermediate::new(table, enciphered).verifies(found, offset, *checked)
+            }
+            Self::Pool { table, offset, .. } => {
+                Intermediate::new(table, enciphered).pool_pin(offset).is(found)
+            }
+            Self::Visa { pvv, is_of_four, .. } => {
+                let is_long = if *is_of_four { found.has_length(4) } else { found.has_at_least(4) };
+                visa::verifies(enciphered, pvv).and(is_long)
+            }
+            Self::Interbank { .. } => interbank::pin(enciphered).is(found),
+        }
+    }
+}
+
+fn method(keyword: PinVerifyMethod) -> PinMethod {
+    match keyword {
+        PinVerifyMethod::Ibm | PinVerifyMethod::Dutch => PinMethod::Ibm,
+        PinVerifyMethod::IbmOffset => PinMethod::IbmOffset,
+        PinVerifyMethod::Pool => PinMethod::Pool,
+        PinVerifyMethod::PoolOffset => PinMethod::PoolOffset,
+        PinVerifyMethod::Visa | PinVerifyMethod::VisaFour => PinMethod::Visa,
+        PinVerifyMethod::Interbank => PinMethod::Interbank,
+    }
+}
