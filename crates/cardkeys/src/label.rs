@@ -1,6 +1,7 @@
 //! RSA keys that are labels in a home: a card decrypts session keys (CSNDPKD) and signs (CSNDDSG), and the private
 //! numbers are never in this process.
 
+use facility::private_keys::{self, MODULUS_BYTES_MAX};
 use facility::{Facility, Reply};
 use openpgp::certificate::KeyPacket;
 use openpgp::generate::rsa_public;
@@ -15,10 +16,6 @@ use wire::code::{self, Codes};
 use wire::frame::Arguments;
 use wire::verb::{Verb, digital_signature_generate, pka_decrypt, pka_public_key_extract};
 
-/// Longest modulus in bytes, and so of every answer.
-const MODULUS_BYTES_MAX: i64 = 512;
-/// Room for a public key token: header, section, exponent and modulus.
-const PUBLIC_TOKEN_BYTES_MAX: i64 = 20 + 2 * MODULUS_BYTES_MAX;
 /// Where the public section of a public key token begins, its identifier, and where its exponent begins.
 const SECTION_AT: usize = 8;
 const PUBLIC_SECTION: u8 = 0x04;
@@ -110,7 +107,7 @@ impl PrivateKey for LabelKey {
             RSA_PRIVATE_KEY_LENGTH, RULE_ARRAY, RULE_ARRAY_COUNT,
         };
         let Ok(PkeskBytes::Rsa { mpi }) = packet.values() else { return Err(PrivateKeyError::NotOpened) };
-        if mpi.is_empty() || mpi.len() as i64 > MODULUS_BYTES_MAX {
+        if mpi.is_empty() || mpi.len() > MODULUS_BYTES_MAX {
             return Err(PrivateKeyError::NotOpened);
         }
         let label = self.label.to_field();
@@ -122,7 +119,7 @@ impl PrivateKey for LabelKey {
             .set_bytes(ENCIPHERED_KEY, mpi.as_ref())
             .set_integer(RSA_PRIVATE_KEY_LENGTH, label.len() as i64)
             .set_bytes(RSA_PRIVATE_KEY, &label)
-            .set_integer(KEY_VALUE_LENGTH, MODULUS_BYTES_MAX);
+            .set_integer(KEY_VALUE_LENGTH, MODULUS_BYTES_MAX as i64);
         let reply = self.call(&arguments)?;
         if NOT_OPENED.contains(&reply.codes()) {
             return Err(PrivateKeyError::NotOpened);
@@ -133,42 +130,21 @@ impl PrivateKey for LabelKey {
     }
 
     fn sign(&self, hash: HashAlgorithm, digest: &[u8]) -> Result<SignatureBytes, PrivateKeyError> {
-        use digital_signature_generate::{
-            HASH, HASH_LENGTH, PKA_PRIVATE_KEY_ID, PKA_PRIVATE_KEY_ID_LENGTH, RULE_ARRAY, RULE_ARRAY_COUNT,
-            SIGNATURE_FIELD, SIGNATURE_FIELD_LENGTH,
-        };
         let info = digest_info(hash, digest)?;
         let label = self.label.to_field();
-        let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
-        arguments
-            .set_integer(RULE_ARRAY_COUNT, 1)
-            .set_bytes(RULE_ARRAY, b"PKCS-1.1")
-            .set_integer(PKA_PRIVATE_KEY_ID_LENGTH, label.len() as i64)
-            .set_bytes(PKA_PRIVATE_KEY_ID, &label)
-            .set_integer(HASH_LENGTH, info.len() as i64)
-            .set_bytes(HASH, &info)
-            .set_integer(SIGNATURE_FIELD_LENGTH, MODULUS_BYTES_MAX);
-        let reply = self.call(&arguments)?;
+        let reply = self.call(&private_keys::signature(&label, b"PKCS-1.1", &info))?;
         complete(&self.label, reply.codes())?;
-        let signature = Mpi::from_slice(reply.arguments().bytes(SIGNATURE_FIELD));
+        let signature = Mpi::from_slice(reply.arguments().bytes(digital_signature_generate::SIGNATURE_FIELD));
         Ok(SignatureBytes::Mpis(vec![signature]))
     }
 }
 
 /// Modulus and exponent of the key under a label.
 fn numbers(facility: &Facility, domain: u16, label: &Label) -> Result<(Vec<u8>, Vec<u8>), PrivateKeyError> {
-    use pka_public_key_extract::{
-        SOURCE_KEY_IDENTIFIER, SOURCE_KEY_IDENTIFIER_LENGTH, TARGET_KEY_TOKEN, TARGET_KEY_TOKEN_LENGTH,
-    };
-    let field = label.to_field();
-    let mut arguments = Arguments::new(Verb::PkaPublicKeyExtract);
-    arguments
-        .set_integer(SOURCE_KEY_IDENTIFIER_LENGTH, field.len() as i64)
-        .set_bytes(SOURCE_KEY_IDENTIFIER, &field)
-        .set_integer(TARGET_KEY_TOKEN_LENGTH, PUBLIC_TOKEN_BYTES_MAX);
-    let reply = facility.call(domain, &arguments).map_err(|error| failed(label, error))?;
+    let reply = facility.call(domain, &private_keys::public_key(&label.to_field()));
+    let reply = reply.map_err(|error| failed(label, error))?;
     complete(label, reply.codes())?;
-    public_numbers(reply.arguments().bytes(TARGET_KEY_TOKEN))
+    public_numbers(reply.arguments().bytes(pka_public_key_extract::TARGET_KEY_TOKEN))
         .ok_or_else(|| failed(label, "its public key token does not hold together, or it is not an RSA key"))
 }
 

@@ -1,18 +1,14 @@
 //! The key under a label as a signer of certificates: the card signs, and the private numbers are never in this process.
 
 use crate::CertificateError;
-use engine::{HashAlgorithm, digest_info_prefix, sha256};
+use engine::{HashAlgorithm, sha256};
 use facility::Facility;
+use facility::private_keys::{self, Padding, SignatureRequest};
 use keyfiles::{PublicKey, ecdsa_sig_value};
 use rcgen::{PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_RSA_SHA256, SignatureAlgorithm};
 use token::pka::ecc::EccCurve;
 use wire::Label;
-use wire::bounds::PKA_TOKEN_BYTES_MAX;
-use wire::frame::Arguments;
-use wire::verb::{Verb, digital_signature_generate as dsg, pka_public_key_extract as pkx};
-
-/// Longest signature, in bytes: that of an RSA key of 4,096 bits.
-const SIGNATURE_BYTES_MAX: i64 = 512;
+use wire::verb::{digital_signature_generate as dsg, pka_public_key_extract as pkx};
 
 /// The key under a label, of RSA, P-256 or P-384.
 pub struct LabelSigner {
@@ -61,28 +57,19 @@ impl LabelSigner {
         let hash = |algorithm| {
             engine::Engine::new(engine::Options::default()).map(|engine| engine.hash(algorithm, message))
         };
-        let (rule, data) = match self.scheme {
-            Scheme::RsaSha256 => {
-                (&b"PKCS-1.1"[..], [digest_info_prefix(HashAlgorithm::Sha256), &sha256(message)].concat())
-            }
-            Scheme::P256Sha256 => (&b"ECDSA   "[..], sha256(message).to_vec()),
+        let (padding, algorithm, digest) = match self.scheme {
+            Scheme::RsaSha256 => (Padding::RsaPkcs1, HashAlgorithm::Sha256, sha256(message).to_vec()),
+            Scheme::P256Sha256 => (Padding::Ecdsa, HashAlgorithm::Sha256, sha256(message).to_vec()),
             Scheme::P384Sha384 => {
                 let digest = hash(HashAlgorithm::Sha384).ok().and_then(Result::ok);
                 let digest = digest.ok_or_else(|| self.unfit("SHA-384 cannot be computed"))?;
-                (&b"ECDSA   "[..], digest[..HashAlgorithm::Sha384.digest_bytes()].to_vec())
+                let bytes = HashAlgorithm::Sha384.digest_bytes();
+                (Padding::Ecdsa, HashAlgorithm::Sha384, digest[..bytes].to_vec())
             }
         };
-        let label = self.label.to_field();
-        let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
-        arguments
-            .set_integer(dsg::RULE_ARRAY_COUNT, 1)
-            .set_bytes(dsg::RULE_ARRAY, rule)
-            .set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, label.len() as i64)
-            .set_bytes(dsg::PKA_PRIVATE_KEY_ID, &label)
-            .set_integer(dsg::HASH_LENGTH, data.len() as i64)
-            .set_bytes(dsg::HASH, &data)
-            .set_integer(dsg::SIGNATURE_FIELD_LENGTH, SIGNATURE_BYTES_MAX);
-        let reply = self.facility.call(self.domain, &arguments)?;
+        let request = SignatureRequest::new(&self.label.to_field(), padding, algorithm, &digest);
+        let request = request.ok_or_else(|| self.unfit("a digest that cards do not sign"))?;
+        let reply = self.facility.call(self.domain, &request.arguments())?;
         if !reply.codes().has_output() {
             let (label, codes) = (self.label.clone(), reply.codes());
             return Err(CertificateError::Verb { verb: "digital-signature-generate", label, codes });
@@ -124,13 +111,7 @@ impl rcgen::SigningKey for LabelSigner {
 /// # Errors
 /// What a card says.
 pub fn public_key(facility: &Facility, domain: u16, label: &Label) -> Result<PublicKey, CertificateError> {
-    let field = label.to_field();
-    let mut arguments = Arguments::new(Verb::PkaPublicKeyExtract);
-    arguments
-        .set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, field.len() as i64)
-        .set_bytes(pkx::SOURCE_KEY_IDENTIFIER, &field)
-        .set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
-    let reply = facility.call(domain, &arguments)?;
+    let reply = facility.call(domain, &private_keys::public_key(&label.to_field()))?;
     if !reply.codes().has_output() {
         let (label, codes) = (label.clone(), reply.codes());
         return Err(CertificateError::Verb { verb: "pka-public-key-extract", label, codes });

@@ -9,6 +9,7 @@
 //! | call any verb, on a card or in the daemon | [`Facility::call`], [`Facility::call_into`], [`Reply::ok`] |
 //! | keep many requests in flight from one thread | [`Facility::submit`], [`Ticket`], [`Ticket::wait_any`] |
 //! | the same from an event loop, behind one descriptor | [`Facility::completions`], [`Completions`] |
+//! | signatures and premasters of private keys under labels | [`private_keys`] |
 //! | use only certain cards | [`Facility::with_selection`] |
 //! | status, settings, backups, officers, key records | the functions of [`Facility`] with these names |
 //! | what cards and tenants do, and how long it takes | [`Facility::observe`], [`Observation`] |
@@ -69,6 +70,7 @@ pub use error::{FacilityError, Fault, ProtocolError, Ran, StartError};
 pub use local::clear;
 pub use request::completions::{Completions, LOOP_REQUESTS_MAX};
 pub use request::labels::Opened;
+pub use request::private_keys;
 pub use request::reply::{Reply, Timing};
 pub use request::ticket::Ticket;
 /// Verbs, labels, codes and messages, as this library speaks them.

@@ -19,6 +19,7 @@
 pub(crate) mod completions;
 pub(crate) mod labels;
 mod mac;
+pub mod private_keys;
 pub(crate) mod reply;
 mod step;
 pub(crate) mod target;

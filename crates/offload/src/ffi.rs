@@ -3,10 +3,11 @@
 //! What callers point to is copied before it is looked at. No panic leaves a function, and none waits but those that say so.
 
 use crate::error::{OffloadError, Status};
+use crate::given::{self, STRUCTURE_BYTES_MAX, invalid};
 use crate::handles;
 use crate::offload::{Answer, Finished, Key, LoopOptions, Offload};
-use crate::work::{ANSWER_BYTES_MAX, CIPHERTEXT_BYTES_MAX, Kind, Scheme};
-use facility::{LOOP_REQUESTS_MAX, Options, credential};
+use crate::work::{ANSWER_BYTES_MAX, CIPHERTEXT_BYTES_MAX, Kind};
+use facility::{Options, credential};
 use home::place;
 use std::cell::RefCell;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
@@ -25,8 +26,6 @@ const ABI: c_int = 1;
 const PATH_BYTES_MAX: usize = 4096;
 /// Longest text of an error in bytes, with the zero byte at its end.
 const TEXT_BYTES: usize = 512;
-/// Longest structure that a newer header may have.
-const STRUCTURE_BYTES_MAX: usize = 4096;
 /// Longest digest in bytes.
 const DIGEST_BYTES_MAX: usize = 64;
 
@@ -94,7 +93,8 @@ impl CryptandOffloadResult {
         }
     }
 
-    fn of(finished: Finished) -> Self {
+    /// A request that has ended.
+    pub fn of(finished: &Finished) -> Self {
         let mut result = Self { id: finished.id, operation: finished.operation as u32, ..Self::empty() };
         let mut put = |bytes: &[u8]| {
             result.bytes[..bytes.len()].copy_from_slice(bytes);
@@ -137,10 +137,6 @@ fn guarded(body: impl FnOnce() -> Result<c_int, OffloadError>) -> c_int {
     error.status as c_int
 }
 
-fn invalid(text: impl Into<String>) -> OffloadError {
-    OffloadError::new(Status::Invalid, text)
-}
-
 /// A copy of so many bytes.
 ///
 /// # Safety
@@ -151,9 +147,7 @@ unsafe fn copied(
     length: usize,
     most: usize,
 ) -> Result<Vec<u8>, OffloadError> {
-    if length == 0 || length > most {
-        return Err(invalid(format!("{operation}: {length} bytes, not 1 to {most}")));
-    }
+    given::length(operation, length, most)?;
     if bytes.is_null() {
         return Err(invalid(format!("{operation}: a null pointer in place of {length} bytes")));
     }
@@ -206,8 +200,14 @@ pub unsafe extern "C" fn cryptand_offload_open(
         }
         // SAFETY: the caller's promise.
         unsafe { handle.write_unaligned(0) };
-        // SAFETY: the caller's promise.
-        let (given, of_loop) = unsafe { options_of(options, options_bytes) }?;
+        let (options, of_loop) = match options.is_null() {
+            true => Default::default(),
+            false => {
+                let (what, most) = ("open: the options", STRUCTURE_BYTES_MAX);
+                // SAFETY: the caller's promise.
+                given::options(&unsafe { copied(what, options.cast(), options_bytes, most) }?)?
+            }
+        };
         let path = |text: *const c_char| match text.is_null() {
             true => Ok(None),
             false => {
@@ -217,7 +217,7 @@ pub unsafe extern "C" fn cryptand_offload_open(
             }
         };
         let (home, credential_file) = (path(home)?, path(credential_file)?);
-        let number = handles::open(|| open(home, credential_file, given, of_loop))?;
+        let number = handles::open(|| open(home, credential_file, options, of_loop))?;
         // SAFETY: the caller's promise.
         unsafe { handle.write_unaligned(number) };
         Ok(0)
@@ -247,47 +247,6 @@ fn open(
     Offload::open(&home, Options { credential, in_caller: false, ..options }, of_loop)
 }
 
-/// # Safety
-/// `options` is null or points to `bytes` bytes.
-unsafe fn options_of(
-    options: *const CryptandOffloadOptions,
-    bytes: usize,
-) -> Result<(Options, LoopOptions), OffloadError> {
-    let mut given = CryptandOffloadOptions::default();
-    if !options.is_null() {
-        // SAFETY: the caller's promise.
-        let raw = unsafe { copied("open: the options", options.cast(), bytes, STRUCTURE_BYTES_MAX) }?;
-        let mut words = raw.chunks(4).map(|word| {
-            let mut whole = [0; 4];
-            whole[..word.len()].copy_from_slice(word);
-            u32::from_ne_bytes(whole)
-        });
-        let mut next = || words.next().unwrap_or(0);
-        given = CryptandOffloadOptions {
-            domain: next(),
-            in_flight_max: next(),
-            card_wait_ms: next(),
-            answer_wait_ms: next(),
-        };
-        if words.any(|word| word != 0) {
-            return Err(invalid("open: options that this version of libcryptand-offload does not have"));
-        }
-    }
-    let domain = u16::try_from(given.domain)
-        .map_err(|_| invalid(format!("open: domain {}, which there cannot be", given.domain)))?;
-    let mut options = Options::default();
-    let wait = |place: &mut Duration, milliseconds: u32| {
-        if milliseconds != 0 {
-            *place = Duration::from_millis(milliseconds.into());
-        }
-    };
-    wait(&mut options.card_wait, given.card_wait_ms);
-    wait(&mut options.answer_wait, given.answer_wait_ms);
-    let in_flight_max =
-        if given.in_flight_max == 0 { LOOP_REQUESTS_MAX } else { given.in_flight_max as usize };
-    Ok((options, LoopOptions { domain, in_flight_max }))
-}
-
 /// `cryptand_offload_descriptor`.
 #[unsafe(no_mangle)]
 pub extern "C" fn cryptand_offload_descriptor(handle: u64) -> c_int {
@@ -306,7 +265,7 @@ pub unsafe extern "C" fn cryptand_offload_key(handle: u64, label: *const c_char,
         }
         // SAFETY: the caller's promise.
         let text = unsafe { text_of("key: the label", label, LABEL_BYTES + 1) }?;
-        let text = std::str::from_utf8(&text).map_err(|_| invalid("key: a label that is not ASCII"))?;
+        let text = given::label(&text)?;
         let found = handles::with(handle, "key", |offload| offload.key(text))?;
         // SAFETY: the caller's promise.
         unsafe { key.write_unaligned(found.0) };
@@ -328,10 +287,7 @@ pub unsafe extern "C" fn cryptand_offload_sign(
     digest_bytes: usize,
 ) -> c_int {
     guarded(|| {
-        let code = u16::try_from(scheme).ok().and_then(Scheme::of_code_point);
-        let scheme = code.ok_or_else(|| {
-            invalid(format!("sign: {scheme:#06x} is no signature scheme of TLS that cards sign by"))
-        })?;
+        let scheme = given::scheme(scheme)?;
         // SAFETY: the caller's promise.
         let digest = unsafe { copied("sign: the digest", digest, digest_bytes, DIGEST_BYTES_MAX) }?;
         handles::with(handle, "sign", |offload| offload.sign(id, Key(key), scheme, &digest)).map(|()| 0)
@@ -388,7 +344,7 @@ pub unsafe extern "C" fn cryptand_offload_collect(
         }
         handles::with(handle, "collect", |offload| {
             let Some(finished) = offload.collect() else { return Ok(0) };
-            let mut found = CryptandOffloadResult::of(finished);
+            let mut found = CryptandOffloadResult::of(&finished);
             // SAFETY: the caller's promise, and it has the room.
             unsafe { result.write_unaligned(found) };
             found.bytes.zeroize();

@@ -20,16 +20,18 @@
 //! | `work` | what is asked of a card, and what its answer means |
 //! | `error` | what can go wrong, as statuses and texts |
 //! | `handles` | the numbers by which programs in C name their loops, through threads, fork and closed descriptors |
+//! | [`given`] | what programs in C pass, as far as it is read before a home is asked |
 //! | `ffi` | the functions of the header |
 
 mod error;
 mod ffi;
+pub mod given;
 mod handles;
 mod offload;
 mod work;
 
 pub use error::{OffloadError, Status};
-pub use facility::{Facility, Options};
+pub use facility::{Facility, Options, private_keys};
 pub use ffi::*;
 pub use handles::HANDLES_MAX;
 pub use offload::{Answer, Finished, KEYS_MAX, Key, LoopOptions, Offload, Operation};

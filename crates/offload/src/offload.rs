@@ -1,7 +1,8 @@
 //! One event loop's private key operations.
 
 use crate::error::{OffloadError, Status};
-use crate::work::{self, CIPHERTEXT_BYTES_MAX, Field, Kind, PREMASTER_BYTES, Padding, Scheme};
+use crate::work::{CIPHERTEXT_BYTES_MAX, Kind, PREMASTER_BYTES, Scheme};
+use facility::private_keys::{self, Field, Padding};
 use facility::{Completions, Facility, FacilityError, LOOP_REQUESTS_MAX, Label, Options, Reply};
 use std::collections::HashMap;
 use std::fmt;
@@ -28,6 +29,22 @@ pub struct LoopOptions {
 impl Default for LoopOptions {
     fn default() -> Self {
         Self { domain: 0, in_flight_max: LOOP_REQUESTS_MAX }
+    }
+}
+
+impl LoopOptions {
+    /// Whether a loop can be set so; else what is wrong.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if !(1..=LOOP_REQUESTS_MAX).contains(&self.in_flight_max) {
+            return Err(format!(
+                "{} requests in flight; 1 to {LOOP_REQUESTS_MAX} may be",
+                self.in_flight_max
+            ));
+        }
+        if usize::from(self.domain) >= DOMAINS_MAX {
+            return Err(format!("domain {}; the last one is {}", self.domain, DOMAINS_MAX - 1));
+        }
+        Ok(())
     }
 }
 
@@ -143,13 +160,7 @@ impl Offload {
         static MARKS: AtomicU32 = AtomicU32::new(1);
         let home = facility.home().folder().display().to_string();
         let invalid = |what: String| OffloadError::new(Status::Invalid, format!("open {home}: {what}"));
-        if !(1..=LOOP_REQUESTS_MAX).contains(&options.in_flight_max) {
-            let most = LOOP_REQUESTS_MAX;
-            return Err(invalid(format!("{} requests in flight; 1 to {most} may be", options.in_flight_max)));
-        }
-        if usize::from(options.domain) >= DOMAINS_MAX {
-            return Err(invalid(format!("domain {}; the last one is {}", options.domain, DOMAINS_MAX - 1)));
-        }
+        options.check().map_err(invalid)?;
         let completions = facility.completions();
         let completions =
             completions.map_err(|error| OffloadError::of(format_args!("open {home}"), &error))?;
@@ -199,17 +210,13 @@ impl Offload {
     /// [`Status::Forked`]. Everything else is collected.
     pub fn sign(&mut self, id: u64, key: Key, scheme: Scheme, digest: &[u8]) -> Result<(), OffloadError> {
         let place = self.place(Operation::Sign, key)?;
-        if digest.len() != scheme.hash.bytes() {
+        let Some(request) = scheme.request(&self.keys[place as usize].1, digest) else {
             let (given, right) = (digest.len(), scheme.hash.bytes());
-            return Err(self.invalid(
-                Operation::Sign,
-                place,
-                &format!("a digest of {given} bytes, not {right}"),
-            ));
-        }
-        let field = self.keys[place as usize].1;
+            let cause = format!("a digest of {given} bytes, not {right}");
+            return Err(self.invalid(Operation::Sign, place, &cause));
+        };
         self.submit(id, Operation::Sign, scheme.padding, place, |completions, number, domain| {
-            work::signature(&field, scheme, digest, |arguments| completions.submit(number, domain, arguments))
+            completions.submit(number, domain, &request.arguments())
         })
     }
 
@@ -227,7 +234,7 @@ impl Offload {
         }
         let field = self.keys[place as usize].1;
         self.submit(id, Operation::Premaster, Padding::RsaPkcs1, place, |completions, number, domain| {
-            completions.submit(number, domain, &work::premaster(&field, ciphertext))
+            completions.submit(number, domain, &private_keys::premaster(&field, ciphertext))
         })
     }
 
@@ -239,7 +246,7 @@ impl Offload {
         let place = self.place(Operation::PublicKey, key)?;
         let field = self.keys[place as usize].1;
         self.submit(id, Operation::PublicKey, Padding::RsaPkcs1, place, |completions, number, domain| {
-            completions.submit(number, domain, &work::public_key(&field))
+            completions.submit(number, domain, &private_keys::public_key(&field))
         })
     }
 
@@ -344,19 +351,7 @@ impl Offload {
             return Err(OffloadError::refused(what, self.reply.codes(), &self.reply.codes()));
         }
         let named = |error: OffloadError| OffloadError::new(error.status, format!("{what}: {}", error.text));
-        match pending.operation {
-            Operation::Sign => {
-                work::signature_of(pending.padding, &self.reply).map(Answer::Signature).map_err(named)
-            }
-            Operation::Premaster => {
-                let mut secret = Zeroizing::new([0; PREMASTER_BYTES]);
-                work::premaster_of(&self.reply, &mut secret).map_err(named)?;
-                Ok(Answer::Premaster(secret))
-            }
-            Operation::PublicKey => work::public_key_of(&self.reply)
-                .map(|(kind, der)| Answer::PublicKey(kind, der))
-                .map_err(named),
-        }
+        Answer::of_reply(pending.operation, pending.padding, &self.reply.arguments()).map_err(named)
     }
 
     /// The place of a key's label.

@@ -1,27 +1,22 @@
 //! What is asked of a card, and what its answer means.
 
 use crate::error::{OffloadError, Status};
-use engine::{HashAlgorithm, digest_info_prefix};
-use facility::Reply;
+use crate::offload::{Answer, Operation};
+use engine::HashAlgorithm;
+pub use facility::private_keys::Padding;
+use facility::private_keys::{Field, MODULUS_BYTES_MAX, SignatureRequest};
 use keyfiles::{PublicKey, ecdsa_sig_value};
 use token::pka::ecc::EccCurve;
-use wire::bounds::PKA_TOKEN_BYTES_MAX;
 use wire::frame::Arguments;
-use wire::verb::{
-    Verb, digital_signature_generate as dsg, pka_public_key_extract as pkx, tls_premaster as tlsp,
-};
+use wire::verb::{digital_signature_generate as dsg, pka_public_key_extract as pkx, tls_premaster as tlsp};
+use zeroize::Zeroizing;
 
 /// Bytes of a premaster secret (RFC 5246, 7.4.7.1).
 pub const PREMASTER_BYTES: usize = 48;
 /// Longest answer in bytes: a public key of RSA with 4,096 bits takes 550.
 pub const ANSWER_BYTES_MAX: usize = 1024;
 /// Longest ciphertext in bytes: that of RSA with 4,096 bits.
-pub const CIPHERTEXT_BYTES_MAX: usize = 512;
-/// Longest signature in bytes: that of RSA with 4,096 bits.
-const SIGNATURE_BYTES_MAX: i64 = 512;
-
-/// What a label is in a verb.
-pub(crate) type Field = [u8; 64];
+pub const CIPHERTEXT_BYTES_MAX: usize = MODULUS_BYTES_MAX;
 
 /// A hash that cards sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,24 +39,13 @@ impl Hash {
         }
     }
 
-    fn of_engine(self) -> (&'static [u8; 8], HashAlgorithm) {
+    fn of_engine(self) -> HashAlgorithm {
         match self {
-            Self::Sha256 => (b"SHA-256 ", HashAlgorithm::Sha256),
-            Self::Sha384 => (b"SHA-384 ", HashAlgorithm::Sha384),
-            Self::Sha512 => (b"SHA-512 ", HashAlgorithm::Sha512),
+            Self::Sha256 => HashAlgorithm::Sha256,
+            Self::Sha384 => HashAlgorithm::Sha384,
+            Self::Sha512 => HashAlgorithm::Sha512,
         }
     }
-}
-
-/// Kind of a signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Padding {
-    /// RSASSA-PKCS1-v1_5 (RFC 8017, 8.2), as long as the modulus.
-    RsaPkcs1,
-    /// RSASSA-PSS with MGF1 of the same hash and a salt as long as the digest (RFC 8446, 4.2.3), as long as the modulus.
-    RsaPss,
-    /// ECDSA over the curve of the key, as ECDSA-Sig-Value in DER (RFC 3279, 2.2.3).
-    Ecdsa,
 }
 
 /// A signature scheme of TLS.
@@ -91,6 +75,11 @@ impl Scheme {
         };
         Some(Self { padding, hash })
     }
+
+    /// A request for a signature by the key under a label; none for a digest of another length.
+    pub fn request(self, label: &Field, digest: &[u8]) -> Option<SignatureRequest> {
+        SignatureRequest::new(label, self.padding, self.hash.of_engine(), digest)
+    }
 }
 
 /// Kind of a public key. The numbers are those of the C interface, and never change.
@@ -111,61 +100,26 @@ pub enum Kind {
     Ed25519 = 5,
 }
 
-/// A request for a signature over a digest.
-pub(crate) fn signature<T>(
-    label: &Field,
-    scheme: Scheme,
-    digest: &[u8],
-    send: impl FnOnce(&Arguments<'_>) -> T,
-) -> T {
-    let (word, of_engine) = scheme.hash.of_engine();
-    let (keywords, data) = match scheme.padding {
-        Padding::RsaPkcs1 => (b"PKCS-1.1".to_vec(), [digest_info_prefix(of_engine), digest].concat()),
-        // The length of the salt stands before the digest.
-        Padding::RsaPss => {
-            ([b"PKCS-PSS", &word[..]].concat(), [&(digest.len() as u32).to_be_bytes(), digest].concat())
+impl Answer {
+    /// What a card's answer means; the padding is that of a signature.
+    ///
+    /// # Errors
+    /// [`Status::Failed`], with what is wrong with it.
+    pub fn of_reply(
+        operation: Operation,
+        padding: Padding,
+        reply: &Arguments<'_>,
+    ) -> Result<Self, OffloadError> {
+        match operation {
+            Operation::Sign => signature_of(padding, reply).map(Self::Signature),
+            Operation::Premaster => premaster_of(reply).map(Self::Premaster),
+            Operation::PublicKey => public_key_of(reply).map(|(kind, der)| Self::PublicKey(kind, der)),
         }
-        Padding::Ecdsa => (b"ECDSA   ".to_vec(), digest.to_vec()),
-    };
-    let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
-    arguments
-        .set_integer(dsg::RULE_ARRAY_COUNT, keywords.len() as i64 / 8)
-        .set_bytes(dsg::RULE_ARRAY, &keywords)
-        .set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, label.len() as i64)
-        .set_bytes(dsg::PKA_PRIVATE_KEY_ID, label)
-        .set_integer(dsg::HASH_LENGTH, data.len() as i64)
-        .set_bytes(dsg::HASH, &data)
-        .set_integer(dsg::SIGNATURE_FIELD_LENGTH, SIGNATURE_BYTES_MAX);
-    send(&arguments)
+    }
 }
 
-/// A request for the premaster of RSA key exchange.
-pub(crate) fn premaster<'a>(label: &'a Field, ciphertext: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::TlsPremaster);
-    arguments
-        .set_integer(tlsp::ENCRYPTED_PREMASTER_LENGTH, ciphertext.len() as i64)
-        .set_bytes(tlsp::ENCRYPTED_PREMASTER, ciphertext)
-        .set_integer(tlsp::RSA_PRIVATE_KEY_LENGTH, label.len() as i64)
-        .set_bytes(tlsp::RSA_PRIVATE_KEY, label);
-    arguments
-}
-
-/// A request for the public key.
-pub(crate) fn public_key(label: &Field) -> Arguments<'_> {
-    let mut arguments = Arguments::new(Verb::PkaPublicKeyExtract);
-    arguments
-        .set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, label.len() as i64)
-        .set_bytes(pkx::SOURCE_KEY_IDENTIFIER, label)
-        .set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
-    arguments
-}
-
-/// The signature in a reply.
-///
-/// # Errors
-/// What is wrong with it.
-pub(crate) fn signature_of(padding: Padding, reply: &Reply) -> Result<Vec<u8>, OffloadError> {
-    let bytes = reply.arguments().bytes(dsg::SIGNATURE_FIELD);
+fn signature_of(padding: Padding, reply: &Arguments<'_>) -> Result<Vec<u8>, OffloadError> {
+    let bytes = reply.bytes(dsg::SIGNATURE_FIELD);
     let signature = match padding {
         Padding::RsaPkcs1 | Padding::RsaPss => Some(bytes.to_vec()).filter(|bytes| !bytes.is_empty()),
         Padding::Ecdsa => ecdsa_sig_value(bytes),
@@ -175,27 +129,20 @@ pub(crate) fn signature_of(padding: Padding, reply: &Reply) -> Result<Vec<u8>, O
         .ok_or_else(|| senseless("a signature of an impossible length"))
 }
 
-/// Puts the premaster in a reply into its place.
-///
-/// # Errors
-/// What is wrong with it.
-pub(crate) fn premaster_of(reply: &Reply, secret: &mut [u8; PREMASTER_BYTES]) -> Result<(), OffloadError> {
-    let arguments = reply.arguments();
-    let bytes = arguments.bytes(tlsp::PREMASTER_SECRET);
+fn premaster_of(reply: &Arguments<'_>) -> Result<Zeroizing<[u8; PREMASTER_BYTES]>, OffloadError> {
+    let bytes = reply.bytes(tlsp::PREMASTER_SECRET);
     if bytes.len() != PREMASTER_BYTES {
         return Err(senseless("a premaster of another length than 48"));
     }
+    let mut secret = Zeroizing::new([0; PREMASTER_BYTES]);
     secret.copy_from_slice(bytes);
-    Ok(())
+    Ok(secret)
 }
 
-/// The public key in a reply, as SubjectPublicKeyInfo in DER.
-///
-/// # Errors
-/// What is wrong with it.
-pub(crate) fn public_key_of(reply: &Reply) -> Result<(Kind, Vec<u8>), OffloadError> {
-    let public = PublicKey::of_token(reply.arguments().bytes(pkx::TARGET_KEY_TOKEN))
-        .map_err(|cause| senseless(&cause))?;
+/// Kind, and SubjectPublicKeyInfo in DER.
+fn public_key_of(reply: &Arguments<'_>) -> Result<(Kind, Vec<u8>), OffloadError> {
+    let public =
+        PublicKey::of_token(reply.bytes(pkx::TARGET_KEY_TOKEN)).map_err(|cause| senseless(&cause))?;
     let kind = match &public {
         PublicKey::Rsa { .. } => Kind::Rsa,
         PublicKey::Curve(EccCurve::P256, _) => Kind::P256,

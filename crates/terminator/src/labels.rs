@@ -1,16 +1,13 @@
 //! Private keys that are labels: what a handshake asks for becomes a verb of a card, and the verb's answer the handshake's.
 
 use certificates::PublicKey;
+use engine::HashAlgorithm;
+pub(crate) use facility::private_keys::Field;
+use facility::private_keys::{self, Padding, SignatureRequest};
 use facility::{Completions, FacilityError, Label, Reply};
 use tls::{Hash, KeyRequest, Scheme, Work};
-use wire::frame::Arguments;
 use wire::verb::{Verb, digital_signature_generate as dsg, tls_premaster as tlsp};
 use zeroize::Zeroizing;
-
-/// Longest signature in bytes: that of RSA with 4,096 bits.
-const SIGNATURE_BYTES_MAX: i64 = 512;
-/// What a label is in a verb.
-pub(crate) type Field = [u8; 64];
 
 /// Why an operation was not sent to a card.
 #[derive(Debug)]
@@ -32,48 +29,27 @@ pub(crate) fn submit(
     label: &Field,
     request: &KeyRequest,
 ) -> Result<(), NotSent> {
-    let (scheme, hash, digest) = match &request.work {
-        Work::Sign { scheme, hash, digest } => (scheme, hash, digest),
+    let sent = match &request.work {
         Work::Premaster { ciphertext } => {
-            let arguments = premaster(label, ciphertext);
-            return completions.submit(number, domain, &arguments).map_err(NotSent::Facility);
+            completions.submit(number, domain, &private_keys::premaster(label, ciphertext))
+        }
+        Work::Sign { scheme, hash, digest } => {
+            let hash = match hash {
+                Hash::Sha256 => HashAlgorithm::Sha256,
+                Hash::Sha384 => HashAlgorithm::Sha384,
+                Hash::Sha512 => HashAlgorithm::Sha512,
+                Hash::Sha1 | Hash::Sha224 => return Err(NotSent::NotServed),
+            };
+            let padding = match scheme {
+                Scheme::RsaPkcs1 => Padding::RsaPkcs1,
+                Scheme::RsaPss => Padding::RsaPss,
+                Scheme::Ecdsa => Padding::Ecdsa,
+            };
+            let request = SignatureRequest::new(label, padding, hash, digest).ok_or(NotSent::NotServed)?;
+            completions.submit(number, domain, &request.arguments())
         }
     };
-    let (word, of_engine) = match hash {
-        Hash::Sha256 => (b"SHA-256 ", engine::HashAlgorithm::Sha256),
-        Hash::Sha384 => (b"SHA-384 ", engine::HashAlgorithm::Sha384),
-        Hash::Sha512 => (b"SHA-512 ", engine::HashAlgorithm::Sha512),
-        Hash::Sha1 | Hash::Sha224 => return Err(NotSent::NotServed),
-    };
-    let (keywords, data) = match scheme {
-        Scheme::RsaPkcs1 => (b"PKCS-1.1".to_vec(), [engine::digest_info_prefix(of_engine), digest].concat()),
-        // The length of the salt, which is that of the hash (RFC 8446, 4.2.3), stands before the digest.
-        Scheme::RsaPss => {
-            ([&b"PKCS-PSS"[..], word].concat(), [&(digest.len() as u32).to_be_bytes()[..], digest].concat())
-        }
-        Scheme::Ecdsa => (b"ECDSA   ".to_vec(), digest.clone()),
-    };
-    let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
-    arguments
-        .set_integer(dsg::RULE_ARRAY_COUNT, keywords.len() as i64 / 8)
-        .set_bytes(dsg::RULE_ARRAY, &keywords)
-        .set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, label.len() as i64)
-        .set_bytes(dsg::PKA_PRIVATE_KEY_ID, label)
-        .set_integer(dsg::HASH_LENGTH, data.len() as i64)
-        .set_bytes(dsg::HASH, &data)
-        .set_integer(dsg::SIGNATURE_FIELD_LENGTH, SIGNATURE_BYTES_MAX);
-    completions.submit(number, domain, &arguments).map_err(NotSent::Facility)
-}
-
-/// Asks for the premaster of RSA key exchange.
-fn premaster<'a>(label: &'a Field, ciphertext: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::TlsPremaster);
-    arguments
-        .set_integer(tlsp::ENCRYPTED_PREMASTER_LENGTH, ciphertext.len() as i64)
-        .set_bytes(tlsp::ENCRYPTED_PREMASTER, ciphertext)
-        .set_integer(tlsp::RSA_PRIVATE_KEY_LENGTH, label.len() as i64)
-        .set_bytes(tlsp::RSA_PRIVATE_KEY, label);
-    arguments
+    sent.map_err(NotSent::Facility)
 }
 
 /// Whether the key under a label opens premasters, tried with a ciphertext of zeros. It waits for a card, and belongs to starts and
@@ -88,8 +64,8 @@ pub(crate) fn opens_premasters(
     modulus_bytes: usize,
 ) -> Result<(), String> {
     let (field, zeros) = (label.to_field(), vec![0; modulus_bytes]);
-    let reply =
-        facility.call(domain, &premaster(&field, &zeros)).map_err(|error| format!("{label}: {error}"))?;
+    let reply = facility.call(domain, &private_keys::premaster(&field, &zeros));
+    let reply = reply.map_err(|error| format!("{label}: {error}"))?;
     match reply.codes() {
         codes if codes.is_ok() => Ok(()),
         wire::code::KEY_USAGE => Err(format!(
