@@ -3,6 +3,7 @@
 //! | need | where |
 //! |---|---|
 //! | what was typed, and what it means | [`Typed`], [`Plan`] |
+//! | files, names of hosts and processes that it names | [`Outside`] |
 //! | a run from begin to end | [`run`] |
 //! | loops of connections, one a thread | `looped` |
 //! | when connections of an open loop begin | `pace` |
@@ -26,6 +27,7 @@ mod knee;
 mod library;
 mod looped;
 mod names;
+mod outside;
 mod pace;
 mod plan;
 mod report;
@@ -36,4 +38,5 @@ mod transaction;
 mod usage;
 
 pub use conduct::{DriveFailure, run};
+pub use outside::{Machine, Outside};
 pub use plan::{Plan, Typed};

@@ -5,6 +5,11 @@ pub(crate) const NAMES_MAX: usize = 1 << 20;
 /// Longest name, in bytes (RFC 1035, 2.3.4).
 const NAME_BYTES_MAX: usize = 253;
 
+/// Whether it may be a name. What a name may hold is the server's business; others would not fit the extension (RFC 6066, 3).
+pub(crate) fn is_name(text: &str) -> bool {
+    (1..=NAME_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 /// Reads names between commas, or one a line; `#` begins a remark in a file.
 pub(crate) fn read(text: &str, is_file: bool) -> Result<Vec<String>, String> {
     let separator = if is_file { '\n' } else { ',' };
@@ -15,9 +20,7 @@ pub(crate) fn read(text: &str, is_file: bool) -> Result<Vec<String>, String> {
         if name.is_empty() && is_file {
             continue;
         }
-        // What a name may hold is the server's business; these would not fit the extension (RFC 6066, 3).
-        if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(|byte| byte.is_ascii_graphic())
-        {
+        if !is_name(name) {
             let shown: String = name.chars().take(80).collect();
             return Err(format!("{}{shown:?} is no name of a host", place()));
         }

@@ -1,11 +1,11 @@
 //! What was typed, and what it means.
 
+use crate::http;
 use crate::library;
 use crate::names;
+use crate::outside::{Machine, Outside};
 use crate::target::Target;
 use serde::Deserialize;
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tls::{Chain, ChainError, Group, Offer, Resuming, SUITES, Trust};
@@ -13,9 +13,8 @@ use zeroize::Zeroizing;
 
 /// Most connections in flight.
 const CONNECTIONS_MAX: u32 = 1 << 20;
-/// Longest message and file of names or certificates.
+/// Longest message, in bytes.
 const BYTES_MAX: u64 = 1 << 40;
-const FILE_BYTES_MAX: u64 = 64 << 20;
 /// Starts a second of an open loop.
 pub(crate) const RATE_MIN: f64 = 0.001;
 pub(crate) const RATE_MAX: f64 = 1e7;
@@ -199,6 +198,14 @@ impl Plan {
     /// # Errors
     /// What is wrong with it.
     pub fn new(typed: &Typed) -> Result<Self, String> {
+        Self::with(typed, &Machine)
+    }
+
+    /// The same, with what it names taken from elsewhere.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn with(typed: &Typed, outside: &dyn Outside) -> Result<Self, String> {
         let connections =
             within("--connections", u64::from(typed.connections), 1, u64::from(CONNECTIONS_MAX))?;
         let threads = within("--threads", u64::from(typed.threads), 1, 1024)?;
@@ -243,18 +250,17 @@ impl Plan {
             }
             (other, _) => return Err(format!("--library {other}: s2n or gnutls")),
         };
-        let (own, own_pem) = own(typed)?;
+        let (own, own_pem) = own(typed, outside)?;
         let names = match typed.sni.as_deref() {
             Some(list) => match list.strip_prefix('@') {
-                Some(path) => {
-                    names::read(&text(Path::new(path))?, true).map_err(|why| format!("{path}: {why}"))?
-                }
+                Some(path) => names::read(&outside.text(Path::new(path))?, true)
+                    .map_err(|why| format!("{path}: {why}"))?,
                 None => names::read(list, false).map_err(|why| format!("--sni: {why}"))?,
             },
             None => Target::host_of(&typed.target).map(str::to_owned).into_iter().collect(),
         };
         let trust = match &typed.ca {
-            Some(path) => Trust::Roots(text(path)?.into_bytes()),
+            Some(path) => Trust::Roots(outside.text(path)?.into_bytes()),
             None => Trust::Everybody,
         };
         if typed.ca.is_some() && names.is_empty() {
@@ -262,7 +268,7 @@ impl Plan {
         }
         Ok(Self {
             target_text: typed.target.clone(),
-            target: Target::from_text(&typed.target)?,
+            target: Target::from_text(&typed.target, outside)?,
             connections: connections as usize,
             threads: threads as usize,
             end,
@@ -283,14 +289,20 @@ impl Plan {
             own_pem,
             priorities,
             timeout: time("--timeout", typed.timeout, 0.001)?,
-            booked: typed.pid.iter().map(|text| booked(text)).collect::<Result<_, _>>()?,
+            booked: typed.pid.iter().map(|text| booked(text, outside)).collect::<Result<_, _>>()?,
             is_json: typed.json,
         })
     }
 
-    /// The name that stands in requests where none is asked for.
-    pub(crate) fn host(&self, name: usize) -> &str {
-        self.names.get(name).map_or(&self.target_text, String::as_str)
+    /// The request that servers get of HTTP, asked for the name with this number; none where it is not HTTP that they get.
+    pub fn request(&self, name: usize, is_last: bool) -> Option<Vec<u8>> {
+        let Work::Http { path } = &self.work else { return None };
+        let host = match (self.names.get(name), &self.target) {
+            (Some(name), _) => name,
+            (None, Target::Tcp(_)) => self.target_text.as_str(),
+            (None, Target::Unix(_)) => "localhost",
+        };
+        Some(http::request(path, host, is_last))
     }
 }
 
@@ -306,21 +318,10 @@ fn time(option: &str, seconds: f64, least: f64) -> Result<Duration, String> {
     }
 }
 
-fn text(path: &Path) -> Result<String, String> {
-    let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
-    let mut text = String::new();
-    let file = fs::File::open(path).map_err(|error| failed(&error))?;
-    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(|error| failed(&error))?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(failed(&"too long"));
-    }
-    Ok(text)
-}
-
 /// The client's certificate with its key, and both in PEM.
 type Own = (Option<Chain>, Option<(Vec<u8>, Zeroizing<Vec<u8>>)>);
 
-fn own(typed: &Typed) -> Result<Own, String> {
+fn own(typed: &Typed, outside: &dyn Outside) -> Result<Own, String> {
     let (chain, key) = match (&typed.client_certificate, &typed.client_key) {
         (None, None) => return Ok((None, None)),
         (Some(chain), Some(key)) => (chain, key),
@@ -329,8 +330,8 @@ fn own(typed: &Typed) -> Result<Own, String> {
             return Err("--client-key: its certificate is missing, --client-certificate".to_owned());
         }
     };
-    let private_key = Zeroizing::new(text(key)?.into_bytes());
-    let pem = text(chain)?.into_bytes();
+    let private_key = Zeroizing::new(outside.text(key)?.into_bytes());
+    let pem = outside.text(chain)?.into_bytes();
     let own = Chain::of_client(&pem, &private_key).map_err(|error| match error {
         ChainError::PrivateKey(_) | ChainError::OtherKey => {
             format!("--client-key {}: {error}", key.display())
@@ -417,11 +418,11 @@ fn offer(typed: &Typed) -> Result<(Offer, Wanted), String> {
     Ok((offer, Wanted { version, suite, group }))
 }
 
-fn booked(text: &str) -> Result<Booked, String> {
+fn booked(text: &str, outside: &dyn Outside) -> Result<Booked, String> {
     let (pid, name) = text.split_once('=').map_or((text, None), |(pid, name)| (pid, Some(name)));
     let pid = pid.parse().ok().filter(|pid| (1..=i32::MAX as u32).contains(pid));
     let pid = pid.ok_or_else(|| format!("--pid {text}: PID or PID=NAME"))?;
-    let known = crate::usage::name(pid).ok_or_else(|| format!("--pid {text}: there is no such process"))?;
+    let known = outside.process(pid).ok_or_else(|| format!("--pid {text}: there is no such process"))?;
     Ok(Booked { pid, name: name.map_or(known, str::to_owned) })
 }
 

@@ -1,8 +1,10 @@
 //! Where connections go to.
 
+use crate::names::is_name;
+use crate::outside::Outside;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -20,7 +22,7 @@ pub(crate) enum Target {
 
 impl Target {
     /// Reads `host:port` or `unix:/path`; the name of a host is looked up once.
-    pub(crate) fn from_text(text: &str) -> Result<Self, String> {
+    pub(crate) fn from_text(text: &str, outside: &dyn Outside) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("unix:") {
             if path.is_empty() || path.len() > UNIX_PATH_BYTES_MAX || path.contains('\0') {
                 return Err(format!("{text}: the path of a socket has 1 to {UNIX_PATH_BYTES_MAX} bytes"));
@@ -30,11 +32,10 @@ impl Target {
         if let Ok(address) = text.parse() {
             return Ok(Self::Tcp(address));
         }
-        if text.rsplit_once(':').is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err()) {
+        if text.rsplit_once(':').is_none_or(|(host, port)| !is_name(host) || port.parse::<u16>().is_err()) {
             return Err(format!("{text}: neither host:port nor unix:/path"));
         }
-        let mut found = text.to_socket_addrs().map_err(|error| format!("{text}: {error}"))?;
-        found.next().map(Self::Tcp).ok_or_else(|| format!("{text}: no such host"))
+        outside.address(text).map(Self::Tcp)
     }
 
     /// The host's name as typed, where it is one: what is asked for if no name is given.
@@ -70,14 +71,20 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outside::Machine;
 
     #[test]
     fn targets_read() {
-        assert_eq!(Target::from_text("127.0.0.1:443"), Ok(Target::Tcp(([127, 0, 0, 1], 443).into())));
-        assert!(matches!(Target::from_text("[::1]:443"), Ok(Target::Tcp(SocketAddr::V6(_)))));
-        assert_eq!(Target::from_text("unix:/run/s"), Ok(Target::Unix("/run/s".into())));
-        for wrong in ["", "127.0.0.1", "127.0.0.1:", "host:70000", ":443", "unix:"] {
-            assert!(Target::from_text(wrong).is_err(), "{wrong}");
+        assert_eq!(
+            Target::from_text("127.0.0.1:443", &Machine),
+            Ok(Target::Tcp(([127, 0, 0, 1], 443).into()))
+        );
+        assert!(matches!(Target::from_text("[::1]:443", &Machine), Ok(Target::Tcp(SocketAddr::V6(_)))));
+        assert_eq!(Target::from_text("unix:/run/s", &Machine), Ok(Target::Unix("/run/s".into())));
+        for wrong in
+            ["", "127.0.0.1", "127.0.0.1:", "host:70000", ":443", "a b:443", "a\r\nX: y:443", "unix:"]
+        {
+            assert!(Target::from_text(wrong, &Machine).is_err(), "{wrong}");
         }
         assert_eq!(Target::host_of("www.example.org:443"), Some("www.example.org"));
         assert_eq!(Target::host_of("127.0.0.1:443"), None);

@@ -1,6 +1,6 @@
 //! One connection from its begin to its end.
 
-use crate::http::{Answer, Came, request};
+use crate::http::{Answer, Came};
 use crate::library::{Client, Library};
 use crate::plan::{Plan, Work};
 use crate::socket::Socket;
@@ -249,8 +249,8 @@ impl Transaction {
         send_out(client, &mut self.socket).map_err(of_system)?;
         while self.message.written < send && client.outgoing().is_empty() {
             let count = match &around.plan.work {
-                Work::Http { path } => {
-                    let bytes = request(path, around.plan.host(self.name), is_last);
+                Work::Http { .. } => {
+                    let bytes = around.plan.request(self.name, is_last).unwrap_or_default();
                     client.write(&bytes).map_err(|failure| of_failure(&failure))?;
                     around.counted.sent(bytes.len() as u64);
                     1
