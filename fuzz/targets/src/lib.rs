@@ -12,11 +12,13 @@ mod certificates;
 mod clients;
 mod credential;
 pub mod dictionaries;
+mod drive;
 mod figures;
 mod inflate;
 mod keys;
 mod keywords;
 mod messages;
+mod offload;
 mod queues;
 mod roles;
 mod samples;
@@ -34,12 +36,14 @@ pub use calls::daemon_call;
 pub use certificates::openpgp_certificate;
 pub use clients::daemon_clients;
 pub use credential::credential;
+pub use drive::tls_drive;
 pub use figures::{published_csv, report_json};
 pub use inflate::inflate;
 pub use keywords::KEYWORDS;
 pub use messages::{
     openpgp_armor, openpgp_cleartext, openpgp_gnupg_aead, openpgp_packets, openpgp_seipd1, openpgp_seipd2,
 };
+pub use offload::offload_calls;
 pub use queues::{card_queue, client_queue};
 pub use roles::roles;
 pub use samples::samples;
@@ -91,6 +95,8 @@ pub const TARGETS: &[Target] = &[
     ("tls_client", tls_client),
     ("proxy_header", proxy_header),
     ("tls_clients", tls_clients),
+    ("tls_drive", tls_drive),
+    ("offload_calls", offload_calls),
     ("inflate", inflate),
     ("openpgp_certificate", openpgp_certificate),
     ("openpgp_packets", openpgp_packets),
