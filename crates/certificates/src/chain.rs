@@ -81,13 +81,7 @@ impl Chain {
 
     /// The certificates as a PEM file has them.
     pub fn to_pem(&self) -> String {
-        let pem = |der: &Vec<u8>| {
-            // What was read as certificates is no longer than PEM can be.
-            Document::try_from(der.as_slice())
-                .and_then(|document| document.to_pem("CERTIFICATE", LineEnding::LF))
-                .unwrap_or_default()
-        };
-        self.certificates.iter().map(pem).collect()
+        pem(&self.certificates)
     }
 
     /// How many there are; at least one.
@@ -103,6 +97,17 @@ impl Chain {
             .filter_map(|der| parsed(der).ok().map(|read| described(&read, der)))
             .collect()
     }
+}
+
+/// Certificates in DER as a PEM file has them.
+pub(crate) fn pem(certificates: &[Vec<u8>]) -> String {
+    let one = |der: &Vec<u8>| {
+        // What was read as certificates is no longer than PEM can be.
+        Document::try_from(der.as_slice())
+            .and_then(|document| document.to_pem("CERTIFICATE", LineEnding::LF))
+            .unwrap_or_default()
+    };
+    certificates.iter().map(one).collect()
 }
 
 /// The certificates of a PEM file of roots, in DER.

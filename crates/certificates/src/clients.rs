@@ -1,14 +1,15 @@
 //! Certificates of clients, held against authorities and lists of what they have revoked (RFC 5280, 6).
 
 use crate::CertificateError;
-use crate::chain::{certificates, names, parsed};
+use crate::chain::{certificates, names, parsed, pem};
+use crate::plain_lists::{self, PlainList};
 use pkcs1::der::Document;
 use pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use webpki::{
     CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, OwnedCertRevocationList,
-    RevocationOptionsBuilder, VerifiedPath, anchor_from_trusted_cert,
+    RevocationOptionsBuilder, UnknownStatusPolicy, VerifiedPath, anchor_from_trusted_cert,
 };
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
@@ -27,7 +28,10 @@ pub struct Authorities {
     /// First and last second of each, since 1970.
     validity: Vec<(i64, i64)>,
     lists: Vec<CertRevocationList<'static>>,
+    plain: Vec<PlainList>,
     depth: u8,
+    /// The authorities' certificates, in DER.
+    certificates: Vec<Vec<u8>>,
 }
 
 /// Why a client's certificate is refused.
@@ -125,7 +129,8 @@ impl Authorities {
     /// [`CertificateError::Chain`], with the number of the certificate.
     pub fn from_pem(text: &str, depth: u8) -> Result<Self, CertificateError> {
         let (mut anchors, mut validity) = (Vec::new(), Vec::new());
-        for (at, der) in certificates(text, AUTHORITIES_MAX)?.iter().enumerate() {
+        let certificates = certificates(text, AUTHORITIES_MAX)?;
+        for (at, der) in certificates.iter().enumerate() {
             let wrong = |cause: &dyn fmt::Display| {
                 CertificateError::Chain(format!("certificate {}: {cause}", at + 1))
             };
@@ -137,7 +142,14 @@ impl Authorities {
             let der = CertificateDer::from(der.as_slice());
             anchors.push(anchor_from_trusted_cert(&der).map_err(|error| wrong(&error))?.to_owned());
         }
-        Ok(Self { anchors, validity, lists: Vec::new(), depth: depth.min(CLIENT_DEPTH_MAX) })
+        Ok(Self {
+            anchors,
+            validity,
+            certificates,
+            lists: Vec::new(),
+            plain: Vec::new(),
+            depth: depth.min(CLIENT_DEPTH_MAX),
+        })
     }
 
     /// Adds the revocation lists of a file, in PEM, several if need be, or one in DER. With at least one list, each certificate of a
@@ -151,26 +163,60 @@ impl Authorities {
             let wrong = |cause: &dyn fmt::Display| {
                 CertificateError::Chain(format!("revocation list {}: {cause}", at + 1))
             };
-            let facts = match CertificateRevocationList::from_der(der) {
-                Ok(([], list)) if list.version().is_none_or(|version| version.0 != 1) => {
-                    return Err(wrong(&"it is of version 1, without a number: version 2 is needed"));
-                }
-                Ok(([], list)) => ListFacts {
-                    issuer: list.issuer().to_string(),
-                    next_update: list.next_update().map_or(0, |time| time.timestamp()),
-                    revoked: list.iter_revoked_certificates().count(),
-                },
+            if self.lists.len() + self.plain.len() == LISTS_MAX {
+                return Err(wrong(&format!("more than {LISTS_MAX} lists")));
+            }
+            let (facts, plain) = match CertificateRevocationList::from_der(der) {
+                Ok(([], list)) => (
+                    ListFacts {
+                        issuer: list.issuer().to_string(),
+                        next_update: list.next_update().map_or(0, |time| time.timestamp()),
+                        revoked: list.iter_revoked_certificates().count(),
+                    },
+                    PlainList::new(der, &list).map_err(|cause| wrong(&cause))?,
+                ),
                 Ok(_) => return Err(wrong(&"bytes after its end")),
                 Err(error) => return Err(wrong(&format!("not an X.509 revocation list: {error}"))),
             };
-            let list = OwnedCertRevocationList::from_der(der).map_err(|error| wrong(&error))?;
-            if self.lists.len() == LISTS_MAX {
-                return Err(wrong(&format!("more than {LISTS_MAX} lists")));
+            match plain {
+                Some(list) => {
+                    self.knows(&list).map_err(|cause| wrong(&format!("of {}: {cause}", facts.issuer)))?;
+                    self.plain.push(list);
+                }
+                None => {
+                    let list = OwnedCertRevocationList::from_der(der).map_err(|error| wrong(&error))?;
+                    self.lists.push(list.into());
+                }
             }
-            self.lists.push(list.into());
             added.push(facts);
         }
         Ok(added)
+    }
+
+    /// Whether a list that says that it is of an authority is signed by it. Those of others, who stand between, are looked at when a client
+    /// shows their certificates.
+    fn knows(&self, list: &PlainList) -> Result<(), &'static str> {
+        let named = self.anchors.iter().zip(&self.certificates);
+        let mut named = named.filter(|(anchor, _)| list.is_of(anchor.subject.as_ref())).peekable();
+        if named.peek().is_none() {
+            return Ok(());
+        }
+        let mut why = "its signature is not the authority's";
+        for (_, der) in named {
+            match list.verify(der) {
+                Ok(()) => return Ok(()),
+                Err(webpki::Error::IssuerNotCrlSigner) => {
+                    why = "the authority may not sign lists (key usage)"
+                }
+                Err(_) => {}
+            }
+        }
+        Err(why)
+    }
+
+    /// The authorities' certificates in PEM, without what else was in the file.
+    pub fn to_pem(&self) -> String {
+        pem(&self.certificates)
     }
 
     /// How many authorities there are.
@@ -190,40 +236,82 @@ impl Authorities {
             others.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
         let own = EndEntityCert::try_from(&first).map_err(|error| refused(&error))?;
         let lists: Vec<&CertRevocationList<'_>> = self.lists.iter().collect();
-        let revocation = RevocationOptionsBuilder::new(&lists)
-            .map(|builder| builder.with_expiration_policy(ExpirationPolicy::Enforce).build())
-            .ok();
-        let is_within = |path: &VerifiedPath<'_>| self.check_path(path, now.as_secs() as i64);
-        own.verify_for_usage(
-            webpki::ALL_VERIFICATION_ALGS,
-            &self.anchors,
-            &others,
-            UnixTime::since_unix_epoch(now),
-            KeyUsage::client_auth(),
-            revocation,
-            Some(&is_within),
-        )
-        .map(drop)
+        let verify = |unknown: UnknownStatusPolicy| {
+            let revocation = RevocationOptionsBuilder::new(&lists).map(|builder| {
+                builder.with_status_policy(unknown).with_expiration_policy(ExpirationPolicy::Enforce).build()
+            });
+            // Where the library has no lists, or takes what they say nothing of, the plain ones must say something.
+            let is_needed = lists.is_empty() || unknown == UnknownStatusPolicy::Allow;
+            let is_within = |path: &VerifiedPath<'_>| {
+                let at = self.check_path(path, now.as_secs() as i64)?;
+                self.check_plain(path, at, now.as_secs() as i64, is_needed)
+            };
+            let verified = own.verify_for_usage(
+                webpki::ALL_VERIFICATION_ALGS,
+                &self.anchors,
+                &others,
+                UnixTime::since_unix_epoch(now),
+                KeyUsage::client_auth(),
+                revocation.ok(),
+                Some(&is_within),
+            );
+            verified.map(drop)
+        };
+        match verify(UnknownStatusPolicy::Deny) {
+            Err(webpki::Error::UnknownRevocationStatus) if !lists.is_empty() && !self.plain.is_empty() => {
+                verify(UnknownStatusPolicy::Allow)
+            }
+            verdict => verdict,
+        }
         .map_err(|error| refused(&error))
     }
 
-    /// What the library does not look at: how long a path is, and whether its authority is still one.
-    fn check_path(&self, path: &VerifiedPath<'_>, now: i64) -> Result<(), webpki::Error> {
+    /// What plain lists say of each certificate of a path to the authority with this place. Where they are needed, another list of the same
+    /// signer will do in their place, at which the library has looked: one for all its certificates, since the library does not tell
+    /// whether it has used one for some.
+    fn check_plain(
+        &self,
+        path: &VerifiedPath<'_>,
+        at: usize,
+        now: i64,
+        is_needed: bool,
+    ) -> Result<(), webpki::Error> {
+        if self.plain.is_empty() {
+            return Ok(());
+        }
+        let mut signed: &webpki::Cert<'_> = path.end_entity();
+        let check = |signed: &webpki::Cert<'_>, issuer: &[u8]| {
+            let has_other = self
+                .lists
+                .iter()
+                .any(|list| list.issuer() == signed.issuer() && list.issuing_distribution_point().is_none());
+            let of = (signed.serial(), signed.issuer(), issuer);
+            plain_lists::check(&self.plain, of, now, is_needed && !has_other)
+        };
+        for issuer in path.intermediate_certificates() {
+            check(signed, &issuer.der())?;
+            signed = issuer;
+        }
+        let authority = self.certificates.get(at).ok_or(webpki::Error::UnknownIssuer)?;
+        check(signed, authority)
+    }
+
+    /// What the library does not look at: how long a path is, and whether its authority is still one; the place of that.
+    fn check_path(&self, path: &VerifiedPath<'_>, now: i64) -> Result<usize, webpki::Error> {
         if path.intermediate_certificates().count() > usize::from(self.depth) {
             return Err(webpki::Error::MaximumPathDepthExceeded);
         }
         let at = self.anchors.iter().position(|anchor| std::ptr::eq(anchor, path.anchor()));
         let time = |at: i64| UnixTime::since_unix_epoch(Duration::from_secs(at.max(0) as u64));
-        match at.and_then(|at| self.validity.get(at)) {
-            Some((from, _)) if now < *from => {
-                Err(webpki::Error::CertNotValidYet { time: time(now), not_before: time(*from) })
-            }
-            Some((_, to)) if now > *to => {
-                Err(webpki::Error::CertExpired { time: time(now), not_after: time(*to) })
-            }
-            Some(_) => Ok(()),
-            None => Err(webpki::Error::UnknownIssuer),
+        let (at, (from, to)) =
+            at.and_then(|at| Some((at, *self.validity.get(at)?))).ok_or(webpki::Error::UnknownIssuer)?;
+        if now < from {
+            return Err(webpki::Error::CertNotValidYet { time: time(now), not_before: time(from) });
         }
+        if now > to {
+            return Err(webpki::Error::CertExpired { time: time(now), not_after: time(to) });
+        }
+        Ok(at)
     }
 }
 
@@ -231,7 +319,7 @@ impl fmt::Debug for Authorities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Authorities")
             .field("authorities", &self.anchors.len())
-            .field("lists", &self.lists.len())
+            .field("lists", &(self.lists.len() + self.plain.len()))
             .field("depth", &self.depth)
             .finish_non_exhaustive()
     }

@@ -16,6 +16,7 @@ mod check;
 mod clients;
 mod error;
 mod name;
+mod plain_lists;
 mod signer;
 mod write;
 
