@@ -18,6 +18,8 @@ pub(crate) struct ClientRules {
     /// What its files were when they were read.
     files: Vec<FileState>,
     authorities: Authorities,
+    /// Those whose names clients are told; none where they are too many.
+    told: Option<tls::Authorities>,
     lists: Vec<ListFacts>,
 }
 
@@ -47,18 +49,24 @@ impl ClientRules {
         let text = read_bounded(&of.ca.value, FILE_BYTES_MAX).map_err(|cause| of_ca(&cause))?;
         let text = String::from_utf8(text).map_err(|_| of_ca(&"not PEM: it is no text"))?;
         let mut authorities = Authorities::from_pem(&text, of.depth).map_err(|error| of_ca(&error))?;
+        let told = tls::Authorities::from_pem(authorities.to_pem().as_bytes());
         let mut lists = Vec::new();
         for path in &of.lists {
             let of_list = |cause: &dyn Display| wrong(path, "crl", cause);
             let file = read_bounded(&path.value, FILE_BYTES_MAX).map_err(|cause| of_list(&cause))?;
             lists.extend(authorities.add_lists(&file).map_err(|error| of_list(&error))?);
         }
-        Ok(Arc::new(Self { settings: of.clone(), files, authorities, lists }))
+        Ok(Arc::new(Self { settings: of.clone(), files, authorities, told, lists }))
     }
 
     /// What tells these rules from others.
     pub(crate) fn key(&self) -> Key {
         key(&self.settings)
+    }
+
+    /// The authorities whose names clients are told.
+    pub(crate) fn told(&self) -> Option<&tls::Authorities> {
+        self.told.as_ref()
     }
 
     /// Whether a client is let in.
@@ -78,6 +86,9 @@ impl ClientRules {
             self.settings.ca.value.display(),
             self.authorities.count()
         );
+        if self.told.is_none() {
+            line += ", whose names are too many for clients to be told";
+        }
         for list in &self.lists {
             let days = (list.next_update - now).div_euclid(86_400);
             let due = if days < 0 {

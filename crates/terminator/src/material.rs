@@ -149,6 +149,7 @@ impl Material {
                     unnamed: &unnamed,
                     tickets: &|policy| tickets.of(policy),
                     sessions: tickets.sessions(),
+                    authorities: &|number| clients.get(number as usize)?.told(),
                 });
                 entry.insert(made.map_err(|error| of_acceptor(settings, line, &defaults, &error))?);
             }

@@ -98,6 +98,11 @@ impl Pair {
 
     /// Has it sign a list of what it revoked, whose next one is due in so many days.
     fn list(&self, folder: &Folder, file: &str, revoked: &[&Pair], due_days: i64) {
+        self.list_with(folder, file, revoked, due_days, true);
+    }
+
+    /// The same with a number, or without: then it is of version 1.
+    fn list_with(&self, folder: &Folder, file: &str, revoked: &[&Pair], due_days: i64, has_number: bool) {
         let row = |pair: &&Pair| {
             let serial = pair.certificate.serial_number().to_bn().unwrap().to_hex_str().unwrap().to_string();
             format!("R\t491231235959Z\t250101000000Z\t{serial}\tunknown\t/CN=x\n")
@@ -107,10 +112,11 @@ impl Pair {
         folder.write("signer.pem", self.certificate.to_pem().unwrap());
         folder.write("signer.key", self.key.private_key_to_pem_pkcs8().unwrap());
         let file = folder.path(file);
+        let number = format!("crlnumber={}\n", folder.path("number").display());
         let configuration = format!(
-            "[ca]\ndefault_ca=all\n[all]\ndatabase={}\ncrlnumber={}\ndefault_md=sha256\n",
+            "[ca]\ndefault_ca=all\n[all]\ndatabase={}\ndefault_md=sha256\n{}",
             folder.path("index").display(),
-            folder.path("number").display()
+            if has_number { &number } else { "" }
         );
         let configuration = folder.write("ca.cnf", configuration);
         let time = |days: i64| {
@@ -421,6 +427,123 @@ fn a_list_that_is_over_refuses_and_a_new_one_lets_in_after_a_reload() {
 }
 
 #[test]
+fn lists_of_version_1_count_as_others_do() {
+    let world = World::new();
+    let World { folder, ca, sub, good } = &world;
+    let revoked = world.client("revoked", ca, Use::Client, [-1, 1]);
+    let below = world.client("below", sub, Use::Client, [-1, 1]);
+    let revoked_below = world.client("x", sub, Use::Client, [-1, 1]);
+    let unlisted = Pair::new("unlisted", Some(ca), Use::Authority, [-9, 9], ecdsa());
+    let of_unlisted = world.client("x", &unlisted, Use::Client, [-1, 1]);
+    let other_sub = Pair::new("sub", None, Use::Authority, [-9, 9], ecdsa());
+    // What a client gets, and the log's word for it.
+    const IN: &str = "";
+    let mut seen = 0;
+    let alert_of = |why: &str| match why {
+        "revoked" => "certificate revoked",
+        "signature" => "bad certificate",
+        _ => "certificate unknown",
+    };
+    // Of whom each list is, whether it has a number, and when the next one is due; then what the clients get who are good and revoked of
+    // the authority, the same below, and below of one without a list.
+    for (what, of_ca, of_sub, expected) in [
+        ("both", (ca, false, 3), (sub, false, 3), [IN, "revoked", IN, "revoked", "no list"]),
+        ("the upper one", (ca, false, 3), (sub, true, 3), [IN, "revoked", IN, "revoked", "no list"]),
+        ("the lower one", (ca, true, 3), (sub, false, 3), [IN, "revoked", IN, "revoked", "no list"]),
+        (
+            "over",
+            (ca, false, -2),
+            (sub, true, 3),
+            ["stale list", "revoked", "stale list", "revoked", "no list"],
+        ),
+        ("over below", (ca, false, 3), (sub, false, -2), [IN, "revoked", "stale list", "revoked", "no list"]),
+        ("early", (ca, false, 40), (sub, false, 3), ["no list", "no list", "no list", "revoked", "no list"]),
+        (
+            "forged",
+            (ca, false, 3),
+            (&other_sub, false, 3),
+            [IN, "revoked", "signature", "signature", "no list"],
+        ),
+    ] {
+        of_ca.0.list_with(folder, "ca.crl", &[&revoked], of_ca.2, of_ca.1);
+        of_sub.0.list_with(folder, "sub.crl", &[&revoked_below], of_sub.2, of_sub.1);
+        for (file, has_number) in [("ca.crl", of_ca.1), ("sub.crl", of_sub.1)] {
+            let text =
+                output(Command::new("openssl").args(["crl", "-text", "-in"]).arg(folder.path(file)), b"");
+            let version = if has_number { "Version 2 " } else { "Version 1 " };
+            assert!(text.1.contains(version), "{}", text.1);
+        }
+        let server = folder.serve(SETTINGS);
+        let clients = [
+            (good, vec![]),
+            (&revoked, vec![]),
+            (&below, vec![sub]),
+            (&revoked_below, vec![sub]),
+            (&of_unlisted, vec![&unlisted]),
+        ];
+        let mut ends = Vec::new();
+        for (at, ((own, others), why)) in clients.into_iter().zip(expected).enumerate() {
+            let attempt = Try { name: "closed.test", own: Some(own), others, session: None };
+            match attempt.connect(server.address(), VERSIONS[at % 2]) {
+                Ok(_) => assert_eq!(why, IN, "{what}, {at}"),
+                Err(said) => assert!(why != IN && said.contains(alert_of(why)), "{what}, {at}: {said}"),
+            }
+            ends.push(if why == IN { "done".to_owned() } else { format!("client-certificate ({why})") });
+        }
+        // Servers before this one have written into the same file.
+        let log = server.stop().split_off(seen);
+        seen += log.len();
+        let mut logged: Vec<String> =
+            log.iter().map(|entry| entry["end"].as_str().unwrap().to_owned()).collect();
+        logged.sort();
+        ends.sort();
+        assert_eq!(logged, ends, "{what}");
+    }
+}
+
+#[test]
+fn clients_are_told_whose_certificates_will_do() {
+    let world = World::new();
+    let folder = &world.folder;
+    let second = Pair::new("second", None, Use::Authority, [-9, 9], ecdsa());
+    let pem = |pair: &Pair| String::from_utf8(pair.certificate.to_pem().unwrap()).unwrap();
+    folder.write("ca.pem", format!("Two of them.\n{}and\n{}", pem(&world.ca), pem(&second)));
+    let told = |server: &support::Server, name: &str, version: &str| {
+        let address = server.address().to_string();
+        let arguments = ["s_client", "-connect", &address, "-servername", name, version];
+        output(Command::new("openssl").args(arguments), b"").1
+    };
+    let server = folder.serve(SETTINGS);
+    for version in ["-tls1_2", "-tls1_3"] {
+        for name in ["closed.test", "maybe.test"] {
+            let said = told(&server, name, version);
+            let names = said.split_once("Acceptable client certificate CA names\n").expect(&said).1;
+            assert!(
+                names.starts_with("CN = ca\nCN = second\n") || names.starts_with("CN = second\nCN = ca\n"),
+                "{said}"
+            );
+        }
+        let said = told(&server, "open.test", version);
+        assert!(said.contains("No client certificate CA names sent"), "{said}");
+    }
+    assert!(!server.said().contains("too many"), "{}", server.said());
+    drop(server);
+    // More than the library takes: clients are not told, and served as before.
+    let key = ecdsa();
+    let many = (0..300).map(|number| {
+        let name = format!("{number:060}");
+        pem(&Pair::new(&name, None, Use::Authority, [-9, 9], key.clone()))
+    });
+    folder.write("ca.pem", many.chain([pem(&world.ca)]).collect::<String>());
+    let server = folder.serve(SETTINGS);
+    assert!(server.said().contains("authorities 301, whose names are too many"), "{}", server.said());
+    assert!(told(&server, "closed.test", "-tls1_3").contains("No client certificate CA names sent"));
+    let own = Try { name: "closed.test", own: Some(&world.good), ..Try::default() };
+    own.connect(server.address(), SslVersion::TLS1_3).unwrap();
+    drop(server);
+}
+
+#[test]
 fn authorities_that_are_over_let_nobody_in() {
     let world = World::new();
     let ca = Pair::new("ca", None, Use::Authority, [-30, -1], rsa());
@@ -488,6 +611,8 @@ fn what_is_wrong_with_settings_and_files_is_named() {
     let half = std::fs::read_to_string(folder.path("ca.crl")).unwrap();
     folder.write("half.crl", half.split("-----END").next().unwrap());
     folder.write("broken.crl", [&b"\x30\x03\x02\x01"[..], &[0; 40]].concat());
+    let other = Pair::new("ca", None, Use::Authority, [-9, 9], ecdsa());
+    other.list_with(folder, "forged.crl", &[], 3, false);
     let both = |second: &str| format!("{SETTINGS}{second}");
     folder.certify("twin", &rsa(), &["closed.test"]);
     let with = |from: &str, to: &str| {
@@ -507,6 +632,12 @@ fn what_is_wrong_with_settings_and_files_is_named() {
         (with("\"ca.crl\"", "\"empty.pem\""), 10, "crl", "empty.pem: no revocation list in it"),
         (with("\"ca.crl\"", "\"half.crl\""), 10, "crl", "half.crl: revocation list 1 has no end"),
         (with("\"ca.crl\"", "\"broken.crl\""), 10, "crl", "broken.crl: revocation list 1: "),
+        (
+            with("\"ca.crl\"", "\"forged.crl\""),
+            10,
+            "crl",
+            "forged.crl: revocation list 1: of CN=ca: its signature is not the authority's",
+        ),
         (with("ca = \"ca.pem\"\n", ""), 8, "[certificate.clients]", "missing field `ca`"),
         (with("ca = \"ca.pem\"", "ca = \"ca.pem\"\ndepth = 7"), 10, "depth", "7 is not from 0 to 6"),
         (with("ca = \"ca.pem\"", "ca = \"ca.pem\"\nrequire = true"), 10, "require", "unknown field"),

@@ -1,6 +1,7 @@
 //! Which chain answers which name.
 
 use crate::alpn::offered;
+use crate::authorities::Authorities;
 use crate::chain::Chain;
 use crate::clients::{AskForVerdict, Clients};
 use crate::ffi;
@@ -186,6 +187,8 @@ pub struct Serving<'a> {
     /// Where sessions of TLS 1.2 are kept for clients that take no tickets. Under policies without keys for tickets, which seal them, none
     /// are.
     pub sessions: Option<&'a Sessions>,
+    /// The authorities whose names clients are told that are asked for certificates, by [`Clients::number`].
+    pub authorities: &'a dyn Fn(u32) -> Option<&'a Authorities>,
 }
 
 impl Acceptor {
@@ -200,7 +203,8 @@ impl Acceptor {
         tickets: Option<&TicketKeys>,
     ) -> Result<Self, AcceptorError> {
         let tickets = |of| tickets.filter(|_| of == policy);
-        Self::serving(Serving { policy, chains, unnamed, tickets: &tickets, sessions: None })
+        let authorities = &|_| None;
+        Self::serving(Serving { policy, chains, unnamed, tickets: &tickets, sessions: None, authorities })
     }
 
     /// An acceptor of all that is there.
@@ -208,7 +212,7 @@ impl Acceptor {
     /// # Errors
     /// [`AcceptorError`].
     pub fn serving(serving: Serving<'_>) -> Result<Self, AcceptorError> {
-        let Serving { policy, chains, unnamed, tickets, sessions } = serving;
+        let Serving { policy, chains, unnamed, tickets, sessions, authorities } = serving;
         if chains.is_empty() {
             return Err(AcceptorError::Empty);
         }
@@ -261,7 +265,9 @@ impl Acceptor {
         let defaults: Vec<&Chain> = defaults.iter().filter_map(|at| chains.get(*at)).collect();
         let make = |(kind, of_kind): (Kind, Vec<&Chain>), defaults: &[&Chain]| {
             let defaults = if default.is_some_and(|default| default.kind == kind) { defaults } else { &[] };
-            let config = configuration(kind, &of_kind, defaults, tickets(kind.policy)).map_err(of_library)?;
+            let told = kind.clients.and_then(|clients| authorities(clients.number));
+            let config = configuration(kind, &of_kind, defaults, tickets(kind.policy), told);
+            let config = config.map_err(of_library)?;
             if let (Some(cache), Some(sessions), None) = (caches.get(&kind.policy), sessions, kind.clients)
                 && !ffi::keep_sessions(&config, cache, sessions.with_tickets)
             {
@@ -338,12 +344,14 @@ fn configuration(
     chains: &[&Chain],
     defaults: &[&Chain],
     tickets: Option<&TicketKeys>,
+    told: Option<&Authorities>,
 ) -> Result<Config, Error> {
     let mut builder = begun(kind.policy)?;
     match (kind.clients, tickets) {
         (Some(clients), _) => {
             // No session is begun under such a name, and none is gone on with: whoever is let in has shown a certificate.
             ffi::leave_to_callback(&mut builder)?;
+            told.map(|told| told.add_to(&mut builder)).transpose()?;
             let asked = if clients.is_required { ClientAuthType::Required } else { ClientAuthType::Optional };
             builder.set_client_auth_type(asked)?.set_cert_validation_callback(AskForVerdict(clients))?;
         }

@@ -22,6 +22,7 @@
 
 mod acceptor;
 mod alpn;
+mod authorities;
 mod certificate;
 mod chain;
 mod clients;
@@ -40,6 +41,7 @@ mod ticket;
 
 pub use acceptor::{Acceptor, AcceptorError, Serving, Unnamed};
 pub use alpn::{Protocols, ProtocolsError};
+pub use authorities::Authorities;
 pub use certificate::{Certificate, PublicKey};
 pub use chain::{Chain, ChainError, ChainParts};
 pub use clients::{ClientChain, Clients, Refusal};

@@ -128,6 +128,8 @@ impl Folder {
     }
 
     pub fn serve_as(&self, mut command: Command) -> Server<'_> {
+        // A server before this one has left its.
+        let _ = fs::remove_file(self.path("notify"));
         let notify = UnixDatagram::bind(self.path("notify")).unwrap();
         notify.set_read_timeout(Some(PATIENCE)).unwrap();
         let said = self.path("said");
