@@ -1,25 +1,26 @@
 //! What a server needs to know of its certificates (RFC 5280).
 
-use crate::der::{
-    BIT_STRING, BOOLEAN, Element, GENERALIZED_TIME, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader,
-    SEQUENCE, SET, UTC_TIME,
-};
+use crate::fields::{Fields, numbered};
+use pkcs1::RsaPublicKey;
+use spki::der::asn1::AnyRef;
+use spki::der::{Decode, Tag, TagNumber};
+use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
 
 /// Tag of the version, of the unique identifiers and of the extensions.
-const VERSION: u8 = 0xa0;
-const ISSUER_IDENTIFIER: u8 = 0x81;
-const SUBJECT_IDENTIFIER: u8 = 0x82;
-const EXTENSIONS: u8 = 0xa3;
+const VERSION: Tag = numbered(TagNumber::N0, true);
+const ISSUER_IDENTIFIER: Tag = numbered(TagNumber::N1, false);
+const SUBJECT_IDENTIFIER: Tag = numbered(TagNumber::N2, false);
+const EXTENSIONS: Tag = numbered(TagNumber::N3, true);
 /// Tag of a DNS name among the alternative names.
-const DNS_NAME: u8 = 0x82;
+const DNS_NAME: Tag = numbered(TagNumber::N2, false);
 
-const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
-const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
+const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
+const ALTERNATIVE_NAMES: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
 /// TLS features that a server with the certificate has (RFC 7633), and the number of the one that shows OCSP responses.
-const TLS_FEATURES: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x01, 0x18];
+const TLS_FEATURES: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.1.24");
 const STATUS_REQUEST: u8 = 5;
-const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
-const EC: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
+const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 
 /// What an X.509 certificate says. Nothing of it is verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,105 +83,106 @@ impl PublicKey {
     }
 }
 
+/// The fields of a certificate that are needed here.
+struct Parts<'a> {
+    serial: &'a [u8],
+    issuer: &'a [u8],
+    validity: Fields<'a>,
+    subject: &'a [u8],
+    key: SubjectPublicKeyInfoRef<'a>,
+    extensions: Option<AnyRef<'a>>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(der: &'a [u8]) -> Option<Self> {
+        let mut fields = Fields::new(der)?.sequence()?.sequence()?;
+        fields.take_if(VERSION);
+        let serial = fields.take(Tag::Integer)?.value();
+        fields.sequence()?;
+        let issuer = fields.whole()?;
+        let validity = fields.sequence()?;
+        let subject = fields.whole()?;
+        let key = fields.next()?;
+        fields.take_if(ISSUER_IDENTIFIER);
+        fields.take_if(SUBJECT_IDENTIFIER);
+        Some(Self { serial, issuer, validity, subject, key, extensions: fields.take_if(EXTENSIONS) })
+    }
+}
+
 impl Certificate {
     /// Reads a certificate in DER; none where it does not hold together.
     pub fn from_der(der: &[u8]) -> Option<Self> {
-        let mut signed = Reader::new(der).take(SEQUENCE)?.inside();
-        let mut fields = signed.take(SEQUENCE)?.inside();
-        fields.take_if(VERSION);
-        let serial = fields.take(INTEGER)?.content.to_vec();
-        fields.take(SEQUENCE)?;
-        let issuer = fields.take(SEQUENCE)?;
-        let mut validity = fields.take(SEQUENCE)?.inside();
-        let (not_before, not_after) = (time(validity.next()?)?, time(validity.next()?)?);
-        let subject = fields.take(SEQUENCE)?;
-        let public_key = public_key(fields.take(SEQUENCE)?)?;
-        fields.take_if(ISSUER_IDENTIFIER);
-        fields.take_if(SUBJECT_IDENTIFIER);
-        let extensions = fields.take_if(EXTENSIONS);
-        let mut names = match extensions {
+        let mut parts = Parts::of(der)?;
+        let (not_before, not_after) = (parts.validity.time()?, parts.validity.time()?);
+        let public_key = public_key(&parts.key)?;
+        let mut names = match parts.extensions {
             Some(extensions) => alternative_names(extensions)?,
             None => Vec::new(),
         };
-        let must_staple = extensions.is_some_and(|extensions| has_must_staple(extensions).unwrap_or(false));
+        let must_staple = parts.extensions.and_then(has_must_staple).unwrap_or(false);
         if names.is_empty() {
-            names.extend(common_name(subject));
+            names.extend(common_name(parts.subject));
         }
-        let (subject, issuer) = (subject.whole.to_vec(), issuer.whole.to_vec());
+        let [subject, issuer, serial] = [parts.subject, parts.issuer, parts.serial].map(<[u8]>::to_vec);
         Some(Self { names, not_before, not_after, public_key, subject, issuer, serial, must_staple })
     }
 }
 
-fn public_key(info: Element<'_>) -> Option<PublicKey> {
-    let mut info = info.inside();
-    let mut algorithm = info.take(SEQUENCE)?.inside();
-    let kind = algorithm.take(OBJECT_IDENTIFIER)?.content;
-    // The first byte says how many bits are unused.
-    let bits = info.take(BIT_STRING)?.content.strip_prefix(&[0])?;
-    if kind == RSA {
-        let mut numbers = Reader::new(bits).take(SEQUENCE)?.inside();
-        let mut number = || numbers.take(INTEGER).map(|number| without_zeros(number.content).to_vec());
-        return Some(PublicKey::Rsa { modulus: number()?, exponent: number()? });
+fn public_key(info: &SubjectPublicKeyInfoRef<'_>) -> Option<PublicKey> {
+    let bits = info.subject_public_key.as_bytes()?;
+    match info.algorithm.oid {
+        RSA => {
+            let key = RsaPublicKey::from_der(bits).ok()?;
+            let [modulus, exponent] =
+                [key.modulus, key.public_exponent].map(|number| number.as_bytes().to_vec());
+            Some(PublicKey::Rsa { modulus, exponent })
+        }
+        EC => {
+            let curve = info.algorithm.parameters_oid().ok()?.as_bytes().to_vec();
+            Some(PublicKey::Ec { curve, point: bits.to_vec() })
+        }
+        _ => Some(PublicKey::Other),
     }
-    if kind == EC {
-        let curve = algorithm.take(OBJECT_IDENTIFIER)?.content.to_vec();
-        return Some(PublicKey::Ec { curve, point: bits.to_vec() });
-    }
-    Some(PublicKey::Other)
 }
 
 /// The bits of a certificate's public key, without what says of which kind it is: OCSP names issuers by their hash.
 pub(crate) fn key_bits(der: &[u8]) -> Option<Vec<u8>> {
-    let mut fields = Reader::new(der).take(SEQUENCE)?.inside().take(SEQUENCE)?.inside();
-    fields.take_if(VERSION);
-    fields.take(INTEGER)?;
-    // Algorithm, issuer, validity, subject.
-    for _ in 0..4 {
-        fields.take(SEQUENCE)?;
-    }
-    let mut info = fields.take(SEQUENCE)?.inside();
-    info.take(SEQUENCE)?;
-    info.take(BIT_STRING)?.content.strip_prefix(&[0]).map(<[u8]>::to_vec)
+    Parts::of(der)?.key.subject_public_key.as_bytes().map(<[u8]>::to_vec)
 }
 
-fn without_zeros(number: &[u8]) -> &[u8] {
-    &number[number.iter().take_while(|byte| **byte == 0).count()..]
-}
-
-/// The value of an extension, if it is there.
-fn extension<'a>(extensions: Element<'a>, wanted: &[u8]) -> Option<Option<Element<'a>>> {
-    let mut extensions = extensions.inside().take(SEQUENCE)?.inside();
+/// The fields of an extension's value, if it is there.
+fn extension<'a>(extensions: AnyRef<'a>, wanted: ObjectIdentifier) -> Option<Option<Fields<'a>>> {
+    let mut extensions = Fields::new(extensions.value())?.sequence()?;
     while !extensions.is_empty() {
-        let mut extension = extensions.take(SEQUENCE)?.inside();
-        let kind = extension.take(OBJECT_IDENTIFIER)?.content;
-        extension.take_if(BOOLEAN);
-        let value = extension.take(OCTET_STRING)?;
+        let mut extension = extensions.sequence()?;
+        let kind: ObjectIdentifier = extension.next()?;
+        extension.take_if(Tag::Boolean);
+        let value = extension.take(Tag::OctetString)?;
         if kind == wanted {
-            return Some(Some(value));
+            return Some(Some(Fields::new(value.value())?.sequence()?));
         }
     }
     Some(None)
 }
 
-fn alternative_names(extensions: Element<'_>) -> Option<Vec<String>> {
+fn alternative_names(extensions: AnyRef<'_>) -> Option<Vec<String>> {
     let mut names = Vec::new();
-    if let Some(value) = extension(extensions, ALTERNATIVE_NAMES)? {
-        let mut list = value.inside().take(SEQUENCE)?.inside();
+    if let Some(mut list) = extension(extensions, ALTERNATIVE_NAMES)? {
         while !list.is_empty() {
-            let name = list.next()?;
-            if name.tag == DNS_NAME {
-                names.extend(host_name(name.content));
+            if let Some(name) = list.take_if(DNS_NAME) {
+                names.extend(host_name(name.value()));
+            } else {
+                list.next::<AnyRef<'_>>()?;
             }
         }
     }
     Some(names)
 }
 
-fn has_must_staple(extensions: Element<'_>) -> Option<bool> {
-    let Some(value) = extension(extensions, TLS_FEATURES)? else { return Some(false) };
-    let mut features = value.inside().take(SEQUENCE)?.inside();
+fn has_must_staple(extensions: AnyRef<'_>) -> Option<bool> {
+    let Some(mut features) = extension(extensions, TLS_FEATURES)? else { return Some(false) };
     while !features.is_empty() {
-        if features.take(INTEGER)?.content == [STATUS_REQUEST] {
+        if features.take(Tag::Integer)?.value() == [STATUS_REQUEST] {
             return Some(true);
         }
     }
@@ -188,14 +190,14 @@ fn has_must_staple(extensions: Element<'_>) -> Option<bool> {
 }
 
 /// The last common name, which is the most specific one.
-fn common_name(subject: Element<'_>) -> Option<String> {
-    let (mut parts, mut found) = (subject.inside(), None);
+fn common_name(subject: &[u8]) -> Option<String> {
+    let (mut parts, mut found) = (Fields::new(subject)?.sequence()?, None);
     while !parts.is_empty() {
-        let mut part = parts.take(SET)?.inside().take(SEQUENCE)?.inside();
-        let is_common_name = part.take(OBJECT_IDENTIFIER)?.content == COMMON_NAME;
-        let value = part.next()?.content;
-        if is_common_name {
-            found = host_name(value);
+        let mut part = Fields::new(parts.take(Tag::Set)?.value())?.sequence()?;
+        let kind: ObjectIdentifier = part.next()?;
+        let value: AnyRef<'_> = part.next()?;
+        if kind == COMMON_NAME {
+            found = host_name(value.value());
         }
     }
     found
@@ -208,58 +210,4 @@ fn host_name(bytes: &[u8]) -> Option<String> {
         && text.len() <= 253
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._*".contains(&byte));
     is_name.then(|| text.to_ascii_lowercase())
-}
-
-/// Seconds since 1970 of a time that ends in Z, as RFC 5280, 4.1.2.5 wants it.
-pub(crate) fn time(element: Element<'_>) -> Option<i64> {
-    let digits = element.content.strip_suffix(b"Z")?;
-    if !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let number = |digits: &[u8]| digits.iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'));
-    let (year, rest) = match (element.tag, digits.len()) {
-        (UTC_TIME, 12) => {
-            let (year, rest) = digits.split_at(2);
-            let year = number(year);
-            (if year < 50 { 2000 + year } else { 1900 + year }, rest)
-        }
-        (GENERALIZED_TIME, 14) => {
-            let (year, rest) = digits.split_at(4);
-            (number(year), rest)
-        }
-        _ => return None,
-    };
-    let field = |at: usize| number(&rest[at..at + 2]);
-    let (month, day, hour, minute, second) = (field(0), field(2), field(4), field(6), field(8));
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
-        return None;
-    }
-    Some(((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second)
-}
-
-/// Days since 1970 of a date of the Gregorian calendar: years begin in March, so that the leap day is the last.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
-    let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
-    era * 146_097 + year * 365 + year / 4 - year / 100 + (month * 153 + 2) / 5 + day - 1 - 719_468
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_counted_as_others_count_them() {
-        let at = |tag, text: &str| time(Element { tag, content: text.as_bytes(), whole: &[] });
-        assert_eq!(at(UTC_TIME, "700101000000Z"), Some(0));
-        assert_eq!(at(UTC_TIME, "491231235959Z"), Some(2_524_607_999));
-        assert_eq!(at(UTC_TIME, "240229120000Z"), Some(1_709_208_000));
-        assert_eq!(at(GENERALIZED_TIME, "20500101000000Z"), Some(2_524_608_000));
-        assert_eq!(at(GENERALIZED_TIME, "99991231235959Z"), Some(253_402_300_799));
-        for wrong in
-            ["", "Z", "7001010000Z", "701301000000Z", "700101240000Z", "70010100000xZ", "700101000000+0100"]
-        {
-            assert_eq!(at(UTC_TIME, wrong), None, "{wrong}");
-        }
-    }
 }

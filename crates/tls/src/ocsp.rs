@@ -1,22 +1,24 @@
 //! What an OCSP response says (RFC 6960, 4.2.1): a server that shows one spares its clients the question (RFC 6066, 8).
 
-use crate::certificate::time;
-use crate::der::{ENUMERATED, GENERALIZED_TIME, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE};
+use crate::fields::{Fields, numbered};
+use spki::ObjectIdentifier;
+use spki::der::asn1::{AnyRef, GeneralizedTime};
+use spki::der::{Tag, TagNumber, Tagged};
 use std::fmt;
 
 /// Tags of fields that may be missing, and of the statuses.
-const BYTES: u8 = 0xa0;
-const VERSION: u8 = 0xa0;
-const RESPONDER_BY_NAME: u8 = 0xa1;
-const RESPONDER_BY_KEY: u8 = 0xa2;
-const NEXT_UPDATE: u8 = 0xa0;
-const GOOD: u8 = 0x80;
-const REVOKED: u8 = 0xa1;
-const UNKNOWN: u8 = 0x82;
+const BYTES: Tag = numbered(TagNumber::N0, true);
+const VERSION: Tag = numbered(TagNumber::N0, true);
+const RESPONDER_BY_NAME: Tag = numbered(TagNumber::N1, true);
+const RESPONDER_BY_KEY: Tag = numbered(TagNumber::N2, true);
+const NEXT_UPDATE: Tag = numbered(TagNumber::N0, true);
+const GOOD: Tag = numbered(TagNumber::N0, false);
+const REVOKED: Tag = numbered(TagNumber::N1, true);
+const UNKNOWN: Tag = numbered(TagNumber::N2, false);
 
-const BASIC: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x30, 0x01, 0x01];
-const SHA1: &[u8] = &[0x2b, 0x0e, 0x03, 0x02, 0x1a];
-const SHA256: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01];
+const BASIC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.48.1.1");
+const SHA1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.14.3.2.26");
+const SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.1");
 
 /// A response that says something of certificates. Its signature is not verified: clients do that.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,56 +100,60 @@ impl OcspResponse {
     /// # Errors
     /// [`OcspError`].
     pub fn from_der(der: &[u8]) -> Result<Self, OcspError> {
-        let mut all = Reader::new(der);
-        let mut fields = all.take(SEQUENCE).filter(|_| all.is_empty()).ok_or(OcspError::Unreadable)?.inside();
-        match fields.take(ENUMERATED).map(|status| status.content) {
+        let fields = Fields::new(der).and_then(|mut all| all.sequence().filter(|_| all.is_empty()));
+        let mut fields = fields.ok_or(OcspError::Unreadable)?;
+        match fields.take(Tag::Enumerated).map(|status| status.value()) {
             Some([0]) => {}
             Some([reason]) => return Err(OcspError::Unsuccessful(*reason)),
             _ => return Err(OcspError::Unreadable),
         }
-        let answers = fields.take(BYTES).and_then(|bytes| answers(bytes.inside()));
+        let answers = fields.take(BYTES).and_then(|bytes| answers(bytes.value()));
         let answers = answers.filter(|answers| !answers.is_empty()).ok_or(OcspError::Unreadable)?;
         Ok(Self { answers })
     }
 }
 
-fn answers(mut bytes: Reader<'_>) -> Option<Vec<OcspAnswer>> {
-    let mut bytes = bytes.take(SEQUENCE)?.inside();
-    if bytes.take(OBJECT_IDENTIFIER)?.content != BASIC {
+fn answers(bytes: &[u8]) -> Option<Vec<OcspAnswer>> {
+    let mut bytes = Fields::new(bytes)?.sequence()?;
+    if bytes.next::<ObjectIdentifier>()? != BASIC {
         return None;
     }
-    let mut basic = bytes.take(OCTET_STRING)?.inside().take(SEQUENCE)?.inside();
-    let mut data = basic.take(SEQUENCE)?.inside();
+    let mut data = Fields::new(bytes.take(Tag::OctetString)?.value())?.sequence()?.sequence()?;
     data.take_if(VERSION);
     data.take_if(RESPONDER_BY_NAME).or_else(|| data.take_if(RESPONDER_BY_KEY))?;
-    data.take(GENERALIZED_TIME)?;
-    let (mut list, mut answers) = (data.take(SEQUENCE)?.inside(), Vec::new());
+    data.take(Tag::GeneralizedTime)?;
+    let (mut list, mut answers) = (data.sequence()?, Vec::new());
     while !list.is_empty() {
-        answers.push(answer(list.take(SEQUENCE)?.inside())?);
+        answers.push(answer(list.sequence()?)?);
     }
     Some(answers)
 }
 
-fn answer(mut fields: Reader<'_>) -> Option<OcspAnswer> {
-    let mut of = fields.take(SEQUENCE)?.inside();
-    let hash = match of.take(SEQUENCE)?.inside().take(OBJECT_IDENTIFIER)?.content {
+fn answer(mut fields: Fields<'_>) -> Option<OcspAnswer> {
+    let mut of = fields.sequence()?;
+    let hash = match of.sequence()?.next()? {
         SHA1 => OcspHash::Sha1,
         SHA256 => OcspHash::Sha256,
         _ => OcspHash::Other,
     };
-    let (issuer_name, issuer_key) = (of.take(OCTET_STRING)?, of.take(OCTET_STRING)?);
-    let serial = of.take(INTEGER)?.content.to_vec();
-    let status = match fields.next()?.tag {
+    let (issuer_name, issuer_key) = (of.take(Tag::OctetString)?, of.take(Tag::OctetString)?);
+    let serial = of.take(Tag::Integer)?.value().to_vec();
+    let status = match fields.next::<AnyRef<'_>>()?.tag() {
         GOOD => OcspStatus::Good,
         REVOKED => OcspStatus::Revoked,
         UNKNOWN => OcspStatus::Unknown,
         _ => return None,
     };
-    let this_update = time(fields.take(GENERALIZED_TIME)?)?;
+    let this_update = generalized(&mut fields)?;
     let next_update = match fields.take_if(NEXT_UPDATE) {
-        Some(next) => Some(time(next.inside().take(GENERALIZED_TIME)?)?),
+        Some(next) => Some(generalized(&mut Fields::new(next.value())?)?),
         None => None,
     };
-    let (issuer_name, issuer_key) = (issuer_name.content.to_vec(), issuer_key.content.to_vec());
+    let (issuer_name, issuer_key) = (issuer_name.value().to_vec(), issuer_key.value().to_vec());
     Some(OcspAnswer { hash, issuer_name, issuer_key, serial, status, this_update, next_update })
+}
+
+/// Seconds since 1970 of a time of this kind.
+fn generalized(fields: &mut Fields<'_>) -> Option<i64> {
+    fields.next().and_then(|time: GeneralizedTime| i64::try_from(time.to_unix_duration().as_secs()).ok())
 }
