@@ -2,6 +2,7 @@
 
 mod answers;
 mod proxied;
+mod question;
 
 use crate::backend::Backend;
 use crate::limits::Permit;
@@ -13,6 +14,7 @@ use crate::side::{Side, WATCHED};
 use crate::workers::Listener;
 use answers::Messages;
 use certificates::Client;
+use question::Question;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::Shutdown;
@@ -140,7 +142,9 @@ pub(crate) struct Session {
     backend_told: bool,
     /// The backend takes nothing any more.
     backend_is_deaf: bool,
-    head: [u8; 4],
+    question: Question,
+    /// It was answered for the last time.
+    was_last: bool,
     messages: Messages,
     began: Instant,
     active: Instant,
@@ -211,7 +215,8 @@ impl Session {
             client_told: false,
             backend_told: false,
             backend_is_deaf: false,
-            head: [0; 4],
+            question: Question::default(),
+            was_last: false,
             messages: Messages::default(),
             began: now,
             active: now,

@@ -6,6 +6,7 @@ use openssl::ec::{EcGroup, EcKey};
 use openssl::nid::Nid;
 use openssl::pkey::PKey;
 use openssl::ssl::SslVersion;
+use std::io::{Read, Write};
 use std::process::Command;
 use support::{Client, Folder, VERSIONS, ask, close, ecdsa, output, path_text, program, rsa, shown};
 
@@ -98,6 +99,50 @@ with context.wrap_socket(socket.create_connection(('127.0.0.1', int(port))), ser
             && entry["resumed"] == false
     };
     assert!(log.iter().all(has_all), "{log:?}");
+}
+
+#[test]
+fn an_answer_is_the_last_one_where_the_request_says_so() {
+    let folder = Folder::new();
+    folder.certify("one", &rsa(), &["one.test"]);
+    folder.certify("two", &ecdsa(), &["two.test"]);
+    let server = folder.serve(SETTINGS);
+    for version in VERSIONS {
+        for (request, said, is_last) in [
+            ("GET / HTTP/1.0\r\n\r\n", "Connection: close\r\n", true),
+            ("GET / HTTP/1.1\r\nconnection: Close\r\n\r\n", "Connection: close\r\n", true),
+            // What comes behind it gets no answer.
+            ("GET / HTTP/1.0\r\n\r\nGET / HTTP/1.1\r\n\r\n", "Connection: close\r\n", true),
+            ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "Connection: keep-alive\r\n", false),
+            ("GET / HTTP/1.1\r\n\r\n", "", false),
+        ] {
+            let mut stream = Client::new(version).connect(server.address(), "one.test").unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut text = String::new();
+            if is_last {
+                stream.read_to_string(&mut text).unwrap();
+            } else {
+                while !text.ends_with("served\n") {
+                    let mut buffer = [0; 4096];
+                    let count = stream.read(&mut buffer).unwrap();
+                    text += std::str::from_utf8(&buffer[..count]).unwrap();
+                }
+                assert_eq!(ask(&mut stream), "served\n");
+            }
+            let expected = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n{said}\r\nserved\n"
+            );
+            assert_eq!(text, expected, "{version:?}: {request}");
+            close(stream);
+        }
+    }
+    // Programs that only read until the end.
+    let url = format!("https://one.test:{}/", server.address().port());
+    let resolve = format!("one.test:{}:127.0.0.1", server.address().port());
+    let curl = ["--silent", "--insecure", "--http1.0", "--resolve", &resolve, &url];
+    assert_eq!(output(Command::new("curl").args(curl), b""), (true, "served\n".to_owned()));
+    let log = server.stop();
+    assert!(log.len() == 11 && log.iter().all(|entry| entry["end"] == "done"), "{log:?}");
 }
 
 #[test]

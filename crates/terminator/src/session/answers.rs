@@ -1,11 +1,10 @@
 //! Connections that this program answers itself, for tests.
 
+use super::question::Stays;
 use super::{Around, DONE, Moved, Over, Session, failed, of_client, send_out};
 use crate::settings::{Exchange, Service};
 use tls::Read;
 
-/// What ends the head of a request of HTTP (RFC 9112, 2.1).
-const HEAD_END: &[u8; 4] = b"\r\n\r\n";
 /// What messages of an exchange consist of: a record's worth at a time, so that none lies in memory as a whole.
 static BLOCK: [u8; 16 << 10] = [b'.'; 16 << 10];
 /// Blocks before what lies ready is sent.
@@ -46,6 +45,9 @@ impl Session {
         if self.client_ended {
             return if tls.outgoing().is_empty() { Err(Over::of(DONE)) } else { Ok(moved) };
         }
+        if self.was_last {
+            return if tls.outgoing().is_empty() { self.see_end(around) } else { Ok(moved) };
+        }
         if tls.outgoing().len() >= around.limits.buffer_bytes {
             return Ok(moved);
         }
@@ -66,25 +68,46 @@ impl Session {
         let (Some(tls), Service::Answer(text)) = (&mut self.tls, &self.listener.service) else {
             return Ok(false);
         };
-        let asked = self.to_backend.rest().iter().position(|byte| {
-            self.head.rotate_left(1);
-            self.head[3] = *byte;
-            &self.head == HEAD_END
-        });
-        let looked_at = asked.map_or(self.to_backend.rest().len(), |at| at + 1);
+        let question = &mut self.question;
+        let asked = self.to_backend.rest().iter().enumerate();
+        let asked = asked.filter_map(|(at, byte)| Some((at, question.take(*byte)?))).next();
+        let looked_at = asked.map_or(self.to_backend.rest().len(), |(at, _)| at + 1);
         if looked_at > 0 {
             self.to_backend.took(looked_at);
         }
-        if asked.is_none() {
-            return Ok(false);
-        }
+        let Some((_, stays)) = asked else { return Ok(false) };
+        let connection = match stays {
+            Stays::Open => "",
+            Stays::OpenAsAsked => "Connection: keep-alive\r\n",
+            Stays::Closed => "Connection: close\r\n",
+        };
         let reply = format!(
-            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{text}",
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n{connection}\r\n{text}",
             text.len()
         );
         self.bytes_out += reply.len() as u64;
         tls.write(reply.as_bytes()).map_err(|failure| failed(&failure, tls.delay()))?;
+        if stays == Stays::Closed {
+            self.was_last = true;
+            tls.close().map_err(|failure| failed(&failure, tls.delay()))?;
+        }
         Ok(true)
+    }
+
+    /// Waits for the client's end, whatever it still sends: a connection that ends before could take the answer with it.
+    fn see_end(&mut self, around: &mut Around<'_>) -> Moved {
+        let Some(tls) = &mut self.tls else { return Ok(false) };
+        match tls.read(around.scratch) {
+            Ok(Read::Bytes(_)) => Ok(true),
+            Ok(Read::NeedsBytes) => {
+                // It does not live longer by what nobody reads.
+                let active = self.active;
+                let moved = self.receive(around);
+                self.active = active;
+                moved.map_err(|_| Over::of(DONE))
+            }
+            Ok(Read::End) | Err(_) => Err(Over::of(DONE)),
+        }
     }
 
     /// Goes on with the answers of an exchange, if there is anything to be sent.

@@ -1,0 +1,103 @@
+//! As much of a request of HTTP as a plain answer needs: where its head ends, and whether it is the last one of its connection.
+
+/// Longest line that is looked at, in bytes; more of it is passed over.
+const LINE_BYTES_MAX: usize = 8 << 10;
+
+/// A request whose head comes.
+#[derive(Default)]
+pub(super) struct Question {
+    line: Vec<u8>,
+    has_begun: bool,
+    is_old: bool,
+    says_close: bool,
+    says_keep: bool,
+}
+
+/// What the client expects of the connection after the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stays {
+    /// It goes on.
+    Open,
+    /// It goes on, which is to be said.
+    OpenAsAsked,
+    /// It ends.
+    Closed,
+}
+
+impl Question {
+    /// Takes a byte; at the end of the head, what becomes of the connection (RFC 9112, 9.3).
+    pub(super) fn take(&mut self, byte: u8) -> Option<Stays> {
+        if byte != b'\n' || self.line.last() != Some(&b'\r') {
+            // A line that is too long still ends.
+            if self.line.len() == LINE_BYTES_MAX {
+                self.line.pop();
+            }
+            self.line.push(byte);
+            return None;
+        }
+        self.line.pop();
+        let line = std::mem::take(&mut self.line);
+        match (self.has_begun, line.as_slice()) {
+            // Lines before the first one are passed over (2.2).
+            (false, []) => None,
+            (false, first) => {
+                (self.has_begun, self.is_old) = (true, first.ends_with(b" HTTP/1.0"));
+                None
+            }
+            (true, []) => {
+                let stays = match (self.says_close, self.is_old) {
+                    (false, false) => Stays::Open,
+                    (false, true) if self.says_keep => Stays::OpenAsAsked,
+                    _ => Stays::Closed,
+                };
+                *self = Self::default();
+                Some(stays)
+            }
+            (true, field) => {
+                self.read_field(&String::from_utf8_lossy(field));
+                None
+            }
+        }
+    }
+
+    fn read_field(&mut self, field: &str) {
+        let Some((name, value)) = field.split_once(':') else { return };
+        if !name.eq_ignore_ascii_case("connection") {
+            return;
+        }
+        for option in value.split(',').map(str::trim) {
+            self.says_close |= option.eq_ignore_ascii_case("close");
+            self.says_keep |= option.eq_ignore_ascii_case("keep-alive");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str) -> Vec<Stays> {
+        let mut question = Question::default();
+        text.bytes().filter_map(|byte| question.take(byte)).collect()
+    }
+
+    #[test]
+    fn the_last_request_is_the_one_that_says_so() {
+        use Stays::{Closed, Open, OpenAsAsked};
+        for (text, expected) in [
+            ("GET / HTTP/1.1\r\n\r\n", vec![Open]),
+            ("\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.0\r\n\r\n", vec![Open, Closed]),
+            ("GET / HTTP/1.1\r\nConnection: close\r\n\r\nGET / HTTP/1.1\r\n\r\n", vec![Closed, Open]),
+            ("GET / HTTP/1.1\r\nCONNECTION:TE ,\tClose\r\n\r\n", vec![Closed]),
+            ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", vec![OpenAsAsked]),
+            ("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", vec![Closed]),
+            ("GET / HTTP/1.1\r\nX-Connection: close\r\nA: close\r\n\r\n", vec![Open]),
+            ("GET / HTTP/1.1\nConnection: close\n\n", vec![]),
+            ("GET / HTTP/1.1\r\n\r", vec![]),
+        ] {
+            assert_eq!(asked(text), expected, "{text:?}");
+        }
+        let long = format!("GET /{} HTTP/1.1\r\nConnection: close\r\n\r\n", "a".repeat(3 * LINE_BYTES_MAX));
+        assert_eq!(asked(&long), [Closed]);
+    }
+}
