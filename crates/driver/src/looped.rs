@@ -5,7 +5,7 @@ use crate::cache::Cache;
 use crate::library::Library;
 use crate::pace::Pace;
 use crate::plan::{End, Plan};
-use crate::socket::{Socket, WATCHED};
+use crate::socket::Socket;
 use crate::tally::Tally;
 use crate::transaction::{Around, Counted, Kind, Step, Transaction, of_connect};
 use rustix::event::Timespec;
@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use streams::WATCHED;
 
 const EVENTS_MAX: usize = 512;
 const SCRATCH_BYTES: usize = 64 << 10;
@@ -283,7 +284,7 @@ impl<'a> Looped<'a> {
             session = self.cache.next(name, began);
         }
         let descriptor = match self.plan.target.connect() {
-            Ok(descriptor) => descriptor,
+            Ok((descriptor, _)) => descriptor,
             Err(errno) => return self.failed(at, of_connect(errno), is_measured),
         };
         let slot = &mut self.slots[at];

@@ -4,10 +4,11 @@ use crate::http;
 use crate::library;
 use crate::names;
 use crate::outside::{Machine, Outside};
-use crate::target::Target;
+use crate::target;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use streams::Server;
 use tls::{Chain, ChainError, Group, Offer, Resuming, SUITES, Trust};
 use zeroize::Zeroizing;
 
@@ -161,7 +162,7 @@ pub(crate) struct Booked {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) target_text: String,
-    pub(crate) target: Target,
+    pub(crate) target: Server,
     pub(crate) connections: usize,
     pub(crate) threads: usize,
     pub(crate) end: End,
@@ -257,7 +258,7 @@ impl Plan {
                     .map_err(|why| format!("{path}: {why}"))?,
                 None => names::read(list, false).map_err(|why| format!("--sni: {why}"))?,
             },
-            None => Target::host_of(&typed.target).map(str::to_owned).into_iter().collect(),
+            None => target::host_of(&typed.target).map(str::to_owned).into_iter().collect(),
         };
         let trust = match &typed.ca {
             Some(path) => Trust::Roots(outside.text(path)?.into_bytes()),
@@ -268,7 +269,7 @@ impl Plan {
         }
         Ok(Self {
             target_text: typed.target.clone(),
-            target: Target::from_text(&typed.target, outside)?,
+            target: target::from_text(&typed.target, outside)?,
             connections: connections as usize,
             threads: threads as usize,
             end,
@@ -299,8 +300,8 @@ impl Plan {
         let Work::Http { path } = &self.work else { return None };
         let host = match (self.names.get(name), &self.target) {
             (Some(name), _) => name,
-            (None, Target::Tcp(_)) => self.target_text.as_str(),
-            (None, Target::Unix(_)) => "localhost",
+            (None, Server::Tcp(_)) => self.target_text.as_str(),
+            (None, Server::Unix(_)) => "localhost",
         };
         Some(http::request(path, host, is_last))
     }

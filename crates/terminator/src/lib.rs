@@ -6,7 +6,7 @@
 //! | what an operator decides | [`settings`] |
 //! | start, reload, stop | [`serve`] |
 //! | metrics, and the status of a running program | `metrics`, [`status`] |
-//! | where connections are forwarded to | [`backend`] |
+//! | where connections are forwarded to | `backend`; [`streams`] connects |
 //! | what is said of a connection before its first byte | [`proxy`], [`networks`] |
 //! | requests, certificates, chains | [`cert`] |
 //!
@@ -15,7 +15,7 @@
 //! connections by address; signatures of labels go to cards through the event-loop interface of `facility`.
 #![forbid(unsafe_code)]
 
-pub mod backend;
+mod backend;
 pub mod cert;
 mod clients;
 mod labels;
@@ -31,7 +31,6 @@ pub mod serve;
 mod session;
 pub mod sessions;
 pub mod settings;
-mod side;
 mod sockets;
 mod staples;
 pub mod status;

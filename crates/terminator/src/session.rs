@@ -4,13 +4,11 @@ mod answers;
 mod proxied;
 mod question;
 
-use crate::backend::Backend;
 use crate::limits::Permit;
 use crate::log::Entry;
 use crate::material::Material;
 use crate::metrics::Seen;
 use crate::settings::{Limits, Service};
-use crate::side::{Side, WATCHED};
 use crate::workers::Listener;
 use answers::Messages;
 use certificates::Client;
@@ -23,6 +21,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use streams::{Server, Side, WATCHED};
 use tls::{Cause, Connection, Facts, Failure, KeyRequest, Progress, Read};
 use zeroize::Zeroizing;
 
@@ -471,7 +470,7 @@ impl Session {
     }
 
     /// The backends that are for it.
-    fn backends(&self) -> &[Backend] {
+    fn backends(&self) -> &[Server] {
         match &self.listener.service {
             Service::Forward(lists) => lists.get(self.list_at).map_or(&[], |backends| &backends.list),
             Service::Answer(_) | Service::Exchange(_) => &[],

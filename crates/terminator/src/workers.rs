@@ -9,7 +9,6 @@ use crate::metrics::{KeyError, OfListener};
 use crate::networks::Network;
 use crate::session::{Around, Session, Step};
 use crate::settings::{Limits, ListenAt, Service};
-use crate::side::WATCHED;
 use facility::{Completions, Facility, Reply};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
@@ -23,6 +22,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use streams::WATCHED;
 use tls::{Acceptor, Facts, KeyRequest, Protocols};
 
 /// Events that are taken at once.

@@ -5,9 +5,7 @@ use super::{At, Place, Wrong};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Longest path of a Unix socket, in bytes (unix(7)).
-const UNIX_PATH_BYTES_MAX: usize = 107;
+use streams::UNIX_PATH_BYTES_MAX;
 
 /// Where metrics are served.
 #[derive(Clone, Debug, PartialEq, Eq)]

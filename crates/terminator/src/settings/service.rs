@@ -2,10 +2,11 @@
 
 use super::raw::{RawExchange, Texts};
 use super::{At, Place, Wrong};
-use crate::backend::Backend;
+use crate::backend;
 use crate::networks::Network;
 use std::collections::BTreeMap;
 use std::fmt;
+use streams::Server;
 use tls::Protocols;
 use toml::Spanned;
 
@@ -35,7 +36,7 @@ pub struct Backends {
     /// The application protocol that they are for; none for all that no other list is for.
     pub protocol: Option<String>,
     /// The backends, which take turns.
-    pub list: Vec<Backend>,
+    pub list: Vec<Server>,
 }
 
 /// Messages of fixed lengths.
@@ -164,7 +165,7 @@ impl Place<'_> {
         Ok(())
     }
 
-    fn backends(&self, key: &str, raw: Texts) -> Result<Vec<Backend>, Wrong> {
+    fn backends(&self, key: &str, raw: Texts) -> Result<Vec<Server>, Wrong> {
         let raw = self.at(raw);
         if raw.value.is_empty() || raw.value.len() > BACKENDS_MAX {
             let cause = format!("there must be 1 to {BACKENDS_MAX}, and not {}", raw.value.len());
@@ -172,7 +173,7 @@ impl Place<'_> {
         }
         let read = |backend: Spanned<String>| {
             let At { value, line } = self.at(backend);
-            Backend::from_text(&value).map_err(|cause| self.wrong(line, key, cause))
+            backend::from_text(&value).map_err(|cause| self.wrong(line, key, cause))
         };
         raw.value.into_iter().map(read).collect()
     }

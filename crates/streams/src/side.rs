@@ -1,4 +1,4 @@
-//! A socket of a connection.
+//! One end of a connection.
 
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
@@ -6,20 +6,30 @@ use rustix::net::{RecvFlags, SendFlags};
 use std::os::fd::OwnedFd;
 
 /// A socket, and what it would do without waiting, as far as is known: the kernel tells of each change once.
-pub(crate) struct Side {
-    pub(crate) socket: OwnedFd,
-    pub(crate) can_read: bool,
-    pub(crate) can_write: bool,
+pub struct Side {
+    /// The socket.
+    pub socket: OwnedFd,
+    /// Whether there may be something to read.
+    pub can_read: bool,
+    /// Whether there may be room to write.
+    pub can_write: bool,
     /// The other side has closed: its end follows what it sent.
-    pub(crate) is_closing: bool,
+    pub is_closing: bool,
 }
 
 impl Side {
-    pub(crate) fn new(socket: OwnedFd) -> Self {
+    /// A socket that is connected.
+    pub fn new(socket: OwnedFd) -> Self {
         Self { socket, can_read: true, can_write: true, is_closing: false }
     }
 
-    pub(crate) fn hear(&mut self, events: EventFlags) {
+    /// A socket that connects: nothing is tried before the kernel tells of it.
+    pub fn connecting(socket: OwnedFd) -> Self {
+        Self { socket, can_read: false, can_write: false, is_closing: false }
+    }
+
+    /// Takes in what the kernel tells.
+    pub fn hear(&mut self, events: EventFlags) {
         let is_broken = events.intersects(EventFlags::HUP | EventFlags::ERR);
         self.is_closing |= is_broken || events.contains(EventFlags::RDHUP);
         self.can_read |= self.is_closing || events.contains(EventFlags::IN);
@@ -27,7 +37,10 @@ impl Side {
     }
 
     /// So many bytes; 0 at the end; none where nothing is there.
-    pub(crate) fn read(&mut self, into: &mut [u8]) -> Result<Option<usize>, Errno> {
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn read(&mut self, into: &mut [u8]) -> Result<Option<usize>, Errno> {
         if !self.can_read {
             return Ok(None);
         }
@@ -50,7 +63,10 @@ impl Side {
     }
 
     /// How many bytes it took.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
         if !self.can_write || bytes.is_empty() {
             return Ok(0);
         }
@@ -72,5 +88,5 @@ impl Side {
 }
 
 /// What every socket of a connection is watched for: each change is told once.
-pub(crate) const WATCHED: EventFlags =
+pub const WATCHED: EventFlags =
     EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
