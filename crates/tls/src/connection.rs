@@ -325,8 +325,7 @@ impl Connection {
                 Cause::NothingInCommon
             }
             ErrorType::ProtocolError => Cause::Protocol,
-            // A message that ends before its fields do.
-            ErrorType::InternalError if name.contains("STUFFER") => Cause::Protocol,
+            ErrorType::InternalError if is_of_bytes(name) => Cause::Protocol,
             _ => Cause::Internal,
         };
         // The library sends hardly any alert of its own. Before the first byte of an answer one can be sent as it is.
@@ -367,12 +366,20 @@ fn has_nothing_in_common(name: &str) -> bool {
         "CIPHER_NOT_SUPPORTED",
         "NO_VALID_SIGNATURE_SCHEME",
         "PROTOCOL_VERSION_UNSUPPORTED",
+        "UNKNOWN_PROTOCOL_VERSION",
         "INVALID_SUPPORTED_GROUP",
         "ECDHE_UNSUPPORTED_CURVE",
         "NO_SUPPORTED_LIBRARY",
     ]
     .iter()
     .any(|part| name.contains(part))
+}
+
+/// Whether an error that the library calls internal is one of what the other side sent: a message that ends before its fields do, a length
+/// that no record or field has, a share that is no key.
+fn is_of_bytes(name: &str) -> bool {
+    name.contains("STUFFER")
+        || ["S2N_ERR_SAFETY", "S2N_ERR_NULL", "S2N_ERR_INTEGER_OVERFLOW", "S2N_ERR_PQ_CRYPTO"].contains(&name)
 }
 
 pub(crate) fn version_name(version: Version) -> &'static str {
