@@ -54,11 +54,14 @@ pub enum Need {
     Namespaces,
     /// HAProxy 2.6 or later, as Debian has it.
     HaProxy,
+    /// What Graviola computes with, the cryptography of rustls in tests: instructions for AES and carry-less products, and
+    /// on x86-64 AVX2, BMI and ADX.
+    Graviola,
 }
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
@@ -71,6 +74,7 @@ impl Need {
         Self::Go,
         Self::Namespaces,
         Self::HaProxy,
+        Self::Graviola,
     ];
 
     /// The name in `CRYPTAND_TESTS_NEED`.
@@ -88,6 +92,7 @@ impl Need {
             Self::Go => "go",
             Self::Namespaces => "namespaces",
             Self::HaProxy => "haproxy",
+            Self::Graviola => "graviola",
         }
     }
 
@@ -96,6 +101,7 @@ impl Need {
         match self {
             Self::Root => rustix::process::geteuid().is_root(),
             Self::Avx512 => has_avx512(),
+            Self::Graviola => has_graviola(),
             Self::IsaL
             | Self::LockedMemory
             | Self::Mount
@@ -153,6 +159,21 @@ fn has_avx512() -> bool {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn has_avx512() -> bool {
+    false
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_graviola() -> bool {
+    is_x86_feature_detected!("adx")
+        && is_x86_feature_detected!("aes")
+        && is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("pclmulqdq")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_graviola() -> bool {
     false
 }
 

@@ -105,6 +105,29 @@ impl Place {
         server
     }
 
+    /// Makes an authority, and a client's certificate that it signed: `NAME.pem` with `NAME.key`, and `NAME-ca.pem`.
+    ///
+    /// # Panics
+    /// If OpenSSL does not make them.
+    pub fn client_certificate(&self, name: &str) {
+        let path = |end: &str| self.path(&format!("{name}{end}")).display().to_string();
+        let openssl = |arguments: &str| said(Command::new("openssl").args(arguments.split_whitespace()));
+        let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
+        openssl(&format!(
+            "req -x509 {key} -subj /CN={name}-ca -keyout {} -out {}",
+            path("-ca.key"),
+            path("-ca.pem")
+        ));
+        openssl(&format!("req {key} -subj /CN={name} -keyout {} -out {}", path(".key"), path(".csr")));
+        let (csr, ca, signer) = (path(".csr"), path("-ca.pem"), path("-ca.key"));
+        // Without an extension OpenSSL makes certificates of version 1, which are no clients'.
+        let (extensions, own) = (path(".ext"), path(".pem"));
+        fs::write(&extensions, "extendedKeyUsage = clientAuth\n").expect("the folder takes files");
+        openssl(&format!(
+            "x509 -req -in {csr} -CA {ca} -CAkey {signer} -CAcreateserial -extfile {extensions} -out {own}"
+        ));
+    }
+
     /// Writes the settings: these tables, the home and a log.
     ///
     /// # Panics

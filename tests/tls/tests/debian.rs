@@ -4,7 +4,7 @@
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
-use tls_tests::{Place, Server, said, talk};
+use tls_tests::{Place, Server, talk};
 
 const KEYS: [(&str, &str, &str); 3] = [
     ("WEB.RSA", "rsa2048-tls", "rsa.test *.rsa.test"),
@@ -355,32 +355,12 @@ fn sessions_are_found_by_ticket_and_by_number() {
     drop(server);
 }
 
-/// Makes an authority, and a client's certificate that it signed: `NAME.pem` with `NAME.key`, and `NAME-ca.pem`.
-fn client_certificate(place: &Place, name: &str) {
-    let path = |end: &str| place.path(&format!("{name}{end}")).display().to_string();
-    let openssl = |arguments: &str| said(Command::new("openssl").args(arguments.split_whitespace()));
-    let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
-    openssl(&format!(
-        "req -x509 {key} -subj /CN={name}-ca -keyout {} -out {}",
-        path("-ca.key"),
-        path("-ca.pem")
-    ));
-    openssl(&format!("req {key} -subj /CN={name} -keyout {} -out {}", path(".key"), path(".csr")));
-    let (csr, ca, signer) = (path(".csr"), path("-ca.pem"), path("-ca.key"));
-    // Without an extension OpenSSL makes certificates of version 1, which are no clients'.
-    let (extensions, own) = (path(".ext"), path(".pem"));
-    std::fs::write(&extensions, "extendedKeyUsage = clientAuth\n").unwrap();
-    openssl(&format!(
-        "x509 -req -in {csr} -CA {ca} -CAkey {signer} -CAcreateserial -extfile {extensions} -out {own}"
-    ));
-}
-
 #[test]
 fn certificates_of_clients_are_asked_for_and_judged() {
     let place =
         Place::new(&[("WEB.CLOSED", "rsa2048-tls", "closed.test"), ("WEB.MAYBE", "p256-sign", "maybe.test")]);
-    client_certificate(&place, "good");
-    client_certificate(&place, "wrong");
+    place.client_certificate("good");
+    place.client_certificate("wrong");
     let asking = "[certificate.clients]\nca = \"good-ca.pem\"\n";
     let certificates = format!(
         "[[certificate]]\nlabel = \"WEB.CLOSED\"\n{asking}[[certificate]]\nlabel = \"WEB.MAYBE\"\n{asking}required = false\n"
