@@ -85,6 +85,7 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
     }
 
     for file in [
+        "share/cryptand/acme/renew",
         "share/cryptand/prometheus/cryptand.rules.yml",
         "share/cryptand/grafana/cryptand.json",
         "share/man/man1/cryptand-health.1",

@@ -57,11 +57,14 @@ pub enum Need {
     /// What Graviola computes with, the cryptography of rustls in tests: instructions for AES and carry-less products, and
     /// on x86-64 AVX2, BMI and ADX.
     Graviola,
+    /// certbot 2.1 and dehydrated 0.7, as Debian has them, and in `target/pebble` the ACME server pebble with its DNS
+    /// server, which `scripts/test-all` builds.
+    Acme,
 }
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
@@ -75,6 +78,7 @@ impl Need {
         Self::Namespaces,
         Self::HaProxy,
         Self::Graviola,
+        Self::Acme,
     ];
 
     /// The name in `CRYPTAND_TESTS_NEED`.
@@ -93,6 +97,7 @@ impl Need {
             Self::Namespaces => "namespaces",
             Self::HaProxy => "haproxy",
             Self::Graviola => "graviola",
+            Self::Acme => "acme",
         }
     }
 
@@ -111,7 +116,8 @@ impl Need {
             | Self::Java
             | Self::Go
             | Self::Namespaces
-            | Self::HaProxy => true,
+            | Self::HaProxy
+            | Self::Acme => true,
         }
     }
 }

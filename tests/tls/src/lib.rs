@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixDatagram;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use system_tests::Installation;
@@ -47,14 +47,19 @@ impl Place {
         place
     }
 
-    /// Does what `cryptand` does, in the folder.
+    /// Does what `cryptand` does, in the folder, and gives what it says.
     ///
     /// # Panics
     /// If that fails.
-    pub fn cryptand(&self, arguments: &[&str]) {
+    pub fn cryptand(&self, arguments: &[&str]) -> String {
         let mut command = Command::new(system_tests::program("cryptand"));
-        command.current_dir(self.folder.path()).arg("--home").arg(self.installation.home.folder());
-        said(command.args(arguments));
+        command.current_dir(self.folder.path()).arg("--home").arg(self.home());
+        said(command.args(arguments))
+    }
+
+    /// The folder of its home.
+    pub fn home(&self) -> &Path {
+        self.installation.home.folder()
     }
 
     /// A file of the folder.
@@ -133,7 +138,7 @@ impl Place {
     /// # Panics
     /// If the folder does not take files.
     pub fn settings(&self, tables: &str) {
-        let home = self.installation.home.folder().display();
+        let home = self.home().display();
         let before =
             format!("[log]\naccess = \"access.log\"\nformat = \"json\"\n[home]\nfolder = \"{home}\"\n");
         fs::write(self.path("tls.toml"), before + tables).expect("the folder takes files");
@@ -191,8 +196,21 @@ impl Server<'_> {
     /// If it does not.
     pub fn reload(&self) {
         kill_process(Pid::from_child(&self.child), Signal::HUP).expect("the server is ours");
+        self.has_reloaded();
+    }
+
+    /// Waits until it has read everything again, whoever told it to.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn has_reloaded(&self) {
         self.wait_for("RELOADING=1");
         self.wait_for("READY=1");
+    }
+
+    /// The number of its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Stops it, and gives the access log.
