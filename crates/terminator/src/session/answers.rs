@@ -68,10 +68,8 @@ impl Session {
         let (Some(tls), Service::Answer(text)) = (&mut self.tls, &self.listener.service) else {
             return Ok(false);
         };
-        let question = &mut self.question;
-        let asked = self.to_backend.rest().iter().enumerate();
-        let asked = asked.filter_map(|(at, byte)| Some((at, question.take(*byte)?))).next();
-        let looked_at = asked.map_or(self.to_backend.rest().len(), |(at, _)| at + 1);
+        let asked = self.question.find(self.to_backend.rest());
+        let looked_at = asked.map_or(self.to_backend.rest().len(), |(bytes, _)| bytes);
         if looked_at > 0 {
             self.to_backend.took(looked_at);
         }

@@ -25,14 +25,38 @@ pub(super) enum Stays {
 }
 
 impl Question {
-    /// Takes a byte; at the end of the head, what becomes of the connection (RFC 9112, 9.3).
-    pub(super) fn take(&mut self, byte: u8) -> Option<Stays> {
-        if byte != b'\n' || self.line.last() != Some(&b'\r') {
-            // A line that is too long still ends.
-            if self.line.len() == LINE_BYTES_MAX {
-                self.line.pop();
+    /// How many of these bytes there are up to the end of a head and with it, and what becomes of the connection then (RFC
+    /// 9112, 9.3); none where the head goes on behind them.
+    pub(super) fn find(&mut self, bytes: &[u8]) -> Option<(usize, Stays)> {
+        let mut at = 0;
+        while let Some(length) = memchr::memchr(b'\n', &bytes[at..]) {
+            let stays = self.take(&bytes[at..at + length]);
+            at += length + 1;
+            if let Some(stays) = stays {
+                return Some((at, stays));
             }
-            self.line.push(byte);
+        }
+        self.keep(&bytes[at..]);
+        None
+    }
+
+    /// Adds to the line; one that is too long keeps its begin and its last byte.
+    fn keep(&mut self, bytes: &[u8]) {
+        let Some(last) = bytes.last() else { return };
+        let room = LINE_BYTES_MAX.saturating_sub(self.line.len());
+        self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if room < bytes.len() {
+            self.line.pop();
+            self.line.push(*last);
+        }
+    }
+
+    /// Takes the rest of a line; at the end of the head, what becomes of the connection.
+    fn take(&mut self, rest: &[u8]) -> Option<Stays> {
+        self.keep(rest);
+        // A bare line feed ends no line.
+        if self.line.last() != Some(&b'\r') {
+            self.keep(b"\n");
             return None;
         }
         self.line.pop();
@@ -78,7 +102,17 @@ mod tests {
 
     fn asked(text: &str) -> Vec<Stays> {
         let mut question = Question::default();
-        text.bytes().filter_map(|byte| question.take(byte)).collect()
+        let mut found = Vec::new();
+        // One piece, and a byte at a time.
+        let mut rest = text.as_bytes();
+        while let Some((bytes, stays)) = question.find(rest) {
+            found.push(stays);
+            rest = &rest[bytes..];
+        }
+        let mut question = Question::default();
+        let bytes = text.as_bytes().chunks(1).filter_map(|byte| question.find(byte));
+        assert_eq!(bytes.map(|(_, stays)| stays).collect::<Vec<_>>(), found);
+        found
     }
 
     #[test]
