@@ -80,6 +80,9 @@ impl Sockets {
                 Arc::clone(socket)
             }
         };
+        // What is sent goes at once. Connections have it from the socket that they are accepted at, without a call for each; those of
+        // a Unix socket have no such thing.
+        let _ = sockopt::set_tcp_nodelay(&socket, true);
         self.open.insert(place.clone(), Arc::clone(&socket));
         Ok(socket)
     }

@@ -353,7 +353,6 @@ impl Worker {
             }
             match self.counts.enter(address.ip(), limits.connections, per_address) {
                 Ok(permit) => {
-                    let _ = rustix::net::sockopt::set_tcp_nodelay(&client, true);
                     let material = Arc::clone(&generation.material);
                     let session =
                         Session::new(client, address, Arc::clone(listener), material, permit, self.now);
