@@ -228,6 +228,9 @@ impl Worker {
                 Err(errno) => return Err(errno.into()),
             }
             self.now = Instant::now();
+            // Before what the sockets tell: these clients have waited the longest, and no card rings for an answer as long as the
+            // round lasts, which ends with looking for answers again.
+            self.collect(&mut reply);
             for event in &events {
                 // The structure is packed: the fields are copied before use.
                 let (data, flags) = (event.data, event.flags);
