@@ -2,6 +2,7 @@
 
 use crate::cards::bound;
 use crate::load::LabError;
+use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -300,10 +301,26 @@ impl Drive {
     /// [`LabError::Program`] where it fails, something failed on the way, or something else was agreed on than asked;
     /// [`LabError::Interrupted`], [`LabError::Io`].
     pub fn run(&self, cryptand: &Path, stop: &AtomicBool) -> Result<Driven, LabError> {
+        self.run_beside(cryptand, stop, |_| ()).map(|(driven, ())| driven)
+    }
+
+    /// The same, with something that is done while the driver runs, and is told its process; it must let that end.
+    ///
+    /// # Errors
+    /// As [`Drive::run`].
+    pub fn run_beside<T>(
+        &self,
+        cryptand: &Path,
+        stop: &AtomicBool,
+        beside: impl FnOnce(Pid) -> T,
+    ) -> Result<(Driven, T), LabError> {
         let what = "run the load driver";
         let mut command = Command::new(cryptand);
-        command.args(["tls", "drive"]).args(self.arguments()).stdin(Stdio::null());
-        let output = bound(self.processor, || command.output()).map_err(LabError::io(what))?;
+        command.args(["tls", "drive"]).args(self.arguments());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = bound(self.processor, || command.spawn()).map_err(LabError::io(what))?;
+        let done = beside(Pid::from_child(&child));
+        let output = child.wait_with_output().map_err(LabError::io(what))?;
         if stop.load(Ordering::Relaxed) {
             return Err(LabError::Interrupted);
         }
@@ -318,7 +335,7 @@ impl Drive {
             cause: io::Error::other(error),
         })?;
         self.check(&driven)?;
-        Ok(driven)
+        Ok((driven, done))
     }
 
     /// Whether a run is one of what was asked: figures of anything else are worthless.

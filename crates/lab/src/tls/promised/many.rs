@@ -4,9 +4,9 @@ use super::sides::{Bench, Who};
 use crate::experiment::promise::{Measure, Promise};
 use crate::load::LabError;
 use crate::tls::desk::{Kind, NAME};
-use crate::tls::drive::{Data, Length};
+use crate::tls::drive::{Data, Drive, Length};
 use crate::tls::server::{Place, Server, Serving, Work, free};
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 use std::fmt::Write;
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -15,8 +15,11 @@ use std::time::{Duration, Instant};
 
 /// Connections that are kept.
 const CONNECTIONS: usize = 2000;
-/// When memory is looked at, as shares of a run.
+/// How long they work, and after what share of that memory is looked at.
+const WORK: Duration = Duration::from_secs(4);
 const LOOK_AT: f64 = 0.8;
+/// How long they rest before it is looked at again: servers need a moment to see that nothing comes.
+const REST: Duration = Duration::from_secs(4);
 /// Certificates, and reloads.
 const CERTIFICATES: usize = 10_000;
 const RELOADS: usize = 10;
@@ -24,44 +27,64 @@ const RELOADS: usize = 10;
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// What a kept connection takes, of ours and of nginx.
+/// What a kept connection takes, of ours and of nginx: at rest, and while it works.
 pub(super) fn connections(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
     let mut case = bench.case(Kind::Rsa2048);
     case.serving.work = Work::Answer(64);
     case.drive.connections = CONNECTIONS;
     case.drive.warm_up = 0.0;
-    case.drive.length = Length::Seconds(4.0);
+    case.drive.length = Length::Seconds(WORK.as_secs_f64());
     case.drive.data = Data::Http { send: 128 };
     case.drive.messages = Some(1_000_000_000);
     let mut figures = Vec::new();
     for who in [Who::Nginx, Who::Card] {
         let Some(server) = bench.serve(&case, who)? else { continue };
         let before = server.memory_bytes();
-        let during = std::thread::scope(|scope| {
-            let look = scope.spawn(|| {
-                std::thread::sleep(Duration::from_secs_f64(LOOK_AT * 4.0));
-                (server.memory_bytes(), connected(server.address))
-            });
-            bench.drive(&case, who, &server)?;
-            Ok::<_, LabError>(look.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let drive = Drive { address: server.address.to_string(), ..case.drive.clone() };
+        let (_, looks) = drive.run_beside(bench.desk.ours(), &bench.stop, |driver| {
+            std::thread::sleep(WORK.mul_f64(LOOK_AT));
+            let at_work = server.memory_bytes();
+            // A driver that stands still keeps its connections, and sends nothing.
+            let is_stopped = kill_process(driver, Signal::STOP).is_ok();
+            std::thread::sleep(REST);
+            let look = (at_work, server.memory_bytes(), connected(server.address));
+            // One that has ended needs it no more.
+            let _ = kill_process(driver, Signal::CONT);
+            is_stopped.then_some(look)
         })?;
-        let (after, connected) = during;
+        let (at_work, at_rest, connected) =
+            looks.ok_or_else(|| LabError::Program("the load driver did not stand still".to_owned()))?;
         if connected < CONNECTIONS / 2 {
             return Err(LabError::Program(format!("{connected} of {CONNECTIONS} connections were open")));
         }
-        figures.push((who, after.saturating_sub(before) as f64 / connected as f64 / KIB));
+        let each = |now: u64| now.saturating_sub(before) as f64 / connected as f64 / KIB;
+        figures.push((who, [each(at_rest), each(at_work)]));
     }
-    let of = |who| figures.iter().find(|(of, _)| *of == who).map(|(_, value)| *value);
-    let Some(ours) = of(Who::Card) else { return Ok(Vec::new()) };
-    let row = Measure::alone("memory of a kept connection", "KiB", &[ours], Some(Promise::Below(32.0)));
-    let row = Measure { stretch: Some(16.0), ..row };
-    let row = match of(Who::Nginx) {
-        Some(theirs) => row.beside(&super::handshakes::nginx_name(bench), theirs),
-        None => row,
+    let of = |who| figures.iter().find(|(of, _)| *of == who).map(|(_, values)| *values);
+    let Some([at_rest, at_work]) = of(Who::Card) else { return Ok(Vec::new()) };
+    let theirs = of(Who::Nginx);
+    let nginx = super::handshakes::nginx_name(bench);
+    let row = |name, ours, theirs: Option<f64>, promise: Option<Promise>, bound: &str| {
+        let row = Measure::alone(name, "KiB", &[ours], promise);
+        let row = match theirs {
+            Some(theirs) => row.beside(&nginx, theirs),
+            None => row,
+        };
+        row.bounded_by(format!("{CONNECTIONS} connections, {bound}; memory of the server alone"))
     };
-    let bound =
-        format!("{CONNECTIONS} connections, each with a request now and then; memory of the server alone");
-    Ok(vec![row.bounded_by(bound)])
+    let idle = format!("each with requests before, and without one for {} s", REST.as_secs());
+    let promise = Some(Promise::Below(32.0));
+    let at_rest = row("memory of an idle connection", at_rest, theirs.map(|of| of[0]), promise, &idle);
+    Ok(vec![
+        Measure { stretch: Some(16.0), ..at_rest },
+        row(
+            "memory of a connection while it works",
+            at_work,
+            theirs.map(|of| of[1]),
+            None,
+            "each with a request now and then",
+        ),
+    ])
 }
 
 /// Connections that a local address has, as the kernel lists them.

@@ -7,6 +7,7 @@
 mod handshakes;
 mod many;
 mod rest;
+mod shares;
 mod sides;
 
 use super::desk::{Desk, PACKAGES};
@@ -40,7 +41,7 @@ impl Effort {
 type Group = fn(&mut Bench) -> Result<Vec<Measure>, LabError>;
 
 /// The groups of rows, each with the words that `--filter` finds it by.
-const GROUPS: [(&str, Group); 13] = [
+const GROUPS: [(&str, Group); 14] = [
     ("full TLS 1.3, RSA-2048", handshakes::full_rsa),
     ("full TLS 1.2, RSA key exchange", handshakes::key_exchange),
     ("full TLS 1.3, ECDSA P-256", handshakes::full_ecdsa),
@@ -54,6 +55,7 @@ const GROUPS: [(&str, Group); 13] = [
     ("10,000 certificates", many::certificates),
     ("both processors", rest::both_processors),
     ("X25519MLKEM768", rest::hybrid),
+    ("where the time goes", shares::shares),
 ];
 
 /// Measures the groups that the filter wants. A group that cannot run is a row that says why.
