@@ -10,6 +10,7 @@
 //! | VISA PVV, Interbank PIN | [`visa`], [`interbank`] |
 //! | CVV, CVC | [`cvv`] |
 //! | derived unique keys per transaction (ANSI X9.24) | [`dukpt`] |
+//! | key blocks of TR-31 and X9.143 | [`key_block`] |
 //!
 //! From the clear PIN block on everything is computed in constant time: no branch and no address depends on a digit, on
 //! the length of a PIN, or on whether a block is one. A verdict is a [`Mask`], which the caller asks once, at the end.
@@ -24,6 +25,7 @@ mod format;
 pub mod ibm3624;
 pub mod interbank;
 pub mod iso4;
+pub mod key_block;
 mod mask;
 mod pin;
 mod profile;

@@ -30,6 +30,14 @@ impl Mask {
         Self::below(a ^ b, 1)
     }
 
+    /// Whether all bits of a number are zero.
+    #[inline(always)]
+    pub(crate) fn zero(number: u64) -> Self {
+        // Either the number or its negative has the highest bit, unless it is zero.
+        let some = (number | number.wrapping_neg()) >> 63;
+        Self(std::hint::black_box((some as u8).wrapping_sub(1)))
+    }
+
     /// Whether it does not hold.
     #[inline(always)]
     pub(crate) const fn not(self) -> Self {
@@ -88,6 +96,9 @@ mod tests {
                     (b..=b + 9).contains(&a)
                 );
             }
+        }
+        for number in [0, 1, 2, 128, 256, 1 << 63, u64::MAX] {
+            assert_eq!(Mask::zero(number).holds(), number == 0);
         }
         assert_eq!((Mask::YES.choose(3, 4), Mask::NO.choose(3, 4)), (3, 4));
         assert_eq!((Mask::YES.keep(3), Mask::NO.keep(3)), (3, 0));

@@ -28,3 +28,43 @@ pub(crate) fn des(key: &[u8; 8], block: &[u8; 8]) -> [u8; 8] {
 
 /// The key that vectors of PIN methods share.
 pub(crate) const KEY: &str = "0123456789ABCDEFFEDCBA9876543210";
+
+/// Enciphers or deciphers whole blocks, one chained to the other.
+pub(crate) fn cbc(
+    algorithm: CipherAlgorithm,
+    direction: CipherDirection,
+    key: &[u8],
+    vector: &[u8],
+    text: &[u8],
+) -> Vec<u8> {
+    let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).unwrap();
+    let (mut chain, mut text) = (vector.to_vec(), text.to_vec());
+    engine.cipher(algorithm, Mode::Cbc, direction, key, &mut chain, &mut text).unwrap();
+    text
+}
+
+/// The CMAC of a message (NIST SP 800-38B), by its definition.
+pub(crate) fn cmac(algorithm: CipherAlgorithm, key: &[u8], message: &[u8]) -> Vec<u8> {
+    let aes =
+        matches!(algorithm, CipherAlgorithm::Aes128 | CipherAlgorithm::Aes192 | CipherAlgorithm::Aes256);
+    let (block, residue) = if aes { (16, 0x87) } else { (8, 0x1B) };
+    let encipher = |text: &[u8]| cbc(algorithm, CipherDirection::Encipher, key, &vec![0; block], text);
+    let double = |value: &[u8]| -> Vec<u8> {
+        let mut twice: Vec<u8> =
+            (0..block).map(|at| value[at] << 1 | value.get(at + 1).map_or(0, |next| next >> 7)).collect();
+        twice[block - 1] ^= residue * (value[0] >> 7);
+        twice
+    };
+    let mut subkey = double(&encipher(&vec![0; block]));
+    let mut padded = message.to_vec();
+    if padded.is_empty() || !padded.len().is_multiple_of(block) {
+        subkey = double(&subkey);
+        padded.push(0x80);
+        padded.resize(padded.len().next_multiple_of(block), 0);
+    }
+    let last = padded.len() - block;
+    for (byte, mask) in padded[last..].iter_mut().zip(&subkey) {
+        *byte ^= mask;
+    }
+    encipher(&padded).split_off(last)
+}

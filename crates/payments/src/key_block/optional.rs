@@ -1,0 +1,141 @@
+//! Optional blocks: what a header says beyond its sixteen characters.
+//!
+//! ```text
+//! identifier (2)  length of all, 2 hexadecimal digits  data
+//! identifier (2)  00  04  length of all, 4 hexadecimal digits  data
+//! ```
+//! All is printable ASCII.
+
+use super::attributes::is_upper;
+use super::parse::{Cause, Fault};
+
+/// The longest that a length of two digits says.
+const SHORT_MAX: usize = 0xFF;
+/// Characters in front of the data, with a length of two digits.
+pub(super) const SHORT_HEAD: usize = 4;
+/// The same, with one of four digits: X9.143 allows no other length of a length.
+const LONG_HEAD: usize = 10;
+/// The identifier of the block that fills a header up.
+pub(super) const PADDING: [u8; 2] = *b"PB";
+
+/// An optional block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionalBlock<'a> {
+    /// What it is: two upper-case letters or digits.
+    pub identifier: [u8; 2],
+    /// Its data, in printable characters.
+    pub data: &'a [u8],
+}
+
+/// What may stand in the data of a block.
+enum Contents {
+    /// Printable characters.
+    Printable,
+    /// Pairs of hexadecimal digits, of such a number of digits.
+    Hexadecimal(usize, usize),
+}
+
+impl OptionalBlock<'_> {
+    /// What X9.143 says of its data. Of blocks that it does not name, nothing.
+    const fn contents(&self) -> Contents {
+        match &self.identifier {
+            // The serial number of a TDES DUKPT terminal, with or without its first two bytes.
+            b"KS" => Contents::Hexadecimal(16, 20),
+            // The identifier of an AES DUKPT initial key.
+            b"IK" => Contents::Hexadecimal(16, 16),
+            // The kind of a base key, and its identifier.
+            b"BI" => Contents::Hexadecimal(10, 12),
+            // The hash of an HMAC key.
+            b"HM" => Contents::Hexadecimal(2, 2),
+            // Method and check value: of the key, of its protection key, of an earlier protection key.
+            b"KC" | b"KP" | b"PK" => Contents::Hexadecimal(4, 34),
+            // Version and value: life of an asymmetric key, weakest protection so far.
+            b"AL" | b"WP" => Contents::Hexadecimal(4, 4),
+            // CT certificate, DA derivations, FL flags, LB label, TC and TS times, KV, PB, and all others.
+            _ => Contents::Printable,
+        }
+    }
+
+    /// The first character of the data that has no place there.
+    pub(super) fn bad_character(&self) -> Option<usize> {
+        match self.contents() {
+            Contents::Printable => self.data.iter().position(|byte| !matches!(byte, b' '..=b'~')),
+            Contents::Hexadecimal(least, most) => {
+                let bad = self.data.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b'A'..=b'F'));
+                let length = self.data.len();
+                let is_length = (least..=most).contains(&length) && length.is_multiple_of(2);
+                bad.or((!is_length).then_some(length.min(most)))
+            }
+        }
+    }
+
+    /// Writes it behind others, its length in two digits where that is enough. `None` where four are not.
+    pub(super) fn write(&self, text: &mut Vec<u8>) -> Option<()> {
+        text.extend_from_slice(&self.identifier);
+        let short = SHORT_HEAD + self.data.len();
+        let (length, digits) = if short <= SHORT_MAX {
+            (short, 2)
+        } else {
+            text.extend_from_slice(b"0004");
+            (LONG_HEAD + self.data.len(), 4)
+        };
+        if length >> (4 * digits) != 0 {
+            return None;
+        }
+        for place in (0..digits).rev() {
+            text.push(b"0123456789ABCDEF"[length >> (4 * place) & 15]);
+        }
+        text.extend_from_slice(self.data);
+        Some(())
+    }
+}
+
+/// The optional block at an offset of a text, and its length in characters.
+///
+/// # Errors
+/// [`Fault`].
+pub(super) fn read(text: &[u8], at: usize) -> Result<(OptionalBlock<'_>, usize), Fault> {
+    let fault = |cause, offset: usize| Err(Fault::at(cause, at + offset));
+    let rest = text.get(at..).unwrap_or_default();
+    let &[first, second, _, _, ..] = rest else {
+        return fault(Cause::OptionalLength, 0);
+    };
+    for (offset, character) in [first, second].into_iter().enumerate() {
+        if !is_upper(character) {
+            return fault(Cause::Character, offset);
+        }
+    }
+    let (length, head) = match number(rest, 2, 2) {
+        Err(offset) => return fault(Cause::Character, offset),
+        Ok(0) => {
+            if rest.get(4..6).is_none_or(|digits| digits != b"04") {
+                return fault(Cause::OptionalLength, 4);
+            }
+            match number(rest, 6, 4) {
+                Err(offset) => return fault(Cause::Character, offset),
+                Ok(length) => (length, LONG_HEAD),
+            }
+        }
+        Ok(length) => (length, SHORT_HEAD),
+    };
+    let Some(data) = rest.get(head..length) else {
+        return fault(Cause::OptionalLength, 2);
+    };
+    let block = OptionalBlock { identifier: [first, second], data };
+    match block.bad_character() {
+        Some(offset) => fault(Cause::Character, head + offset),
+        None => Ok((block, length)),
+    }
+}
+
+/// A number of upper-case hexadecimal digits.
+fn number(text: &[u8], at: usize, digits: usize) -> Result<usize, usize> {
+    (at..at + digits).try_fold(0, |all, place| {
+        let value = match text.get(place) {
+            Some(digit @ b'0'..=b'9') => digit - b'0',
+            Some(digit @ b'A'..=b'F') => digit - b'A' + 10,
+            _ => return Err(place),
+        };
+        Ok(all << 4 | usize::from(value))
+    })
+}
