@@ -14,6 +14,7 @@
 //! | RSA tokens of variable length, external and internal | [`pka`] |
 //! | tokens of elliptic-curve keys | [`pka::ecc`] |
 //! | headers of TR-31 key blocks | [`tr31`] |
+//! | what keys of TR-31 blocks are here, and back | [`tr31::uses`] |
 //! | token-validation values | [`tvv`] |
 //! | verification patterns: constants and field lengths | [`pattern`] |
 //! | values that no source read here prints | [`unconfirmed`], [`pka::unconfirmed`] |

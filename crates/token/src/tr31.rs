@@ -8,6 +8,8 @@
 //! ```
 //! All of it is printable ASCII.
 
+pub mod uses;
+
 /// Length of the header in bytes.
 pub const HEADER_BYTES: usize = 16;
 

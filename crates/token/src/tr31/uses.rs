@@ -1,0 +1,321 @@
+//! What a key of a TR-31 block is here, and as what a key may leave in one: usage, algorithm and mode of use of X9.143, and type
+//! and usage keywords of CCA (Linux on Z CCA, "TR31 Key Import", "TR31 Key Export").
+//!
+//! One [table](ROWS) serves both ways. A key leaves under a usage and a mode only if nothing that a block of them can come back
+//! as may do more than the key ([`may_leave`], [`may_leave_variable`]). What the codes cannot tell apart is in no row:
+//!
+//! | not here | because |
+//! |---|---|
+//! | K1, protection keys of blocks | a transport key here wraps tokens too |
+//! | B1, initial keys of DUKPT | a base key here derives initial keys |
+//! | E5, keys that personalize cards | they derive keys of three types; DALL derives those of all |
+//! | M6 of TDES, M2, M4, M5, M7, M8 | a MAC key here makes other MACs, or a hash is missing |
+//! | C-mode and N of data keys, OKEYXLAT and IKEYXLAT, CSC of C0 without its point | as what they came back they could do more |
+
+use crate::control_vector::{ControlVector, KeyForm, bit};
+use crate::key_type::{KeyType, USAGE_FIELD};
+use crate::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
+use crate::variable::{Attributes, VariableType};
+
+/// What a key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// A DES key, with keywords beyond the default of its type.
+    Des(KeyType, &'static [&'static str]),
+    /// A key of a variable-length token, with its keywords.
+    Variable(VariableType, &'static [&'static str]),
+}
+
+/// What a caller has to say, where usage and mode mean more than one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Choice {
+    /// Nothing.
+    Usual,
+    /// The key that sends: OPINENC of P0, EXPORTER of K0.
+    Sending,
+    /// The key that receives: IPINENC of P0, IMPORTER of K0.
+    Receiving,
+    /// PINGEN of V0, V1, V2.
+    Generating,
+    /// PINVER of V0, V1, V2.
+    Verifying,
+    /// The key of American Express's card security code, of C0.
+    SecurityCode,
+}
+
+/// A row: codes of a block, and the key that they mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What the key is for.
+    pub usage: [u8; 2],
+    /// Mode of use.
+    pub mode: u8,
+    /// What the caller has to say.
+    pub choice: Choice,
+    /// The access-control point without which a block does not come in like that.
+    pub point: Option<u16>,
+    /// The key.
+    pub meaning: Meaning,
+}
+
+/// Point of C0 as the key of a card security code.
+pub const POINT_SECURITY_CODE: u16 = 0x015B;
+/// Point of V0, V1 and V2 with a mode that does not say whether the key generates or verifies.
+pub const POINT_PIN_ANY_MODE: u16 = 0x017C;
+
+const fn row(usage: &[u8; 2], mode: u8, meaning: Meaning) -> Row {
+    Row { usage: *usage, mode, choice: Choice::Usual, point: None, meaning }
+}
+
+const fn chosen(usage: &[u8; 2], mode: u8, choice: Choice, point: Option<u16>, meaning: Meaning) -> Row {
+    Row { usage: *usage, mode, choice, point, meaning }
+}
+
+const GENERATES: [&str; 4] = ["CPINGEN", "EPINGENA", "EPINGEN", "CPINGENA"];
+const IBM_GENERATES: &[&str] = &["IBM-PIN", GENERATES[0], GENERATES[1], GENERATES[2], GENERATES[3]];
+const VISA_GENERATES: &[&str] = &["VISA-PVV", GENERATES[0], GENERATES[1], GENERATES[2], GENERATES[3]];
+
+/// All rows.
+pub const ROWS: &[Row] = &{
+    use Choice::{Generating, Receiving, SecurityCode, Sending, Verifying};
+    use KeyType as K;
+    use Meaning::{Des, Variable};
+    use VariableType as V;
+    const PIN: Option<u16> = Some(POINT_PIN_ANY_MODE);
+    [
+        row(b"B0", b'X', Des(K::KeyGenKy, &["UKPT"])),
+        row(b"B0", b'X', Variable(V::DkyGenKy, &["D-ALL", "A-DUKPT", "DKYL0"])),
+        row(b"C0", b'C', Des(K::Mac, &["CVVKEY-A"])),
+        row(b"C0", b'G', Des(K::Mac, &["CVVKEY-A"])),
+        row(b"C0", b'V', Des(K::MacVer, &["CVVKEY-A"])),
+        chosen(b"C0", b'C', SecurityCode, Some(POINT_SECURITY_CODE), Des(K::Mac, &["AMEX-CSC"])),
+        chosen(b"C0", b'G', SecurityCode, Some(POINT_SECURITY_CODE), Des(K::Mac, &["AMEX-CSC"])),
+        chosen(b"C0", b'V', SecurityCode, Some(POINT_SECURITY_CODE), Des(K::MacVer, &["AMEX-CSC"])),
+        row(b"D0", b'B', Des(K::Cipher, &[])),
+        row(b"D0", b'E', Des(K::Encipher, &[])),
+        row(b"D0", b'D', Des(K::Decipher, &[])),
+        row(b"D0", b'B', Variable(V::Cipher, &["ENCRYPT", "DECRYPT", "CBC"])),
+        row(b"D0", b'E', Variable(V::Cipher, &["ENCRYPT", "CBC"])),
+        row(b"D0", b'D', Variable(V::Cipher, &["DECRYPT", "CBC"])),
+        row(b"E0", b'X', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
+        row(b"E1", b'X', Des(K::DKyGenKy, &["DKYL0", "DMPIN"])),
+        row(b"E2", b'X', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
+        row(b"E3", b'X', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
+        row(b"E4", b'X', Des(K::DKyGenKy, &["DKYL0", "DDATA"])),
+        row(b"K0", b'E', Des(K::Exporter, &[])),
+        row(b"K0", b'D', Des(K::Importer, &[])),
+        chosen(b"K0", b'B', Sending, None, Des(K::Exporter, &[])),
+        chosen(b"K0", b'B', Receiving, None, Des(K::Importer, &[])),
+        row(b"K0", b'E', Variable(V::Exporter, &[])),
+        row(b"K0", b'D', Variable(V::Importer, &[])),
+        chosen(b"K0", b'B', Sending, None, Variable(V::Exporter, &[])),
+        chosen(b"K0", b'B', Receiving, None, Variable(V::Importer, &[])),
+        row(b"M0", b'C', Des(K::Mac, &[])),
+        row(b"M0", b'G', Des(K::Mac, &[])),
+        row(b"M0", b'V', Des(K::MacVer, &[])),
+        row(b"M1", b'C', Des(K::Mac, &[])),
+        row(b"M1", b'G', Des(K::Mac, &[])),
+        row(b"M1", b'V', Des(K::MacVer, &[])),
+        row(b"M3", b'C', Des(K::Mac, &[])),
+        row(b"M3", b'G', Des(K::Mac, &[])),
+        row(b"M3", b'V', Des(K::MacVer, &[])),
+        row(b"M6", b'C', Variable(V::Mac, &["GENERATE", "CMAC"])),
+        row(b"M6", b'G', Variable(V::Mac, &["GENONLY", "CMAC"])),
+        row(b"M6", b'V', Variable(V::Mac, &["VERIFY", "CMAC"])),
+        row(b"P0", b'E', Des(K::OPinEnc, &[])),
+        row(b"P0", b'D', Des(K::IPinEnc, &[])),
+        chosen(b"P0", b'B', Sending, None, Des(K::OPinEnc, &[])),
+        chosen(b"P0", b'B', Receiving, None, Des(K::IPinEnc, &[])),
+        row(b"P0", b'E', Variable(V::PinProt, PIN_OUT)),
+        row(b"P0", b'D', Variable(V::PinProt, PIN_IN)),
+        chosen(b"P0", b'B', Sending, None, Variable(V::PinProt, PIN_OUT)),
+        chosen(b"P0", b'B', Receiving, None, Variable(V::PinProt, PIN_IN)),
+        row(b"V0", b'C', Des(K::PinGen, &[])),
+        row(b"V0", b'G', Des(K::PinGen, &GENERATES)),
+        row(b"V0", b'V', Des(K::PinVer, &[])),
+        chosen(b"V0", b'N', Generating, PIN, Des(K::PinGen, &[])),
+        chosen(b"V0", b'N', Verifying, PIN, Des(K::PinVer, &[])),
+        row(b"V1", b'C', Des(K::PinGen, &["IBM-PIN"])),
+        row(b"V1", b'G', Des(K::PinGen, IBM_GENERATES)),
+        row(b"V1", b'V', Des(K::PinVer, &["IBM-PIN"])),
+        chosen(b"V1", b'N', Generating, PIN, Des(K::PinGen, &["IBM-PIN"])),
+        chosen(b"V1", b'N', Verifying, PIN, Des(K::PinVer, &["IBM-PIN"])),
+        row(b"V2", b'C', Des(K::PinGen, &["VISA-PVV"])),
+        row(b"V2", b'G', Des(K::PinGen, VISA_GENERATES)),
+        row(b"V2", b'V', Des(K::PinVer, &["VISA-PVV"])),
+        chosen(b"V2", b'N', Generating, PIN, Des(K::PinGen, &["VISA-PVV"])),
+        chosen(b"V2", b'N', Verifying, PIN, Des(K::PinVer, &["VISA-PVV"])),
+    ]
+};
+
+/// What a key that enciphers PIN blocks of 16 bytes may do: not take clear PINs, and not write blocks without a PAN.
+const PIN_OUT: &[&str] = &["ENCRYPT", "CBC", "EPINGEN", "PINXLATE", "REFORMAT", "ISO-4"];
+/// The same of one that deciphers them.
+const PIN_IN: &[&str] = &["DECRYPT", "CBC", "EPINVER", "CPINGENA", "PINXLATE", "REFORMAT", "ISO-4"];
+
+/// Why codes mean no key, or a key does not leave under them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// No key of this algorithm and length is meant by usage and mode.
+    Codes,
+    /// Usage and mode mean more than one key, and the caller has not said which; or not one of these.
+    Choice,
+    /// A key could come back that may do more.
+    Wider,
+    /// The key may not leave, or not in blocks.
+    Export,
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Codes => "usage, algorithm and mode of use mean no key here",
+            Self::Choice => "usage and mode of use mean more than one key, or not the one that was asked for",
+            Self::Wider => "the key could come back with more uses than it has",
+            Self::Export => "the key may not leave in a key block",
+        })
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Rows of usage and mode whose keys are of this algorithm of X9.143: T or D (DES), A (AES).
+fn rows(usage: [u8; 2], algorithm: u8, mode: u8) -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().filter(move |row| {
+        let is_algorithm = match row.meaning {
+            Meaning::Des(..) => matches!(algorithm, b'T' | b'D'),
+            Meaning::Variable(..) => algorithm == b'A',
+        };
+        is_algorithm && row.usage == usage && row.mode == mode
+    })
+}
+
+/// The row of a block that comes in.
+///
+/// # Errors
+/// [`Refused::Codes`], [`Refused::Choice`].
+pub fn comes_as(usage: [u8; 2], algorithm: u8, mode: u8, choice: Choice) -> Result<&'static Row, Refused> {
+    let mut any = false;
+    for row in rows(usage, algorithm, mode) {
+        if row.choice == choice {
+            return Ok(row);
+        }
+        any = true;
+    }
+    Err(if any { Refused::Choice } else { Refused::Codes })
+}
+
+impl Row {
+    /// The control vector of a DES key of this form, which may leave again or not.
+    ///
+    /// # Errors
+    /// [`Refused::Codes`] for a form that the type has not, and for a row of AES.
+    pub fn vector(&self, form: KeyForm, may_leave: bool) -> Result<ControlVector, Refused> {
+        let Meaning::Des(key_type, keywords) = self.meaning else { return Err(Refused::Codes) };
+        let export = if may_leave { "XPORT-OK" } else { "NO-XPORT" };
+        let words = keywords.iter().copied().chain([export]);
+        let vector = key_type.vector_with(form, words).map_err(|_| Refused::Codes)?;
+        vector.with_bits(bit(CONTROL_VECTOR_BIT_NO_TR31), !may_leave).map_err(|_| Refused::Codes)
+    }
+
+    /// The attributes of an AES key, which may leave again or not.
+    ///
+    /// # Errors
+    /// [`Refused::Codes`] for a row of DES.
+    pub fn attributes(&self, may_leave: bool) -> Result<Attributes, Refused> {
+        let Meaning::Variable(key_type, keywords) = self.meaning else { return Err(Refused::Codes) };
+        let forbidden: &[&str] =
+            if may_leave { &[] } else { &["NOEX-SYM", "NOEXUASY", "NOEXAASY", "NOEX-RAW", "NOEXCPAC"] };
+        let words = keywords.iter().chain(forbidden).copied();
+        Attributes::new(key_type, words, None).map_err(|_| Refused::Codes)
+    }
+}
+
+/// Whether a DES key of this control vector may leave under usage and mode.
+///
+/// # Errors
+/// [`Refused`].
+pub fn may_leave(vector: ControlVector, usage: [u8; 2], mode: u8) -> Result<(), Refused> {
+    if !vector.is_zero() && (!vector.bit(17) || vector.bit(CONTROL_VECTOR_BIT_NO_TR31)) {
+        return Err(Refused::Export);
+    }
+    let form = vector.form().unwrap_or(KeyForm::Double);
+    let mut any = false;
+    // What needs a point is not counted: who has it may make such keys.
+    for row in rows(usage, b'T', mode).filter(|row| row.point.is_none()) {
+        if !covers(vector, row.vector(form, true)?) {
+            return Err(Refused::Wider);
+        }
+        any = true;
+    }
+    if any { Ok(()) } else { Err(Refused::Codes) }
+}
+
+/// Whether an AES key of these attributes may leave under usage and mode.
+///
+/// # Errors
+/// [`Refused`].
+pub fn may_leave_variable(attributes: &Attributes, usage: [u8; 2], mode: u8) -> Result<(), Refused> {
+    let mut any = false;
+    for row in rows(usage, b'A', mode).filter(|row| row.point.is_none()) {
+        let narrow = row.attributes(true)?;
+        let is_covered =
+            narrow.key_type() == attributes.key_type()
+                && narrow.usage().len() == attributes.usage().len()
+                && narrow.usage().iter().zip(attributes.usage()).enumerate().all(
+                    |(field, (narrow, wide))| covers_field(attributes.key_type(), field, *narrow, *wide),
+                );
+        if !is_covered || (narrow.management()[0] & !attributes.management()[0]) & 0xFF00 != 0 {
+            return Err(Refused::Wider);
+        }
+        any = true;
+    }
+    if any { Ok(()) } else { Err(Refused::Codes) }
+}
+
+/// Whether a usage field says nothing that the wide one does not say. Numbers must be equal, or ANY-MODE; bits may be missing.
+fn covers_field(key_type: VariableType, field: usize, narrow: u16, wide: u16) -> bool {
+    let numbers: u16 = match (key_type, field) {
+        (VariableType::DkyGenKy, _) => 0xFFFF,
+        (VariableType::Exporter | VariableType::Importer, _) => 0,
+        (VariableType::PinProt, 2..) => 0xFFFF,
+        (_, 1) => 0xFF00,
+        _ => 0,
+    };
+    let any_mode = key_type == VariableType::Cipher && field == 1 && wide & 0xFF00 == 0xFF00;
+    // Bits of the user's own functions (UDX) take something away.
+    let is_own = field == 0 && (narrow ^ wide) & 0x000F != 0;
+    ((narrow ^ wide) & numbers == 0 || any_mode) && narrow & !wide & !numbers == 0 && !is_own
+}
+
+/// Whether a key of the wide vector may do all that one of the narrow vector may.
+fn covers(wide: ControlVector, narrow: ControlVector) -> bool {
+    const TYPE: u64 = 0x7F << 49;
+    const METHOD: u64 = 0xF << 60;
+    const FORM: u64 = 0b111 << 21;
+    const PARITY: u64 = 0x0101_0101_0101_0101;
+    // Neither export nor wrapping is a use.
+    const OTHERS: u64 = FORM | PARITY | bit(17) | bit(56) | bit(CONTROL_VECTOR_BIT_NO_TR31);
+    if wide.is_key_part() || wide.only_translates() {
+        return false;
+    }
+    let is_data = wide.type_bits() == (0, 0);
+    // A compatible DATA key is for every use.
+    let usage =
+        if wide.is_zero() { bit(18) | bit(19) | bit(20) | bit(21) } else { wide.left() & USAGE_FIELD };
+    let wanted = narrow.left() & USAGE_FIELD;
+    let is_number = narrow.type_bits().0 == TYPE_DKYGENKY;
+    const DALL: u64 = 0xF << 41;
+    let has_uses = if is_number { usage == wanted || usage == DALL } else { wanted & !usage == 0 };
+    let has_type = wide.left() & TYPE == narrow.left() & TYPE
+        || is_data && matches!(narrow.type_bits(), (0, 1 | 2)) && narrow.method_bits() == 0;
+    let has_method = wide.method_bits() == narrow.method_bits() || wide.method_bits() == 0;
+    let rest = |vector: ControlVector| vector.left() & !(TYPE | METHOD | USAGE_FIELD | OTHERS);
+    let has_rest = wide.is_zero() || rest(wide) == rest(narrow);
+    has_uses && has_type && has_method && has_rest
+}
+
+const TYPE_DKYGENKY: u8 = 7;
+
+#[cfg(test)]
+mod tests;
