@@ -15,6 +15,7 @@ pub mod dictionaries;
 mod drive;
 mod figures;
 mod inflate;
+mod key_blocks;
 mod keys;
 mod keywords;
 mod messages;
@@ -39,6 +40,7 @@ pub use credential::credential;
 pub use drive::tls_drive;
 pub use figures::{published_csv, report_json};
 pub use inflate::inflate;
+pub use key_blocks::tr31_block;
 pub use keywords::KEYWORDS;
 pub use messages::{
     openpgp_armor, openpgp_cleartext, openpgp_gnupg_aead, openpgp_packets, openpgp_seipd1, openpgp_seipd2,
@@ -107,6 +109,7 @@ pub const TARGETS: &[Target] = &[
     ("openpgp_seipd2", openpgp_seipd2),
     ("openpgp_gnupg_aead", openpgp_gnupg_aead),
     ("agent_requests", agent_requests),
+    ("tr31_block", tr31_block),
 ];
 
 /// The verb with this slot of the verb table; where there is none, one that there is. An input means the same
