@@ -10,6 +10,7 @@
 //! | VISA PVV, Interbank PIN | [`visa`], [`interbank`] |
 //! | CVV, CVC | [`cvv`] |
 //! | derived unique keys per transaction (ANSI X9.24) | [`dukpt`] |
+//! | format-preserving encryption | [`ff1`] |
 //! | key blocks of TR-31 and X9.143 | [`key_block`] |
 //!
 //! From the clear PIN block on everything is computed in constant time: no branch and no address depends on a digit, on
@@ -21,6 +22,7 @@ pub mod cvv;
 mod decimalisation;
 mod digits;
 pub mod dukpt;
+pub mod ff1;
 mod format;
 pub mod ibm3624;
 pub mod interbank;

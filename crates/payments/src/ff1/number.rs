@@ -1,0 +1,167 @@
+//! Numbers of many digits, the most significant one first. Their digits are secret; the radix and how many there are are not.
+
+use crate::mask::Mask;
+
+/// A radix from 2 to 255.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Radix {
+    value: u8,
+    /// 2^64 divided by it, rounded up: division is a multiplication, which takes the same time for all numbers.
+    reciprocal: u64,
+}
+
+impl Radix {
+    /// `None` below 2.
+    pub const fn new(value: u8) -> Option<Self> {
+        if value < 2 {
+            return None;
+        }
+        Some(Self { value, reciprocal: u64::MAX / value as u64 + 1 })
+    }
+
+    /// It.
+    pub const fn value(self) -> u8 {
+        self.value
+    }
+
+    /// Whether there are so many numbers of so many digits at least.
+    pub(super) fn has_texts(self, digits: usize, wanted: u32) -> bool {
+        let mut texts = 1_u64;
+        for _ in 0..digits {
+            if texts >= u64::from(wanted) {
+                return true;
+            }
+            texts *= u64::from(self.value);
+        }
+        texts >= u64::from(wanted)
+    }
+
+    /// Whether all digits are below it.
+    pub(super) fn are_digits(self, digits: &[u8]) -> Mask {
+        let last = u16::from(self.value) - 1;
+        // The difference is negative for a digit that is none.
+        let wrong = digits.iter().fold(0, |all, digit| all | last.wrapping_sub(u16::from(*digit)) >> 15);
+        Mask::zero(u64::from(wrong))
+    }
+
+    /// How many bytes the greatest number of so many digits has.
+    pub(super) fn number_bytes(self, digits: usize) -> usize {
+        let mut number = vec![0; digits];
+        self.write_number(&vec![self.value - 1; digits], &mut number);
+        digits - number.iter().take_while(|byte| **byte == 0).count()
+    }
+
+    /// The number that digits are, in as many bytes as it needs at most or more.
+    pub(super) fn write_number(self, digits: &[u8], bytes: &mut [u8]) {
+        bytes.fill(0);
+        for digit in digits {
+            let mut carry = u16::from(*digit);
+            for byte in bytes.iter_mut().rev() {
+                carry += u16::from(*byte) * u16::from(self.value);
+                *byte = carry as u8;
+                carry >>= 8;
+            }
+        }
+    }
+
+    /// The last digits of the number that whole words of four bytes are.
+    pub(super) fn read_number(self, words: &[u8], digits: &mut [u8]) {
+        digits.fill(0);
+        for word in words.chunks_exact(4) {
+            let mut carry = word.iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
+            for digit in digits.iter_mut().rev() {
+                // Below 2^40, for which the reciprocal is exact.
+                let sum = u64::from(*digit) << 32 | carry;
+                carry = ((u128::from(sum) * u128::from(self.reciprocal)) >> 64) as u64;
+                *digit = sum.wrapping_sub(carry * u64::from(self.value)) as u8;
+            }
+        }
+    }
+
+    /// Adds digits to others, modulo the number behind the greatest one.
+    pub(super) fn add(self, digits: &mut [u8], others: &[u8]) {
+        let mut carry = 0;
+        for (digit, other) in digits.iter_mut().zip(others).rev() {
+            let sum = u16::from(*digit) + u16::from(*other) + carry;
+            (carry, *digit) = self.reduced(sum);
+        }
+    }
+
+    /// Subtracts digits from others in the same way.
+    pub(super) fn subtract(self, digits: &mut [u8], others: &[u8]) {
+        let mut kept = 1;
+        for (digit, other) in digits.iter_mut().zip(others).rev() {
+            // The other's complement is added, and one.
+            let sum = u16::from(*digit) + u16::from(self.value - 1 - *other) + kept;
+            (kept, *digit) = self.reduced(sum);
+        }
+    }
+
+    /// A sum of two digits and one at most: what goes over, and its digit.
+    fn reduced(self, sum: u16) -> (u16, u8) {
+        let less = sum.wrapping_sub(u16::from(self.value));
+        let is_digit = std::hint::black_box(less >> 15);
+        let digit = less.wrapping_add(is_digit.wrapping_neg() & u16::from(self.value));
+        (is_digit ^ 1, digit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_reciprocal_divides() {
+        assert!(Radix::new(0).is_none() && Radix::new(1).is_none());
+        for value in 2..=255_u8 {
+            let radix = Radix::new(value).unwrap();
+            for (word, digit) in [(u32::MAX, value - 1), (u32::MAX, 0), (0, value - 1), (0x8000_0000, 1)] {
+                let mut digits = [digit];
+                radix.read_number(&[&[0, 0, 0, digit][..], &word.to_be_bytes()].concat(), &mut digits);
+                let number = u64::from(digit) << 32 | u64::from(word);
+                assert_eq!(u64::from(digits[0]), number % u64::from(value), "{number} mod {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_standard() {
+        let decimal = Radix::new(10).unwrap();
+        assert!(decimal.has_texts(6, 1_000_000) && !decimal.has_texts(5, 1_000_000));
+        assert!(Radix::new(2).unwrap().has_texts(20, 1_000_000));
+        assert!(!Radix::new(2).unwrap().has_texts(19, 1_000_000));
+        for (radix, digits, bytes) in [(10, 5, 3), (10, 8, 4), (36, 10, 7), (2, 8, 1), (2, 9, 2), (255, 3, 3)]
+        {
+            assert_eq!(Radix::new(radix).unwrap().number_bytes(digits), bytes, "{radix} {digits}");
+        }
+        assert!(decimal.are_digits(&[0, 9]).holds() && !decimal.are_digits(&[0, 10]).holds());
+        assert!(!Radix::new(255).unwrap().are_digits(&[255]).holds());
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_what_wide_integers_say(value in 2..=255_u8, number: u64, other: u64, count in 1..9_usize) {
+            let radix = Radix::new(value).unwrap();
+            let modulus = u128::from(value).pow(count as u32);
+            let digits = |number: u64| {
+                let mut digits = vec![0; count];
+                radix.read_number(&number.to_be_bytes(), &mut digits);
+                digits
+            };
+            let numeral = |digits: &[u8]| {
+                let mut bytes = [0; 16];
+                radix.write_number(digits, &mut bytes);
+                u128::from_be_bytes(bytes)
+            };
+            let (own, added) = (digits(number), digits(other));
+            let (own_number, added_number) = (u128::from(number) % modulus, u128::from(other) % modulus);
+            prop_assert_eq!(numeral(&own), own_number);
+            let mut sum = own.clone();
+            radix.add(&mut sum, &added);
+            prop_assert_eq!(numeral(&sum), (own_number + added_number) % modulus);
+            radix.subtract(&mut sum, &added);
+            prop_assert_eq!(sum, own);
+        }
+    }
+}
