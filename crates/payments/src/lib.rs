@@ -10,6 +10,7 @@
 //! | VISA PVV, Interbank PIN | [`visa`], [`interbank`] |
 //! | CVV, CVC | [`cvv`] |
 //! | derived unique keys per transaction (ANSI X9.24) | [`dukpt`] |
+//! | EMV: keys of cards and sessions, cryptograms, scripts, CVC3 | [`emv`] |
 //! | format-preserving encryption | [`ff1`] |
 //! | key blocks of TR-31 and X9.143 | [`key_block`] |
 //!
@@ -22,6 +23,7 @@ pub mod cvv;
 mod decimalisation;
 mod digits;
 pub mod dukpt;
+pub mod emv;
 pub mod ff1;
 mod format;
 pub mod ibm3624;

@@ -1,12 +1,11 @@
 //! Decimal digits out of an enciphered block, as VISA's and the Interbank's methods take them.
 
-use crate::digits::unpack;
 use crate::mask::Mask;
 
-/// The first `N` decimal digits of a block from left to right; where there are fewer, the others are those of a second scan,
+/// The first `N` decimal digits of a block of at most 63 bytes from left to right; where there are fewer, the others are those of a second scan,
 /// which takes the digits from A to F, less ten.
-pub(crate) fn decimals<const N: usize>(block: &[u8; 8]) -> [u8; N] {
-    let nibbles = unpack(block);
+pub(crate) fn decimals<const N: usize>(block: &[u8]) -> [u8; N] {
+    let nibbles = || block.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     let (mut found, mut count) = ([0; N], 0_u8);
     let mut take = |is_one: Mask, digit: u8| {
         for (at, place) in (0..).zip(&mut found) {
@@ -14,10 +13,10 @@ pub(crate) fn decimals<const N: usize>(block: &[u8; 8]) -> [u8; N] {
         }
         count = count.wrapping_add(is_one.keep(1));
     };
-    for nibble in nibbles {
+    for nibble in nibbles() {
         take(Mask::below(nibble, 10), nibble);
     }
-    for nibble in nibbles {
+    for nibble in nibbles() {
         take(Mask::below(nibble, 10).not(), nibble.wrapping_sub(10));
     }
     found

@@ -68,3 +68,15 @@ pub(crate) fn cmac(algorithm: CipherAlgorithm, key: &[u8], message: &[u8]) -> Ve
     }
     encipher(&padded).split_off(last)
 }
+
+/// The MAC of whole blocks (ISO 9797-1, algorithm 3).
+pub(crate) fn retail_mac(key: &[u8; 16], message: &[u8]) -> [u8; 8] {
+    let (before, last) = message.split_last_chunk::<8>().unwrap();
+    let chain = if before.is_empty() {
+        [0; 8]
+    } else {
+        let text = cbc(CipherAlgorithm::Des, CipherDirection::Encipher, &key[..8], &[0; 8], before);
+        *text.last_chunk().unwrap()
+    };
+    tdes(key, &std::array::from_fn(|at| chain[at] ^ last[at]))
+}

@@ -65,7 +65,7 @@ impl Radix {
     }
 
     /// The last digits of the number that whole words of four bytes are.
-    pub(super) fn read_number(self, words: &[u8], digits: &mut [u8]) {
+    pub(crate) fn read_number(self, words: &[u8], digits: &mut [u8]) {
         digits.fill(0);
         for word in words.chunks_exact(4) {
             let mut carry = word.iter().fold(0, |all, byte| all << 8 | u64::from(*byte));

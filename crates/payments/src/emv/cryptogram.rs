@@ -1,0 +1,61 @@
+//! Cryptograms. That of a card (ARQC, TC, AAC) is the MAC of its transaction's data, [padded](super::padded) as the card does it; the
+//! issuer's answer to it (ARPC) is made by one of two methods (EMV 4.3, book 2, section 8.2).
+
+use zeroize::Zeroizing;
+
+use super::{Padding, padded};
+
+/// Length of the cryptogram of method 2 in bytes.
+pub const METHOD_2_BYTES: usize = 4;
+/// The most bytes of an issuer's own data in it.
+pub const OWN_BYTES_MAX: usize = 8;
+
+/// Method 1: the block to encipher under the session's key, of the card's cryptogram and the authorisation response code. All
+/// eight bytes of the result are the answer.
+pub fn method_1(cryptogram: &[u8; 8], response_code: [u8; 2]) -> [u8; 8] {
+    let mut block = *cryptogram;
+    block.iter_mut().zip(response_code).for_each(|(byte, code)| *byte ^= code);
+    block
+}
+
+/// Method 2: the message whose MAC's first [`METHOD_2_BYTES`] bytes are the answer, of the card's cryptogram, the status update
+/// of the card and the issuer's own data; `None` for more than eight bytes of them.
+pub fn method_2(cryptogram: &[u8; 8], status_update: [u8; 4], own: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    (own.len() <= OWN_BYTES_MAX)
+        .then(|| padded(&[&cryptogram[..], &status_update, own].concat(), Padding::Bit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{hex, retail_mac, tdes};
+
+    /// Of the documentation of the Python package pyemv 1.5.0; the last of each kind is what it computes.
+    #[test]
+    fn cryptograms_are_those_of_another_program() {
+        let (key, other) = (hex("29B33180E567CE38EA4CBC9D753B0E61"), hex("AAAAAAAAAAAAAAAABBBBBBBBBBBBBBBB"));
+        let data: [u8; 16] = hex("0123456789ABCDEF0123456789ABCDEF");
+        let card = retail_mac(&key, &padded(&data, Padding::Bit));
+        assert_eq!(card, hex("FA624250B008B59A"));
+        let data: [u8; 33] = hex("000000002000000000000000012400000080000124110309003804823E58000001");
+        assert_eq!(retail_mac(&other, &padded(&data, Padding::Bit)), hex("3B76CF10FECD8789"));
+        let data: [u8; 9] = hex("0123456789ABCDEF01");
+        let plain = hex(crate::testing::KEY);
+        assert_eq!(retail_mac(&plain, &padded(&data, Padding::Zeros)), hex("B84C5F99C5D64495"));
+        assert_eq!(tdes(&key, &method_1(&card, [0, 0])), hex("45D4255EEF10C920"));
+        let request = hex("1234567890ABCDEF");
+        assert_eq!(tdes(&other, &method_1(&request, [0, 0])), hex("F5E6F44147E2F1B0"));
+        let answer = |key, request, update, own: &[u8]| {
+            retail_mac(key, &method_2(request, update, own).unwrap())[..METHOD_2_BYTES].to_vec()
+        };
+        assert_eq!(answer(&key, &card, [0; 4], &[]), hex::<4>("CB56FA40"));
+        assert_eq!(answer(&other, &request, [0; 4], &[]), hex::<4>("9308BEBC"));
+        assert_eq!(answer(&plain, &request, [1, 2, 3, 4], &[1, 2, 3, 4, 5, 6, 7, 8]), hex::<4>("57C6241E"));
+        assert!(method_2(&request, [0; 4], &[0; 9]).is_none());
+    }
+
+    #[test]
+    fn a_response_code_is_part_of_the_answer() {
+        assert_eq!(method_1(&hex("1234567890ABCDEF"), *b"00"), hex("2204567890ABCDEF"));
+    }
+}

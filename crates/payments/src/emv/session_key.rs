@@ -1,0 +1,122 @@
+//! The key of a session, derived from the card's. All get [odd parity](super::with_parity) at the end.
+//!
+//! | method | what is given |
+//! |---|---|
+//! | EMV common (EMV 4.3, book 2, annex A1.3.1) | [`common`] of [`application`] for cryptograms, of the ARQC for scripts |
+//! | MasterCard SKD | [`common`] of [`mastercard`] |
+//! | Visa for scripts; TDES-XOR of CCA | [`visa`], XORed with the key |
+//! | EMV 2000 tree (EMV 4.1, book 2, annex A1.3) | [`Tree::session`] |
+
+use zeroize::Zeroize;
+
+/// The two blocks to encipher under the card's key, of eight bytes that differ from session to session.
+pub fn common(diversifier: &[u8; 8]) -> [u8; 16] {
+    std::array::from_fn(|at| match at {
+        2 => 0xF0,
+        10 => 0x0F,
+        _ => diversifier[at % 8],
+    })
+}
+
+/// The diversifier for application cryptograms: the transaction counter, and zeros.
+pub fn application(counter: [u8; 2]) -> [u8; 8] {
+    [counter[0], counter[1], 0, 0, 0, 0, 0, 0]
+}
+
+/// MasterCard's: the transaction counter, zeros, and the terminal's unpredictable number.
+pub fn mastercard(counter: [u8; 2], unpredictable: [u8; 4]) -> [u8; 8] {
+    let [a, b, c, d] = unpredictable;
+    [counter[0], counter[1], 0, 0, a, b, c, d]
+}
+
+/// What the card's key is XORed with: the transaction counter at the end of the left half, its complement at that of the right.
+pub fn visa(counter: [u8; 2]) -> [u8; 16] {
+    let mut mask = [0; 16];
+    (mask[6], mask[7]) = (counter[0], counter[1]);
+    (mask[14], mask[15]) = (!counter[0], !counter[1]);
+    mask
+}
+
+/// A tree of keys, in which every transaction counter has a leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tree {
+    /// Two branches at each key, sixteen levels (TDESEMV2).
+    Two,
+    /// Four branches, eight levels (TDESEMV4).
+    Four,
+}
+
+impl Tree {
+    /// The session's key before its parity, under the card's key and an initial vector, zeros for most issuers. `encipher`
+    /// enciphers two blocks, each by itself, under a key of two parts: once for a level.
+    pub fn session(
+        self,
+        card: &[u8; 16],
+        vector: &[u8; 16],
+        counter: [u8; 2],
+        mut encipher: impl FnMut(&[u8; 16], [u8; 16]) -> [u8; 16],
+    ) -> [u8; 16] {
+        let bits = match self {
+            Self::Two => 1,
+            Self::Four => 2,
+        };
+        let counter = u16::from_be_bytes(counter);
+        let (mut parent, mut grandparent) = (*card, *vector);
+        for level in (0..u16::BITS / bits).rev() {
+            let branch = (counter >> (bits * level)) as u8 & ((1 << bits) - 1);
+            let mut blocks = grandparent;
+            blocks[7] ^= branch;
+            blocks[15] ^= branch ^ 0xF0;
+            let mut key = encipher(&parent, blocks);
+            blocks.zeroize();
+            if level == 0 {
+                key.iter_mut().zip(&grandparent).for_each(|(byte, other)| *byte ^= other);
+            }
+            grandparent = std::mem::replace(&mut parent, key);
+            key.zeroize();
+        }
+        grandparent.zeroize();
+        parent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emv::with_parity;
+    use crate::testing::{KEY, encipher, hex};
+    use engine::CipherAlgorithm::Tdes2;
+
+    fn enciphered(blocks: &[u8; 16]) -> [u8; 16] {
+        with_parity(&encipher(Tdes2, &hex::<16>(KEY), blocks))
+    }
+
+    /// Those of 001C but the second and the fifth are of the documentation of the Python package pyemv 1.5.0, the others what it
+    /// computes.
+    #[test]
+    fn keys_are_those_of_another_program() {
+        let (counter, key) = ([0, 0x1C], hex::<16>(KEY));
+        assert_eq!(enciphered(&common(&application(counter))), hex("E9FB384AF807B940FEDCEA613461B0C4"));
+        let diversifier = mastercard(counter, hex("3804823E"));
+        assert_eq!(enciphered(&common(&diversifier)), hex("70131CB0BFB9ABC8E5375BFD9470B3EF"));
+        let mask = visa(counter);
+        let xored = std::array::from_fn(|at| key[at] ^ mask[at]);
+        assert_eq!(with_parity(&xored), hex("0123456789ABCDF2FEDCBA987654CDF2"));
+        let (zeros, other) = ([0; 16], std::array::from_fn(|at| at as u8));
+        for (tree, vector, counter, expected) in [
+            (Tree::Four, &zeros, counter, "E5BF6D1067F194B0A89B7F5D83BC64A2"),
+            (Tree::Two, &zeros, counter, "5BD69B2676F464F4B3D3D549C1737C61"),
+            (Tree::Four, &zeros, [0xFF, 0xFF], "C70815AB641575C1AEDF86A4D61FD0B3"),
+            (Tree::Two, &zeros, [0, 0], "A88352F152BFAD46F4EA1A9D13E9CBB0"),
+            (Tree::Four, &other, [0xA5, 0xC3], "07BAC1EC751C34B6F72F85C468E057E6"),
+        ] {
+            let mut levels = 0;
+            let session = tree.session(&key, vector, counter, |key, blocks| {
+                levels += 1;
+                encipher(Tdes2, key, &blocks)
+            });
+            assert_eq!(with_parity(&session), hex(expected), "{tree:?} {counter:?}");
+            assert_eq!(levels, if tree == Tree::Two { 16 } else { 8 });
+        }
+    }
+}
