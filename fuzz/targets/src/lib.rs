@@ -6,6 +6,7 @@
 
 mod accounts;
 mod agents;
+mod alphabets;
 mod batches;
 mod calls;
 mod certificates;
@@ -32,6 +33,7 @@ mod verbs;
 
 pub use accounts::accounts;
 pub use agents::agent_requests;
+pub use alphabets::ff1_alphabet;
 pub use batches::{engine_aead, engine_cfb, engine_ciphers, engine_macs, engine_rsa};
 pub use calls::daemon_call;
 pub use certificates::openpgp_certificate;
@@ -110,6 +112,7 @@ pub const TARGETS: &[Target] = &[
     ("openpgp_gnupg_aead", openpgp_gnupg_aead),
     ("agent_requests", agent_requests),
     ("tr31_block", tr31_block),
+    ("ff1_alphabet", ff1_alphabet),
 ];
 
 /// The verb with this slot of the verb table; where there is none, one that there is. An input means the same
