@@ -51,8 +51,6 @@ pub enum Fault {
     TooLong,
     /// The tweak has more than [`TWEAK_BYTES_MAX`] bytes.
     Tweak,
-    /// A digit is not below the radix.
-    Digit,
 }
 
 impl std::fmt::Display for Fault {
@@ -61,7 +59,6 @@ impl std::fmt::Display for Fault {
             Self::TooShort => "the text is so short that fewer than a million texts are as long",
             Self::TooLong => "the text has more than 512 digits",
             Self::Tweak => "the tweak has more than 512 bytes",
-            Self::Digit => "a digit is not below the radix",
         })
     }
 }
@@ -93,7 +90,7 @@ pub struct Ff1 {
 }
 
 impl Ff1 {
-    /// Begins with digits, each below the radix.
+    /// Begins with digits below the radix, as [`Alphabet::digits`] gives them; zero stands for one that is not.
     ///
     /// # Errors
     /// [`Fault`].
@@ -107,9 +104,7 @@ impl Ff1 {
         if !radix.has_texts(digits.len(), TEXTS_MIN) {
             return Err(Fault::TooShort);
         }
-        if !radix.are_digits(digits).holds() {
-            return Err(Fault::Digit);
-        }
+        let digits = Zeroizing::new(digits.iter().map(|digit| radix.kept(*digit)).collect::<Vec<_>>());
         let left = digits.len() / 2;
         let number_bytes = radix.number_bytes(digits.len() - left);
         let message_bytes = (tweak.len() + 1 + number_bytes).next_multiple_of(BLOCK);

@@ -8,6 +8,7 @@
 //! Left out: the decipherment of GCM, OCB and EAX, whose verdicts are public and are branched on; EAX at the portable level, where the bound library's CTR branches on a counter's wrapping and
 //! EAX begins to count at a MAC; and RSA and curves, which at the levels that valgrind knows are the bound library's own.
 
+mod key_blocks;
 mod pins;
 /// The card's own file: what it does to secrets of TLS is private to the card.
 #[path = "../../../crates/cca/src/pka/premaster.rs"]
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
     }
     pins::blocks();
     pins::methods();
+    key_blocks::blocks();
     premasters(&engine);
     ciphers(&engine);
     single_texts(&engine);

@@ -9,14 +9,14 @@ use crate::secret;
 const PAN: [u8; 12] = [4, 3, 3, 2, 2, 1, 1, 0, 0, 9, 9, 6];
 
 /// A marked block of so many bytes.
-fn marked<const N: usize>(seed: usize) -> [u8; N] {
+pub(crate) fn marked<const N: usize>(seed: usize) -> [u8; N] {
     let mut block = [0; N];
     block.copy_from_slice(&secret(N, seed));
     block
 }
 
 /// Keeps the compiler from leaving out what nobody looks at.
-fn used<T>(value: T) {
+pub(crate) fn used<T>(value: T) {
     let _ = black_box(value);
 }
 

@@ -1,6 +1,5 @@
-//! Numbers of many digits, the most significant one first. Their digits are secret; the radix and how many there are are not.
-
-use crate::mask::Mask;
+//! Numbers of many digits, the most significant one first. Their digits are secret; the radix and how many there are are not. All
+//! arithmetic wraps, though none of it overflows: a check would be a branch.
 
 /// A radix from 2 to 255.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,12 +35,10 @@ impl Radix {
         texts >= u64::from(wanted)
     }
 
-    /// Whether all digits are below it.
-    pub(super) fn are_digits(self, digits: &[u8]) -> Mask {
-        let last = u16::from(self.value) - 1;
-        // The difference is negative for a digit that is none.
-        let wrong = digits.iter().fold(0, |all, digit| all | last.wrapping_sub(u16::from(*digit)) >> 15);
-        Mask::zero(u64::from(wrong))
+    /// The digit where it is below the radix, zero where it is not.
+    pub(super) fn kept(self, digit: u8) -> u8 {
+        let difference = u16::from(digit).wrapping_sub(u16::from(self.value));
+        std::hint::black_box((difference >> 15) as u8).wrapping_neg() & digit
     }
 
     /// How many bytes the greatest number of so many digits has.
@@ -57,7 +54,7 @@ impl Radix {
         for digit in digits {
             let mut carry = u16::from(*digit);
             for byte in bytes.iter_mut().rev() {
-                carry += u16::from(*byte) * u16::from(self.value);
+                carry = carry.wrapping_add(u16::from(*byte).wrapping_mul(u16::from(self.value)));
                 *byte = carry as u8;
                 carry >>= 8;
             }
@@ -72,8 +69,8 @@ impl Radix {
             for digit in digits.iter_mut().rev() {
                 // Below 2^40, for which the reciprocal is exact.
                 let sum = u64::from(*digit) << 32 | carry;
-                carry = ((u128::from(sum) * u128::from(self.reciprocal)) >> 64) as u64;
-                *digit = sum.wrapping_sub(carry * u64::from(self.value)) as u8;
+                carry = (u128::from(sum).wrapping_mul(u128::from(self.reciprocal)) >> 64) as u64;
+                *digit = sum.wrapping_sub(carry.wrapping_mul(u64::from(self.value))) as u8;
             }
         }
     }
@@ -82,7 +79,7 @@ impl Radix {
     pub(super) fn add(self, digits: &mut [u8], others: &[u8]) {
         let mut carry = 0;
         for (digit, other) in digits.iter_mut().zip(others).rev() {
-            let sum = u16::from(*digit) + u16::from(*other) + carry;
+            let sum = u16::from(*digit).wrapping_add(u16::from(*other)).wrapping_add(carry);
             (carry, *digit) = self.reduced(sum);
         }
     }
@@ -92,7 +89,8 @@ impl Radix {
         let mut kept = 1;
         for (digit, other) in digits.iter_mut().zip(others).rev() {
             // The other's complement is added, and one.
-            let sum = u16::from(*digit) + u16::from(self.value - 1 - *other) + kept;
+            let complement = u16::from(self.value - 1).wrapping_sub(u16::from(*other));
+            let sum = u16::from(*digit).wrapping_add(complement).wrapping_add(kept);
             (kept, *digit) = self.reduced(sum);
         }
     }
@@ -135,8 +133,8 @@ mod tests {
         {
             assert_eq!(Radix::new(radix).unwrap().number_bytes(digits), bytes, "{radix} {digits}");
         }
-        assert!(decimal.are_digits(&[0, 9]).holds() && !decimal.are_digits(&[0, 10]).holds());
-        assert!(!Radix::new(255).unwrap().are_digits(&[255]).holds());
+        assert_eq!([0, 9, 10, 255].map(|digit| decimal.kept(digit)), [0, 9, 0, 0]);
+        assert_eq!([254, 255].map(|digit| Radix::new(255).unwrap().kept(digit)), [254, 0]);
     }
 
     proptest! {
