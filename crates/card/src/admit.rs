@@ -378,7 +378,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(verified, [Verb::MacVerify, Verb::HmacVerify, Verb::MacVerify2]);
+        assert_eq!(verified, [Verb::MacVerify, Verb::HmacVerify, Verb::MacVerify2, Verb::CvvVerify]);
     }
 
     proptest! {

@@ -40,6 +40,30 @@ void CSNBCKM(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *clear_key_length, unsigned char *clear_key,
     unsigned char *target_key_identifier);
 
+/* clear-pin-generate-alternate */
+void CSNBCPA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *pin_encryption_key_identifier, unsigned char *pin_generation_key_identifier,
+    unsigned char *pin_profile, unsigned char *pan_data, unsigned char *encrypted_pin_block, long *rule_array_count,
+    unsigned char *rule_array, long *pin_check_length, unsigned char *data_array, unsigned char *returned_result);
+
+/* clear-pin-encrypt */
+void CSNBCPE(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *pin_encrypting_key_identifier, long *rule_array_count, unsigned char *rule_array,
+    unsigned char *clear_pin, unsigned char *pin_profile, unsigned char *pan_data, long *sequence_number,
+    unsigned char *encrypted_pin_block);
+
+/* cvv-generate */
+void CSNBCSG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, unsigned char *pan_data, unsigned char *expiration_date,
+    unsigned char *service_code, unsigned char *cvv_key_a_identifier, unsigned char *cvv_key_b_identifier,
+    unsigned char *cvv_value);
+
+/* cvv-verify */
+void CSNBCSV(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, unsigned char *pan_data, unsigned char *expiration_date,
+    unsigned char *service_code, unsigned char *cvv_key_a_identifier, unsigned char *cvv_key_b_identifier,
+    unsigned char *cvv_value);
+
 /* cipher-text-translate2 */
 void CSNBCTT2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *key_identifier_in_length,
@@ -78,6 +102,12 @@ void CSNBENC(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *key_identifier, long *text_length, unsigned char *plaintext, unsigned char *initialization_vector,
     long *rule_array_count, unsigned char *rule_array, long *pad_character, unsigned char *chaining_vector,
     unsigned char *ciphertext);
+
+/* encrypted-pin-generate */
+void CSNBEPG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *pin_generating_key_identifier, unsigned char *outbound_pin_encrypting_key_identifier,
+    long *rule_array_count, unsigned char *rule_array, long *pin_length, unsigned char *data_array,
+    unsigned char *pin_profile, unsigned char *pan_data, long *sequence_number, unsigned char *encrypted_pin_block);
 
 /* hmac-generate */
 void CSNBHMG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -257,6 +287,24 @@ void CSNBPEX2(long *return_code, long *reason_code, long *exit_data_length, unsi
 /* prohibit-export-extended */
 void CSNBPEXX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *source_key_token, unsigned char *kek_key_identifier);
+
+/* clear-pin-generate */
+void CSNBPGN(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *pin_generating_key_identifier, long *rule_array_count, unsigned char *rule_array, long *pin_length,
+    long *pin_check_length, unsigned char *data_array, unsigned char *returned_result);
+
+/* encrypted-pin-translate */
+void CSNBPTR(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *input_pin_encrypting_key_identifier, unsigned char *output_pin_encrypting_key_identifier,
+    unsigned char *input_pin_profile, unsigned char *pan_data_in, unsigned char *pin_block_in, long *rule_array_count,
+    unsigned char *rule_array, unsigned char *output_pin_profile, unsigned char *pan_data_out, long *sequence_number,
+    unsigned char *pin_block_out);
+
+/* encrypted-pin-verify */
+void CSNBPVR(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *input_pin_encrypting_key_identifier, unsigned char *pin_verifying_key_identifier,
+    unsigned char *input_pin_profile, unsigned char *pan_data, unsigned char *encrypted_pin_block,
+    long *rule_array_count, unsigned char *rule_array, long *pin_check_length, unsigned char *data_array);
 
 /* restrict-key-attribute */
 void CSNBRKA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -448,19 +496,6 @@ void CSNBCKC(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *key_aidentifier_length, unsigned char *key_aidentifier,
     long *key_bidentifier_length, unsigned char *key_bidentifier, long *output_key_identifier_length,
     unsigned char *output_key_identifier);
-void CSNBCPA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *pin_enc_key_id, unsigned char *pin_gen_key_id, unsigned char *pin_profile, unsigned char *pan_data,
-    unsigned char *encrypted_pin_blk, long *rule_array_count, unsigned char *rule_array, long *pin_check_length,
-    unsigned char *data_array, unsigned char *returned_result);
-void CSNBCPE(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *pin_enc_key_id, long *rule_array_count, unsigned char *rule_array, unsigned char *clear_pin,
-    unsigned char *pin_profile, unsigned char *pan_data, long *sequence_number, unsigned char *encrypted_pin_blk);
-void CSNBCSG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, unsigned char *pan_data, unsigned char *expiration_date,
-    unsigned char *service_code, unsigned char *key_a_id, unsigned char *key_b_id, unsigned char *generated_cvv);
-void CSNBCSV(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, unsigned char *pan_data, unsigned char *expiration_date,
-    unsigned char *service_code, unsigned char *key_a_id, unsigned char *key_b_id, unsigned char *generated_cvv);
 void CSNBCVT(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *kek_key_identifier, unsigned char *source_key_token, unsigned char *array_key_left,
     unsigned char *mask_array_left, unsigned char *array_key_right, unsigned char *mask_array_right,
@@ -588,10 +623,6 @@ void CSNBDRPG(long *return_code, long *reason_code, long *exit_data_length, unsi
     unsigned char *pin_reference_value, long *prw_random_number_length, unsigned char *prw_random_number,
     long *pin_print_block_length, unsigned char *pin_print_block, long *encrypted_pin_block_length,
     unsigned char *encrypted_pin_block, long *pin_block_mac_length, unsigned char *pin_block_mac);
-void CSNBEPG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *pin_gen_key_id, unsigned char *out_pin_enc_key_id, long *rule_array_count,
-    unsigned char *rule_array, long *pin_length, unsigned char *data_array, unsigned char *out_pin_profile,
-    unsigned char *pan_data, long *sequence_number, unsigned char *encrypted_pin_blk);
 void CSNBFPED(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *enc_pan_length, unsigned char *enc_pan,
     long *enc_ch_name_length, unsigned char *enc_ch_name, long *enc_track1_ddata_length,
@@ -642,14 +673,6 @@ void CSNBPFO(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *pin_gen_key_id_length, unsigned char *pin_gen_key_id, unsigned char *pin_profile, unsigned char *pan_data,
     unsigned char *offset, long *reserved_1, unsigned char *data_array, long *encrypted_pin_blk_length,
     unsigned char *encrypted_pin_blk);
-void CSNBPGN(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *pin_gen_key_id, long *rule_array_count, unsigned char *rule_array, long *pin_length,
-    long *pin_check_length, unsigned char *data_array, unsigned char *returned_result);
-void CSNBPTR(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *in_pin_enc_key_id, unsigned char *out_pin_enc_key_id, unsigned char *in_pin_profile,
-    unsigned char *in_pan_data, unsigned char *in_pin_blk, long *rule_array_count, unsigned char *rule_array,
-    unsigned char *out_pin_profile, unsigned char *out_pan_data, long *sequence_number,
-    unsigned char *output_pin_block);
 void CSNBPTRE(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *in_pinenc_key_idlength, unsigned char *in_pinenc_key_id,
     long *out_pinenc_key_idlength, unsigned char *out_pinenc_key_id, long *panenc_key_idlength,
@@ -657,10 +680,6 @@ void CSNBPTRE(long *return_code, long *reason_code, long *exit_data_length, unsi
     unsigned char *pandata, long *in_pinblk_length, unsigned char *in_pinblk, long *out_pinprofile_length,
     unsigned char *out_pinprofile, long *sequence_number, long *out_pinblk_length, unsigned char *out_pinblk,
     long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2);
-void CSNBPVR(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *pin_enc_key_id, unsigned char *pin_ver_key_id, unsigned char *pin_profile, unsigned char *pan_data,
-    unsigned char *encrypted_pin_blk, long *rule_array_count, unsigned char *rule_array, long *pin_check_length,
-    unsigned char *data_array);
 void CSNBSKY(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *input_key_indentifier,
     unsigned char *key_encrypting_key, unsigned char *session_key, long *text_length, unsigned char *clear_text,

@@ -2,9 +2,10 @@
 
 use wire::code;
 use wire::point::Point;
+use wire::verb::{clear_pin_encrypt, clear_pin_generate_alternate, encrypted_pin_translate};
 
 use super::requests::*;
-use crate::support::{Request, entered};
+use crate::support::Request;
 
 const PAN: &str = "401234567890";
 
@@ -119,6 +120,43 @@ fn every_extraction_method_reads_the_pin() {
     }
 }
 
+/// A PIN of as many digits as a keyword says, 1234 where it says none, and a block of 3624 or another format with it.
+fn extracted(word: &str) -> (&'static str, String, [u8; 8]) {
+    let digits = "3413172576111483";
+    match word.strip_prefix("PINLEN") {
+        Some(length) => ("3624", digits[..length.parse().unwrap()].into(), hex(digits)),
+        None if word == "PINBLOCK" => ("ISO-0", "3413".into(), iso0("3413", PAN)),
+        None => ("3624", "3413".into(), hex("3413EEEEEEEEEEEE")),
+    }
+}
+
+#[test]
+fn every_extraction_method_is_one_of_every_verb_that_reads_blocks() {
+    let mut keys = Keys::new();
+    let words = wire::verb::PinExtraction::WORDS;
+    let validation = [TABLE, "1122334455667788", ""];
+    for word in words.iter().map(|word| word.text) {
+        let (format, pin, block) = extracted(word);
+        let (profile, given) =
+            (profile(format, if format == "3624" { "E" } else { "" }), under(&KEY, &block));
+        let pair = (&keys.inbound[..], &keys.other_outbound[..]);
+        let fixed = super::requests::profile("3624", "F");
+        let request = translate(pair, &["REFORMAT", word], (&profile, &fixed), (PAN, PAN), &given);
+        let reply = request.points(NO_CONTROL).ok(&mut keys.processor);
+        let made = clear(&OTHER, &reply.bytes(encrypted_pin_translate::PIN_BLOCK_OUT));
+        assert_eq!(made, hex::<8>(&format!("{pin:F<16}")), "{word}");
+        // The PIN is the assigned one, so that it verifies, and its offset is zero.
+        let pair = (&keys.inbound[..], &keys.verifying[..]);
+        let checked = pin.len() as i64;
+        verify(pair, &["IBM-PIN", word], &profile, PAN, &given, checked, validation).ok(&mut keys.processor);
+        let pair = (&keys.inbound[..], &keys.generating[..]);
+        let request = alternate(pair, &["IBM-PINO", word], &profile, PAN, &given, checked, validation);
+        let reply = request.ok(&mut keys.processor);
+        let offset = reply.bytes(clear_pin_generate_alternate::RETURNED_RESULT);
+        assert_eq!(offset, format!("{:16}", "0".repeat(pin.len())).into_bytes(), "{word}");
+    }
+}
+
 #[test]
 fn clear_pins_and_random_ones_go_into_blocks() {
     let mut keys = Keys::new();
@@ -146,7 +184,5 @@ fn clear_pins_and_random_ones_go_into_blocks() {
         clear_pin(&[], wrong).refused(&mut keys.processor, codes);
     }
     clear_pin(&[], "1234567890123").refused(&mut keys.processor, code::PIN_LENGTH);
-    let guest = encrypt(&outbound, &[], "1234", &profile("ISO-0", ""), PAN);
     assert!(!wire::role::BUILT_IN[0].points.permits(Point::ClearPinEncrypt));
-    drop(guest);
 }

@@ -5,7 +5,7 @@ use wire::{Codes, code};
 
 use super::requests::*;
 use crate::peer;
-use crate::support::{Request, entered, generated, processor};
+use crate::support::{entered, generated, processor};
 
 /// The first of the Python package psec 1.3.0 and of Java's jPOS 2.1.9, the second of psec.
 const PUBLISHED: [([&str; 3], &str); 2] =
@@ -16,7 +16,7 @@ fn values_are_the_published_ones() {
     let mut processor = processor();
     let double = entered(&mut processor, "MAC", &["DOUBLE", "CVVKEY-A"], &KEY);
     let any = entered(&mut processor, "MAC", &["DOUBLE"], &KEY);
-    let half = |processor: &mut Processor, word, from: usize| {
+    let half = |processor: &mut cca::Processor, word, from: usize| {
         let mut value = [0; 16];
         value[..8].copy_from_slice(&KEY[from..from + 8]);
         entered(processor, "MAC", &["SINGLE", word], &value)
@@ -80,7 +80,7 @@ fn what_is_no_card_and_what_is_no_key_is_refused_by_name() {
     let verifying = entered(&mut processor, "MACVER", &["DOUBLE", "CVVKEY-A"], &KEY);
     let none = [0; 64];
     let right = PUBLISHED[0].0;
-    let refused = |processor: &mut Processor, card: [&str; 3], codes: Codes| {
+    let refused = |processor: &mut cca::Processor, card: [&str; 3], codes: Codes| {
         value((&key, &none), &["PAN-16"], card).refused(processor, codes);
     };
     refused(&mut processor, ["412345678901234A", right[1], right[2]], code::PAN);

@@ -122,6 +122,15 @@ fn arguments_of_methods_are_refused_by_name() {
     for (method, lengths, elements, codes) in cases {
         generate(&key, method, lengths, elements).refused(&mut keys.processor, codes);
     }
+    let pair = (&key[..], &keys.outbound.clone()[..]);
+    let dutch =
+        encrypted(pair, "NL-PIN-1", 4, [TABLE, validation, ""], &profile("ISO-0", ""), "112233445566");
+    dutch.refused(&mut keys.processor, code::KEYWORD);
+    let pair = (&keys.inbound.clone()[..], &key[..]);
+    let block = under(&KEY, &iso0("1234", "112233445566"));
+    let (zero, elements) = (profile("ISO-0", ""), [TABLE, validation, ""]);
+    let dutch = alternate(pair, &["NL-PIN-1"], &zero, "112233445566", &block, 4, elements);
+    dutch.refused(&mut keys.processor, code::KEYWORD);
     let less = generate(&key, "IBM-PIN", (3, 4), [TABLE, validation, ""]);
     less.points(with_points(&[Point::PinAnyDigits])).ok(&mut keys.processor);
 }

@@ -2,10 +2,11 @@
 
 use wire::code;
 use wire::point::Point;
-use wire::verb::encrypted_pin_translate::PIN_BLOCK_OUT;
+use wire::verb::clear_pin_encrypt;
+use wire::verb::encrypted_pin_translate::{self, PIN_BLOCK_OUT};
 
 use super::requests::*;
-use crate::support::{Request, entered};
+use crate::support::entered;
 
 const PAN: &str = "401234567890";
 

@@ -2,6 +2,7 @@
 
 use wire::code;
 use wire::point::Point;
+use wire::verb::clear_pin_generate;
 
 use super::requests::*;
 use crate::support::{Request, entered};
@@ -75,7 +76,6 @@ fn a_pin_of_a_derived_key_is_verified() {
     let (right, wrong) = (request(pvv.trim_end()), request("0000"));
     right.ok(&mut keys.processor);
     wrong.answers(&mut keys.processor, code::PIN_NOT_VERIFIED);
-    right.points(&wire::role::BUILT_IN[1].points).answers(&mut keys.processor, code::OK);
 }
 
 #[test]
@@ -95,6 +95,11 @@ fn arguments_are_refused_by_name() {
     ];
     for (method, checked, elements, codes) in cases {
         asked(&keys, method, "1234", checked, elements).refused(&mut keys.processor, codes);
+    }
+    asked(&keys, "NL-PIN-1", "1234", 4, elements).refused(&mut keys.processor, code::KEYWORD);
+    for word in ["UKPTIPIN", "ADUKPTIP"] {
+        let derived = asked(&keys, "IBM-PIN", "1234", 4, elements).rules(&["IBM-PIN", word]);
+        derived.refused(&mut keys.processor, code::KEYWORD);
     }
     let table = asked(&keys, "IBM-PIN", "1234", 4, ["9876543210987654", VALIDATION, ""]);
     let any = table.points(with_points(&[Point::PinAnyTable]));
