@@ -1,5 +1,5 @@
 //! Attacks on PINs that were published, each in a role where it works first, then in the owner's, where the control that is
-//! named stops it. docs/payments.md has the papers.
+//! named stops it. docs/pins.md has the papers.
 
 use wire::code;
 use wire::point::Point;

@@ -33,7 +33,7 @@ fn clear_pins_and_pvvs_are_the_published_ones() {
     assert_eq!(result(&interbank, &mut keys), "9994");
 }
 
-/// By hand from the intermediate PIN 3413172576111483 (docs/payments.md).
+/// By hand from the intermediate PIN 3413172576111483.
 #[test]
 fn pins_of_the_banking_pool_are_the_third_to_sixth_digit() {
     let mut keys = Keys::new();
@@ -135,7 +135,6 @@ fn arguments_of_methods_are_refused_by_name() {
     less.points(with_points(&[Point::PinAnyDigits])).ok(&mut keys.processor);
 }
 
-/// IBM's table has a table of its own in the second half: sixteen digits of which every one is taken where the role says so.
 #[test]
 fn a_key_that_is_narrowed_to_a_method_serves_no_other() {
     let mut keys = Keys::new();
