@@ -9,6 +9,7 @@
 //! | when connections of an open loop begin | `pace` |
 //! | the highest rate that is served in time | `knee` |
 //! | one connection | `transaction` |
+//! | signatures of the client's certificate, in lanes | `signing` |
 //! | the TLS library of connections | `library`, `gnutls_ffi` |
 //! | sessions to go on with | `cache` |
 //! | counts and percentiles | `tally` |
@@ -31,6 +32,7 @@ mod outside;
 mod pace;
 mod plan;
 mod report;
+mod signing;
 mod socket;
 mod tally;
 mod target;

@@ -1,7 +1,8 @@
 //! The TLS library of a client: s2n-tls, or GnuTLS where one exact suite or an old one is asked for.
 
 use crate::gnutls_ffi::{Code, Session, Settings};
-use tls::{Cause, Facts, Failure, Initiator, Progress, Read};
+use crate::signing::Signed;
+use tls::{Cause, Facts, Failure, Initiator, KeyRequest, Progress, Read};
 use zeroize::Zeroizing;
 
 /// What every connection is made with.
@@ -69,6 +70,20 @@ impl Client {
                 Ok(false) => Ok(Progress::NeedsBytes),
                 Err(code) => Err(failed(one, code)),
             },
+        }
+    }
+
+    /// The signature that the handshake waits for. GnuTLS makes those of its client itself.
+    pub(crate) fn take_request(&mut self) -> Option<KeyRequest> {
+        match self {
+            Self::S2n(one) => one.take_request(),
+            Self::Gnutls(_) => None,
+        }
+    }
+
+    pub(crate) fn answer(&mut self, signed: Signed) {
+        if let Self::S2n(one) = self {
+            one.answer(signed);
         }
     }
 

@@ -93,6 +93,8 @@ pub(crate) struct Looped<'a> {
     /// Slots that begin now, and connections that go on when others have had their turn.
     idle: Vec<usize>,
     again: Vec<u64>,
+    /// Connections that wait for a signature of the client's.
+    signing: Vec<u64>,
     live: usize,
     /// When connections begin, in an open loop.
     pace: Option<Pace>,
@@ -161,6 +163,7 @@ impl<'a> Looped<'a> {
             slots: (0..connections).map(|_| Slot::default()).collect(),
             idle: (0..connections).rev().collect(),
             again: Vec::new(),
+            signing: Vec::new(),
             live: 0,
             cache: Cache::new(plan.cache_size.div_ceil(plan.threads), plan.cache_lifetime),
             owed: 0.0,
@@ -184,6 +187,7 @@ impl<'a> Looped<'a> {
             for data in std::mem::take(&mut self.again) {
                 self.go_on(data, None);
             }
+            self.sign();
             let now = Instant::now();
             if now - looked >= LOOK {
                 looked = now;
@@ -205,6 +209,7 @@ impl<'a> Looped<'a> {
                 let (data, flags) = (event.data, event.flags);
                 self.go_on(data.u64(), Some(flags));
             }
+            self.sign();
         }
     }
 
@@ -324,8 +329,36 @@ impl<'a> Looped<'a> {
         match transaction.go_on(&mut around) {
             Step::Wait => {}
             Step::Again => self.again.push(data),
+            Step::Sign => self.signing.push(data),
             Step::End => self.end(at),
         }
+    }
+
+    /// Signs for all connections that wait for it, and goes on with them: none of them waits longer than the round that it is in.
+    fn sign(&mut self) {
+        let plan = self.plan;
+        let Some(signer) = &plan.signer else { return };
+        let waiting = std::mem::take(&mut self.signing);
+        let (mut asking, mut requests) = (Vec::new(), Vec::new());
+        for data in waiting {
+            if let Some(request) = self.transaction(data).and_then(Transaction::request) {
+                asking.push(data);
+                requests.push(request);
+            }
+        }
+        for (data, signed) in asking.into_iter().zip(signer.sign(&requests)) {
+            if let Some(transaction) = self.transaction(data) {
+                transaction.signed(signed);
+            }
+            self.go_on(data, None);
+        }
+    }
+
+    /// The connection of this use of its slot, if it is not over.
+    fn transaction(&mut self, data: u64) -> Option<&mut Transaction> {
+        let at = (data & u64::from(u32::MAX)) as usize;
+        let slot = self.slots.get_mut(at).filter(|slot| u64::from(slot.uses) == data >> 32)?;
+        slot.transaction.as_deref_mut()
     }
 
     /// A connection is over: counts it, and has its slot begin again.

@@ -4,9 +4,12 @@ use crate::http;
 use crate::library;
 use crate::names;
 use crate::outside::{Machine, Outside};
+use crate::signing::Signer;
 use crate::target;
+use keyfiles::SigningKey;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use streams::Server;
 use tls::{Chain, ChainError, Group, Offer, Resuming, SUITES, Trust};
@@ -184,6 +187,8 @@ pub struct Plan {
     pub(crate) trust: Trust,
     /// The client's certificate with its key, shown to servers that ask for one.
     pub(crate) own: Option<Chain>,
+    /// Signs with that key, where s2n-tls is the client.
+    pub(crate) signer: Option<Arc<Signer>>,
     /// The same in PEM, for GnuTLS.
     pub(crate) own_pem: Option<(Vec<u8>, Zeroizing<Vec<u8>>)>,
     /// GnuTLS's priority string; none: the library is s2n-tls.
@@ -252,6 +257,7 @@ impl Plan {
             (other, _) => return Err(format!("--library {other}: s2n or gnutls")),
         };
         let (own, own_pem) = own(typed, outside)?;
+        let signer = own_pem.as_ref().map(|(_, key)| signer(typed, key)).transpose()?;
         let names = match typed.sni.as_deref() {
             Some(list) => match list.strip_prefix('@') {
                 Some(path) => names::read(&outside.text(Path::new(path))?, true)
@@ -287,6 +293,7 @@ impl Plan {
             wanted,
             trust,
             own,
+            signer,
             own_pem,
             priorities,
             timeout: time("--timeout", typed.timeout, 0.001)?,
@@ -333,13 +340,24 @@ fn own(typed: &Typed, outside: &dyn Outside) -> Result<Own, String> {
     };
     let private_key = Zeroizing::new(outside.text(key)?.into_bytes());
     let pem = outside.text(chain)?.into_bytes();
+    // That both belong together is said here.
     let own = Chain::of_client(&pem, &private_key).map_err(|error| match error {
         ChainError::PrivateKey(_) | ChainError::OtherKey => {
             format!("--client-key {}: {error}", key.display())
         }
         _ => format!("--client-certificate {}: {error}", chain.display()),
     })?;
+    drop(own);
+    let own = Chain::of_client_elsewhere(&pem)
+        .map_err(|error| format!("--client-certificate {}: {error}", chain.display()))?;
     Ok((Some(own), Some((pem, private_key))))
+}
+
+fn signer(typed: &Typed, key: &[u8]) -> Result<Arc<Signer>, String> {
+    let named = || typed.client_key.as_deref().map_or_else(String::new, |path| path.display().to_string());
+    let text = std::str::from_utf8(key).map_err(|_| format!("--client-key {}: no text", named()))?;
+    let key = SigningKey::from_pem(text).map_err(|error| format!("--client-key {}: {error}", named()))?;
+    Signer::new(key).map(Arc::new).map_err(|error| error.to_string())
 }
 
 fn work(typed: &Typed) -> Result<Work, String> {

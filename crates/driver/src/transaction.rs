@@ -3,12 +3,13 @@
 use crate::http::{Answer, Came};
 use crate::library::{Client, Library};
 use crate::plan::{Plan, Work};
+use crate::signing::Signed;
 use crate::socket::Socket;
 use crate::tally::Agreed;
 use rustix::io::Errno;
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
-use tls::{Cause, Failure, Progress, Read};
+use tls::{Cause, Failure, KeyRequest, Progress, Read};
 use zeroize::Zeroizing;
 
 /// Rounds of one connection before others have their turn.
@@ -26,6 +27,8 @@ pub(crate) enum Step {
     Wait,
     /// More, when others have had their turn.
     Again,
+    /// Nothing before the signature that it asks for is there ([`Transaction::request`], [`Transaction::signed`]).
+    Sign,
     /// It is over.
     End,
 }
@@ -98,6 +101,9 @@ pub(crate) struct Transaction {
     /// Whether it began within what is measured.
     pub(crate) is_measured: bool,
     wants_session: bool,
+    /// The signature that it waits for, until it is taken.
+    request: Option<KeyRequest>,
+    is_signing: bool,
 }
 
 impl Transaction {
@@ -123,6 +129,8 @@ impl Transaction {
             taken: Taken::default(),
             is_measured,
             wants_session,
+            request: None,
+            is_signing: false,
         }
     }
 
@@ -157,6 +165,7 @@ impl Transaction {
             };
             match moved {
                 Ok(Some(true)) => {}
+                Ok(Some(false)) if self.request.is_some() => return Step::Sign,
                 Ok(Some(false)) => return Step::Wait,
                 Ok(None) => return Step::End,
                 Err(kind) => {
@@ -201,12 +210,32 @@ impl Transaction {
                 }
                 Ok(true)
             }
-            // The client's key, if it has one, is the library's.
-            Progress::NeedsKey | Progress::NeedsVerdict => Err(Cow::Borrowed("key")),
+            Progress::NeedsKey => {
+                sent.map_err(of_system)?;
+                if !self.is_signing {
+                    self.request = Some(client.take_request().ok_or(Cow::Borrowed("key"))?);
+                    self.is_signing = true;
+                }
+                Ok(false)
+            }
+            Progress::NeedsVerdict => Err(Cow::Borrowed("key")),
             Progress::NeedsBytes => {
                 sent.map_err(of_system)?;
                 receive(client, &mut self.socket, around.scratch)
             }
+        }
+    }
+
+    /// The signature that it waits for; each is given out once.
+    pub(crate) fn request(&mut self) -> Option<KeyRequest> {
+        self.request.take()
+    }
+
+    /// The signature; none where the key does not make it.
+    pub(crate) fn signed(&mut self, signed: Signed) {
+        self.is_signing = false;
+        if let Some(client) = &mut self.client {
+            client.answer(signed);
         }
     }
 

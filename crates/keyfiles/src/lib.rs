@@ -4,13 +4,16 @@
 //! |---|---|
 //! | public keys: tokens, PEM, SubjectPublicKeyInfo | [`PublicKey`] |
 //! | private keys of PEM files, as external tokens that a card imports | [`PrivateKey`], [`PrivateUse`] |
+//! | private keys of PEM files that sign in this process | [`SigningKey`] |
 //! | signatures as others read them | [`ecdsa_sig_value`] |
 #![forbid(unsafe_code)]
 
 mod private;
 mod public;
 mod signature;
+mod signing;
 
 pub use private::{PrivateKey, PrivateUse};
 pub use public::PublicKey;
 pub use signature::ecdsa_sig_value;
+pub use signing::SigningKey;

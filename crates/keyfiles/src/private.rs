@@ -11,7 +11,7 @@ use token::pka::{Attributes, ClearKey, CrtComponents, Form, Usage, clear_token};
 use zeroize::Zeroizing;
 
 /// What says that a block of a PEM file is a private key.
-const PRIVATE: &str = "PRIVATE KEY";
+pub(crate) const PRIVATE: &str = "PRIVATE KEY";
 
 /// What a private key is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl PrivateKey {
 }
 
 /// The first block of a private key.
-fn document(text: &str) -> Result<(String, SecretDocument), String> {
+pub(crate) fn document(text: &str) -> Result<(String, SecretDocument), String> {
     const BEGIN: &str = "-----BEGIN ";
     let mut rest = text;
     let mut met = Vec::new();
@@ -103,13 +103,19 @@ fn token_of(name: &str, document: &SecretDocument, use_of: PrivateUse) -> Result
     }
 }
 
-const BY_NUMBERS: &str = "a curve that is given by its numbers, and not by name";
+pub(crate) const BY_NUMBERS: &str = "a curve that is given by its numbers, and not by name";
 
-fn of_rsa(der: &[u8], use_of: PrivateUse) -> Result<PrivateKey, String> {
+/// RSAPrivateKey (RFC 8017, A.1.2) of two primes.
+pub(crate) fn rsa(der: &[u8]) -> Result<RsaPrivateKey<'_>, String> {
     let key = RsaPrivateKey::from_der(der).map_err(|error| format!("not an RSA private key: {error}"))?;
     if key.other_prime_infos.is_some() {
         return Err("an RSA key of more than two primes".to_owned());
     }
+    Ok(key)
+}
+
+fn of_rsa(der: &[u8], use_of: PrivateUse) -> Result<PrivateKey, String> {
+    let key = rsa(der)?;
     let numbers = [key.prime1, key.prime2, key.exponent1, key.exponent2, key.coefficient];
     let [p, q, dp, dq, u] = numbers.each_ref().map(UintRef::as_bytes);
     let clear = ClearKey::Crt {
@@ -131,8 +137,8 @@ fn of_rsa(der: &[u8], use_of: PrivateUse) -> Result<PrivateKey, String> {
     Ok(PrivateKey { token, is_curve: false, named: format!("RSA of {bits} bits") })
 }
 
-/// ECPrivateKey (RFC 5915); `oid` is the curve where it stands outside.
-fn of_curve(oid: Option<ObjectIdentifier>, der: &[u8], use_of: PrivateUse) -> Result<PrivateKey, String> {
+/// ECPrivateKey (RFC 5915): its curve, and the key; `oid` is the curve where it stands outside.
+pub(crate) fn curve(oid: Option<ObjectIdentifier>, der: &[u8]) -> Result<(EccCurve, EcPrivateKey), String> {
     let key = sec1::EcPrivateKey::from_der(der)
         .map_err(|error| format!("not an elliptic-curve private key: {error}"))?;
     let inner = key.parameters.and_then(|parameters| parameters.named_curve());
@@ -147,11 +153,17 @@ fn of_curve(oid: Option<ObjectIdentifier>, der: &[u8], use_of: PrivateUse) -> Re
     let mut value = Zeroizing::new(vec![0; curve.bytes()]);
     let start = curve.bytes().checked_sub(key.private_key.len()).ok_or_else(invalid)?;
     value[start..].copy_from_slice(key.private_key);
-    let point = EcPrivateKey::from_bytes(of_engine, &value).map_err(|_| invalid())?.public_bytes();
+    let private = EcPrivateKey::from_bytes(of_engine, &value).map_err(|_| invalid())?;
+    let point = private.public_bytes();
     if key.public_key.is_some_and(|stated| stated.first() == Some(&4) && stated != point) {
         return Err("the public key beside the private one is another's".to_owned());
     }
-    clear_curve(curve, &value, &point, use_of)
+    Ok((curve, private))
+}
+
+fn of_curve(oid: Option<ObjectIdentifier>, der: &[u8], use_of: PrivateUse) -> Result<PrivateKey, String> {
+    let (curve, private) = curve(oid, der)?;
+    clear_curve(curve, &private.to_bytes(), &private.public_bytes(), use_of)
 }
 
 /// CurvePrivateKey (RFC 8410, section 7): an octet string.

@@ -126,6 +126,15 @@ impl Chain {
         Self::loaded(ChainParts { chain, private_key: Some(private_key), staple: None }, 0, false)
     }
 
+    /// A client's chain as [`Chain::of_client`], whose private key is elsewhere: connections with it ask for each operation, by the
+    /// number 0.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn of_client_elsewhere(chain: &[u8]) -> Result<Self, ChainError> {
+        Self::loaded(ChainParts { chain, private_key: None, staple: None }, 0, false)
+    }
+
     fn new(
         of_library: &CertificateChain<'static>,
         key: u32,

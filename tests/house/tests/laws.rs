@@ -33,7 +33,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("tls", &[]),
     ("certificates", &["engine", "facility", "keyfiles", "token", "wire"]),
     ("streams", &[]),
-    ("driver", &["streams", "tls"]),
+    ("driver", &["engine", "keyfiles", "streams", "tls"]),
     ("terminator", &["certificates", "driver", "engine", "facility", "home", "streams", "tls", "wire"]),
     ("level", &["engine", "wire"]),
     ("measuring", &["wire"]),

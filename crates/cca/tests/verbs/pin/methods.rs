@@ -102,7 +102,8 @@ fn arguments_of_methods_are_refused_by_name() {
     let mut keys = Keys::new();
     let key = keys.generating.clone();
     let validation = "1122334455667788";
-    let cases: [(&str, (i64, i64), [&str; 3], wire::Codes); 15] = [
+    type Case = (&'static str, (i64, i64), [&'static str; 3], wire::Codes);
+    let cases: [Case; 15] = [
         ("IBM-PIN", (3, 4), [TABLE, validation, ""], code::PIN_LENGTH),
         ("IBM-PIN", (17, 4), [TABLE, validation, ""], code::PIN_LENGTH),
         ("IBM-PIN", (-1, 4), [TABLE, validation, ""], code::PIN_LENGTH),
