@@ -631,7 +631,7 @@ pub struct Verb {
 /// Below the help of `cryptand verb`.
 const VERB_EXAMPLES: &str = "\
 Exit codes: 0 done; 1 nothing could be called; 2 the command line or a parameter is wrong; 3 the verb refused, with its return and
-reason code; 4 a value or a signature does not verify (4/1, 4/429).
+reason code; 4 a value or a signature does not verify (4/1, 4/19, 4/429).
 
 Examples:
   cryptand verb mac-generate                  parameters, keywords and an example
