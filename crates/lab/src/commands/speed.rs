@@ -110,7 +110,7 @@ const fn title(operation: Operation) -> usize {
         Operation::Mac(_) | Operation::Hmac(_) => 1,
         Operation::Hash(_) => 2,
         Operation::Rsa { .. } | Operation::EcdsaP256Sign | Operation::EcdhP256 => 3,
-        Operation::Verb { key: None, .. } | Operation::KeyGenerate2Opex => 4,
+        Operation::Verb { key: None, .. } | Operation::Payment(_) | Operation::KeyGenerate2Opex => 4,
         Operation::Verb { key: Some(_), .. } => 5,
     }
 }

@@ -84,7 +84,7 @@ fn answer(
             Ok(items[0].mac.to_vec())
         }
         Operation::Rsa { .. } | Operation::EcdsaP256Sign | Operation::EcdhP256 => Ok(Vec::new()),
-        Operation::Verb { .. } | Operation::KeyGenerate2Opex => Ok(Vec::new()),
+        Operation::Verb { .. } | Operation::Payment(_) | Operation::KeyGenerate2Opex => Ok(Vec::new()),
     }
 }
 

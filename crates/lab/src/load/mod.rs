@@ -260,7 +260,12 @@ pub(crate) fn lanes(engine: &Engine, workload: &Workload) -> usize {
         Operation::Rsa { bits, form: RsaForm::Public } => Batch::RsaPublic { bits: bits as usize },
         Operation::Rsa { bits, .. } => Batch::RsaPrivate { bits: bits as usize },
         Operation::EcdsaP256Sign => Batch::EcdsaSign,
-        Operation::EcdhP256 | Operation::Verb { .. } | Operation::KeyGenerate2Opex => return 1,
+        Operation::EcdhP256
+        | Operation::Verb { .. }
+        | Operation::Payment(_)
+        | Operation::KeyGenerate2Opex => {
+            return 1;
+        }
     })
 }
 
@@ -314,7 +319,7 @@ mod tests {
             card(operation, None).check().unwrap();
         }
         card("rsa2048-crt", Some(Personality::Coprocessor)).check().unwrap();
-        for operation in ["key-generate", "key-generate2-opex"] {
+        for operation in ["key-generate", "key-generate2-opex", "pin-translate"] {
             let native = Workload::of(operation.parse().unwrap());
             assert!(matches!(native.check().unwrap_err(), Refusal::NeedsCard(_)));
         }

@@ -85,6 +85,21 @@ pub struct RsaKey {
     pub form: RsaForm,
 }
 
+/// What is measured of the verbs of payments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Payment {
+    /// A PIN block of ISO-0 under another key, as it is.
+    PinTranslate,
+    /// The PIN of a block of ISO-0 in one of ISO-3.
+    PinReformat,
+    /// A PIN block from one key of DUKPT under another, of counters with five bits set.
+    PinTranslateDukpt,
+    /// A right PIN in a block under a key of DUKPT, verified by IBM-PIN.
+    PinVerifyDukpt,
+    /// A right card verification value of three digits.
+    CvvVerify,
+}
+
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -122,6 +137,8 @@ pub enum Operation {
         /// The RSA key, for verbs that use one.
         key: Option<RsaKey>,
     },
+    /// A verb of payments.
+    Payment(Payment),
     /// Key_Generate2 in the form OPEX: an AES-256 key once under the master key and once under an EXPORTER key.
     KeyGenerate2Opex,
 }
@@ -145,6 +162,14 @@ pub const RSA_VERBS: [(Verb, &[RsaForm]); 6] = [
     (Verb::PkaDecrypt, &[RsaForm::Crt, RsaForm::Me]),
     (Verb::SymmetricKeyImport, &[RsaForm::Crt, RsaForm::Me]),
     (Verb::PkaKeyGenerate, &[RsaForm::Crt, RsaForm::Me]),
+];
+
+const PAYMENTS: [(&str, Payment); 5] = [
+    ("pin-translate", Payment::PinTranslate),
+    ("pin-reformat", Payment::PinReformat),
+    ("pin-translate-dukpt", Payment::PinTranslateDukpt),
+    ("pin-verify-dukpt", Payment::PinVerifyDukpt),
+    ("cvv-verify", Payment::CvvVerify),
 ];
 
 /// Sizes of RSA keys that the list of operations names; others from 512 to 4096 are served too.
@@ -175,6 +200,7 @@ impl Operation {
         all.extend([Self::EcdsaP256Sign, Self::EcdhP256]);
         all.extend(PLAIN_VERBS.map(|verb| Self::Verb { verb, key: None }));
         all.push(Self::KeyGenerate2Opex);
+        all.extend(PAYMENTS.map(|(_, payment)| Self::Payment(payment)));
         for (verb, forms) in RSA_VERBS {
             for bits in RSA_BITS {
                 all.extend(forms.iter().map(|&form| Self::Verb { verb, key: Some(RsaKey { bits, form }) }));
@@ -197,14 +223,18 @@ impl Operation {
     pub const fn takes_bytes(self) -> bool {
         match self {
             Self::Cipher { .. } | Self::Mac(_) | Self::Hash(_) | Self::Hmac(_) => true,
-            Self::Rsa { .. } | Self::EcdsaP256Sign | Self::EcdhP256 | Self::KeyGenerate2Opex => false,
+            Self::Rsa { .. }
+            | Self::EcdsaP256Sign
+            | Self::EcdhP256
+            | Self::Payment(_)
+            | Self::KeyGenerate2Opex => false,
             Self::Verb { verb, .. } => matches!(verb, Verb::RandomNumberGenerateLong),
         }
     }
 
     /// Whether only a card can do it.
     pub const fn needs_card(self) -> bool {
-        matches!(self, Self::Verb { .. } | Self::KeyGenerate2Opex)
+        matches!(self, Self::Verb { .. } | Self::Payment(_) | Self::KeyGenerate2Opex)
     }
 
     /// Length of the block that the data must fill, in bytes; 1 where any length goes.
@@ -229,6 +259,7 @@ impl std::fmt::Display for Operation {
             Self::Rsa { bits, form } => write!(f, "rsa{bits}-{}", form.name()),
             Self::EcdsaP256Sign => f.write_str("ecdsa-p256-sign"),
             Self::EcdhP256 => f.write_str("ecdh-p256"),
+            Self::Payment(payment) => f.write_str(name(&PAYMENTS, *payment)),
             Self::KeyGenerate2Opex => f.write_str("key-generate2-opex"),
             Self::Verb { verb, key: None } => f.write_str(verb.entry().name),
             Self::Verb { verb, key: Some(key) } => {

@@ -3,6 +3,8 @@
 //! Keys become secure keys the way that programs make them: clear test keys are imported, skeletons
 //! built, through verbs of a coprocessor. Clear-key RSA takes a token that a coprocessor has built.
 
+mod payments;
+
 use super::native::{CipherJob, EcdsaJob, GcmJob, MacJob, RsaJob, TextJob, rsa_private_key};
 use super::{LabError, Workload, keys};
 use crate::load::operation::{
@@ -263,6 +265,7 @@ impl<'a> Maker<'a> {
             Operation::Verb { verb, key: None } => self.plain_verb(workload, verb, job),
             Operation::EcdsaP256Sign => self.ecdsa(EcdsaJob::new(job).map_err(refused)?),
             Operation::EcdhP256 => self.ecdh(),
+            Operation::Payment(payment) => self.payment(payment),
             Operation::KeyGenerate2Opex => self.key_generate2_opex(),
             Operation::Hmac(_) => {
                 let (operation, personality) = (workload.operation, workload.personality());
@@ -551,7 +554,7 @@ impl<'a> Maker<'a> {
         self.call(&request, GENERATED_KEY_IDENTIFIER_1)
     }
 
-    fn key_skeleton(&mut self, key_type: &str, rules: &[&str]) -> Result<Vec<u8>, LabError> {
+    fn key_skeleton(&self, key_type: &str, rules: &[&str]) -> Result<Vec<u8>, LabError> {
         use verb::key_token_build::*;
         let request = self::Request::new(Verb::KeyTokenBuild, Expected::Done)
             .bytes(KEY_TYPE, format!("{key_type:8}"))
@@ -621,10 +624,19 @@ impl<'a> Maker<'a> {
     }
 
     fn call(&self, request: &Request, output: usize) -> Result<Vec<u8>, LabError> {
+        self.call_for(request, [output]).map(|[output]| output)
+    }
+
+    /// These outputs of a call.
+    fn call_for<const N: usize>(
+        &self,
+        request: &Request,
+        outputs: [usize; N],
+    ) -> Result<[Vec<u8>; N], LabError> {
         let what = "make the keys of the workload";
         let reply = self.facility.call(DOMAIN, &request.arguments()).map_err(LabError::facility(what))?;
         done(&reply)?;
-        Ok(reply.arguments().bytes(output).to_vec())
+        Ok(outputs.map(|output| reply.arguments().bytes(output).to_vec()))
     }
 }
 

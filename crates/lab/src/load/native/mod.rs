@@ -77,7 +77,7 @@ pub(super) fn measure(
         Operation::EcdhP256 => {
             way.run(|_| EcdhJob::new(), |pass, jobs| way.carry(pass, ecdh::agree(workload, &jobs)))
         }
-        Operation::Verb { .. } | Operation::KeyGenerate2Opex => {
+        Operation::Verb { .. } | Operation::Payment(_) | Operation::KeyGenerate2Opex => {
             Err(super::Refusal::NeedsCard(workload.operation).into())
         }
     }
