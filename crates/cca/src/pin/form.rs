@@ -7,7 +7,7 @@ use wire::verb::PinExtraction;
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
-use super::{BLOCK_BYTES, Block};
+use super::Block;
 use crate::call::{Call, Refusal};
 
 /// How a PIN lies in a block, with what the block holds beside it.
@@ -103,9 +103,8 @@ fn codes(fault: ProfileFault) -> Codes {
     }
 }
 
-/// Refuses a format that is not one of [`BLOCK_BYTES`], and those that the role does not permit anywhere.
+/// Refuses ISO-4, whose blocks have 16 bytes, and formats that the role does not permit anywhere.
 fn check_format(call: &Call<'_, '_>, format: Format) -> Result<(), Codes> {
-    const _: () = assert!(BLOCK_BYTES == 8);
     match format {
         Format::Iso4 => Err(code::PIN_FORMAT),
         Format::Iso1 => call.permit(Point::PinIso1),
