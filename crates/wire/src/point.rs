@@ -74,11 +74,13 @@ pub enum Group {
     /// What older programs need although it weakens keys: uses of a key for two purposes, of which one breaks the other, and
     /// keys under weaker ones.
     Legacy,
+    /// What older programs need although it gives PINs away: blocks, tables and answers by which they are found in a few tries.
+    LegacyPin,
 }
 
 impl Group {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Public,
         Self::Hash,
         Self::Cipher,
@@ -99,6 +101,7 @@ impl Group {
         Self::Tokens,
         Self::Weak,
         Self::Legacy,
+        Self::LegacyPin,
     ];
 
     /// Its name in settings. No point has a group's name.
@@ -124,7 +127,13 @@ impl Group {
             Self::Tokens => "tokens",
             Self::Weak => "weak",
             Self::Legacy => "legacy",
+            Self::LegacyPin => "legacy-pin",
         }
+    }
+
+    /// Whether its points are in no built-in role, and in no role whose settings do not name it or them.
+    pub const fn is_legacy(self) -> bool {
+        matches!(self, Self::Legacy | Self::LegacyPin)
     }
 
     /// The group of this name.

@@ -47,7 +47,7 @@ pub const BUILT_IN: [BuiltIn; 5] = [
     },
     BuiltIn {
         name: GUEST,
-        text: "use keys by their labels; no key is imported or exported, and no RSA key deciphers",
+        text: "use keys by their labels; no key is imported or exported, no RSA key deciphers, no PIN is made or verified",
         points: guest(),
         uses: Uses::USE,
     },
@@ -70,7 +70,7 @@ const fn owner() -> PointSet {
     let mut points = PointSet::EVERYTHING;
     let mut at = 0;
     while at < ALL.len() {
-        if matches!(ALL[at].group, Group::Legacy) {
+        if ALL[at].group.is_legacy() {
             points.deny(ALL[at].point);
         }
         at += 1;
@@ -135,13 +135,13 @@ impl BuiltIn {
 }
 
 /// What an item of a list of points names: one, or all of a group, or with `all` every point but those of
-/// [`Group::Legacy`], which must be named.
+/// [`Group::Legacy`] and [`Group::LegacyPin`], which must be named.
 pub fn points_named(name: &str) -> Option<Vec<Point>> {
     let of = |wanted: &dyn Fn(&crate::point::Entry) -> bool| {
         POINTS.iter().filter(|entry| wanted(entry)).map(|entry| entry.point).collect()
     };
     if name == ALL_POINTS {
-        return Some(of(&|entry| entry.group != Group::Legacy));
+        return Some(of(&|entry| !entry.group.is_legacy()));
     }
     match Group::from_name(name) {
         Some(group) => Some(of(&|entry| entry.group == group)),
@@ -149,7 +149,7 @@ pub fn points_named(name: &str) -> Option<Vec<Point>> {
     }
 }
 
-/// What settings call every point but those of [`Group::Legacy`].
+/// What settings call every point but those of [`Group::Legacy`] and [`Group::LegacyPin`].
 pub const ALL_POINTS: &str = "all";
 
 #[cfg(test)]
@@ -181,13 +181,13 @@ mod tests {
     #[test]
     fn what_breaks_the_purpose_of_a_key_is_in_no_role_of_a_home() {
         for role in BUILT_IN {
-            for entry in POINTS.iter().filter(|entry| entry.group == Group::Legacy) {
+            for entry in POINTS.iter().filter(|entry| entry.group.is_legacy()) {
                 assert!(!role.points.permits(entry.point), "{}: {}", role.name, entry.name);
             }
         }
         let owner = BuiltIn::from_name(OWNER).unwrap();
         let denied = POINTS.iter().filter(|entry| !owner.points.permits(entry.point));
-        assert!(denied.map(|entry| entry.group).all(|group| group == Group::Legacy));
+        assert!(denied.map(|entry| entry.group).all(Group::is_legacy));
     }
 
     #[test]
@@ -228,7 +228,10 @@ mod tests {
         assert_eq!(points_named("mac").map(|points| points.len()), Some(24));
         let legacy = points_named("legacy").unwrap();
         assert!(!legacy.is_empty() && legacy.iter().all(|point| point.entry().group == Group::Legacy));
-        assert_eq!(points_named("all").map(|points| points.len()), Some(POINTS.len() - legacy.len()));
+        let of_pins = points_named("legacy-pin").unwrap();
+        assert!(of_pins.contains(&Point::PinUnrestricted) && !legacy.contains(&Point::PinUnrestricted));
+        let named = legacy.len() + of_pins.len();
+        assert_eq!(points_named("all").map(|points| points.len()), Some(POINTS.len() - named));
         assert_eq!(points_named("make-coffee"), None);
         assert_eq!(BuiltIn::from_name("root"), None);
     }

@@ -7,7 +7,6 @@ use crate::prompt;
 use home::{Access, PointItem, Settings};
 use std::io::{self, IsTerminal};
 use wire::control::{TokenForm, TokenForms};
-use wire::point::Group;
 
 impl Carried {
     const ALL: [Self; 5] = [Self::Access, Self::Legacy, Self::Compatible, Self::Weak, Self::Development];
@@ -76,7 +75,7 @@ impl Carried {
 }
 
 fn is_legacy(item: &PointItem) -> bool {
-    item.points().iter().any(|point| point.entry().group == Group::Legacy)
+    item.points().iter().any(|point| point.entry().group.is_legacy())
 }
 
 /// Asks for each setting that the home brings whether it is kept, and takes out what is not. Nobody is asked what the

@@ -217,11 +217,12 @@ const MANUAL: &str = "
 #   [[role]]
 #   name = \"shop\"                  # letters, digits, - and _, at most 32
 #   base = \"guest\"                 # the role that it starts from; unset: nobody
-#   allow = [\"token-bytes\"]        # points, groups of points, or \"all\" (except legacy), that it permits beyond that.
+#   allow = [\"token-bytes\"]        # points, groups of points, or \"all\" (except legacy and legacy-pin), that it permits beyond that.
 #                                  # DANGER: token-bytes: wrapped keys in requests, so that rights on labels do not limit
 #                                  # which keys are used, and parts of compatible tokens can be combined; export, import,
 #                                  # clear-import: keys leave or enter; rsa-decipher: reveals what RSA keys decipher;
-#                                  # legacy: a key serves two purposes, of which one breaks the other
+#                                  # legacy: a key serves two purposes, of which one breaks the other; legacy-pin: PINs are
+#                                  # found in a few tries
 #   deny = [\"mac-x9.9\", \"hash\"]    # what it then refuses
 #
 #   [[role.labels]]                # labels that it may open, instead of those of its base

@@ -291,15 +291,6 @@ points! {
         ShortRsa "short-rsa" = 0xF02E Forbids NONE "Make RSA keys below 2048 bits";
     }
     Legacy {
-        ClearPinEncrypt "clear-pin-encrypt" = 0x00AF Permits PIN "Put clear PINs into blocks: a list of the blocks of all PINs opens every block without a PAN";
-        PinUnrestricted "pin-block-restrictions" = 0x0350 Forbids NONE "Reformat PIN blocks as ANSI X9.8 forbids: out of those that hold a PAN into others, where PINs are compared and looked up";
-        PanChange "pin-pan-change" = 0x0351 Permits NONE "Reformat PIN blocks to another PAN: wrong digits of a PAN make errors that tell of the PIN";
-        PinAnyBlock "pin-only-ansi-blocks" = 0x0352 Forbids NONE "Reformat to and from PIN blocks that ANSI X9.8 does not know";
-        PinAnyTable "pin-stored-tables-only" = 0x0356 Forbids NONE "Decimalisation tables that are not stored: chosen ones find a PIN in fifteen tries";
-        PinIso1 "pin-disallow-iso-1" = 0x032F Forbids NONE "PIN blocks of ISO-1, which hold no PAN";
-        PinAnyDigits "pin-enhanced-security" = 0x0313 Forbids NONE "PINs of fewer than four digits, and checks of fewer";
-        PinCheckDigits "pin-check-digits" = 0x0055 Forbids NONE "Refuse blocks of ISO-0, ISO-3 and VISA-4 whose PIN has other than decimal digits: with wrong digits of a PAN, each refusal tells of the PIN";
-        PinFineCodes "pin-general-error" = 0x039F Forbids NONE "Tell what is wrong in a clear PIN block, where 8/2514 says that something is: each answer tells of the PIN";
         KeyEncryptionTranslate "key-encryption-translate" = 0xF073 Permits EXPORT "Turn DATA keys from CBC into tokens and back: the difference of two keys is the caller's choice";
         WeakImport "symmetric-key-import2-weak" = 0x032B Forbids NONE "Import keys of variable length, RSA and elliptic-curve keys under AES key-encrypting keys that are weaker";
         KeyTranslate2Fixed "key-translate2-fixed-length" = 0x032A Forbids NONE "Put AES keys from tokens of variable length into tokens of fixed length, which say nothing of their use";
@@ -313,5 +304,16 @@ points! {
         ImportUnderImporter "pka-importers-of-both" = 0xF062 Permits NONE "Carry RSA keys under IMPORTER keys, with which DES keys are imported as well: what RSA keys are enciphered to comes in as DES keys";
         SignAnyData "digital-signature-any-data" = 0xF031 Permits NONE "Sign data without structure with keys that also decipher: two signatures open what is enciphered for the key";
         DecipherBoth "rsa-decipher-keys-and-data" = 0xF032 Permits NONE "Import keys with RSA keys that decipher data, and decipher data with those that import keys: what transports a key is opened";
+    }
+    LegacyPin {
+        ClearPinEncrypt "clear-pin-encrypt" = 0x00AF Permits PIN "Put clear PINs into blocks: a list of the blocks of all PINs opens every block without a PAN";
+        PinUnrestricted "pin-block-restrictions" = 0x0350 Forbids NONE "Reformat PIN blocks as ANSI X9.8 forbids: out of those that hold a PAN into others, where PINs are compared and looked up";
+        PanChange "pin-pan-change" = 0x0351 Permits NONE "Reformat PIN blocks to another PAN: wrong digits of a PAN make errors that tell of the PIN";
+        PinAnyBlock "pin-only-ansi-blocks" = 0x0352 Forbids NONE "Reformat to and from PIN blocks that ANSI X9.8 does not know";
+        PinAnyTable "pin-stored-tables-only" = 0x0356 Forbids NONE "Decimalisation tables that are not stored: chosen ones find a PIN in fifteen tries";
+        PinIso1 "pin-disallow-iso-1" = 0x032F Forbids NONE "PIN blocks of ISO-1, which hold no PAN";
+        PinAnyDigits "pin-enhanced-security" = 0x0313 Forbids NONE "PINs of fewer than four digits, and checks of fewer";
+        PinCheckDigits "pin-check-digits" = 0x0055 Forbids NONE "Refuse blocks of ISO-0, ISO-3 and VISA-4 whose PIN has other than decimal digits: with wrong digits of a PAN, each refusal tells of the PIN";
+        PinFineCodes "pin-general-error" = 0x039F Forbids NONE "Tell what is wrong in a clear PIN block, where 8/2514 says that something is: each answer tells of the PIN";
     }
 }

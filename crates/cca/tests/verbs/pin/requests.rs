@@ -24,7 +24,7 @@ pub const NO_CONTROL: &PointSet = &PointSet::EVERYTHING;
 pub fn with_points(points: &[wire::point::Point]) -> &'static PointSet {
     let mut set = wire::role::BUILT_IN[0].points;
     for point in points {
-        assert_eq!(point.entry().group, Group::Legacy);
+        assert_eq!(point.entry().group, Group::LegacyPin);
         set.allow(*point);
     }
     Box::leak(Box::new(set))
