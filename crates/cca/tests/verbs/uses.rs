@@ -3,6 +3,7 @@
 //! `uses.txt` beside this file is what came out; a change of it is a change of what keys may do, to be looked at in
 //! review. `CRYPTAND_BLESS=1 cargo test --release -p cca --test verbs uses` writes it anew.
 
+mod pins;
 mod samples;
 pub mod ways;
 pub mod wrapped;

@@ -292,17 +292,8 @@ impl<'a> Maker<'a> {
             Verb::KeyGenerate => {
                 use key_generate::*;
                 // As in the published table: an operational DES KEYGENKY, from its skeleton.
-                let skeleton =
-                    self.key_skeleton("KEYGENKY", &["INTERNAL", "DES", "NO-KEY", "DOUBLE", "UKPT"])?;
-                Ok(self::Request::new(verb, Expected::Token(GENERATED_KEY_IDENTIFIER_1, 0x01))
-                    .bytes(KEY_FORM, *b"OP  ")
-                    .bytes(KEY_LENGTH, *b"        ")
-                    .bytes(KEY_TYPE_1, *b"TOKEN   ")
-                    .bytes(KEY_TYPE_2, *b"        ")
-                    .bytes(KEK_KEY_IDENTIFIER_1, [0; TOKEN_BYTES])
-                    .bytes(KEK_KEY_IDENTIFIER_2, [0; TOKEN_BYTES])
-                    .bytes(GENERATED_KEY_IDENTIFIER_1, skeleton)
-                    .bytes(GENERATED_KEY_IDENTIFIER_2, [0; TOKEN_BYTES]))
+                let expected = Expected::Token(GENERATED_KEY_IDENTIFIER_1, 0x01);
+                Ok(self::Request { expected, ..generate_from(self.deriving_skeleton()?) })
             }
             // An AES-256 key in a token of variable length.
             Verb::KeyGenerate2 => {
@@ -554,6 +545,11 @@ impl<'a> Maker<'a> {
         self.call(&request, GENERATED_KEY_IDENTIFIER_1)
     }
 
+    /// The skeleton of a KEYGENKY key for DUKPT.
+    fn deriving_skeleton(&self) -> Result<Vec<u8>, LabError> {
+        self.key_skeleton("KEYGENKY", &["INTERNAL", "DES", "NO-KEY", "DOUBLE", "UKPT"])
+    }
+
     fn key_skeleton(&self, key_type: &str, rules: &[&str]) -> Result<Vec<u8>, LabError> {
         use verb::key_token_build::*;
         let request = self::Request::new(Verb::KeyTokenBuild, Expected::Done)
@@ -638,6 +634,20 @@ impl<'a> Maker<'a> {
         done(&reply)?;
         Ok(outputs.map(|output| reply.arguments().bytes(output).to_vec()))
     }
+}
+
+/// A request for a DES key that fits a skeleton.
+fn generate_from(skeleton: Vec<u8>) -> self::Request {
+    use verb::key_generate::*;
+    self::Request::new(Verb::KeyGenerate, Expected::Done)
+        .bytes(KEY_FORM, *b"OP  ")
+        .bytes(KEY_LENGTH, *b"        ")
+        .bytes(KEY_TYPE_1, *b"TOKEN   ")
+        .bytes(KEY_TYPE_2, *b"        ")
+        .bytes(KEK_KEY_IDENTIFIER_1, [0; TOKEN_BYTES])
+        .bytes(KEK_KEY_IDENTIFIER_2, [0; TOKEN_BYTES])
+        .bytes(GENERATED_KEY_IDENTIFIER_1, skeleton)
+        .bytes(GENERATED_KEY_IDENTIFIER_2, [0; TOKEN_BYTES])
 }
 
 /// A request for an AES-256 key of this type in the first of the tokens that Key_Generate2 makes.

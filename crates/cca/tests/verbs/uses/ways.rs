@@ -11,18 +11,17 @@ use wire::point::PointSet;
 use wire::verb::{
     Direction, Entry, Kind, Length, Parameter, Verb, cipher_text_translate2, clear_key_import,
     clear_key_import_multiple, cryptographic_variable_encipher, data_key_export, data_key_import, decipher,
-    digital_signature_generate, digital_signature_verify, ec_diffie_hellman, encipher,
-    encrypted_pin_translate, encrypted_pin_verify, hmac_generate, hmac_verify, key_encryption_translate,
-    key_export, key_generate, key_generate2, key_import, key_part_import2, key_test_extended, key_translate,
-    mac_generate2, mac_verify2, pka_decrypt, pka_encrypt, pka_key_generate, pka_key_import,
-    pka_key_token_build, pka_public_key_extract, prohibit_export_extended, symmetric_algorithm_decipher,
-    symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate, symmetric_key_import,
-    symmetric_key_import2, tls_premaster,
+    digital_signature_generate, digital_signature_verify, ec_diffie_hellman, encipher, hmac_generate,
+    hmac_verify, key_encryption_translate, key_export, key_generate, key_generate2, key_import,
+    key_part_import2, key_test_extended, key_translate, mac_generate2, mac_verify2, pka_decrypt, pka_encrypt,
+    pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract, prohibit_export_extended,
+    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate,
+    symmetric_key_import, symmetric_key_import2, tls_premaster,
 };
 use wire::verb::{key_test2, key_translate2, pka_key_translate, prohibit_export2, restrict_key_attribute};
 
+use super::pins::PinKeys;
 use super::wrapped::{made, unwrapped};
-use crate::pin;
 use crate::pka_transport_aes::book::foreign_ecc;
 use crate::support::{Request, aes_key, entered, generate, imported, mac, part, processor, verify};
 
@@ -81,16 +80,6 @@ pub struct Others {
     pub aes: Vec<u8>,
     /// Keys of PINs and of card verification values.
     pub pins: PinKeys,
-}
-
-/// Keys of one value for PINs, for every step, and two halves for card verification values.
-pub struct PinKeys {
-    pub generating: Vec<u8>,
-    pub verifying: Vec<u8>,
-    pub inbound: Vec<u8>,
-    pub outbound: Vec<u8>,
-    pub cvv_a: Vec<u8>,
-    pub cvv_b: Vec<u8>,
 }
 
 /// A request for one key of variable length.
@@ -196,14 +185,7 @@ impl Others {
             external_rsa,
             translatable_rsa,
             private_importer,
-            pins: PinKeys {
-                generating: entered(&mut processor, "PINGEN", &[], &pin::KEY),
-                verifying: entered(&mut processor, "PINVER", &[], &pin::KEY),
-                inbound: entered(&mut processor, "IPINENC", &[], &pin::KEY),
-                outbound: entered(&mut processor, "OPINENC", &[], &pin::KEY),
-                cvv_a: entered(&mut processor, "MAC", &["SINGLE", "CVVKEY-A"], &pin::KEY),
-                cvv_b: entered(&mut processor, "MAC", &["SINGLE", "CVVKEY-B"], &pin::KEY),
-            },
+            pins: PinKeys::new(&mut processor),
             processor,
             aes,
             clear,
@@ -322,75 +304,14 @@ impl Others {
                     .map(|(algorithm, bits)| generate2(algorithm, bits, "TOKEN", &self.variable));
                 [empty, tokens.to_vec()].concat()
             }
-            Verb::EncryptedPinTranslate => {
-                use encrypted_pin_translate::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER;
-                let (one, two) = (&self.pins.inbound, &self.pins.outbound);
-                let plain = pin::profile("ISO-0", "");
-                let derived = pin::derived_profile("ISO-0", "", "FFFF9876543210E00001");
-                let (profiles, word) = if position == INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER {
-                    ([&derived, &plain], "DUKPT-IP")
-                } else {
-                    ([&plain, &derived], "DUKPT-OP")
-                };
-                let pans = ("401234567890", "401234567890");
-                let with = |words: &[&str], profiles: [&Vec<u8>; 2]| {
-                    pin::translate((one, two), words, (profiles[0], profiles[1]), pans, &TEXT[..8])
-                };
-                vec![with(&["TRANSLAT", word], profiles), with(&["TRANSLAT"], [&plain, &plain])]
-            }
-            Verb::EncryptedPinVerify => {
-                let keys = (&self.pins.inbound[..], &self.pins.verifying[..]);
-                let plain = pin::profile("ISO-0", "");
-                let data = [pin::TABLE, "1122334455667788", ""];
-                let block = pin::under(&pin::KEY, &pin::iso0("1234", "401234567890"));
-                let under = pin::verify(keys, &["IBM-PIN"], &plain, "401234567890", &block, 4, data);
-                let derived = pin::derived_profile("ISO-0", "", "FFFF9876543210E00001");
-                let words = ["IBM-PIN", "DUKPT-IP"];
-                let under_derived = pin::verify(keys, &words, &derived, "401234567890", &block, 4, data);
-                let others = ["VISA-PVV", "INBK-PIN"].map(|method| {
-                    let data = match method {
-                        "VISA-PVV" => ["334455667783", "4021", ""],
-                        _ => ["3344556677861234", "", ""],
-                    };
-                    pin::verify(keys, &[method], &plain, "401234567890", &block, 4, data)
-                });
-                if position == encrypted_pin_verify::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER {
-                    vec![under_derived, under]
-                } else {
-                    [&others[..], &[under]].concat()
-                }
-            }
-            Verb::ClearPinGenerate => vec![
-                pin::generate(key, "VISA-PVV", (4, 4), ["3344556677834524", "", ""]),
-                pin::generate(key, "IBM-PIN", (4, 4), [pin::TABLE, "1122334455667788", ""]),
-            ],
-            Verb::ClearPinGenerateAlternate => {
-                let keys = (&self.pins.inbound[..], &self.pins.generating[..]);
-                let plain = pin::profile("ISO-0", "");
-                let block = pin::under(&pin::KEY, &pin::iso0("1234", "401234567890"));
-                let data = [pin::TABLE, "1122334455667788", ""];
-                vec![pin::alternate(keys, &["IBM-PINO"], &plain, "401234567890", &block, 4, data)]
-            }
-            Verb::EncryptedPinGenerate => {
-                let keys = (&self.pins.generating[..], &self.pins.outbound[..]);
-                let data = [pin::TABLE, "1122334455667788", ""];
-                let plain = pin::profile("ISO-0", "");
-                vec![pin::encrypted(keys, "IBM-PIN", 4, data, &plain, "401234567890")]
-            }
-            Verb::ClearPinEncrypt => {
-                let request = pin::encrypt(key, &[], "1234", &pin::profile("ISO-0", ""), "401234567890");
-                vec![request.points(&PointSet::EVERYTHING)]
-            }
-            Verb::CvvGenerate | Verb::CvvVerify => {
-                let card = ["4123456789012345", "8701", "101"];
-                let words = ["PAN-16", "CVV-3"];
-                // A key of single length stands for either half.
-                let pair = (&self.pins.cvv_a[..], &self.pins.cvv_b[..]);
-                vec![match verb {
-                    Verb::CvvGenerate => pin::value(pair, &words, card),
-                    _ => pin::verified(pair, &words, card, "561"),
-                }]
-            }
+            Verb::EncryptedPinTranslate
+            | Verb::EncryptedPinVerify
+            | Verb::ClearPinGenerate
+            | Verb::ClearPinGenerateAlternate
+            | Verb::EncryptedPinGenerate
+            | Verb::ClearPinEncrypt
+            | Verb::CvvGenerate
+            | Verb::CvvVerify => self.pins.ways(verb, position, key),
             Verb::KeyPartImport2 => {
                 ["HMAC", "AES"].map(|algorithm| part2(algorithm, &["FIRST"], &[1; 16], &[])).to_vec()
             }

@@ -178,18 +178,10 @@ impl Maker<'_> {
 
     /// A KEYGENKY key for DUKPT.
     fn deriving(&self) -> Result<Vec<u8>, LabError> {
-        let skeleton = self.key_skeleton("KEYGENKY", &["INTERNAL", "DES", "NO-KEY", "DOUBLE", "UKPT"])?;
-        self.generated_from(skeleton)
+        self.generated_from(self.deriving_skeleton()?)
     }
 
     fn generated_from(&self, skeleton: Vec<u8>) -> Result<Vec<u8>, LabError> {
-        use verb::key_generate::*;
-        let request = super::Request::new(Verb::KeyGenerate, Expected::Done)
-            .bytes(KEY_FORM, *b"OP  ")
-            .bytes(KEY_LENGTH, *b"        ")
-            .bytes(KEY_TYPE_1, *b"TOKEN   ")
-            .bytes(KEY_TYPE_2, *b"        ")
-            .bytes(GENERATED_KEY_IDENTIFIER_1, skeleton);
-        self.call(&request, GENERATED_KEY_IDENTIFIER_1)
+        self.call(&super::generate_from(skeleton), verb::key_generate::GENERATED_KEY_IDENTIFIER_1)
     }
 }
