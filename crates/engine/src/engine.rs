@@ -323,6 +323,22 @@ impl Engine {
         columns::cipher(self.cpu, algorithm, (mode, direction), keys.into().0, chains, texts)
     }
 
+    /// As [`Engine::cipher_columns`] in ECB, but single DES is always served: for DES inside a construction that is not itself
+    /// weak, as in [`Engine::cipher_key_internal`].
+    ///
+    /// # Errors
+    /// [`ColumnError`], before anything is done.
+    #[inline]
+    pub fn cipher_columns_internal<'k>(
+        &self,
+        algorithm: CipherAlgorithm,
+        direction: CipherDirection,
+        keys: impl Into<KeyColumn<'k>>,
+        texts: &mut ColumnMut<'_>,
+    ) -> Result<(), ColumnError> {
+        columns::cipher(self.cpu, algorithm, (Mode::Ecb, direction), keys.into().0, &mut [], texts)
+    }
+
     /// Takes keys of DES and TDES out of their tokens, one or several for each request of a batch, in the place of those that
     /// `columns` held: each part of eight bytes deciphered in ECB. No parity is adjusted or checked, and whether a weak algorithm may
     /// use a key is asked where it does.

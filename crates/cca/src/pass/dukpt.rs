@@ -3,12 +3,13 @@
 //! Single DES in a step is no cipher of a caller's: it is part of a construction that nobody inverts without the key of the
 //! step before (ANSI X9.24-1:2009, annex A).
 
-use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, Mode, SecretBytes};
-use payments::dukpt::tdes::{self, HALF_VARIANT, Half, Purpose, Serial};
+use engine::{CipherAlgorithm, CipherDirection, Engine, SecretBytes};
+use payments::dukpt::tdes::{self, HALF_VARIANT, Purpose, Serial};
 use wire::{Codes, code};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Derive;
+use super::block::Columns;
 use super::derive::Derived;
 
 /// The most steps of a derivation: bits that a counter may have set.
@@ -59,65 +60,52 @@ pub(super) fn run(engine: &Engine, asked: &[Derive], answers: &mut [Option<Deriv
 fn derive(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], Serial)]) -> Result<(), Codes> {
     initial(engine, lanes, bases)?;
     let most = lanes.iter().map(|lane| lane.steps).max().unwrap_or(0);
+    let mut halves = Columns::new(CipherAlgorithm::Des, 2 * lanes.len());
     for step in 0..most {
-        let mut moving: Vec<&mut Lane> = lanes.iter_mut().filter(|lane| step < lane.steps).collect();
-        let mut halves: Vec<Half> =
-            moving.iter().flat_map(|lane| tdes::step_halves(&lane.key, &lane.registers[step])).collect();
-        let items = halves.iter_mut().map(|half| (&half.key[..], &mut half.block[..]));
-        encipher(engine, CipherAlgorithm::Des, items)?;
-        for (lane, pair) in moving.iter_mut().zip(halves.as_chunks::<2>().0) {
-            lane.key = tdes::step_result(&lane.key, &[pair[0].block, pair[1].block]);
+        halves.clear();
+        for lane in lanes.iter().filter(|lane| step < lane.steps) {
+            for half in tdes::step_halves(&lane.key, &lane.registers[step]) {
+                halves.push(&half.key, &half.block);
+            }
+        }
+        halves.run(engine, CipherDirection::Encipher)?;
+        let moving = lanes.iter_mut().filter(|lane| step < lane.steps);
+        for (lane, pair) in moving.zip(halves.blocks().as_chunks::<2>().0) {
+            lane.key = tdes::step_result(&lane.key, pair);
         }
     }
     for lane in lanes.iter_mut() {
         lane.key = tdes::varied(&lane.key, &lane.purpose.variant());
     }
     // The key of a transaction must not follow from its key of data.
-    let one_way = || lanes.iter().filter(|lane| lane.purpose.is_one_way());
-    let under: Vec<_> = one_way().map(|lane| Zeroizing::new(lane.key)).collect();
-    let one_way = lanes.iter_mut().filter(|lane| lane.purpose.is_one_way());
-    let items = one_way.zip(&under).flat_map(|(lane, under)| {
-        let (left, right) = lane.key.split_at_mut(8);
-        [(&under[..], left), (&under[..], right)]
-    });
-    encipher(engine, CipherAlgorithm::Tdes2, items)
+    let mut halves = Columns::new(CipherAlgorithm::Tdes2, 2 * lanes.len());
+    for lane in lanes.iter().filter(|lane| lane.purpose.is_one_way()) {
+        lane.key.as_chunks().0.iter().for_each(|half| halves.push(&lane.key, half));
+    }
+    halves.run(engine, CipherDirection::Encipher)?;
+    take(lanes.iter_mut().filter(|lane| lane.purpose.is_one_way()), &halves);
+    Ok(())
 }
 
 /// Fills the lanes with their initial keys.
 fn initial(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], Serial)]) -> Result<(), Codes> {
-    let mut variants = Vec::with_capacity(bases.len());
-    for ((base, serial), lane) in bases.iter().zip(lanes.iter_mut()) {
+    let mut halves = Columns::new(CipherAlgorithm::Tdes2, 2 * bases.len());
+    for (base, serial) in bases {
         let base: &[u8; 16] = base.first_chunk().ok_or(code::KEY_USAGE)?;
-        variants.push(Zeroizing::new(tdes::varied(base, &HALF_VARIANT)));
-        for half in lane.key.as_chunks_mut::<8>().0 {
-            *half = serial.initial_block();
-        }
+        let variant = Zeroizing::new(tdes::varied(base, &HALF_VARIANT));
+        halves.push(base, &serial.initial_block());
+        halves.push(&variant[..], &serial.initial_block());
     }
-    let items = lanes.iter_mut().zip(bases).zip(&variants).flat_map(|((lane, (base, _)), variant)| {
-        let (left, right) = lane.key.split_at_mut(8);
-        [(*base, left), (&variant[..], right)]
-    });
-    encipher(engine, CipherAlgorithm::Tdes2, items)
+    halves.run(engine, CipherDirection::Encipher)?;
+    take(lanes.iter_mut(), &halves);
+    Ok(())
 }
 
-/// Enciphers blocks in place, each under its key.
-fn encipher<'l>(
-    engine: &Engine,
-    algorithm: CipherAlgorithm,
-    items: impl Iterator<Item = (&'l [u8], &'l mut [u8])>,
-) -> Result<(), Codes> {
-    let (mut keys, mut blocks): (Vec<CipherKey>, Vec<&mut [u8]>) = (Vec::new(), Vec::new());
-    for (key, block) in items {
-        keys.push(engine.cipher_key_internal(algorithm, key).map_err(|_| code::KEY_USAGE)?);
-        blocks.push(block);
+/// Each lane's key is two blocks.
+fn take<'l>(lanes: impl Iterator<Item = &'l mut Lane>, halves: &Columns) {
+    for (lane, pair) in lanes.zip(halves.blocks().as_chunks::<2>().0) {
+        lane.key.copy_from_slice(pair.as_flattened());
     }
-    let mut items: Vec<CipherItem<'_>> = keys
-        .iter()
-        .zip(blocks)
-        .map(|(key, data)| CipherItem { key, chain: [0; 16], data, result: Ok(()) })
-        .collect();
-    engine.cipher_batch(Mode::Ecb, CipherDirection::Encipher, &mut items);
-    if items.iter().all(|item| item.result.is_ok()) { Ok(()) } else { Err(code::SELF_CHECK) }
 }
 
 #[cfg(test)]

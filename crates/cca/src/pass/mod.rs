@@ -6,6 +6,7 @@
 //! | [`open`] | unwraps keys from tokens, under a master key or a key that an earlier pass opened |
 //! | [`close`] | wraps keys into tokens |
 //! | [`cipher`], [`mac`], [`gcm`], [`hash`] | process texts |
+//! | [`block`] | processes single blocks |
 //! | [`derive`] | derives values and keys from keys |
 //! | [`asymmetric`] | public and private operations, key pairs of elliptic curves |
 //! | [`generate`] | RSA key pairs |
@@ -14,6 +15,7 @@
 //! the kinds within a pass does not matter: the work items of one pass are independent.
 
 mod asymmetric;
+mod block;
 mod cipher;
 mod close;
 mod derive;
@@ -32,6 +34,7 @@ use crate::registers::Domain;
 use crate::search::Found;
 
 pub(crate) use asymmetric::Asymmetric;
+pub(crate) use block::{BLOCK_BYTES, Block, OneBlock};
 pub(crate) use cipher::{Cipher, Ciphered, KeyRule};
 pub(crate) use close::{Close, Skeleton, Token};
 pub(crate) use derive::{Derive, Derived};
@@ -94,6 +97,7 @@ kinds! {
     open: Open<'a> => open::Answer,
     close: Close => close::Answer,
     cipher: Cipher => cipher::Answer,
+    block: OneBlock => block::Answer,
     mac: Mac<'a> => mac::Answer,
     gcm: Gcm<'a> => gcm::Answer,
     hash: Hash<'a> => hash::Answer,

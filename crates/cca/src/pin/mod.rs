@@ -16,19 +16,12 @@ pub(crate) mod form;
 pub(crate) mod keys;
 pub(crate) mod rules;
 
-use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
+use engine::{CipherDirection, SecretBytes};
 use wire::code;
-use zeroize::Zeroizing;
 
 use crate::call::{Call, Refusal};
-use crate::pass::{Cipher, KeyRule};
-use crate::wipe::Text;
-
-/// Length of a block in bytes.
-pub(crate) const BLOCK_BYTES: usize = 8;
-
-/// A clear block.
-pub(crate) type Block = Zeroizing<[u8; BLOCK_BYTES]>;
+use crate::pass::OneBlock;
+pub(crate) use crate::pass::{BLOCK_BYTES, Block};
 
 /// A block through TDES.
 ///
@@ -40,13 +33,6 @@ pub(crate) async fn cipher(
     direction: CipherDirection,
     block: &[u8; BLOCK_BYTES],
 ) -> Result<Block, Refusal> {
-    if key.len() != CipherAlgorithm::Tdes2.key_bytes() {
-        return Err(code::KEY_USAGE.into());
-    }
-    let (algorithm, rule, mode) = (CipherAlgorithm::Tdes2, KeyRule::Chosen, Mode::Ecb);
-    let (key, data) = (key.clone(), Text::from(&block[..]));
-    let done = call.ask(Cipher { algorithm, rule, mode, direction, key, chain: [0; 16], data }).await?;
-    let mut out = Block::default();
-    out.copy_from_slice(&done.data);
-    Ok(out)
+    let key = key.as_slice().try_into().map_err(|_| code::KEY_USAGE)?;
+    Ok(call.ask(OneBlock { direction, key, block: *block }).await?)
 }
