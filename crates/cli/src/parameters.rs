@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::keywords;
 use crate::prompt::{hexadecimal, to_hexadecimal};
 use serde_json::{Map, Value};
-use wire::bounds::{KEYWORD_BYTES, KEYWORDS_MAX, LABEL_BYTES, TOKEN_BYTES_MAX};
+use wire::bounds::{KEYWORD_BYTES, LABEL_BYTES};
 use wire::frame::{Argument, Arguments};
 use wire::verb::{Direction, Kind, Length, Parameter, Verb};
 use zeroize::Zeroizing;
@@ -47,13 +47,12 @@ impl Owned {
                 None => Slot::Absent,
             });
         }
-        let mut owned = Self { verb, values };
-        owned.fill_in();
+        let owned = Self { verb, values };
         owned.check_keywords()?;
         Ok(owned)
     }
 
-    /// The values as arguments.
+    /// The values as arguments, with what follows from them.
     pub fn arguments(&self) -> Arguments<'_> {
         let mut arguments = Arguments::new(self.verb);
         for (position, value) in self.values.iter().enumerate() {
@@ -63,6 +62,7 @@ impl Owned {
                 Slot::Bytes(bytes) => drop(arguments.set_bytes(position, bytes)),
             }
         }
+        facility::fill_in(&mut arguments);
         arguments
     }
 
@@ -75,56 +75,6 @@ impl Owned {
             }
         }
         Ok(())
-    }
-
-    fn fill_in(&mut self) {
-        let parameters = self.verb.entry().parameters;
-        for (position, parameter) in parameters.iter().enumerate() {
-            let fixed = match parameter.kind {
-                Kind::Bytes(Length::Fixed(bytes)) | Kind::Key { length: Length::Fixed(bytes), .. } => {
-                    Some(bytes)
-                }
-                _ => None,
-            };
-            if let (Some(bytes), Direction::In | Direction::InOut, Slot::Absent) =
-                (fixed, parameter.direction, &self.values[position])
-            {
-                self.values[position] = Slot::Bytes(Zeroizing::new(vec![0; bytes]));
-            }
-            let (length_at, length) = match (parameter.kind, &self.values[position]) {
-                (Kind::Keywords(at), Slot::Bytes(bytes)) => (at, bytes.len() / KEYWORD_BYTES),
-                (Kind::Keywords(at), Slot::Absent) if parameter.direction == Direction::Out => {
-                    (at, KEYWORDS_MAX)
-                }
-                (
-                    Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. },
-                    Slot::Bytes(bytes),
-                ) => (at, bytes.len()),
-                (Kind::Bytes(Length::Bits(at)), Slot::Bytes(bytes)) => (at, 8 * bytes.len()),
-                // What is changed in place, in a length that is not answered, is changed only where it is there.
-                (Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. }, Slot::Absent)
-                    if parameter.direction == Direction::Out
-                        || parameter.direction == Direction::InOut
-                            && parameters[at].direction != Direction::In =>
-                {
-                    (at, self.room())
-                }
-                _ => continue,
-            };
-            if matches!(self.values[length_at], Slot::Absent) {
-                self.values[length_at] = Slot::Integer(length as i64);
-            }
-        }
-    }
-
-    /// Room for an output whose length was left out: a token, or the longest text and its padding.
-    fn room(&self) -> usize {
-        let longest = self
-            .values
-            .iter()
-            .map(|value| if let Slot::Bytes(bytes) = value { bytes.len() } else { 0 })
-            .max();
-        TOKEN_BYTES_MAX.max(longest.unwrap_or(0) + 32)
     }
 }
 

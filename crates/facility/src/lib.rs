@@ -10,6 +10,7 @@
 //! | keep many requests in flight from one thread | [`Facility::submit`], [`Ticket`], [`Ticket::wait_any`] |
 //! | the same from an event loop, behind one descriptor | [`Facility::completions`], [`Completions`] |
 //! | signatures and premasters of private keys under labels | [`private_keys`] |
+//! | leave out lengths and counts that follow from the rest | [`fill_in`] |
 //! | use only certain cards | [`Facility::with_selection`] |
 //! | status, settings, backups, officers, key records | the functions of [`Facility`] with these names |
 //! | what cards and tenants do, and how long it takes | [`Facility::observe`], [`Observation`] |
@@ -69,6 +70,7 @@ pub use control::{credential, officer};
 pub use error::{FacilityError, Fault, ProtocolError, Ran, StartError};
 pub use local::clear;
 pub use request::completions::{Completions, LOOP_REQUESTS_MAX};
+pub use request::filled::fill_in;
 pub use request::labels::Opened;
 pub use request::private_keys;
 pub use request::reply::{Reply, Timing};

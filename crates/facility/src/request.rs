@@ -17,6 +17,7 @@
 //! it was the cause. It fails, and the others go on.
 
 pub(crate) mod completions;
+pub(crate) mod filled;
 pub(crate) mod labels;
 mod mac;
 pub mod private_keys;
