@@ -12,8 +12,9 @@ help: ## List the targets
 
 build: ## Build the programs into target/release
 	@scripts/need build
-	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p agent -p terminator -p timed -p lab -p csulcca -p cryptand-offload
+	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p agent -p terminator -p timed -p lab -p csulcca -p cryptand-offload -p cryptand-python
 	scripts/notices $(BIN)/NOTICES >/dev/null
+	scripts/wheel >/dev/null
 
 demo: build ## Build, start cards in a throw-away home, measure for two minutes, write a report
 	$(BIN)/cryptand report --quick --output target/demo
@@ -24,7 +25,7 @@ test test-all: export CRYPTAND_TESTS_LACKED := $(CURDIR)/target/tests-lacked
 test: ## Build and run the whole test suite (about 25 minutes from a clean clone on two cores, 9 once built)
 	@scripts/need test
 	@mkdir -p target && rm -f "$$CRYPTAND_TESTS_LACKED"
-	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p agent -p terminator -p timed -p lab -p csulcca -p cryptand-offload
+	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p agent -p terminator -p timed -p lab -p csulcca -p cryptand-offload -p cryptand-python
 	$(CARGO) test --release --locked --workspace --no-fail-fast
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/link/loom/Cargo.toml
 	cd crates/sim && $(CARGO) test --release --locked && $(CARGO) run --release --locked -- --seeds 200

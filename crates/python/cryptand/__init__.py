@@ -1,0 +1,16 @@
+"""Keys on cards: the verbs of a Cryptand home.
+
+>>> import cryptand
+>>> home = cryptand.Home()
+>>> cryptand.pin.translate(home, block, from_key="POS.ZONE", to_key="HOST.ZONE", pan="4123456789012345")
+
+A key is the label of a record of the home, as str, or a token, as bytes. A clear key is never asked for. Functions that take several
+values of one kind take lists of them: a list makes the call a batch, whose requests are in flight together, and whose result is a list.
+In a batch an element that failed is the exception that a single call would have raised.
+"""
+
+from . import cvv, pin
+from ._errors import Error, HomeError, VerbError
+from ._home import Home, verbs
+
+__all__ = ["Error", "Home", "HomeError", "VerbError", "cvv", "pin", "verbs"]

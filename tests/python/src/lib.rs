@@ -1,0 +1,93 @@
+//! The Python package as a user has it: the wheel, installed into a folder, and a home whose cards serve.
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use system_tests::Installation;
+use tempfile::TempDir;
+
+/// Random cases of each row: with `CRYPTAND_TEST_ALL` those of `make test-all`.
+pub fn cases() -> usize {
+    if std::env::var_os("CRYPTAND_TEST_ALL").is_some() { 100_000 } else { 10_000 }
+}
+
+/// The root of the sources.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A wheel that was installed, and a home with one card.
+pub struct Package {
+    folder: TempDir,
+    installation: Installation,
+}
+
+impl Package {
+    /// Makes the wheel of the library that was built beside the tests, and installs it.
+    ///
+    /// # Panics
+    /// If any of it fails.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let library = system_tests::program("libcryptand_python.so");
+        let built = Command::new("python3")
+            .arg("scripts/wheel")
+            .arg(folder.path())
+            .current_dir(root())
+            .env("BIN", library.parent().expect("it lies in a folder"))
+            .output()
+            .expect("python3 can be executed");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let wheel = String::from_utf8(built.stdout).expect("a path");
+        let installed = Command::new(python())
+            .args(["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target"])
+            .arg(folder.path().join("site"))
+            .arg(wheel.trim())
+            .output()
+            .expect("pip can be executed");
+        assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+        Self { folder, installation: Installation::new(1, 0) }
+    }
+
+    /// What a program of the folder `peers` says, with the package and other people's beside it.
+    ///
+    /// # Panics
+    /// If it cannot be executed.
+    pub fn run(&self, program: &str, arguments: &[&str]) -> Output {
+        Command::new(python())
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(program))
+            .args(arguments)
+            .env("PYTHONPATH", self.folder.path().join("site"))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("CRYPTAND_HOME", self.installation.home.folder())
+            .env_remove("CRYPTAND_CREDENTIAL_FILE")
+            .output()
+            .expect("python can be executed")
+    }
+
+    /// What mypy says of the package, without any exception.
+    ///
+    /// # Panics
+    /// If it cannot be executed.
+    pub fn types(&self) -> Output {
+        Command::new(python())
+            .args(["-m", "mypy", "--strict", "--cache-dir=/dev/null"])
+            .arg(self.folder.path().join("site/cryptand"))
+            .output()
+            .expect("mypy can be executed")
+    }
+}
+
+impl Default for Package {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The interpreter beside which other people's packages are.
+fn python() -> PathBuf {
+    let python = root().join("target/payments/bin/python");
+    assert!(python.exists(), "{}: `scripts/need test` makes it", python.display());
+    python
+}
