@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, overload
 
 from . import _batch
 from ._errors import Error
@@ -71,29 +71,21 @@ class Ibm:
     table: str = TABLE
     check_length: int = 4
 
+    _without_offset: ClassVar[str] = "IBM-PIN"
+
     @property
     def keyword(self) -> str:
-        return "IBM-PIN" if self.offset is None else "IBM-PINO"
+        return self._without_offset if self.offset is None else f"{self._without_offset}O"
 
     def data(self) -> str:
         return _elements(self.table, self.validation_data, self.offset or "")
 
 
 @dataclass(frozen=True)
-class Pool:
-    """The German banking pool: GBP-PIN, or GBP-PINO with an offset, as `Ibm`."""
+class Pool(Ibm):
+    """The German banking pool: GBP-PIN, or GBP-PINO with an offset, of the same values as IBM 3624."""
 
-    validation_data: str
-    offset: str | None = None
-    table: str = TABLE
-    check_length: int = 4
-
-    @property
-    def keyword(self) -> str:
-        return "GBP-PIN" if self.offset is None else "GBP-PINO"
-
-    def data(self) -> str:
-        return _elements(self.table, self.validation_data, self.offset or "")
+    _without_offset: ClassVar[str] = "GBP-PIN"
 
 
 @dataclass(frozen=True)
