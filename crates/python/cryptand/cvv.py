@@ -17,6 +17,10 @@ from .pin import Key, Keys, Many
 def _request(
     key: Key, pan: str, expiration_date: str, service_code: str, key_b: Key | None, digits: int, **more: Given
 ) -> dict[str, Given]:
+    if not 13 <= len(pan) <= 19:
+        raise ValueError(f"pan: expected 13 to 19 digits, not {len(pan)}")
+    if not 1 <= digits <= 5:
+        raise ValueError(f"a card verification value has 1 to 5 digits, not {digits}")
     return {
         "rule_array": [f"PAN-{len(pan)}", f"CVV-{digits}"],
         "pan_data": pan,

@@ -35,6 +35,13 @@ def profile(format: str, pad: str, ksn: bytes | None) -> bytes:
     return fields + ksn + b" " * 14
 
 
+def whole(block: bytes) -> bytes:
+    """A PIN block, which has 8 bytes: the verb table alone would fill a shorter one with zeros."""
+    if len(block) != 8:
+        raise ValueError(f"block: expected 8 bytes, not {len(block)}")
+    return block
+
+
 def pan_digits(format: str, pan: str | None) -> str | None:
     """The 12 digits of a PAN that go into a block of this format."""
     if pan is None:
@@ -157,7 +164,7 @@ def _moved(
         "output_pin_encrypting_key_identifier": to_key,
         "input_pin_profile": profile(format, pad, ksn),
         "pan_data_in": pan_digits(format, pan),
-        "pin_block_in": block,
+        "pin_block_in": whole(block),
         "rule_array": words,
         "output_pin_profile": profile(to_format, to_pad, to_ksn),
         "pan_data_out": pan_digits(to_format, to_pan),
@@ -291,7 +298,7 @@ def verify(
             "pin_verifying_key_identifier": pin_key,
             "input_pin_profile": profile(format, pad, ksn),
             "pan_data": pan_digits(format, pan),
-            "encrypted_pin_block": block,
+            "encrypted_pin_block": whole(block),
             "rule_array": words,
             "pin_check_length": method.check_length,
             "data_array": method.data(),
@@ -368,7 +375,7 @@ def alternate(
             "pin_generation_key_identifier": pin_key,
             "pin_profile": profile(format, pad, None),
             "pan_data": pan_digits(format, pan),
-            "encrypted_pin_block": block,
+            "encrypted_pin_block": whole(block),
             "rule_array": words,
             "pin_check_length": method.check_length,
             "data_array": method.data(),

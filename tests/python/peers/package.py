@@ -88,6 +88,12 @@ class Package(unittest.TestCase):
             self.home.call("encrypted-pin-translate", input_pin_encrypting_key_identifier="..")
         with self.assertRaisesRegex(ValueError, "pan: expected 8 to 19 digits"):
             pin.translate(self.home, self.block, from_key=self.inbound, to_key=self.other_out, pan="12a")
+        with self.assertRaisesRegex(ValueError, "block: expected 8 bytes, not 3"):
+            pin.verify(self.home, b"123", block_key=self.inbound, pin_key=self.verifying, method=self.method, pan=PAN)
+        with self.assertRaisesRegex(ValueError, "pan: expected 13 to 19 digits, not 4"):
+            cvv.verify(self.home, "561", key=self.cards, pan="4123", expiration_date="8701", service_code="101")
+        with self.assertRaisesRegex(ValueError, "1 to 5 digits, not 6"):
+            cvv.verify(self.home, "561561", key=self.cards, pan=PAN, expiration_date="8701", service_code="101")
         with self.assertRaisesRegex(ValueError, "ksn: expected 10 bytes"):
             pin.translate(self.home, self.block, from_key=self.base, to_key=self.outbound, pan=PAN, ksn=b"1")
         with self.assertRaisesRegex(ValueError, "lists of a batch differ in length: block has 2, pan has 1"):
