@@ -236,6 +236,7 @@ impl Control {
                 }
                 self.moved(server)
             }
+            CardOrder::Tables(tables) => return server.processor.set_tables(&tables),
             CardOrder::Role(role) => return server.define_role(role),
             CardOrder::Regrant { grant } => return server.regrant(grant),
             CardOrder::Adopt => return self.adopted(server),

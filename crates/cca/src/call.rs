@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use engine::RandomBlock;
+use payments::Decimalisation;
 use wire::control::TokenForms;
 use wire::frame::{Arguments, Outcome};
 use wire::point::{Point, PointSet, keywords};
@@ -24,6 +25,8 @@ pub(crate) struct Call<'p, 'a> {
     pub(crate) points: &'p PointSet,
     pub(crate) patterns: &'p DomainPatterns,
     pub(crate) tokens: TokenForms,
+    /// The decimalisation tables that are stored.
+    pub(crate) tables: &'p [Decimalisation],
     /// The tokens that came from key records, by their labels.
     pub(crate) records: &'a [u8],
 }

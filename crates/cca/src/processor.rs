@@ -6,8 +6,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use engine::{Engine, RandomBlock};
+use payments::Decimalisation;
 use wire::control::{Handout, Register, TokenForms};
 use wire::frame::{Arguments, Outcome};
+use wire::pin::DecimalisationTable;
 use wire::registers::HeldRegisters;
 use wire::{Codes, code};
 
@@ -25,6 +27,8 @@ pub struct Processor {
     domains: Vec<Domain>,
     patterns: Vec<DomainPatterns>,
     tokens: TokenForms,
+    /// The decimalisation tables that are stored.
+    tables: Vec<Decimalisation>,
     /// A key that was searched for before the batch that runs next.
     found: Option<Found>,
 }
@@ -73,8 +77,15 @@ impl Processor {
             domains: (0..count).map(|_| Domain::default()).collect(),
             patterns: vec![DomainPatterns::default(); count],
             tokens: TokenForms::default(),
+            tables: vec![Decimalisation::DEFAULT],
             found: None,
         }
+    }
+
+    /// Says which decimalisation tables are stored, beside the one that every card has.
+    pub fn set_tables(&mut self, tables: &[DecimalisationTable]) {
+        let stored = tables.iter().filter_map(|table| Decimalisation::read(table.characters()).ok());
+        self.tables = std::iter::once(Decimalisation::DEFAULT).chain(stored).collect();
     }
 
     /// Says which forms of internal tokens it makes and takes.
@@ -142,6 +153,7 @@ impl Processor {
             points: &request.points,
             patterns: self.patterns.get(usize::from(request.domain))?,
             tokens: self.tokens,
+            tables: &self.tables,
             records: request.records(),
         };
         let mut verb = verbs::begin(call, &mut reply);
@@ -199,7 +211,7 @@ impl Processor {
         // What is left of it stands for a computation that never ended: a fault of its verb.
         let mut verdicts: Vec<Verdict> = requests.iter().map(|_| Err(code::SELF_CHECK.into())).collect();
 
-        let Self { engine, random, domains, patterns, tokens, found } = self;
+        let Self { engine, random, domains, patterns, tokens, tables, found } = self;
         let tokens = *tokens;
         let pass = Pass::new(requests.len());
         let mut running: Vec<Option<Computation<'_>>> = Vec::with_capacity(requests.len());
@@ -218,6 +230,7 @@ impl Processor {
                         points,
                         patterns,
                         tokens,
+                        tables,
                         records,
                     };
                     Some(verbs::begin(call, reply))

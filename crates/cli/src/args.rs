@@ -7,6 +7,7 @@ mod cert;
 mod groups;
 pub mod openpgp;
 pub mod pgp;
+mod pin;
 mod role;
 mod tenant;
 pub mod time;
@@ -24,6 +25,7 @@ pub use groups::command;
 pub use measuring::{LevelName, Measuring, PersonalityName};
 pub use openpgp::{Decrypt, Encrypt, Sign, Verify};
 pub use pgp::{Pgp, PgpKey};
+pub use pin::{Pin, PinTable};
 pub use role::{Role, RoleCheck};
 pub use tenant::{Clearable, Tenant, TenantOptions};
 pub use time::{Expiry, expiry, moment};
@@ -142,6 +144,9 @@ pub enum Command {
     /// Load parts of master keys, set and seal them
     #[command(subcommand)]
     MasterKey(MasterKey),
+    /// Store the decimalisation tables that PIN verbs take
+    #[command(subcommand)]
+    Pin(Pin),
     /// Call a CCA verb, with parameters and answer as JSON
     Verb(Verb),
     /// Ask for certificates of keys on cards, and check chains

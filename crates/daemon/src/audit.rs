@@ -57,6 +57,7 @@ impl Act {
             R::Backup { folder } => Self::always("backup", shortened(folder)),
             R::Officer(order) => Self::of_officer(order),
             R::Tenants { .. } => Self::if_refused("list tenants", ""),
+            R::Tables => Self::if_refused("pin table list", ""),
             R::Change(change) => Self::of_change(change),
             R::Observe { card } => Self::if_refused("observe", format!("card {card}")),
             R::Upgrade(upgrade) => Self::of_upgrade(*upgrade),
@@ -119,6 +120,8 @@ impl Act {
             Change::CardRemove { card } => Self::always("card remove", card.to_string()),
             Change::CardQuiesce { card } => Self::always("card quiesce", card.to_string()),
             Change::CardResume { card } => Self::always("card resume", card.to_string()),
+            Change::TableAdd { table } => Self::always("pin table add", table.to_string()),
+            Change::TableRemove { table } => Self::always("pin table remove", table.to_string()),
         }
     }
 }

@@ -17,6 +17,7 @@ use wire::control::{
     CardRow, ClientReply, ClientRequest, MasterKeyName, OfficerOrder, OfficerReply, Record, RecordRow,
     Refusal, Replacement, Status, Store, Upgrade,
 };
+use wire::pin::DecimalisationTable;
 use wire::tenant::{Change, TenantRow};
 
 impl Facility {
@@ -67,13 +68,25 @@ impl Facility {
         }
     }
 
-    /// Changes tenants or cards while they run, and returns when that is carried out.
+    /// Changes tenants, cards or decimalisation tables while they run, and returns when that is carried out.
     ///
     /// # Errors
     /// [`FacilityError::Refused`] with the reason, such as [`Refusal::Strands`]; unless that says otherwise
     /// nothing was changed. [`FacilityError::Denied`] if the caller does not administer the home.
     pub fn change(&self, change: Change) -> Result<(), FacilityError> {
         self.done("change tenants or cards", &ClientRequest::Change(change), Repeat::Never)
+    }
+
+    /// The stored decimalisation tables, beside the one that every card has.
+    ///
+    /// # Errors
+    /// [`FacilityError::Denied`] if the caller does not administer the home.
+    pub fn tables(&self) -> Result<Vec<DecimalisationTable>, FacilityError> {
+        let operation = "ask for the decimalisation tables";
+        match self.asked(operation, &ClientRequest::Tables, Repeat::Safe)? {
+            ClientReply::Tables(tables) => Ok(tables),
+            _ => Err(unexpected(operation)),
+        }
     }
 
     /// Ends the quarantine of a tenant, or of a user without a named tenant, and forgets the deaths of cards that led to it.

@@ -6,6 +6,7 @@
 mod cards;
 mod file;
 mod lines;
+mod pin;
 mod quarantine;
 mod roles;
 mod tenants;
@@ -20,6 +21,7 @@ use wire::tenant::{NAMED_TENANT, Tenant};
 
 pub use cards::{CardPlan, CardSettings};
 pub use file::SettingsFile;
+pub use pin::PinSettings;
 pub use quarantine::Quarantine;
 pub use roles::{Decision, Labels, PointItem, Resolved, RoleSettings};
 pub use tenants::share_percent;
@@ -62,6 +64,9 @@ pub struct Settings {
     /// What follows where cards end with a tenant's requests.
     #[serde(default)]
     pub quarantine: Quarantine,
+    /// What is decided about PINs.
+    #[serde(default)]
+    pub pin: PinSettings,
     /// Present in development homes only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub development: Option<Development>,
@@ -227,6 +232,13 @@ pub enum SettingsError {
         /// What is wrong with it.
         cause: String,
     },
+    /// The table `[pin]`.
+    Pin {
+        /// The key.
+        key: &'static str,
+        /// What is wrong with it.
+        cause: String,
+    },
     /// More roles than a home has.
     Roles(usize),
     /// An error, and where in the file it is.
@@ -292,6 +304,7 @@ impl std::fmt::Display for SettingsError {
             Self::Role { name, key, cause } => write!(f, "[[role]] name = {name:?}, {key}: {cause}"),
             Self::Access { key, cause } => write!(f, "[access] {key}: {cause}"),
             Self::Quarantine { key, cause } => write!(f, "[quarantine] {key}: {cause}"),
+            Self::Pin { key, cause } => write!(f, "[pin] {key}: {cause}"),
             Self::Roles(count) => write!(
                 f,
                 "[[role]]: {count} roles with those that every home has; a home has at most {ROLES_MAX}"
@@ -330,6 +343,7 @@ impl Settings {
             unseal: Unseal::default(),
             tokens: TokenForms { form: TokenForm::Authenticated, open_compatible: false },
             quarantine: Quarantine::default(),
+            pin: PinSettings::default(),
             development: None,
             service: None,
             tenant_number_next: first_number(),
@@ -386,6 +400,7 @@ impl Settings {
             return Err(SettingsError::Processors);
         }
         self.check_quarantine()?;
+        self.check_pin()?;
         self.check_cards()?;
         self.check_tenants()?;
         self.check_roles()?;
@@ -482,6 +497,7 @@ mod tests {
                     unseal: if weak_algorithms { Unseal::Unattended } else { Unseal::Attended },
                     tokens,
                     quarantine,
+                    pin: if role { any_pin() } else { PinSettings::default() },
                     tenant_number_next: 100,
                     development: seed.map(|insecure_seed| Development { insecure_seed }),
                     service: None,
@@ -491,6 +507,10 @@ mod tests {
                 }
             },
         )
+    }
+
+    fn any_pin() -> PinSettings {
+        PinSettings { tables: vec![wire::pin::DecimalisationTable::new("9876543210123456").unwrap()] }
     }
 
     fn any_role() -> RoleSettings {

@@ -48,6 +48,8 @@ pub const ROLES_MAX: usize = 64;
 pub const CARD_ROLES_MAX: usize = 2 * ROLES_MAX;
 /// Items in a role's lists of points, and label patterns of a role or a tenant.
 pub const ROLE_ITEMS_MAX: usize = 256;
+/// Decimalisation tables of one home, beside the one that every card has.
+pub const PIN_TABLES_MAX: usize = 32;
 /// Cards of one home.
 pub const CARDS_MAX: usize = 64;
 /// Tenants of one home, and their rows in the accounts and samples.

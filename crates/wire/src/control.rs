@@ -55,7 +55,7 @@ pub use refusal::Refusal;
 /// Four messages are read across versions, and so begin alike in all of them: [`ClientRequest::Hello`] and
 /// [`CardOrder::Start`] and [`KeeperOrder::Start`], whose version stands first, and [`ClientReply::Refused`] with
 /// [`Refusal::Version`].
-pub const CONTROL_VERSION: u16 = 11;
+pub const CONTROL_VERSION: u16 = 12;
 
 #[cfg(test)]
 mod tests {

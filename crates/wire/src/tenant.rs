@@ -6,6 +6,7 @@
 
 use crate::control::{LevelLimit, Personality, PollMode};
 use crate::pattern::LabelRule;
+use crate::pin::DecimalisationTable;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -177,7 +178,7 @@ pub struct CardChange {
     pub level: Option<LevelLimit>,
 }
 
-/// A change of cards or tenants at run time. It is checked as a whole, written to the settings, and
+/// A change of cards, tenants or decimalisation tables at run time. It is checked as a whole, written to the settings, and
 /// then carried out; a change that would leave a tenant without a card that it needs is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
@@ -213,6 +214,16 @@ pub enum Change {
     CardResume {
         /// Its index.
         card: u32,
+    },
+    /// Stores a decimalisation table: PIN verbs take it from every role.
+    TableAdd {
+        /// The table.
+        table: DecimalisationTable,
+    },
+    /// Takes a stored decimalisation table away.
+    TableRemove {
+        /// The table.
+        table: DecimalisationTable,
     },
 }
 
@@ -259,6 +270,8 @@ mod tests {
             Change::CardRemove { card: 1 },
             Change::CardQuiesce { card: 2 },
             Change::CardResume { card: 2 },
+            Change::TableAdd { table: DecimalisationTable::DEFAULT },
+            Change::TableRemove { table: DecimalisationTable::DEFAULT },
         ];
         for change in changes {
             let request = ClientRequest::Change(change);

@@ -7,6 +7,7 @@
 pub mod hostile;
 pub mod load;
 pub mod part;
+pub mod pins;
 pub mod poison;
 pub mod raw;
 

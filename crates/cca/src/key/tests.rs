@@ -80,6 +80,7 @@ fn run(verb: impl for<'f> FnOnce(Call<'f, 'f>) -> Computation<'f>) -> Verdict {
         points: &wire::point::PointSet::EVERYTHING,
         patterns: &patterns,
         tokens: TokenForms::default(),
+        tables: &[],
         records: &[],
     };
     let mut verdicts = [Err(Refusal::Codes(code::SELF_CHECK))];

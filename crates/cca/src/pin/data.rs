@@ -44,8 +44,7 @@ impl Data {
     /// 8/102 for other than 16 digits, and for a table that is not stored where the role takes stored ones alone.
     pub(crate) fn table(&self, call: &Call<'_, '_>) -> Result<Decimalisation, Codes> {
         let table = Decimalisation::read(&self.0[0]).map_err(|_| code::DECIMALISATION_TABLE)?;
-        let is_stored = table == Decimalisation::DEFAULT;
-        if is_stored || call.points.permits(Point::PinAnyTable) {
+        if call.tables.contains(&table) || call.points.permits(Point::PinAnyTable) {
             Ok(table)
         } else {
             Err(code::DECIMALISATION_TABLE)

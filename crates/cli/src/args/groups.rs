@@ -9,7 +9,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("OpenPGP files", &["encrypt", "decrypt", "sign", "verify", "pgp", "agent"]),
     ("Keys on cards", &["key", "token", "verb", "role", "tenant"]),
     ("A home and its cards", &["init", "serve", "stop", "reload", "upgrade", "card", "backup", "restore"]),
-    ("Master keys", &["unseal", "master-key"]),
+    ("Master keys and PINs", &["unseal", "master-key", "pin"]),
     ("Watching", &["status", "health", "top", "metrics"]),
     ("Serving TLS", &["tls", "cert"]),
     ("Measuring", &["speed", "report", "bench"]),

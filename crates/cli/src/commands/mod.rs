@@ -16,6 +16,7 @@ mod metrics;
 mod officer;
 mod pages;
 mod pgp;
+mod pin;
 mod reencipher;
 mod renew;
 mod role;
@@ -69,6 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Key(key) => key::run(home, key),
         Command::Token(order) => token::run(order),
         Command::MasterKey(order) => officer::run(home, order),
+        Command::Pin(order) => pin::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),
         Command::Cert(typed) => cert::run(home, typed),
         Command::Tls(typed) => tls::run(typed),

@@ -58,6 +58,16 @@ impl Daemon {
         self.watch_card(index);
     }
 
+    /// Tells a card that runs which decimalisation tables are stored.
+    pub(super) fn tell_tables(&mut self, index: u32) {
+        let is_coprocessor = |card: &Card| {
+            card.running_as.as_ref().is_some_and(|of| of.personality == Personality::Coprocessor)
+        };
+        if self.cards.get(&index).is_some_and(|card| card.process.is_some() && is_coprocessor(card)) {
+            self.order_card(index, CardOrder::Tables(self.settings.pin.tables.clone()), Vec::new());
+        }
+    }
+
     /// A stopping card finishes what it took, wipes its secrets and exits; it is killed if it does not.
     pub(super) fn stop_card(&mut self, index: u32) {
         let Some(card) = self.cards.get_mut(&index) else { return };
@@ -191,6 +201,7 @@ impl Daemon {
             if is_coprocessor && self.service.is_some() { self.keeper.generation } else { 0 };
         self.note_card(index);
         self.order_card(index, CardOrder::Start(specification.start(index, generation)), descriptors);
+        self.tell_tables(index);
         if let Some(end) = keeper_end {
             self.serve_card(index, end, now);
         }
@@ -406,6 +417,7 @@ impl Daemon {
             card.order_quiesced();
         }
         self.adopt_queues(index, generation, queues);
+        self.tell_tables(index);
         if self.keeper.is_serving() {
             self.check_served(index);
         }

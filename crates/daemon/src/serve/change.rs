@@ -1,4 +1,4 @@
-//! Changes of cards and tenants at run time, and reloading the settings file.
+//! Changes of cards, tenants and decimalisation tables at run time, and reloading the settings file.
 //!
 //! ```text
 //! asked --checked as a whole--> written --taken over--> carried out by cards --> answered
@@ -23,8 +23,9 @@ use home::{CardSettings, Settings, SettingsError, share_percent};
 use link::world;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
-use wire::bounds::CARDS_MAX;
+use wire::bounds::{CARDS_MAX, PIN_TABLES_MAX};
 use wire::control::{CardState, ClientReply, Personality, Refusal};
+use wire::pin::DecimalisationTable;
 use wire::tenant::{Change, NAMED_TENANT, Tenant};
 
 /// A change that is written and not yet carried out.
@@ -143,6 +144,8 @@ impl Daemon {
         self.review_queues();
         self.want_keeper();
         self.want_cards();
+        let running: Vec<u32> = self.cards.keys().copied().collect();
+        running.into_iter().for_each(|index| self.tell_tables(index));
     }
 
     /// Users who share cards without a named tenant: those of `[access]`, or one with queues.
@@ -227,6 +230,8 @@ fn describe(change: &Change) -> String {
         Change::CardRemove { card } => format!("card {card} is removed"),
         Change::CardQuiesce { card } => format!("card {card} is quiesced"),
         Change::CardResume { card } => format!("card {card} is resumed"),
+        Change::TableAdd { table } => format!("decimalisation table {table} is stored"),
+        Change::TableRemove { table } => format!("decimalisation table {table} is stored no more"),
     }
 }
 
@@ -270,6 +275,8 @@ fn apply(settings: &mut Settings, change: Change) -> Result<Awaits, Refusal> {
         }
         Change::CardQuiesce { card } => quiesce(settings, card, true),
         Change::CardResume { card } => quiesce(settings, card, false),
+        Change::TableAdd { table } => add_table(settings, table).map(|()| Awaits::Nothing),
+        Change::TableRemove { table } => remove_table(settings, table).map(|()| Awaits::Nothing),
     }
 }
 
@@ -304,6 +311,30 @@ fn add_tenant(settings: &mut Settings, mut tenant: Tenant) -> Result<(), Refusal
     settings.tenant_number_next = tenant.number.saturating_add(1);
     settings.tenants.push(tenant);
     Ok(())
+}
+
+fn add_table(settings: &mut Settings, table: DecimalisationTable) -> Result<(), Refusal> {
+    let tables = &mut settings.pin.tables;
+    if table == DecimalisationTable::DEFAULT || tables.contains(&table) {
+        return Err(Refusal::Invalid(format!("decimalisation table {table} is stored already")));
+    }
+    if tables.len() >= PIN_TABLES_MAX {
+        return Err(Refusal::Full { what: "decimalisation tables".into(), limit: PIN_TABLES_MAX as u64 });
+    }
+    tables.push(table);
+    Ok(())
+}
+
+fn remove_table(settings: &mut Settings, table: DecimalisationTable) -> Result<(), Refusal> {
+    let why = match settings.pin.tables.iter().position(|stored| *stored == table) {
+        Some(at) => {
+            settings.pin.tables.remove(at);
+            return Ok(());
+        }
+        None if table == DecimalisationTable::DEFAULT => "is that of every card and stays",
+        None => "is not stored",
+    };
+    Err(Refusal::Invalid(format!("decimalisation table {table} {why}")))
 }
 
 fn set_tenant(settings: &mut Settings, mut tenant: Tenant) -> Result<(), Refusal> {

@@ -338,6 +338,11 @@ impl Daemon {
                 self.reply(id, &ClientReply::Observed { generation }, &pages);
                 Ok(())
             }
+            R::Tables => {
+                self.need_owner(id)?;
+                self.reply(id, &ClientReply::Tables(self.settings.pin.tables.clone()), &[]);
+                Ok(())
+            }
             R::Change(change) => {
                 self.need_owner(id)?;
                 self.change(id, change)

@@ -28,8 +28,8 @@ impl SettingsFile {
         &self.settings
     }
 
-    /// The text that says `wanted`: it may differ in tenants, in tables of cards, and in the number of the
-    /// next tenant.
+    /// The text that says `wanted`: it may differ in tenants, in tables of cards, in decimalisation tables, and in the
+    /// number of the next tenant.
     ///
     /// # Errors
     /// [`SettingsError`] where `wanted` is not valid, or differs in more.
@@ -44,6 +44,14 @@ impl SettingsFile {
         let tenants = wanted.tenants.iter().map(|tenant| (tenant.name.clone(), tenant_document(tenant)));
         let name = |table: &dyn TableLike| Some(table.get("name")?.as_str()?.to_owned());
         put_tables(&mut document, "tenant", name, tenants.collect());
+        if wanted.pin.tables != self.settings.pin.tables {
+            let tables: toml_edit::Array = wanted.pin.tables.iter().map(ToString::to_string).collect();
+            let place = &mut document["pin"];
+            if place.is_none() {
+                *place = toml_edit::table();
+            }
+            place["tables"] = value(tables);
+        }
         let mut text = document.to_string();
         if !text.ends_with('\n') {
             text.push('\n');

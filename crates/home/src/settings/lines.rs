@@ -20,6 +20,7 @@ fn find(error: &SettingsError, text: &str) -> Option<usize> {
         SettingsError::Tenant { name, key, .. } => of_table(root, "tenant", "name", name, key),
         SettingsError::Access { key, .. } => of_plain(root, "access", key),
         SettingsError::Quarantine { key, .. } => of_plain(root, "quarantine", key),
+        SettingsError::Pin { key, .. } => of_plain(root, "pin", key),
         _ => None,
     }?;
     Some(text.get(..at.start)?.matches('\n').count() + 1)

@@ -115,6 +115,12 @@ impl Settings {
             ("first_s", Some(value(&self.quarantine.first_s))),
             ("longest_s", Some(value(&self.quarantine.longest_s))),
             (
+                "\n[pin]\n# Decimalisation tables that PIN verbs take from every role, beside 0123456789012345: 16 decimal digits, of which at\n\
+                 # least 8 are different and none stands there more than four times. At most 32; `cryptand pin table` changes them.",
+                None,
+            ),
+            ("tables", Some(value(&self.pin.tables))),
+            (
                 "\n[daemon]\n# Whether a program that needs the daemon (`cryptand speed`, `encrypt` with a key on cards, a client library that was\n\
                  # told to) starts it if none runs: as its child, without a unit's limits. After `cryptand stop`, or a signal\n\
                  # that stopped the daemon, no program does until `cryptand serve` or a unit has started it. Unset: true, but false\n\

@@ -2,6 +2,7 @@
 
 use super::Isolation;
 use crate::grant::Grant;
+use crate::pin::DecimalisationTable;
 use crate::role::Role;
 use serde::{Deserialize, Serialize};
 
@@ -167,6 +168,9 @@ pub enum CardOrder {
         /// All of it.
         grant: Grant,
     },
+    /// The decimalisation tables that are stored, in place of those it was told before, beside the one that every card has;
+    /// unanswered.
+    Tables(Vec<DecimalisationTable>),
     /// Ends a queue: its requests are finished, its memory is unmapped; answered by [`CardNotice::Detached`].
     Detach {
         /// Number of the queue.

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::code::Codes;
 use crate::key::{KeyReference, Label};
+use crate::pin::DecimalisationTable;
 use crate::tenant::{Change, ConfinedRow, Credential, TenantRow};
 use serde::{Deserialize, Serialize};
 
@@ -119,7 +120,9 @@ pub enum ClientRequest {
         /// Only tenants after this id: the last of the page before.
         after: Option<u32>,
     },
-    /// Changes cards or tenants; answered by [`ClientReply::Done`] once it is carried out.
+    /// Asks for the stored decimalisation tables: for administrators. Answered by [`ClientReply::Tables`].
+    Tables,
+    /// Changes cards, tenants or decimalisation tables; answered by [`ClientReply::Done`] once it is carried out.
     Change(Change),
     /// Requests a card's status page and samples, for all tenants: for administrators and observers. Answered by
     /// [`ClientReply::Observed`].
@@ -236,6 +239,8 @@ pub enum ClientReply {
     Replaced(Vec<bool>),
     /// The certificate chain of a record, as [`crate::chain::certificates`] takes it; empty for none.
     Chain(Vec<u8>),
+    /// The stored decimalisation tables, beside the one that every card has.
+    Tables(Vec<DecimalisationTable>),
 }
 
 /// What the memories of queues take with all their pages touched, and what they may take, in bytes. Administrators have
