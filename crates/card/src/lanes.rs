@@ -100,6 +100,9 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::ClearPinEncrypt => {
             Operation::Cipher(CipherAlgorithm::Tdes2, Mode::Ecb, CipherDirection::Encipher)
         }
+        Verb::EncryptedPinTranslate2 => {
+            Operation::Cipher(CipherAlgorithm::Aes128, Mode::Ecb, CipherDirection::Encipher)
+        }
         Verb::SymmetricAlgorithmEncipher => {
             Operation::Cipher(CipherAlgorithm::Aes256, Mode::Cbc, CipherDirection::Encipher)
         }

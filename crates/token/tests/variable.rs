@@ -5,7 +5,7 @@ use token::des::Origin;
 use token::usage::{Side, Wrapping};
 use token::variable::{
     Attributes, AttributesError, Carrier, CipherMode, Completeness, HmacHash, PayloadVersion, Pedigree,
-    PrivateAlgorithm, VARIABLE_TOKEN_BYTES_MAX, VariableKey, VariableType, VariableUse, Wrapper,
+    PinField, PrivateAlgorithm, VARIABLE_TOKEN_BYTES_MAX, VariableKey, VariableType, VariableUse, Wrapper,
 };
 use token::{TokenError, VariableToken};
 
@@ -200,6 +200,53 @@ fn every_changed_byte_is_refused_or_seen() {
 }
 
 #[test]
+fn keys_of_pin_blocks_go_one_way_and_base_keys_derive_what_they_say() {
+    use token::usage::{PinBlockIn, PinBlockOut};
+    use token::variable::PinField::{In, InToIso1, Out, OutOfIso1};
+    let may = |key_type, keywords: &[&str], derived: Option<&Attributes>| -> Vec<VariableUse> {
+        let attributes = Attributes::new(key_type, keywords.iter().copied(), derived).unwrap();
+        VariableUse::ALL.into_iter().filter(|usage| attributes.may(*usage)).collect()
+    };
+    let pin = |keywords: &[&str]| may(VariableType::PinProt, keywords, None);
+    let fields = |fields: &[PinField]| fields.iter().copied().map(VariableUse::PinField).collect::<Vec<_>>();
+    assert_eq!(pin(&["DECRYPT", "ISO-4"]), []);
+    assert_eq!(pin(&["DECRYPT", "PINXLATE"]), []);
+    assert_eq!(pin(&["DECRYPT", "PINXLATE", "ISO-4"]), fields(&[In(PinBlockIn::Translate)]));
+    assert_eq!(pin(&["ENCRYPT", "PINXLATE", "ISO-4"]), fields(&[Out(PinBlockOut::Translate)]));
+    assert_eq!(pin(&["DECRYPT", "REFORMAT", "ISO-4"]), fields(&[In(PinBlockIn::Reformat)]));
+    assert_eq!(pin(&["ENCRYPT", "REFORMAT", "ISO-4"]), fields(&[Out(PinBlockOut::Reformat)]));
+    let both = fields(&[In(PinBlockIn::Reformat), InToIso1]);
+    assert_eq!(pin(&["DECRYPT", "REFORMAT", "RFMT4TO1", "ISO-4"]), both);
+    let both = fields(&[Out(PinBlockOut::Reformat), OutOfIso1]);
+    assert_eq!(pin(&["ENCRYPT", "REFORMAT", "RFMT1TO4", "ISO-4"]), both);
+    assert_eq!(pin(&["DECRYPT", "RFMT4TO1", "ISO-4"]), []);
+    assert_eq!(pin(&["DECRYPT", "EPINVER", "ISO-4"]), fields(&[In(PinBlockIn::Verify)]));
+    assert_eq!(pin(&["DECRYPT", "CPINGENA", "ISO-4"]), fields(&[In(PinBlockIn::Alternate)]));
+    assert_eq!(pin(&["ENCRYPT", "CPINENC", "ISO-4"]), fields(&[Out(PinBlockOut::Encrypt)]));
+    assert_eq!(pin(&["ENCRYPT", "EPINGEN", "ISO-4"]), fields(&[Out(PinBlockOut::Generate)]));
+    assert_eq!(pin(&["DECRYPT", "PINXLATE", "UDX-ONLY", "ISO-4"]), []);
+    assert_eq!(pin(&["DECRYPT", "PINXLATE", "DKPINOP"]), []);
+
+    let base =
+        |keywords: &[&str], derived: Option<&Attributes>| may(VariableType::DkyGenKy, keywords, derived);
+    assert_eq!(base(&["D-ALL"], None), []);
+    let all = base(&["D-ALL", "A-DUKPT"], None);
+    let derives =
+        |usage: &VariableUse| matches!(usage, VariableUse::DerivePinField(_) | VariableUse::DerivePinBlock);
+    assert!(all.len() == 7 && all.iter().all(derives));
+    for keyword in ["DKYL1", "DKYL2", "UDX-ONLY"] {
+        assert_eq!(base(&["D-ALL", "A-DUKPT", keyword], None), []);
+    }
+    let one = attributes(VariableType::PinProt, &["DECRYPT", "PINXLATE", "ISO-4"]);
+    assert_eq!(
+        base(&["D-PPROT", "A-DUKPT", "KUF-MBE"], Some(&one)),
+        [VariableUse::DerivePinField(In(PinBlockIn::Translate))]
+    );
+    let other = attributes(VariableType::Mac, &["GENERATE"]);
+    assert_eq!(base(&["D-MAC", "A-DUKPT", "KUF-MBE"], Some(&other)), []);
+}
+
+#[test]
 fn keys_do_what_their_fields_say_and_nothing_before_they_are_complete() {
     let may = |key_type, keywords: &[&str]| -> Vec<VariableUse> {
         let token = skeleton(key_type, keywords);
@@ -210,8 +257,18 @@ fn keys_do_what_their_fields_say_and_nothing_before_they_are_complete() {
     assert_eq!(may(VariableType::Cipher, &["ENCRYPT"]), [Encipher(Cbc), TranslateTo(Cbc)]);
     assert_eq!(may(VariableType::Cipher, &["DECRYPT", "GCM"]), [Decipher(Gcm)]);
     assert_eq!(may(VariableType::Cipher, &["XTS"]), []);
-    assert_eq!(may(VariableType::Cipher, &["ANY-MODE"]).len(), 10);
-    let translations = [TranslateFrom(Cbc), TranslateFrom(Ecb), TranslateTo(Cbc), TranslateTo(Ecb)];
+    assert_eq!(may(VariableType::Cipher, &["ANY-MODE"]).len(), 14);
+    let translations = [
+        TranslateFrom(Cbc),
+        TranslateFrom(Ecb),
+        TranslateTo(Cbc),
+        TranslateTo(Ecb),
+        TranslateFrom(Ff1),
+        TranslateTo(Ff1),
+    ];
+    assert_eq!(may(VariableType::Cipher, &["FF1", "ENCRYPT"]), [Encipher(Ff1), TranslateTo(Ff1)]);
+    assert_eq!(may(VariableType::Cipher, &["FF1", "DECRYPT"]), [Decipher(Ff1), TranslateFrom(Ff1)]);
+    assert_eq!(may(VariableType::Cipher, &["FF2"]), []);
     assert_eq!(may(VariableType::Cipher, &["ANY-MODE", "C-XLATE"]), translations);
     assert_eq!(may(VariableType::Cipher, &["ECB", "C-XLATE", "DECRYPT"]), translations[1..2]);
     assert_eq!(may(VariableType::Cipher, &["ANY-MODE", "UDX-ONLY"]), []);
@@ -221,6 +278,9 @@ fn keys_do_what_their_fields_say_and_nothing_before_they_are_complete() {
     for keyword in ["DKPINOP", "DKPINAD1", "DKPINAD2"] {
         assert_eq!(may(VariableType::Mac, &["GENONLY", keyword]), []);
     }
+    // What may change a PAN makes no MACs.
+    assert_eq!(may(VariableType::Mac, &["VERIFY", "PTR2AUTH"]), [CmacVerify, PanChangeVerify]);
+    assert_eq!(may(VariableType::Mac, &["GENERATE", "PTR2AUTH"]), [CmacGenerate, CmacVerify]);
     // A key that was built with GENERATE alone is given to verify, too.
     let both = [HmacGenerate(HmacHash::Sha256), HmacVerify(HmacHash::Sha256)];
     assert_eq!(may(VariableType::Hmac, &["GENERATE", "SHA-256"]), both);

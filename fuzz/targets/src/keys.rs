@@ -43,7 +43,8 @@ impl Keys {
     /// DES keys of several types and lengths, AES keys of every length, RSA keys of two forms; then key-encrypting keys
     /// of both sides, what is wrapped under them, a token without a key, and a CVARENC key; then AES keys of variable length:
     /// an IMPORTER and an EXPORTER key of one value, a CIPHER key, and that key under this value; then an RSA key under the ASYM
-    /// master key, and one for TLS; then keys of PINs (IPINENC, OPINENC, PINGEN, KEYGENKY) and of card verification values.
+    /// master key, and one for TLS; then keys of PINs (IPINENC, OPINENC, PINGEN, KEYGENKY) and of card verification values; then those
+    /// of AES (PINPROT of either side, DKYGENKY, MAC for changes of PANs).
     pub fn new() -> Self {
         let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).expect("an engine");
         let mut processor = Processor::new(engine, 1);
@@ -92,6 +93,7 @@ impl Keys {
         keys.add_asym();
         keys.add_tls();
         keys.add_pins(&mut secrets);
+        keys.add_aes_pins(&mut secrets);
         secrets.retain(|secret| secret.len() >= 16);
         keys.secrets = secrets;
         keys.exported = keys.exported();
@@ -149,10 +151,10 @@ impl Keys {
     /// AES transport keys of one value, a CIPHER key, and what is wrapped under them.
     fn add_variable(&mut self, secrets: &mut Vec<Vec<u8>>) {
         let value: Vec<u8> = (0..16u8).map(|index| 0x50 + 2 * index).collect();
-        let importer = self.entered_variable("IMPORTER", &value);
-        let exporter = self.entered_variable("EXPORTER", &value);
+        let importer = self.entered_variable(&["IMPORTER"], &value);
+        let exporter = self.entered_variable(&["EXPORTER"], &value);
         let cipher =
-            self.entered_variable("CIPHER", &value.iter().map(|byte| byte ^ 0xFF).collect::<Vec<_>>());
+            self.entered_variable(&["CIPHER"], &value.iter().map(|byte| byte ^ 0xFF).collect::<Vec<_>>());
         let rules = [padded("AES"), padded("AESKW")].concat();
         let mut request = Arguments::new(Verb::SymmetricKeyExport);
         request.set_integer(syx::RULE_ARRAY_COUNT, 2).set_bytes(syx::RULE_ARRAY, &rules);
@@ -204,11 +206,28 @@ impl Keys {
         secrets.push(value);
     }
 
-    /// An AES key of variable length, entered in one part.
-    fn entered_variable(&mut self, key_type: &str, value: &[u8]) -> Vec<u8> {
-        let words: Vec<u8> = ["INTERNAL", "AES", key_type].iter().flat_map(|word| padded(word)).collect();
+    /// The same of AES, with a key that verifies changes of PANs.
+    fn add_aes_pins(&mut self, secrets: &mut Vec<Vec<u8>>) {
+        let value: Vec<u8> = (0..16u8).map(|index| 0x90 + 2 * index).collect();
+        let kinds: [&[&str]; 4] = [
+            &["PINPROT", "DECRYPT", "PINXLATE", "REFORMAT", "RFMT4TO1", "EPINVER", "ISO-4"],
+            &["PINPROT", "ENCRYPT", "PINXLATE", "REFORMAT", "RFMT1TO4", "EPINGEN", "ISO-4"],
+            &["DKYGENKY", "D-ALL", "A-DUKPT"],
+            &["MAC", "VERIFY", "PTR2AUTH"],
+        ];
+        for words in kinds {
+            let token = self.entered_variable(words, &value);
+            self.tokens.push(token);
+        }
+        secrets.push(value);
+    }
+
+    /// An AES key of variable length of this type and usage, entered in one part.
+    fn entered_variable(&mut self, words: &[&str], value: &[u8]) -> Vec<u8> {
+        let words: Vec<u8> = ["INTERNAL", "AES"].iter().chain(words).flat_map(|word| padded(word)).collect();
         let mut request = Arguments::new(Verb::KeyTokenBuild2);
-        request.set_integer(ktb2::RULE_ARRAY_COUNT, 3).set_bytes(ktb2::RULE_ARRAY, &words);
+        request.set_integer(ktb2::RULE_ARRAY_COUNT, words.len() as i64 / 8);
+        request.set_bytes(ktb2::RULE_ARRAY, &words);
         request.set_integer(ktb2::TARGET_KEY_TOKEN_LENGTH, ROOM);
         let mut token = self.call(&request, ktb2::TARGET_KEY_TOKEN);
         for (words, part) in [(&["AES", "FIRST", "MIN1PART"][..], value), (&["AES", "COMPLETE"], &[])] {

@@ -39,7 +39,8 @@ pub const KEYWORDS: &[&str] = &[
     "PINLEN11", "PINLEN12", "PINLEN13", "PINLEN14", "PINLEN15", "PINLEN16", "DUKPT-IP", "DUKPT-OP",
     "DUKPT-BH", "UKPTIPIN", "UKPTOPIN", "UKPTBOTH", "ADUKPTIP", "ADUKPTOP", "ADUKPTBH", "PAN-13", "PAN-14",
     "PAN-15", "PAN-16", "PAN-17", "PAN-18", "PAN-19", "CVV-1", "CVV-2", "CVV-3", "CVV-4", "CVV-5",
-    "CVVKEY-A", "UKPT",
+    "CVVKEY-A", "UKPT", "PAN-CHG", "PANAUTAS", "PANAUTI4", "PINXLATE", "RFMT1TO4", "RFMT4TO1", "PTR2AUTH",
+    "A-DUKPT",
 ];
 
 /// A keyword as the interface has it.

@@ -2,11 +2,12 @@
 //! that parties agree on.
 
 use engine::{HashAlgorithm, SecretBytes};
+use payments::dukpt::aes::Transaction;
 use payments::dukpt::tdes::{Purpose, Serial};
 use wire::control::Register;
 use wire::{Codes, code};
 
-use super::{Ask, Kernel, Pass, Queue, Work, dukpt};
+use super::{Ask, Kernel, Pass, Queue, Work, aes_dukpt, dukpt};
 use crate::call::Call;
 use crate::chaining::{Chained, ChainingKeys};
 use crate::patterns;
@@ -26,6 +27,8 @@ pub(crate) enum Derive {
     X963 { secret: SecretBytes, hash: HashAlgorithm, shared: Vec<u8>, bytes: usize },
     /// The working key of a transaction by DUKPT from a base key of 16 bytes.
     Dukpt { base: SecretBytes, serial: Serial, purpose: Purpose },
+    /// The PIN key of a transaction by DUKPT with AES from a base key of AES.
+    AesDukpt { base: SecretBytes, transaction: Transaction },
 }
 
 /// The value.
@@ -36,7 +39,7 @@ pub(crate) enum Derived {
     LongPattern([u8; 16]),
     /// Of [`Derive::ChainingKeys`]; 12/764 where no master key is there.
     ChainingKeys(Result<ChainingKeys, Codes>),
-    /// Of [`Derive::X963`] and [`Derive::Dukpt`].
+    /// Of [`Derive::X963`], [`Derive::Dukpt`] and [`Derive::AesDukpt`].
     Key(Result<SecretBytes, Codes>),
 }
 
@@ -94,10 +97,11 @@ impl<'a> Work<'a> for Derive {
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
         let engine = kernel.engine;
         dukpt::run(engine, asked, answers);
+        aes_dukpt::run(engine, asked, answers);
         let others = asked.iter().zip(answers).filter(|(_, answer)| answer.is_none());
         for (work, answer) in others {
             *answer = Some(match work {
-                Self::Dukpt { .. } => Derived::Key(Err(code::SELF_CHECK)),
+                Self::Dukpt { .. } | Self::AesDukpt { .. } => Derived::Key(Err(code::SELF_CHECK)),
                 Self::KeyTest { key, random } => Derived::Pattern(patterns::key_test(engine, key, random)),
                 Self::Sha256 { key } => {
                     Derived::Pattern(patterns::master_key_pattern(engine, Register::Aes, key).name())

@@ -7,6 +7,7 @@
 //! | [`close`] | wraps keys into tokens |
 //! | [`cipher`], [`mac`], [`gcm`], [`hash`] | process texts |
 //! | [`block`] | processes single blocks |
+//! | [`pin_field`] | PIN blocks of ISO-4 |
 //! | [`derive`] | derives values and keys from keys |
 //! | [`asymmetric`] | public and private operations, key pairs of elliptic curves |
 //! | [`generate`] | RSA key pairs |
@@ -14,6 +15,7 @@
 //! A kind is a type that implements [`Work`], in a file of its own here, with a queue in [`Pass`]. Order of
 //! the kinds within a pass does not matter: the work items of one pass are independent.
 
+mod aes_dukpt;
 mod asymmetric;
 mod block;
 mod cipher;
@@ -25,6 +27,7 @@ pub(crate) mod generate;
 mod hash;
 mod mac;
 mod open;
+mod pin_field;
 mod queue;
 
 use engine::Engine;
@@ -43,6 +46,7 @@ pub(crate) use generate::Generate;
 pub(crate) use hash::{Hash, HashOutput, HashText, MdcText};
 pub(crate) use mac::{Mac, MacOutput};
 pub(crate) use open::{Open, Opened};
+pub(crate) use pin_field::{ClearField, PinField};
 pub(crate) use queue::{Ask, Queue};
 
 /// A kind of kernel work. `'a` is how long the requests of the batch live.
@@ -101,6 +105,7 @@ kinds! {
     mac: Mac<'a> => mac::Answer,
     gcm: Gcm<'a> => gcm::Answer,
     hash: Hash<'a> => hash::Answer,
+    pin_field: PinField => pin_field::Answer,
     derive: Derive => derive::Answer,
     asymmetric: Asymmetric<'a> => asymmetric::Answer,
     generate: Generate<'a> => generate::Answer,

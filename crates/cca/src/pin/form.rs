@@ -95,7 +95,7 @@ fn first_fields(profile: &[u8]) -> Result<&[u8; 24], Refusal> {
     profile.first_chunk().ok_or(code::INVALID_PARAMETER.into())
 }
 
-fn codes(fault: ProfileFault) -> Codes {
+pub(super) fn codes(fault: ProfileFault) -> Codes {
     match fault {
         ProfileFault::Format => code::PIN_FORMAT,
         ProfileFault::Control => code::FORMAT_CONTROL,

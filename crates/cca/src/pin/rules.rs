@@ -2,6 +2,7 @@
 //! restrictions").
 
 use payments::Format;
+use payments::block::PanDigits;
 use wire::point::Point;
 use wire::{Codes, code};
 
@@ -10,7 +11,16 @@ use crate::call::Call;
 
 /// Refuses with 8/90 to put a PIN from one block into another.
 pub(crate) fn check_reformat(call: &Call<'_, '_>, from: &Form, to: &Form) -> Result<(), Codes> {
-    let (out_of, into) = (from.layout.format, to.layout.format);
+    let pan = |form: &Form| (form.layout.format, form.pan);
+    check_formats(call, (from.layout.format, to.layout.format), is_same_pan(&pan(from), &pan(to)))
+}
+
+/// The same, where the formats are known, and whether both blocks are of one PAN, or the change of it is proved.
+pub(crate) fn check_formats(
+    call: &Call<'_, '_>,
+    (out_of, into): (Format, Format),
+    is_same_pan: bool,
+) -> Result<(), Codes> {
     if !keeps_pan(out_of, into) {
         call.permit(Point::PinUnrestricted)?;
     }
@@ -19,7 +29,7 @@ pub(crate) fn check_reformat(call: &Call<'_, '_>, from: &Form, to: &Form) -> Res
     }
     let is_restricted =
         !call.points.permits(Point::PinUnrestricted) || !call.points.permits(Point::PinAnyBlock);
-    if is_restricted && out_of.has_pan() && into.has_pan() && !is_same_pan(from, to) {
+    if is_restricted && out_of.has_pan() && into.has_pan() && !is_same_pan {
         call.permit(Point::PanChange)?;
     }
     Ok(())
@@ -42,20 +52,19 @@ pub(crate) fn wrong_block(call: &Call<'_, '_>) -> Codes {
 /// Whether a block that is bound to a PAN stays bound to it, and one of 3624 comes out of none but 3624.
 fn keeps_pan(out_of: Format, into: Format) -> bool {
     match (out_of, into) {
-        (Format::Iso0 | Format::Iso3, into) => matches!(into, Format::Iso0 | Format::Iso3),
+        (out_of, into) if out_of.is_ansi() => into.is_ansi(),
         (Format::Visa4, Format::Iso1 | Format::Iso2) => false,
         (Format::Ibm3624, Format::Ibm3624) => true,
         (_, into) => into != Format::Ibm3624,
     }
 }
 
-/// Whether ANSI X9.8 knows the format for blocks of 8 bytes.
+/// Whether ANSI X9.8 knows the format.
 fn is_known(format: Format) -> bool {
-    matches!(format, Format::Iso0 | Format::Iso1 | Format::Iso3)
+    format == Format::Iso1 || format.is_ansi()
 }
 
 /// VISA-4 holds other digits of a PAN than ISO-0 and ISO-3: of these nothing says that they are of one PAN.
-fn is_same_pan(from: &Form, to: &Form) -> bool {
-    let is_visa = |form: &Form| form.layout.format == Format::Visa4;
-    is_visa(from) == is_visa(to) && from.pan == to.pan
+pub(crate) fn is_same_pan(from: &(Format, PanDigits), to: &(Format, PanDigits)) -> bool {
+    (from.0 == Format::Visa4) == (to.0 == Format::Visa4) && from.1 == to.1
 }

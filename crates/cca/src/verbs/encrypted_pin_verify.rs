@@ -15,43 +15,40 @@ use payments::ibm3624::Intermediate;
 use payments::{Decimalisation, Mask, Pin, interbank, visa};
 use token::usage::{PinBlockIn, PinMethod, PinStep, Use};
 use wire::code;
+use wire::verb::PinVerifyMethod;
 use wire::verb::encrypted_pin_verify::{Answer, Request};
-use wire::verb::{PinDerivation, PinVerifyMethod};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::Algorithm;
 use crate::pin::data::{self, Data, VisaData};
+use crate::pin::derivation::{Derivation, Method};
 use crate::pin::form::Form;
-use crate::pin::keys::{self, Working};
 use crate::pin::{self, rules};
 
 /// Answers whether the PIN is right.
 pub(crate) async fn encrypted_pin_verify(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
-    let is_derived = match request.derivation {
-        None => false,
-        Some(PinDerivation::In) => true,
-        Some(_) => return Err(code::KEYWORD.into()),
-    };
+    let method_in = Method::of_one(request.derivation)?;
     let form = Form::read(&call, request.input_pin_profile, request.pan_data, request.extraction)?;
     let reference = Reference::of(&call, &request)?;
-    let serial = keys::serial(request.input_pin_profile, is_derived)?;
+    let derivation = Derivation::read(request.input_pin_profile, method_in, false)?;
     let (block_field, pin_field) =
         (request.input_pin_encrypting_key_identifier, request.pin_verifying_key_identifier);
-    let block_opening = keys::open(call, block_field, Use::PinBlockIn(PinBlockIn::Verify), serial.as_ref())?;
+    let block_opening = derivation.open(call, block_field, Use::PinBlockIn(PinBlockIn::Verify))?;
     let usage = Use::Pin(PinStep::Verify, method(request.method));
     let pin_opening = call.key(pin_field)?.of(Algorithm::Des)?.for_use(usage)?;
     let (block_key, pin_key) = (block_opening.await, pin_opening.await);
     let (block_key, pin_key) = (block_key?, pin_key?);
-    let renewed = (block_key.renew(call, block_field)?, pin_key.renew(call, pin_field)?);
-    let under = Working::of(call, &block_key, serial)?.key().await?;
+    let renewed = (derivation.renew(call, &block_key, block_field)?, pin_key.renew(call, pin_field)?);
+    let under = derivation.working(call, &block_key)?.key().await?;
 
-    let clear = pin::cipher(call, &under, CipherDirection::Decipher, request.encrypted_pin_block).await?;
+    let direction = CipherDirection::Decipher;
+    let clear = derivation.cipher(call, &under, direction, request.encrypted_pin_block).await?;
     let (found, is_block) = form.pin(&clear);
     let asked = reference.block(&found);
     let enciphered = pin::cipher(call, &pin_key.secret, CipherDirection::Encipher, &asked).await?;
     let is_right = reference.verifies(&found, &enciphered);
-    let (block_token, pin_token) = (renewed.0.token().await?, renewed.1.token().await?);
+    let (block_token, pin_token) = (Derivation::token(renewed.0).await?, renewed.1.token().await?);
     if !is_block.holds() {
         return Err(rules::wrong_block(&call).into());
     }

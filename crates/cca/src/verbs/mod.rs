@@ -28,6 +28,7 @@ mod ec_diffie_hellman;
 mod encipher;
 mod encrypted_pin_generate;
 mod encrypted_pin_translate;
+mod encrypted_pin_translate2;
 mod encrypted_pin_verify;
 mod hmac;
 mod hmac_generate;

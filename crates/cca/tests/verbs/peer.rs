@@ -242,3 +242,24 @@ fn polyval_dot(a: u128, b: u128) -> u128 {
     }
     out
 }
+
+/// CMAC of a text of whole blocks, or of one that ends within a block, under an AES key (SP 800-38B).
+pub fn cmac_aes(key: &[u8], text: &[u8]) -> Vec<u8> {
+    let doubled = |value: &[u8]| {
+        let number = u128::from_be_bytes(value.try_into().unwrap());
+        let reduction = if number >> 127 == 1 { 0x87 } else { 0 };
+        (number << 1 ^ reduction).to_be_bytes().to_vec()
+    };
+    let whole = doubled(&aes_ecb(key, true, &[0; 16]));
+    let mut padded = text.to_vec();
+    let is_whole = !text.is_empty() && text.len().is_multiple_of(16);
+    if !is_whole {
+        padded.push(0x80);
+        padded.resize(padded.len().next_multiple_of(16), 0);
+    }
+    let subkey = if is_whole { whole } else { doubled(&whole) };
+    let last = padded.len() - 16;
+    let end = xor(&padded[last..], &subkey);
+    padded[last..].copy_from_slice(&end);
+    padded.chunks(16).fold(vec![0; 16], |chain, block| aes_ecb(key, true, &xor(&chain, block)))
+}

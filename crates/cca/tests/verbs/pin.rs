@@ -5,6 +5,7 @@ mod cards;
 mod methods;
 mod requests;
 mod translate;
+pub mod translate2;
 mod verify;
 
 pub use requests::*;

@@ -12,13 +12,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use token::usage::{CardValueHalf, PinBlockIn, PinBlockOut, PinMethod, PinStep, Side, Use, Wrapping};
-use token::variable::{Carrier, CipherMode, HmacHash, VariableUse};
+use token::variable::{Carrier, CipherMode, HmacHash, PinField, VariableUse};
 use wire::verb::{
     Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, clear_pin_generate_alternate,
-    cvv_generate, ec_diffie_hellman, encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_verify,
-    key_export, key_generate2, key_import, key_test2, key_translate, key_translate2, pka_key_generate,
-    pka_key_import, pka_key_translate, prohibit_export2, restrict_key_attribute, symmetric_key_export,
-    symmetric_key_generate, symmetric_key_import, symmetric_key_import2,
+    cvv_generate, ec_diffie_hellman, encrypted_pin_generate, encrypted_pin_translate,
+    encrypted_pin_translate2, encrypted_pin_verify, key_export, key_generate2, key_import, key_test2,
+    key_translate, key_translate2, pka_key_generate, pka_key_import, pka_key_translate, prohibit_export2,
+    restrict_key_attribute, symmetric_key_export, symmetric_key_generate, symmetric_key_import,
+    symmetric_key_import2,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -60,6 +61,12 @@ fn of_pins(verb: Verb, position: usize) -> Vec<Use> {
         (Verb::EncryptedPinTranslate, _) => {
             vec![Use::PinBlockOut(PinBlockOut::Translate), Use::DeriveTransactionKeys]
         }
+        (Verb::EncryptedPinTranslate2, encrypted_pin_translate2::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER) => {
+            vec![Use::PinBlockIn(PinBlockIn::Translate)]
+        }
+        (Verb::EncryptedPinTranslate2, encrypted_pin_translate2::OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER) => {
+            vec![Use::PinBlockOut(PinBlockOut::Translate)]
+        }
         // Under a key of another value the block is none: 8/2514.
         (Verb::EncryptedPinVerify, encrypted_pin_verify::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER)
         | (Verb::ClearPinGenerateAlternate, clear_pin_generate_alternate::PIN_ENCRYPTION_KEY_IDENTIFIER) => {
@@ -85,6 +92,23 @@ fn of_pins(verb: Verb, position: usize) -> Vec<Use> {
             vec![Use::CardValueVerify(CardValueHalf::A)]
         }
         (Verb::CvvVerify, _) => vec![Use::CardValueVerify(CardValueHalf::B)],
+        _ => Vec::new(),
+    }
+}
+
+/// The uses that the PIN verbs ask a key of AES for in this place, as the requests have it.
+fn of_aes_pins(verb: Verb, position: usize) -> Vec<VariableUse> {
+    use encrypted_pin_translate2::*;
+    match (verb, position) {
+        (Verb::EncryptedPinTranslate2, INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER) => {
+            let field = PinField::In(PinBlockIn::Translate);
+            vec![VariableUse::PinField(field), VariableUse::DerivePinField(field)]
+        }
+        (Verb::EncryptedPinTranslate2, OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER) => {
+            let field = PinField::Out(PinBlockOut::Translate);
+            vec![VariableUse::PinField(field), VariableUse::DerivePinField(field)]
+        }
+        (Verb::EncryptedPinTranslate2, AUTHENTICATION_KEY_IDENTIFIER) => vec![VariableUse::PanChangeVerify],
         _ => Vec::new(),
     }
 }
@@ -133,6 +157,9 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
                 _ => return None,
             };
             Some(fits && vector.may(usage))
+        }
+        (SampleKind::Variable(attributes), _) if !of_aes_pins(verb, position).is_empty() => {
+            Some(of_aes_pins(verb, position).into_iter().any(|usage| attributes.may(usage)))
         }
         (SampleKind::Variable(attributes), Verb::SymmetricAlgorithmEncipher) => {
             Some(attributes.may(VariableUse::Encipher(CipherMode::Ecb)))

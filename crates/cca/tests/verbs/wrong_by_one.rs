@@ -9,12 +9,13 @@ use wire::verb::{
     clear_key_import_multiple, clear_pin_encrypt, clear_pin_generate, clear_rsa_private, clear_rsa_public,
     code_conversion, cryptographic_variable_encipher, cvv_generate, data_key_export, data_key_import,
     decipher, digital_signature_generate, digital_signature_verify, ec_diffie_hellman, encipher,
-    key_encryption_translate, key_export, key_generate, key_import, key_part_import2, key_test,
-    key_test_extended, key_token_change, key_token_change2, key_translate, mdc_generate, one_way_hash,
-    pka_decrypt, pka_encrypt, pka_key_generate, pka_key_import, pka_key_token_build, pka_key_token_change,
-    pka_public_key_extract, prohibit_export, prohibit_export_extended, random_number_generate,
-    random_number_generate_long, symmetric_algorithm_decipher, symmetric_algorithm_encipher,
-    symmetric_key_export, symmetric_key_generate, symmetric_key_import, symmetric_key_import2, tls_premaster,
+    encrypted_pin_translate2, key_encryption_translate, key_export, key_generate, key_import,
+    key_part_import2, key_test, key_test_extended, key_token_change, key_token_change2, key_translate,
+    mdc_generate, one_way_hash, pka_decrypt, pka_encrypt, pka_key_generate, pka_key_import,
+    pka_key_token_build, pka_key_token_change, pka_public_key_extract, prohibit_export,
+    prohibit_export_extended, random_number_generate, random_number_generate_long,
+    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate,
+    symmetric_key_import, symmetric_key_import2, tls_premaster,
 };
 use wire::verb::{key_test2, key_translate2, pka_key_translate, prohibit_export2, restrict_key_attribute};
 use wire::{Codes, KeyReference, code};
@@ -76,6 +77,10 @@ fn good(others: &mut Others, verb: Verb) -> Request {
                 _ => others.pins.inbound.clone(),
             };
             key(others, position, &token)
+        }
+        Verb::EncryptedPinTranslate2 => {
+            let token = others.pins.proving.clone();
+            key(others, encrypted_pin_translate2::AUTHENTICATION_KEY_IDENTIFIER, &token)
         }
         Verb::ClearPinGenerate => {
             let token = others.pins.generating.clone();

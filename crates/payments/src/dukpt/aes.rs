@@ -51,6 +51,11 @@ impl KeyKind {
         }
     }
 
+    /// Whether it is a key of AES.
+    pub const fn is_aes(self) -> bool {
+        matches!(self, Self::Aes128 | Self::Aes192 | Self::Aes256)
+    }
+
     const fn code(self) -> u16 {
         match self {
             Self::Tdes2 => 0,
@@ -132,6 +137,72 @@ impl Derivation {
             data[12..].copy_from_slice(&self.counter.to_be_bytes());
         }
         data
+    }
+}
+
+/// Length of the derivation data of a transaction in bytes.
+pub const TRANSACTION_BYTES: usize = 20;
+
+/// The PIN key of a transaction, as its derivation data say it. They lie as in a block of [`Derivation`], with the whole
+/// identifier: `01 01`, usage 1000, algorithm and length in bits of the key, identifier of the initial key, counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// What the key is.
+    pub kind: KeyKind,
+    /// The identifier of the terminal's initial key.
+    pub initial_id: [u8; INITIAL_ID_BYTES],
+    /// One that a terminal gets to.
+    counter: u32,
+}
+
+/// Why derivation data name no PIN key of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionFault {
+    /// What stands in front of the identifier is not that of a PIN key of any length.
+    Head,
+    /// [`CounterFault`].
+    Counter,
+}
+
+impl std::fmt::Display for TransactionFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Head => f.write_str("the derivation data are not those of a PIN key"),
+            Self::Counter => CounterFault.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TransactionFault {}
+
+impl Transaction {
+    /// Reads derivation data.
+    ///
+    /// # Errors
+    /// [`TransactionFault`].
+    pub fn read(data: &[u8; TRANSACTION_BYTES]) -> Result<Self, TransactionFault> {
+        let (head, rest) = data.split_at(8);
+        let (id, counter) = rest.split_at(INITIAL_ID_BYTES);
+        let mut initial_id = [0; INITIAL_ID_BYTES];
+        initial_id.copy_from_slice(id);
+        let counter = counter.iter().fold(0, |all, byte| all << 8 | u32::from(*byte));
+        let of = |kind| Derivation { purpose: Purpose::Pin, kind, initial_id, counter };
+        let kind = KeyKind::ALL.into_iter().find(|kind| of(*kind).block(1)[..8] == *head);
+        let kind = kind.ok_or(TransactionFault::Head)?;
+        if steps(counter).is_err() {
+            return Err(TransactionFault::Counter);
+        }
+        Ok(Self { kind, initial_id, counter })
+    }
+
+    /// The data of all derivations from a base key of this kind to the key, each under the key of the one before.
+    pub fn derivations(self, base: KeyKind) -> impl Iterator<Item = Derivation> {
+        let of =
+            move |purpose, kind, counter| Derivation { purpose, kind, initial_id: self.initial_id, counter };
+        let counters = steps(self.counter).into_iter().flatten();
+        let between = counters.map(move |so_far| of(Purpose::Derivation, base, so_far));
+        let last = of(Purpose::Pin, self.kind, self.counter);
+        std::iter::once(of(Purpose::Initial, base, 0)).chain(between).chain([last])
     }
 }
 
@@ -232,6 +303,32 @@ mod tests {
             pin(KeyKind::Aes256),
             hex::<32>("8C1AB7BEE973829E30242E0BBBDD4946D540C98FC1B5BDCF94790001A23FD502")
         );
+    }
+
+    #[test]
+    fn derivation_data_say_a_pin_key_and_how_it_is_derived() {
+        let data = hex::<20>("0101100000020080123456789012345600000003");
+        let transaction = Transaction::read(&data).unwrap();
+        assert_eq!((transaction.kind, transaction.initial_id), (KeyKind::Aes128, ID));
+        let base = hex::<16>("FEDCBA9876543210F1F1F1F1F1F1F1F1").to_vec();
+        let key = transaction
+            .derivations(KeyKind::Aes128)
+            .fold(base, |key, one| derive(&key, one.purpose, one.kind, one.counter));
+        assert_eq!(key, hex::<16>("7D69F01F3B45449F62C7816ECE723268"));
+        for (at, head) in [(0, 2), (1, 2), (3, 1), (5, 5), (5, 0), (7, 0x81), (6, 1)] {
+            let mut wrong = data;
+            wrong[at] = head;
+            let expected =
+                if (at, head) == (5, 0) { Ok(KeyKind::Tdes2) } else { Err(TransactionFault::Head) };
+            assert_eq!(Transaction::read(&wrong).map(|read| read.kind), expected, "{at} {head}");
+        }
+        let mut wrong = data;
+        wrong[16..].copy_from_slice(&0x1_FFFF_u32.to_be_bytes());
+        assert_eq!(Transaction::read(&wrong), Err(TransactionFault::Counter));
+        for (kind, head) in [(KeyKind::Tdes3, "00C0"), (KeyKind::Aes192, "00C0"), (KeyKind::Aes256, "0100")] {
+            let text = format!("01011000{:04X}{head}123456789012345600000001", kind.code());
+            assert_eq!(Transaction::read(&hex::<20>(&text)).unwrap().kind, kind);
+        }
     }
 
     #[test]

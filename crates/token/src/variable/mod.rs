@@ -33,7 +33,7 @@ pub use attributes::{Attributes, AttributesError, Completeness, NAME_BYTES, Pedi
 pub use keywords::Keywords;
 pub use transport::{Carrier, PrivateAlgorithm};
 pub use types::VariableType;
-pub use uses::{CipherMode, HmacHash, VariableUse};
+pub use uses::{CipherMode, HmacHash, PinField, VariableUse};
 
 use wire::control::Register;
 use zeroize::Zeroizing;

@@ -3,7 +3,7 @@
 use super::VariableToken;
 use super::attributes::{Attributes, Completeness};
 use super::types::VariableType;
-use crate::usage::{Side, Wrapping};
+use crate::usage::{PinBlockIn, PinBlockOut, Side, Wrapping};
 
 /// A use of a key that a verb asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +26,58 @@ pub enum VariableUse {
     HmacVerify(HmacHash),
     /// Wrap other keys, as a key-encrypting key of this side.
     Wrap(Side, Wrapping),
+    /// Encipher or decipher PIN blocks of ISO-4 (PINPROT).
+    PinField(PinField),
+    /// Derive keys that do so for each transaction (DKYGENKY with A-DUKPT).
+    DerivePinField(PinField),
+    /// Derive keys of PIN blocks of 8 bytes for each transaction (DKYGENKY with A-DUKPT and D-ALL).
+    DerivePinBlock,
+    /// Verify that the PAN of a PIN block may become another (MAC with VERIFY and PTR2AUTH).
+    PanChangeVerify,
+}
+
+/// What becomes of the PIN of a block of ISO-4, or where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PinField {
+    /// The block comes in.
+    In(PinBlockIn),
+    /// It comes in, and its PIN goes out in a block of ISO-1, which holds no PAN (RFMT4TO1).
+    InToIso1,
+    /// The block goes out.
+    Out(PinBlockOut),
+    /// It goes out, and its PIN came in in a block of ISO-1 (RFMT1TO4).
+    OutOfIso1,
+}
+
+impl PinField {
+    /// DECRYPT or ENCRYPT, of the first usage field.
+    const fn direction(self) -> u16 {
+        match self {
+            Self::In(_) | Self::InToIso1 => VERIFIES,
+            Self::Out(_) | Self::OutOfIso1 => GENERATES,
+        }
+    }
+
+    /// Bits of the second usage field, all of which it takes.
+    const fn bits(self) -> u16 {
+        match self {
+            Self::Out(PinBlockOut::Encrypt) => 0x0020,
+            Self::In(PinBlockIn::Verify) | Self::Out(PinBlockOut::Generate) => 0x0010,
+            Self::In(PinBlockIn::Alternate) => 0x0008,
+            Self::In(PinBlockIn::Translate) | Self::Out(PinBlockOut::Translate) => 0x0004,
+            Self::In(PinBlockIn::Reformat) | Self::Out(PinBlockOut::Reformat) => 0x0002,
+            Self::InToIso1 | Self::OutOfIso1 => 0x0003,
+        }
+    }
+
+    /// Whether a PINPROT key of these usage fields is for this.
+    fn is_of(self, usage: &[u16]) -> bool {
+        matches!(usage, [first, second, 0, ISO_4]
+            if first & (GENERATES | VERIFIES) == self.direction()
+                && first & UDX_ONLY == 0
+                && second & METHOD == CBC
+                && second & self.bits() == self.bits())
+    }
 }
 
 /// A mode of a CIPHER key, by its number in the second usage field.
@@ -38,6 +90,8 @@ pub enum CipherMode {
     Ecb = 0x01,
     /// GCM.
     Gcm = 0x04,
+    /// FF1.
+    Ff1 = 0x06,
 }
 
 /// A hash of an HMAC key, by its bit in the second usage field.
@@ -58,7 +112,7 @@ pub enum HmacHash {
 
 impl VariableUse {
     /// Every use.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 60] = [
         Self::Encipher(CipherMode::Cbc),
         Self::Encipher(CipherMode::Ecb),
         Self::Encipher(CipherMode::Gcm),
@@ -97,6 +151,28 @@ impl VariableUse {
         Self::Wrap(Side::Receiving, Wrapping::PrivateKeys),
         Self::Wrap(Side::Receiving, Wrapping::GeneratedPrivateKeys),
         Self::Wrap(Side::Receiving, Wrapping::Tested),
+        Self::PinField(PinField::In(PinBlockIn::Verify)),
+        Self::PinField(PinField::In(PinBlockIn::Alternate)),
+        Self::PinField(PinField::In(PinBlockIn::Translate)),
+        Self::PinField(PinField::In(PinBlockIn::Reformat)),
+        Self::PinField(PinField::InToIso1),
+        Self::PinField(PinField::Out(PinBlockOut::Encrypt)),
+        Self::PinField(PinField::Out(PinBlockOut::Generate)),
+        Self::PinField(PinField::Out(PinBlockOut::Translate)),
+        Self::PinField(PinField::Out(PinBlockOut::Reformat)),
+        Self::PinField(PinField::OutOfIso1),
+        Self::DerivePinField(PinField::In(PinBlockIn::Verify)),
+        Self::DerivePinField(PinField::In(PinBlockIn::Translate)),
+        Self::DerivePinField(PinField::In(PinBlockIn::Reformat)),
+        Self::DerivePinField(PinField::Out(PinBlockOut::Translate)),
+        Self::DerivePinField(PinField::Out(PinBlockOut::Reformat)),
+        Self::DerivePinField(PinField::OutOfIso1),
+        Self::DerivePinBlock,
+        Self::PanChangeVerify,
+        Self::Encipher(CipherMode::Ff1),
+        Self::Decipher(CipherMode::Ff1),
+        Self::TranslateFrom(CipherMode::Ff1),
+        Self::TranslateTo(CipherMode::Ff1),
     ];
 }
 
@@ -137,6 +213,21 @@ impl Attributes {
             }
             (VariableType::Cipher, VariableUse::TranslateTo(mode)) => {
                 first & GENERATES != 0 && has_mode(mode)
+            }
+            (VariableType::PinProt, VariableUse::PinField(field)) => field.is_of(&self.usage),
+            (VariableType::DkyGenKy, VariableUse::DerivePinField(field)) => {
+                let (own, derived) = self.usage.split_at(2);
+                derives_transactions(own)
+                    && match self.derived_type() {
+                        None => true,
+                        Some(derived_type) => derived_type == VariableType::PinProt && field.is_of(derived),
+                    }
+            }
+            (VariableType::DkyGenKy, VariableUse::DerivePinBlock) => {
+                derives_transactions(&self.usage) && self.derived_type().is_none()
+            }
+            (VariableType::Mac, VariableUse::PanChangeVerify) => {
+                first & (GENERATES | VERIFIES) == VERIFIES && second & PAN_CHANGE != 0 && is_for_cmac(self)
             }
             (VariableType::Mac, VariableUse::CmacGenerate) => first & GENERATES != 0 && is_for_cmac(self),
             (VariableType::Mac, VariableUse::CmacVerify) => first & VERIFIES != 0 && is_for_cmac(self),
@@ -179,7 +270,22 @@ fn is_for_cmac(attributes: &Attributes) -> bool {
     attributes.usage[1] & METHOD == CMAC && attributes.usage.get(2).is_none_or(|field| *field == 0)
 }
 
+/// Whether a DKYGENKY key of these usage fields is a base key of AES DUKPT.
+fn derives_transactions(usage: &[u16]) -> bool {
+    matches!(usage, [first, second, ..]
+        if first & (TRANSACTIONS | UDX_ONLY) == TRANSACTIONS && second & LEVEL == 0)
+}
+
 const METHOD: u16 = 0xFF00;
+const CBC: u16 = 0x0000;
+/// ISO-4, the one format that a PINPROT key says.
+const ISO_4: u16 = 0x0100;
+/// A-DUKPT.
+const TRANSACTIONS: u16 = 0x0080;
+/// DKYL0 is no level.
+const LEVEL: u16 = 0x00FF;
+/// PTR2AUTH.
+const PAN_CHANGE: u16 = 0x0080;
 const CMAC: u16 = 0x0100;
 /// ENCRYPT or GENERATE.
 const GENERATES: u16 = 0x8000;

@@ -54,6 +54,7 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::SymmetricAlgorithmDecipher => AES_DECIPHER,
         Verb::MacGenerate | Verb::MacVerify => MACS,
         Verb::EncryptedPinTranslate => PIN_TRANSLATIONS,
+        Verb::EncryptedPinTranslate2 => PIN_TRANSLATIONS_2,
         Verb::EncryptedPinVerify => PIN_VERIFICATIONS,
         Verb::ClearPinGenerate => CLEAR_PINS,
         Verb::ClearPinGenerateAlternate => ALTERNATE_PINS,
@@ -127,6 +128,19 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         | Verb::KeyImport
         | Verb::DataKeyImport => &[Point::SingleLengthDes],
         Verb::EncryptedPinTranslate => &[
+            Point::PinUnrestricted,
+            Point::PanChange,
+            Point::PinAnyBlock,
+            Point::PinIso1,
+            Point::PinAnyDigits,
+            Point::PinCheckDigits,
+            Point::PinFineCodes,
+        ],
+        Verb::EncryptedPinTranslate2 => &[
+            Point::PinTranslate,
+            Point::PinReformat,
+            Point::PinTranslate2,
+            Point::PinReformat2,
             Point::PinUnrestricted,
             Point::PanChange,
             Point::PinAnyBlock,
@@ -263,6 +277,18 @@ rows! {
         ["DUKPT-IP"] - [] PinDukpt;
         ["DUKPT-OP"] - [] PinDukpt;
         ["DUKPT-BH"] - [] PinDukpt;
+        ["ADUKPTIP"] - [] PinDukpt;
+        ["ADUKPTOP"] - [] PinDukpt;
+        ["ADUKPTBH"] - [] PinDukpt;
+    }
+    PIN_TRANSLATIONS_2 {
+        ["DUKPT-IP"] - [] PinDukpt;
+        ["DUKPT-OP"] - [] PinDukpt;
+        ["DUKPT-BH"] - [] PinDukpt;
+        ["ADUKPTIP"] - [] PinDukpt;
+        ["ADUKPTOP"] - [] PinDukpt;
+        ["ADUKPTBH"] - [] PinDukpt;
+        ["PAN-CHG"] - [] PanChangeAuthenticated;
     }
     PIN_VERIFICATIONS {
         ["IBM-PIN"] - [] PinVerifyIbm;
@@ -273,6 +299,7 @@ rows! {
         ["VISAPVV4"] - [] PinVerifyVisa;
         ["INBK-PIN"] - [] PinVerifyInterbank;
         ["DUKPT-IP"] - [] PinDukpt;
+        ["ADUKPTIP"] - [] PinDukpt;
     }
     CLEAR_PINS {
         ["IBM-PIN"] - [] PinGenerateIbm;

@@ -123,6 +123,10 @@ points! {
         PinVerifyVisa "encrypted-pin-verify-visa-pvv" = 0x00AD Permits NONE "Verify PINs by VISA PVV";
         PinVerifyInterbank "encrypted-pin-verify-interbank" = 0x00AE Permits NONE "Verify Interbank PINs";
         CvvVerify "cvv-verify" = 0x00E0 Permits MAC_VERIFY "Verify card verification values";
+        EncryptedPinTranslate2 "encrypted-pin-translate2" = 0xF0D8 Permits PIN "Put PIN blocks under another key of DES or AES, as is permitted";
+        PinReformat2 "encrypted-pin-translate2-reformat" = 0x0391 Permits NONE "Put PINs into blocks of another format, to or from blocks of ISO-4";
+        PinTranslate2 "encrypted-pin-translate2-translate" = 0x0392 Permits NONE "Put PIN blocks of ISO-4 as they are under another key";
+        PanChangeAuthenticated "pin-authenticated-pan-change" = 0x038B Permits NONE "Put PINs of ISO-4 into blocks of another PAN, where a CMAC of both PANs proves the change";
     }
     CardIssue {
         ClearPinGenerate "clear-pin-generate" = 0xF0B2 Permits PIN "Make clear PINs, offsets and PVVs, by the methods that are permitted";

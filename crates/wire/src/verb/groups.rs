@@ -224,8 +224,16 @@ groups! {
         In "DUKPT-IP", Out "DUKPT-OP", Both "DUKPT-BH", SingleIn "UKPTIPIN", SingleOut "UKPTOPIN",
         SingleBoth "UKPTBOTH", AesIn "ADUKPTIP", AesOut "ADUKPTOP", AesBoth "ADUKPTBH",
     }
-    /// Whether the key of a block that is verified is derived for the transaction.
+    /// Whether the key of a block that comes in is derived for the transaction.
     PinDerivation optional { In "DUKPT-IP", SingleIn "UKPTIPIN", AesIn "ADUKPTIP" }
+    /// Whether the key of a block that goes out is.
+    PinDerivationOut optional { Out "DUKPT-OP", SingleOut "UKPTOPIN", AesOut "ADUKPTOP" }
+    /// Whether both are, by one method.
+    PinDerivationBoth optional { Both "DUKPT-BH", SingleBoth "UKPTBOTH", AesBoth "ADUKPTBH" }
+    /// Whether the PAN of a PIN block becomes another, as authentication data prove.
+    PanChange optional { Change "PAN-CHG" }
+    /// How the PANs lie in what the authentication data are a CMAC of.
+    PanChangeMessage optional { Characters "PANAUTAS", Fields "PANAUTI4" }
     /// Whether the PIN of a block is the caller's, or random.
     PinSource Given { Given "ENCRYPT", Random "RANDOM" }
     /// Digits of a PAN that a card verification value is of.
@@ -494,12 +502,21 @@ pub(super) const PIN_TRANSLATE_RULES: &[Rule] = &[
     Rule::Refused("UKPTIPIN"),
     Rule::Refused("UKPTOPIN"),
     Rule::Refused("UKPTBOTH"),
-    Rule::Refused("ADUKPTIP"),
-    Rule::Refused("ADUKPTOP"),
-    Rule::Refused("ADUKPTBH"),
 ];
-pub(super) const PIN_VERIFY_RULES: &[Rule] =
-    &[Rule::Refused("NL-PIN-1"), Rule::Refused("UKPTIPIN"), Rule::Refused("ADUKPTIP")];
+pub(super) const PIN_TRANSLATE2_RULES: &[Rule] = &[
+    Rule::Refused("UKPTIPIN"),
+    Rule::Refused("UKPTOPIN"),
+    Rule::Refused("UKPTBOTH"),
+    Rule::Excludes(&["DUKPT-BH"], ONE_DERIVATION),
+    Rule::Excludes(&["ADUKPTBH"], ONE_DERIVATION),
+    Rule::Excludes(&["TRANSLAT"], &["PAN-CHG"]),
+    Rule::Needs(&["PAN-CHG"], PAN_MESSAGES),
+    Rule::Needs(&["PANAUTAS"], &["PAN-CHG"]),
+    Rule::Needs(&["PANAUTI4"], &["PAN-CHG"]),
+];
+const ONE_DERIVATION: &[&str] = &["DUKPT-IP", "DUKPT-OP", "ADUKPTIP", "ADUKPTOP"];
+const PAN_MESSAGES: &[&str] = &["PANAUTAS", "PANAUTI4"];
+pub(super) const PIN_VERIFY_RULES: &[Rule] = &[Rule::Refused("NL-PIN-1"), Rule::Refused("UKPTIPIN")];
 pub(super) const PKA_BUILD_RULES: &[Rule] = &[
     // No key resists quantum computers here.
     Rule::Refused("QSA-PUBL"),
@@ -673,12 +690,15 @@ pub(super) const SHOWN_MAC: Keyed = &[
     (&["HEX-9"], 9),
     (&[], 4),
 ];
-/// Length of the profile of a PIN block that comes in: a key serial number is behind it, of 24 bytes with what fills it.
-pub(super) const PROFILE_IN: Keyed = &[(&["DUKPT-IP"], 48), (&["DUKPT-BH"], 48), (&[], 24)];
+/// Length of the profile of a PIN block that comes in: a key serial number is behind it, of 24 bytes with what fills it, or
+/// the derivation data of AES DUKPT, of 20 bytes.
+pub(super) const PROFILE_IN: Keyed =
+    &[(&["DUKPT-IP"], 48), (&["DUKPT-BH"], 48), (&["ADUKPTIP"], 44), (&["ADUKPTBH"], 44), (&[], 24)];
 /// The same of a block that is verified.
-pub(super) const PROFILE_VERIFIED: Keyed = &[(&["DUKPT-IP"], 48), (&[], 24)];
+pub(super) const PROFILE_VERIFIED: Keyed = &[(&["DUKPT-IP"], 48), (&["ADUKPTIP"], 44), (&[], 24)];
 /// Length of the profile of a PIN block that goes out.
-pub(super) const PROFILE_OUT: Keyed = &[(&["DUKPT-OP"], 48), (&["DUKPT-BH"], 48), (&[], 24)];
+pub(super) const PROFILE_OUT: Keyed =
+    &[(&["DUKPT-OP"], 48), (&["DUKPT-BH"], 48), (&["ADUKPTOP"], 44), (&["ADUKPTBH"], 44), (&[], 24)];
 /// Length of the PAN of a card verification value.
 pub(super) const CVV_PAN: Keyed = &[
     (&["PAN-14"], 14),

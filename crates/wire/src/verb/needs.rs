@@ -31,8 +31,6 @@ impl Verb {
             | Self::Decipher
             | Self::MacGenerate
             | Self::MacVerify
-            | Self::EncryptedPinTranslate
-            | Self::EncryptedPinVerify
             | Self::ClearPinGenerate
             | Self::ClearPinGenerateAlternate
             | Self::EncryptedPinGenerate
@@ -61,7 +59,11 @@ impl Verb {
             | Self::MacVerify2
             | Self::HmacGenerate
             | Self::HmacVerify => AES,
-            Self::CipherTextTranslate2
+            // A base key of AES derives keys of TDES as well.
+            Self::EncryptedPinTranslate
+            | Self::EncryptedPinVerify
+            | Self::EncryptedPinTranslate2
+            | Self::CipherTextTranslate2
             | Self::KeyGenerate
             | Self::KeyTokenChange
             | Self::RestrictKeyAttribute

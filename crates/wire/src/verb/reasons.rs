@@ -34,7 +34,6 @@ reasons! {
     "KEY-NKM" => "no card has a master key before it is set";
     "NL-PIN-1" => "the method is not published";
     "UKPTIPIN", "UKPTOPIN", "UKPTBOTH" => "the derived keys have a single length, which can be searched";
-    "ADUKPTIP", "ADUKPTOP", "ADUKPTBH" => "keys that are derived by AES are not served yet";
     "IKEK-PKA" => "what is wrapped by an RSA key is an object without a token";
     "COMP-CHK", "COMP-TAG" => "there is no compliance mode";
     "QSA-PUBL", "QSA-PAIR", "QSA-ECDH", "CRDL-DSA", "CRDLHASH" => "there are no post-quantum keys";

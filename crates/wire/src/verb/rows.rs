@@ -34,6 +34,7 @@ mod hash;
 mod key;
 mod mac;
 mod pin;
+mod pin2;
 mod pka;
 mod random;
 mod record;
@@ -68,6 +69,7 @@ macro_rules! for_each_verb {
             cipher_verbs
             mac_verbs
             pin_verbs
+            pin2_verbs
             hash_verbs
             random_verbs
             pka_verbs

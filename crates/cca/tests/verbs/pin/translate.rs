@@ -155,8 +155,11 @@ fn arguments_are_refused_by_name() {
     refused(&["REFORMAT"], (&zero, &zero), (PAN, "4012345678901"), code::INVALID_PARAMETER);
     refused(&["REFORMAT"], (&zero[..23], &zero), (PAN, PAN), code::INVALID_PARAMETER);
     refused(&["REFORMAT", "DUKPT-IP"], (&zero, &zero), (PAN, PAN), code::INVALID_PARAMETER);
-    for word in ["UKPTIPIN", "UKPTOPIN", "UKPTBOTH", "ADUKPTIP", "ADUKPTOP", "ADUKPTBH"] {
+    for word in ["UKPTIPIN", "UKPTOPIN", "UKPTBOTH"] {
         refused(&["REFORMAT", word], (&zero, &zero), (PAN, PAN), code::KEYWORD);
+    }
+    for word in ["ADUKPTIP", "ADUKPTOP", "ADUKPTBH"] {
+        refused(&["REFORMAT", word], (&zero, &zero), (PAN, PAN), code::INVALID_PARAMETER);
     }
     refused(&["REFORMAT", "TRANSLAT"], (&zero, &zero), (PAN, PAN), code::KEYWORD_COMBINATION);
     for counter in ["E00000", "FFFFFF", "E007FF"] {

@@ -97,9 +97,9 @@ fn arguments_are_refused_by_name() {
         asked(&keys, method, "1234", checked, elements).refused(&mut keys.processor, codes);
     }
     asked(&keys, "NL-PIN-1", "1234", 4, elements).refused(&mut keys.processor, code::KEYWORD);
-    for word in ["UKPTIPIN", "ADUKPTIP"] {
+    for (word, codes) in [("UKPTIPIN", code::KEYWORD), ("ADUKPTIP", code::INVALID_PARAMETER)] {
         let derived = asked(&keys, "IBM-PIN", "1234", 4, elements).rules(&["IBM-PIN", word]);
-        derived.refused(&mut keys.processor, code::KEYWORD);
+        derived.refused(&mut keys.processor, codes);
     }
     let table = asked(&keys, "IBM-PIN", "1234", 4, ["9876543210987654", VALIDATION, ""]);
     let any = table.points(with_points(&[Point::PinAnyTable]));

@@ -1,13 +1,20 @@
 //! The requests of the PIN verbs, of which all but the key that is tried is right.
 
 use cca::Processor;
+use token::variable::VariableType;
 use wire::point::PointSet;
-use wire::verb::{Verb, encrypted_pin_translate, encrypted_pin_verify};
+use wire::verb::{Verb, encrypted_pin_translate, encrypted_pin_translate2, encrypted_pin_verify};
 
+use super::ways::entered2;
 use crate::pin;
+use crate::pin::translate2::{PAN, TWELVE, aes_profile, field4, translate2, under4};
 use crate::support::{Request, entered};
 
 const BLOCK: &[u8; 8] = b"8 bytes.";
+
+/// What keys of ISO-4 are for.
+pub const PIN_IN: &[&str] = &["DECRYPT", "PINXLATE", "REFORMAT", "RFMT4TO1", "EPINVER", "CPINGENA", "ISO-4"];
+pub const PIN_OUT: &[&str] = &["ENCRYPT", "PINXLATE", "REFORMAT", "RFMT1TO4", "EPINGEN", "CPINENC", "ISO-4"];
 
 /// Keys of one value for PINs, for every step, and two halves for card verification values.
 pub struct PinKeys {
@@ -17,6 +24,10 @@ pub struct PinKeys {
     pub outbound: Vec<u8>,
     pub cvv_a: Vec<u8>,
     pub cvv_b: Vec<u8>,
+    /// Keys of AES of [`pin::KEY`]: for blocks of ISO-4, and for proofs of a change.
+    pub aes_inbound: Vec<u8>,
+    pub aes_outbound: Vec<u8>,
+    pub proving: Vec<u8>,
 }
 
 impl PinKeys {
@@ -29,6 +40,9 @@ impl PinKeys {
             outbound: entered(processor, "OPINENC", &[], &pin::KEY),
             cvv_a: entered(processor, "MAC", &["SINGLE", "CVVKEY-A"], &pin::KEY),
             cvv_b: entered(processor, "MAC", &["SINGLE", "CVVKEY-B"], &pin::KEY),
+            aes_inbound: entered2(processor, VariableType::PinProt, PIN_IN, &pin::KEY),
+            aes_outbound: entered2(processor, VariableType::PinProt, PIN_OUT, &pin::KEY),
+            proving: entered2(processor, VariableType::Mac, &["VERIFY", "PTR2AUTH"], &pin::KEY),
         }
     }
 
@@ -50,6 +64,50 @@ impl PinKeys {
                     pin::translate((one, two), words, (profiles[0], profiles[1]), pans, BLOCK)
                 };
                 vec![with(&["TRANSLAT", word], profiles), with(&["TRANSLAT"], [&plain, &plain])]
+            }
+            Verb::EncryptedPinTranslate2 => {
+                use encrypted_pin_translate2::*;
+                let (short, four) = (pin::profile("ISO-0", ""), pin::profile("ISO-4", ""));
+                let derived = aes_profile("ISO-4", "00020080", 1);
+                let with = |words: &[&str], keys: [&Vec<u8>; 2], profiles: [&Vec<u8>; 2]| {
+                    let pan = |profile: &Vec<u8>| if profile.starts_with(b"ISO-4") { PAN } else { TWELVE };
+                    let pans = (pan(profiles[0]), pan(profiles[1]));
+                    let block = [0x5A; 16];
+                    let block = if pans.0 == PAN { &block[..] } else { BLOCK };
+                    let sides = ((&keys[0][..], &keys[1][..]), (&profiles[0][..], &profiles[1][..]), pans);
+                    translate2(words, sides, block)
+                };
+                let (des, aes) = ([&self.inbound, &self.outbound], [&self.aes_inbound, &self.aes_outbound]);
+                let fixed = with(&["TRANSLAT"], aes, [&four, &four]);
+                match position {
+                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER => vec![
+                        with(&["TRANSLAT", "ADUKPTIP"], aes, [&derived, &four]),
+                        with(&["TRANSLAT"], des, [&short, &short]),
+                        fixed,
+                    ],
+                    OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER => vec![
+                        with(&["TRANSLAT", "ADUKPTOP"], aes, [&four, &derived]),
+                        with(&["TRANSLAT"], des, [&short, &short]),
+                        fixed,
+                    ],
+                    _ => {
+                        // Under keys of one value the block is right, and so is the proof under the key of that value alone.
+                        let (old, new) = (PAN, "4012345678917");
+                        let block = under4(&pin::KEY, old, &field4("1234", 7));
+                        let mac = crate::peer::cmac_aes(&pin::KEY, format!("{old}{new}").as_bytes());
+                        let keys = (&self.aes_inbound[..], &self.aes_outbound[..]);
+                        let words = ["REFORMAT", "PAN-CHG", "PANAUTAS"];
+                        vec![
+                            translate2(&words, (keys, (&four, &four), (old, new)), &block)
+                                .counted(AUTHENTICATION_DATA_LENGTH, AUTHENTICATION_DATA, mac)
+                                .counted(
+                                    AUTHENTICATION_KEY_IDENTIFIER_LENGTH,
+                                    AUTHENTICATION_KEY_IDENTIFIER,
+                                    &self.proving,
+                                ),
+                        ]
+                    }
+                }
             }
             Verb::EncryptedPinVerify => {
                 let keys = (&self.inbound[..], &self.verifying[..]);

@@ -8,7 +8,7 @@ use token::variable::{Attributes, VariableType, Wrapper};
 use token::{AesToken, ControlVector, DesToken, KeyType, VariableToken};
 use wire::verb::{key_generate, key_generate2, key_part_import};
 
-use super::ways::{Others, TRANSPORT, curve_token, generate2, internal, public_part, skeleton_of};
+use super::ways::{Others, TRANSPORT, curve_token, entered2, generate2, internal, public_part, skeleton_of};
 use crate::support::{entered, generate, part};
 
 /// A key to be tried.
@@ -93,9 +93,15 @@ const VARIABLE: &[(VariableType, &[&str])] = &[
     (VariableType::Cipher, &["NOEX-SYM"]),
     (VariableType::Cipher, &["NOEX-AES"]),
     (VariableType::PinProt, &["ENCRYPT"]),
+    (VariableType::PinProt, &["DECRYPT", "PINXLATE", "ISO-4"]),
+    (VariableType::PinProt, &["DECRYPT", "REFORMAT", "ISO-4"]),
+    (VariableType::PinProt, &["ENCRYPT", "PINXLATE", "ISO-4"]),
+    (VariableType::PinProt, &["ENCRYPT", "REFORMAT", "ISO-4"]),
     (VariableType::PinCalc, &[]),
     (VariableType::PinPrw, &["VERIFY"]),
     (VariableType::DkyGenKy, &["D-ALL"]),
+    (VariableType::DkyGenKy, &["D-ALL", "A-DUKPT"]),
+    (VariableType::Cipher, &["FF1"]),
     (VariableType::SecMsg, &[]),
     (VariableType::Hmac, &["GENERATE"]),
     (VariableType::Hmac, &["VERIFY"]),
@@ -149,6 +155,14 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
         name: "IMP-PKA double of the value".into(),
         token,
         kind: SampleKind::Des(vector, 16),
+    });
+    // A change of a PAN is proved under this value.
+    let keywords = ["VERIFY", "PTR2AUTH"];
+    let attributes = Attributes::new(VariableType::Mac, keywords, None).unwrap();
+    samples.push(Sample {
+        name: "MAC VERIFY PTR2AUTH of the value".into(),
+        token: entered2(processor, VariableType::Mac, &keywords, &crate::pin::KEY),
+        kind: SampleKind::Variable(attributes),
     });
     // PIN blocks that are looked at are under this value.
     let vector = KeyType::IPinEnc.default_vector(KeyForm::Double).unwrap();

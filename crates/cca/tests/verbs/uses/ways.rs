@@ -305,6 +305,7 @@ impl Others {
                 [empty, tokens.to_vec()].concat()
             }
             Verb::EncryptedPinTranslate
+            | Verb::EncryptedPinTranslate2
             | Verb::EncryptedPinVerify
             | Verb::ClearPinGenerate
             | Verb::ClearPinGenerateAlternate

@@ -1,0 +1,49 @@
+//! Verbs that work with PINs under keys of AES as well as of DES.
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! pin2_verbs {
+    ($callback:path, $families:tt { $($rows:tt)* }) => {
+        $crate::next_verbs! { $callback, $families { $($rows)*
+            /// Encrypted_PIN_Translate2: a PIN block under another key, or its PIN in a block of another format or PAN.
+            EncryptedPinTranslate2 encrypted_pin_translate2 = 0x01D8 slot 121 "CSNBPTR2" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 1 to 5 {
+                    translation: PinTranslation, change: PanChange, message: PanChangeMessage,
+                    derivation_in: PinDerivation, derivation_out: PinDerivationOut,
+                    derivation_both: PinDerivationBoth, extraction: PinExtraction,
+                }, rules PIN_TRANSLATE2_RULES;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH: In Length;
+                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(By(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH));
+                    OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH: In Length;
+                    OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(By(OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH));
+                    AUTHENTICATION_KEY_IDENTIFIER_LENGTH: In Length;
+                    AUTHENTICATION_KEY_IDENTIFIER: InOut renews(By(AUTHENTICATION_KEY_IDENTIFIER_LENGTH));
+                    INPUT_PIN_PROFILE_LENGTH: In Length;
+                    INPUT_PIN_PROFILE: In Bytes(By(INPUT_PIN_PROFILE_LENGTH));
+                    INPUT_PAN_DATA_LENGTH: In Length;
+                    INPUT_PAN_DATA: In Bytes(By(INPUT_PAN_DATA_LENGTH));
+                    INPUT_PIN_BLOCK_LENGTH: In Length;
+                    INPUT_PIN_BLOCK: In Bytes(By(INPUT_PIN_BLOCK_LENGTH));
+                    OUTPUT_PIN_PROFILE_LENGTH: In Length;
+                    OUTPUT_PIN_PROFILE: In Bytes(By(OUTPUT_PIN_PROFILE_LENGTH));
+                    OUTPUT_PAN_DATA_LENGTH: In Length;
+                    OUTPUT_PAN_DATA: In Bytes(By(OUTPUT_PAN_DATA_LENGTH));
+                    AUTHENTICATION_DATA_LENGTH: In Length;
+                    AUTHENTICATION_DATA: In Bytes(By(AUTHENTICATION_DATA_LENGTH));
+                    OUTPUT_PIN_BLOCK_LENGTH: InOut Length;
+                    OUTPUT_PIN_BLOCK: Out Bytes(By(OUTPUT_PIN_BLOCK_LENGTH));
+                    RESERVED1_LENGTH: In Length;
+                    RESERVED1: In Bytes(By(RESERVED1_LENGTH)), empty;
+                    RESERVED2_LENGTH: In Length;
+                    RESERVED2: In Bytes(By(RESERVED2_LENGTH)), empty;
+                    RESERVED3_LENGTH: In Length;
+                    RESERVED3: In Bytes(By(RESERVED3_LENGTH)), empty;
+                }
+            }
+        } }
+    };
+}
