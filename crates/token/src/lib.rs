@@ -22,6 +22,7 @@
 
 pub mod aes;
 pub mod control_vector;
+pub mod derivation;
 pub mod des;
 pub mod describe;
 pub mod error;

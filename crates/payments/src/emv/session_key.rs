@@ -47,6 +47,13 @@ pub enum Tree {
 }
 
 impl Tree {
+    const fn bits(self) -> u32 {
+        match self {
+            Self::Two => 1,
+            Self::Four => 2,
+        }
+    }
+
     /// The session's key before its parity, under the card's key and an initial vector, zeros for most issuers. `encipher`
     /// enciphers two blocks, each by itself, under a key of two parts: once for a level.
     pub fn session(
@@ -56,27 +63,77 @@ impl Tree {
         counter: [u8; 2],
         mut encipher: impl FnMut(&[u8; 16], [u8; 16]) -> [u8; 16],
     ) -> [u8; 16] {
-        let bits = match self {
-            Self::Two => 1,
-            Self::Four => 2,
-        };
-        let counter = u16::from_be_bytes(counter);
-        let (mut parent, mut grandparent) = (*card, *vector);
-        for level in (0..u16::BITS / bits).rev() {
-            let branch = (counter >> (bits * level)) as u8 & ((1 << bits) - 1);
-            let mut blocks = grandparent;
-            blocks[7] ^= branch;
-            blocks[15] ^= branch ^ 0xF0;
-            let mut key = encipher(&parent, blocks);
-            blocks.zeroize();
-            if level == 0 {
-                key.iter_mut().zip(&grandparent).for_each(|(byte, other)| *byte ^= other);
-            }
-            grandparent = std::mem::replace(&mut parent, key);
-            key.zeroize();
+        let mut walk = Walk::new(self, *card, vector, counter);
+        while let Some(step) = walk.step() {
+            walk.take(encipher(&step.key, step.blocks));
         }
-        grandparent.zeroize();
-        parent
+        walk.parent
+    }
+}
+
+/// The way from a card's key to a session's, level by level, for walks that are made side by side.
+pub struct Walk {
+    tree: Tree,
+    counter: u16,
+    /// Levels that are left.
+    left: u32,
+    parent: [u8; 16],
+    grandparent: [u8; 16],
+}
+
+/// What is enciphered at a level.
+pub struct Step {
+    /// The key.
+    pub key: [u8; 16],
+    /// Two blocks, each by itself.
+    pub blocks: [u8; 16],
+}
+
+impl Walk {
+    /// The walk from this card's key.
+    pub fn new(tree: Tree, card: [u8; 16], vector: &[u8; 16], counter: [u8; 2]) -> Self {
+        let left = u16::BITS / tree.bits();
+        Self { tree, counter: u16::from_be_bytes(counter), left, parent: card, grandparent: *vector }
+    }
+
+    /// What is to be enciphered next; `None` at the session's key.
+    pub fn step(&self) -> Option<Step> {
+        let level = self.left.checked_sub(1)?;
+        let bits = self.tree.bits();
+        let branch = (self.counter >> (bits * level)) as u8 & ((1 << bits) - 1);
+        let mut blocks = self.grandparent;
+        blocks[7] ^= branch;
+        blocks[15] ^= branch ^ 0xF0;
+        Some(Step { key: self.parent, blocks })
+    }
+
+    /// Goes down by what a step's blocks are enciphered to.
+    pub fn take(&mut self, mut enciphered: [u8; 16]) {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            enciphered.iter_mut().zip(&self.grandparent).for_each(|(byte, other)| *byte ^= other);
+        }
+        self.grandparent = std::mem::replace(&mut self.parent, enciphered);
+        enciphered.zeroize();
+    }
+
+    /// The key before its parity, at the end of the walk.
+    pub fn key(&self) -> [u8; 16] {
+        self.parent
+    }
+}
+
+impl Drop for Walk {
+    fn drop(&mut self) {
+        self.parent.zeroize();
+        self.grandparent.zeroize();
+    }
+}
+
+impl Drop for Step {
+    fn drop(&mut self) {
+        self.key.zeroize();
+        self.blocks.zeroize();
     }
 }
 

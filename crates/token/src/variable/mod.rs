@@ -24,6 +24,7 @@
 //! [`VariableToken::parse`].
 
 mod attributes;
+mod derivation;
 mod keywords;
 mod transport;
 mod types;
