@@ -89,7 +89,7 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::SymmetricKeyGenerate => Operation::RsaPublic { bits: RSA_BITS },
         Verb::Encipher => Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Encipher),
         Verb::Decipher => Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Decipher),
-        Verb::MacGenerate | Verb::MacVerify | Verb::CvvGenerate | Verb::CvvVerify => {
+        Verb::MacGenerate | Verb::MacVerify | Verb::CvvGenerate | Verb::CvvVerify | Verb::EmvTransaction => {
             Operation::Mac(MacAlgorithm::X919)
         }
         Verb::EncryptedPinTranslate
@@ -97,13 +97,15 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::ClearPinGenerate
         | Verb::ClearPinGenerateAlternate
         | Verb::EncryptedPinGenerate
-        | Verb::ClearPinEncrypt => {
+        | Verb::ClearPinEncrypt
+        | Verb::DiversifiedKeyGenerate
+        | Verb::DeriveIccMk => {
             Operation::Cipher(CipherAlgorithm::Tdes2, Mode::Ecb, CipherDirection::Encipher)
         }
         Verb::EncryptedPinTranslate2 => {
             Operation::Cipher(CipherAlgorithm::Aes128, Mode::Ecb, CipherDirection::Encipher)
         }
-        Verb::SymmetricAlgorithmEncipher => {
+        Verb::SymmetricAlgorithmEncipher | Verb::DiversifiedKeyGenerate2 => {
             Operation::Cipher(CipherAlgorithm::Aes256, Mode::Cbc, CipherDirection::Encipher)
         }
         // Each text takes two lanes.

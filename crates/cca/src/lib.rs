@@ -24,6 +24,7 @@
 mod batch;
 mod call;
 mod chaining;
+mod chip;
 mod key;
 mod parity;
 mod pass;

@@ -15,7 +15,7 @@ pub const REFUSED: &[(&str, &[&str])] = &[
         ],
     ),
     ("verbs of card verification values are missing", &["CSNBCKC", "CSNBTRV"]),
-    ("derived keys, of DUKPT and of chip cards, are missing", &["CSNBDKG", "CSNBDKG2", "CSNBUKD"]),
+    ("initial keys of DUKPT are missing", &["CSNBUKD"]),
     ("format-preserving encryption is missing", &["CSNBFPED", "CSNBFPEE", "CSNBFPET"]),
     ("messages to chip cards are missing", &["CSNBSKY", "CSNBSPN"]),
     ("TR-31 key blocks are missing", &["CSNBT31I", "CSNBT31O", "CSNBT31P", "CSNBT31R", "CSNBT31X"]),

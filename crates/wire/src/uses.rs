@@ -57,6 +57,8 @@ impl Uses {
     pub const DELETE: Self = Self(1 << 14);
     /// Read the token.
     pub const READ: Self = Self(1 << 15);
+    /// Make and verify the cryptograms of a transaction.
+    pub const AUTHENTICATE: Self = Self(0b1100);
     /// Put texts from under it, or under it: no less than both ways of a cipher.
     pub const TRANSLATE: Self = Self(0b11);
     /// Everything that neither changes the record nor gives out its token: all but [`Uses::WRITE`],

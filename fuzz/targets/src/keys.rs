@@ -44,7 +44,8 @@ impl Keys {
     /// of both sides, what is wrapped under them, a token without a key, and a CVARENC key; then AES keys of variable length:
     /// an IMPORTER and an EXPORTER key of one value, a CIPHER key, and that key under this value; then an RSA key under the ASYM
     /// master key, and one for TLS; then keys of PINs (IPINENC, OPINENC, PINGEN, KEYGENKY) and of card verification values; then those
-    /// of AES (PINPROT of either side, DKYGENKY, MAC for changes of PANs).
+    /// of AES (PINPROT of either side, DKYGENKY, MAC for changes of PANs); then keys that derive those of chip cards, of DES and of
+    /// AES, and that encipher messages to cards (SECMSG).
     pub fn new() -> Self {
         let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).expect("an engine");
         let mut processor = Processor::new(engine, 1);
@@ -94,6 +95,7 @@ impl Keys {
         keys.add_tls();
         keys.add_pins(&mut secrets);
         keys.add_aes_pins(&mut secrets);
+        keys.add_chips(&mut secrets);
         secrets.retain(|secret| secret.len() >= 16);
         keys.secrets = secrets;
         keys.exported = keys.exported();
@@ -219,6 +221,19 @@ impl Keys {
             let token = self.entered_variable(words, &value);
             self.tokens.push(token);
         }
+        secrets.push(value);
+    }
+
+    /// Keys of one value that derive those of chip cards, and encipher messages to these.
+    fn add_chips(&mut self, secrets: &mut Vec<Vec<u8>>) {
+        let value: Vec<u8> = (0..16u8).map(|index| odd(0x90 + 2 * index)).collect();
+        let [messages_of_keys, messages_of_pins, of_pins] =
+            [("SECMSG", &["SMKEY"][..]), ("SECMSG", &["SMPIN"]), ("DKYGENKY", &["DKYL0", "DMPIN"])]
+                .map(|(key_type, usage)| self.entered(key_type, usage, &value));
+        let cryptograms = self.entered("DKYGENKY", &["DKYL0", "DMAC"], &value);
+        let above = self.entered("DKYGENKY", &["DKYL1", "DMAC"], &value);
+        let aes = self.entered_variable(&["DKYGENKY"], &value);
+        self.tokens.extend([cryptograms, above, aes, messages_of_keys, messages_of_pins, of_pins]);
         secrets.push(value);
     }
 

@@ -41,6 +41,11 @@ pub const KEYWORDS: &[&str] = &[
     "PAN-15", "PAN-16", "PAN-17", "PAN-18", "PAN-19", "CVV-1", "CVV-2", "CVV-3", "CVV-4", "CVV-5",
     "CVVKEY-A", "UKPT", "PAN-CHG", "PANAUTAS", "PANAUTI4", "PINXLATE", "RFMT1TO4", "RFMT4TO1", "PTR2AUTH",
     "A-DUKPT",
+    "CVVKEY-A", "UKPT", "CLR8-ENC", "TDES-ENC", "TDES-CBC", "TDES-DEC", "TDES-XOR", "TDESEMV2", "TDESEMV4",
+    "SESS-XOR", "A28OWFCL", "A28OWFEC", "A28XOREC", "MK-OPTC", "SESS-ENC", "KDFFM-DK", "KLEN128", "KLEN192",
+    "KLEN256", "TDES", "VERARQC", "GENARPC", "VERGEN", "VISA", "MC", "EMV", "EMVCSK", "OPTION-A", "OPTION-B",
+    "APPANSEQ", "METHOD-1", "METHOD-2", "AC", "ENC", "DKYL0", "DKYL1", "DMAC", "DMPIN", "DALL", "SMKEY",
+    "SMPIN",
 ];
 
 /// A keyword as the interface has it.

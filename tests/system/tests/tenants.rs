@@ -361,6 +361,47 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
             ],
         ),
         (
+            Verb::DiversifiedKeyGenerate,
+            vec![
+                ("rule_array", Bytes(b"TDES-ENC")),
+                ("generating_key_id", Bytes(&keys.chip)),
+                ("data", Bytes(PART)),
+                ("decrypting_key_id", Bytes(&NONE)),
+                ("generated_key_id", Bytes(&keys.card)),
+            ],
+        ),
+        (
+            Verb::DiversifiedKeyGenerate2,
+            vec![
+                ("rule_array", Bytes(b"MK-OPTC ")),
+                ("generating_key_id", Bytes(&keys.aes_chip)),
+                ("derivation_data", Bytes(PART)),
+                ("generated_key_id1", Bytes(&keys.aes_mac_skeleton)),
+                ("generated_key_id1_length", Number(ROOM)),
+            ],
+        ),
+        (
+            Verb::EmvTransaction,
+            vec![
+                ("rule_array", Bytes(b"VERARQC VISA    ")),
+                ("issuer_master_key_identifier", Bytes(&keys.chip)),
+                ("pan", Bytes(PAN)),
+                ("cryptogram_info", Bytes(text)),
+                ("atc", Bytes(&[0; 2])),
+                ("arc", Bytes(&[0; 2])),
+                ("arqc", Bytes(&[0; 8])),
+            ],
+        ),
+        (
+            Verb::DeriveIccMk,
+            vec![
+                ("rule_array", Bytes(b"AC      ")),
+                ("issuer_master_key_identifier", Bytes(&keys.chip_above)),
+                ("icc_master_key_identifier", Bytes(&NONE)),
+                ("pan", Bytes(PAN)),
+            ],
+        ),
+        (
             Verb::SymmetricKeyImport2,
             vec![
                 ("rule_array", Bytes(b"AES     AESKW   ")),
@@ -515,6 +556,11 @@ struct Keys {
     pin_gen: Vec<u8>,
     pin_block: Vec<u8>,
     card: Vec<u8>,
+    /// Keys that derive keys of chip cards, at both levels, one of AES, and what that derives.
+    chip: Vec<u8>,
+    chip_above: Vec<u8>,
+    aes_chip: Vec<u8>,
+    aes_mac_skeleton: Vec<u8>,
     /// Agrees on AES keys.
     curve: Vec<u8>,
     /// A transport key of private keys, and an RSA key under its value.
@@ -654,6 +700,17 @@ impl Keys {
         [_, keys.pin_out] = entered(facility, b"OPINENC ", b"INTERNAL");
         [_, keys.pin_gen] = entered(facility, b"PINGEN  ", b"INTERNAL");
         [_, keys.card] = entered(facility, b"MAC     ", b"INTERNALDOUBLE  CVVKEY-A");
+        [_, keys.chip] = entered(facility, b"DKYGENKY", b"INTERNALDKYL0   DMAC    ");
+        [_, keys.chip_above] = entered(facility, b"DKYGENKY", b"INTERNALDKYL1   DMAC    ");
+        keys.aes_mac_skeleton = skeleton2(facility, b"INTERNALAES     MAC     GENERATECMAC    ");
+        let deriving = vec![
+            ("rule_array", Bytes(b"INTERNALAES     DKYGENKYD-MAC   DKYL0   ")),
+            ("token_data", Bytes(&keys.aes_mac_skeleton)),
+            ("target_key_token_length", Number(ROOM)),
+        ];
+        let built = call(facility, 0, &(Verb::KeyTokenBuild2, deriving));
+        let skeleton = output(&built, Verb::KeyTokenBuild2, "target_key_token");
+        [_, keys.aes_chip] = entered2(facility, &skeleton);
         let block = call(facility, 0, &pin_in_a_block(&keys));
         keys.pin_block = output(&block, Verb::EncryptedPinGenerate, "encrypted_pin_block");
         keys.rsa_external = transported(facility, &keys.private_importer);

@@ -5,6 +5,9 @@
 //! `roles.txt` beside this file is what came out; a change of it is a change of what roles may do, to be looked at in
 //! review. `CRYPTAND_BLESS=1 cargo test --release -p card --test matrix` writes it anew.
 
+#[path = "../../../cca/tests/verbs/chip/requests.rs"]
+#[allow(dead_code, reason = "made for the tests of verbs")]
+mod chip;
 #[path = "../../../cca/tests/verbs/peer.rs"]
 #[allow(dead_code, reason = "made for the tests of verbs")]
 mod peer;

@@ -7,6 +7,7 @@ use payments::dukpt::tdes::{Purpose, Serial};
 use wire::control::Register;
 use wire::{Codes, code};
 
+use super::emv::{self, Cryptograms, Diversify};
 use super::{Ask, Kernel, Pass, Queue, Work, aes_dukpt, dukpt};
 use crate::call::Call;
 use crate::chaining::{Chained, ChainingKeys};
@@ -29,6 +30,10 @@ pub(crate) enum Derive {
     Dukpt { base: SecretBytes, serial: Serial, purpose: Purpose },
     /// The PIN key of a transaction by DUKPT with AES from a base key of AES.
     AesDukpt { base: SecretBytes, transaction: Transaction },
+    /// The key of a chip card, or of one of its sessions.
+    Diversify(Box<Diversify>),
+    /// The cryptograms of a transaction of a chip card.
+    Transaction(Box<emv::Transaction>),
 }
 
 /// The value.
@@ -39,8 +44,10 @@ pub(crate) enum Derived {
     LongPattern([u8; 16]),
     /// Of [`Derive::ChainingKeys`]; 12/764 where no master key is there.
     ChainingKeys(Result<ChainingKeys, Codes>),
-    /// Of [`Derive::X963`], [`Derive::Dukpt`] and [`Derive::AesDukpt`].
+    /// Of [`Derive::X963`], [`Derive::Dukpt`], [`Derive::AesDukpt`] and [`Derive::Diversify`].
     Key(Result<SecretBytes, Codes>),
+    /// Of [`Derive::Transaction`].
+    Cryptograms(Result<Cryptograms, Codes>),
 }
 
 /// What the asker gets.
@@ -51,7 +58,7 @@ impl Derived {
     pub(crate) fn pattern(self) -> Result<[u8; 8], Codes> {
         match self {
             Self::Pattern(pattern) => Ok(pattern),
-            Self::LongPattern(_) | Self::ChainingKeys(_) | Self::Key(_) => Err(code::SELF_CHECK),
+            _ => Err(code::SELF_CHECK),
         }
     }
 
@@ -59,7 +66,7 @@ impl Derived {
     pub(crate) fn long_pattern(self) -> Result<[u8; 16], Codes> {
         match self {
             Self::LongPattern(pattern) => Ok(pattern),
-            Self::Pattern(_) | Self::ChainingKeys(_) | Self::Key(_) => Err(code::SELF_CHECK),
+            _ => Err(code::SELF_CHECK),
         }
     }
 
@@ -67,7 +74,7 @@ impl Derived {
     pub(crate) fn chaining_keys(self) -> Result<ChainingKeys, Codes> {
         match self {
             Self::ChainingKeys(keys) => keys,
-            Self::Pattern(_) | Self::LongPattern(_) | Self::Key(_) => Err(code::SELF_CHECK),
+            _ => Err(code::SELF_CHECK),
         }
     }
 
@@ -75,7 +82,15 @@ impl Derived {
     pub(crate) fn key(self) -> Result<SecretBytes, Codes> {
         match self {
             Self::Key(key) => key,
-            Self::Pattern(_) | Self::LongPattern(_) | Self::ChainingKeys(_) => Err(code::SELF_CHECK),
+            _ => Err(code::SELF_CHECK),
+        }
+    }
+
+    /// The cryptograms that were asked for.
+    pub(crate) fn cryptograms(self) -> Result<Cryptograms, Codes> {
+        match self {
+            Self::Cryptograms(cryptograms) => cryptograms,
+            _ => Err(code::SELF_CHECK),
         }
     }
 }
@@ -98,10 +113,12 @@ impl<'a> Work<'a> for Derive {
         let engine = kernel.engine;
         dukpt::run(engine, asked, answers);
         aes_dukpt::run(engine, asked, answers);
+        emv::run(engine, asked, answers);
         let others = asked.iter().zip(answers).filter(|(_, answer)| answer.is_none());
         for (work, answer) in others {
             *answer = Some(match work {
-                Self::Dukpt { .. } | Self::AesDukpt { .. } => Derived::Key(Err(code::SELF_CHECK)),
+                Self::Dukpt { .. } | Self::AesDukpt { .. } | Self::Diversify(_) => Derived::Key(Err(code::SELF_CHECK)),
+                Self::Transaction(_) => Derived::Cryptograms(Err(code::SELF_CHECK)),
                 Self::KeyTest { key, random } => Derived::Pattern(patterns::key_test(engine, key, random)),
                 Self::Sha256 { key } => {
                     Derived::Pattern(patterns::master_key_pattern(engine, Register::Aes, key).name())

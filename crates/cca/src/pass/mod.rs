@@ -22,6 +22,7 @@ mod cipher;
 mod close;
 mod derive;
 mod dukpt;
+pub(crate) mod emv;
 mod gcm;
 pub(crate) mod generate;
 mod hash;

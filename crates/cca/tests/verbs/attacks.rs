@@ -6,6 +6,7 @@
 
 mod casting;
 pub mod chaining;
+mod chips;
 mod exchange;
 mod export;
 pub mod numbers;

@@ -4,6 +4,7 @@ mod agreement;
 mod attacks;
 mod attributes;
 mod batch;
+mod chip;
 mod ciphers_aes;
 mod ciphers_des;
 mod control_vector_generate;

@@ -11,15 +11,18 @@ pub mod wrapped;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use token::control_vector::KeyForm;
+use token::derivation::{Derived, Deriving};
 use token::usage::{CardValueHalf, PinBlockIn, PinBlockOut, PinMethod, PinStep, Side, Use, Wrapping};
 use token::variable::{Carrier, CipherMode, HmacHash, PinField, VariableUse};
+use token::{ControlVector, KeyType, VariableToken};
 use wire::verb::{
     Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, clear_pin_generate_alternate,
-    cvv_generate, ec_diffie_hellman, encrypted_pin_generate, encrypted_pin_translate,
-    encrypted_pin_translate2, encrypted_pin_verify, key_export, key_generate2, key_import, key_test2,
-    key_translate, key_translate2, pka_key_generate, pka_key_import, pka_key_translate, prohibit_export2,
-    restrict_key_attribute, symmetric_key_export, symmetric_key_generate, symmetric_key_import,
-    symmetric_key_import2,
+    cvv_generate, derive_icc_mk, diversified_key_generate, diversified_key_generate2, ec_diffie_hellman,
+    encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_translate2, encrypted_pin_verify, key_export, key_generate2,
+    key_import, key_test2, key_translate, key_translate2, pka_key_generate, pka_key_import,
+    pka_key_translate, prohibit_export2, restrict_key_attribute, symmetric_key_export,
+    symmetric_key_generate, symmetric_key_import, symmetric_key_import2,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -113,9 +116,44 @@ fn of_aes_pins(verb: Verb, position: usize) -> Vec<VariableUse> {
     }
 }
 
+/// What the vector of a DES key says of the places of the verbs of chip cards, where it does.
+fn of_chips(verb: Verb, position: usize, vector: ControlVector) -> Option<bool> {
+    let deriving = Deriving::of(vector).filter(|deriving| deriving.derived != Derived::Any);
+    match (verb, position) {
+        (Verb::DiversifiedKeyGenerate, diversified_key_generate::GENERATING_KEY_ID) => {
+            let mac = KeyType::Mac.default_vector(KeyForm::Double).unwrap();
+            let below = KeyType::DKyGenKy.default_vector(KeyForm::Double).unwrap();
+            let makes = |deriving: Deriving| deriving.may_make(mac) || deriving.may_make(below);
+            Some(deriving.is_some_and(makes) || vector.type_bits().0 == 5 && vector.bit(19))
+        }
+        (Verb::EmvTransaction, _) => {
+            Some(deriving.is_some_and(|deriving| deriving.level < 2 && deriving.derived == Derived::Mac))
+        }
+        (Verb::DeriveIccMk, derive_icc_mk::ISSUER_MASTER_KEY_IDENTIFIER) => {
+            let of_cards = [Derived::Mac, Derived::PinMessages, Derived::Data];
+            Some(deriving.is_some_and(|deriving| deriving.level > 0 && of_cards.contains(&deriving.derived)))
+        }
+        (Verb::DeriveIccMk, derive_icc_mk::TRANSPORT_KEY_IDENTIFIER) => {
+            Some(vector.may(Use::Wrap(Side::Sending, Wrapping::Keys)))
+        }
+        _ => None,
+    }
+}
+
 /// What the types themselves say of a place, where they do.
 fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
+    if let SampleKind::Des(vector, _) = &sample.kind
+        && let Some(allowed) = of_chips(verb, position, *vector)
+    {
+        return Some(allowed);
+    }
     match (&sample.kind, verb) {
+        (SampleKind::Variable(attributes), Verb::DiversifiedKeyGenerate2)
+            if position == diversified_key_generate2::GENERATING_KEY_ID =>
+        {
+            let made = VariableToken::parse(&crate::chip::aes_mac_skeleton()).unwrap();
+            Some(attributes.derives(made.attributes()) && !attributes.derives_any())
+        }
         (SampleKind::Des(vector, bytes), _) if !of_pins(verb, position).is_empty() => {
             let is_card = matches!(verb, Verb::CvvGenerate | Verb::CvvVerify);
             // Key A of double length is all of the pair, key B has a single one.

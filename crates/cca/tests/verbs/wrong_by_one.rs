@@ -8,11 +8,11 @@ use wire::verb::{
     Direction, Entry, Kind, Length, Null, Parameter, Place, Role, TABLE, Verb, clear_key_import,
     clear_key_import_multiple, clear_pin_encrypt, clear_pin_generate, clear_rsa_private, clear_rsa_public,
     code_conversion, cryptographic_variable_encipher, cvv_generate, data_key_export, data_key_import,
-    decipher, digital_signature_generate, digital_signature_verify, ec_diffie_hellman, encipher,
-    encrypted_pin_translate2, key_encryption_translate, key_export, key_generate, key_import,
-    key_part_import2, key_test, key_test_extended, key_token_change, key_token_change2, key_translate,
-    mdc_generate, one_way_hash, pka_decrypt, pka_encrypt, pka_key_generate, pka_key_import,
-    pka_key_token_build, pka_key_token_change, pka_public_key_extract, prohibit_export,
+    decipher, derive_icc_mk, digital_signature_generate, digital_signature_verify, diversified_key_generate,
+    diversified_key_generate2, ec_diffie_hellman, emv_transaction, encipher, encrypted_pin_translate2, key_encryption_translate,
+    key_export, key_generate, key_import, key_part_import2, key_test, key_test_extended, key_token_change,
+    key_token_change2, key_translate, mdc_generate, one_way_hash, pka_decrypt, pka_encrypt, pka_key_generate,
+    pka_key_import, pka_key_token_build, pka_key_token_change, pka_public_key_extract, prohibit_export,
     prohibit_export_extended, random_number_generate, random_number_generate_long,
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate,
     symmetric_key_import, symmetric_key_import2, tls_premaster,
@@ -93,6 +93,22 @@ fn good(others: &mut Others, verb: Verb) -> Request {
         Verb::CvvGenerate | Verb::CvvVerify => {
             let token = others.pins.cvv_a.clone();
             key(others, cvv_generate::CVV_KEY_A_IDENTIFIER, &token)
+        }
+        Verb::DiversifiedKeyGenerate => {
+            let token = others.chips.mac_skeleton.clone();
+            key(others, diversified_key_generate::GENERATED_KEY_ID, &token)
+        }
+        Verb::DiversifiedKeyGenerate2 => {
+            let token = others.chips.aes_skeleton.clone();
+            key(others, diversified_key_generate2::GENERATED_KEY_ID1, &token)
+        }
+        Verb::EmvTransaction => {
+            let token = others.chips.cryptograms.clone();
+            key(others, emv_transaction::ISSUER_MASTER_KEY_IDENTIFIER, &token)
+        }
+        Verb::DeriveIccMk => {
+            let token = others.chips.cryptograms_above.clone();
+            key(others, derive_icc_mk::ISSUER_MASTER_KEY_IDENTIFIER, &token)
         }
         Verb::KeyPartImport => {
             let token = skeleton(&mut others.processor, "MAC", &["DOUBLE"]);

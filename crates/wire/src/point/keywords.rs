@@ -59,6 +59,9 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::ClearPinGenerate => CLEAR_PINS,
         Verb::ClearPinGenerateAlternate => ALTERNATE_PINS,
         Verb::EncryptedPinGenerate => ENCRYPTED_PINS,
+        Verb::DiversifiedKeyGenerate => DIVERSIFICATIONS,
+        Verb::DiversifiedKeyGenerate2 => DIVERSIFICATIONS_2,
+        Verb::EmvTransaction => EMV_TRANSACTIONS,
         Verb::HmacGenerate => HMAC_GENERATE,
         Verb::HmacVerify => HMAC_VERIFY,
         Verb::MacGenerate2 => MAC_GENERATE_2,
@@ -157,6 +160,12 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
             Point::PinCheckDigits,
             Point::PinFineCodes,
         ],
+        Verb::DiversifiedKeyGenerate => {
+            &[Point::DiversifyEqualHalves, Point::DiversifyAny, Point::SingleLengthDes]
+        }
+        Verb::DiversifiedKeyGenerate2 => &[Point::DiversifyAny2],
+        Verb::EmvTransaction => &[Point::DiversifyAny],
+        Verb::DeriveIccMk => &[Point::DeriveIccMkTransported, Point::DiversifyAny, Point::WeakTransport],
         Verb::ClearPinGenerate => &[Point::PinAnyTable, Point::PinAnyDigits],
         Verb::ClearPinGenerateAlternate => &[
             Point::PinUnrestricted,
@@ -312,6 +321,25 @@ rows! {
     ALTERNATE_PINS {
         ["IBM-PINO"] - [] PinAlternateIbm;
         ["VISA-PVV"] - [] PinAlternateVisa;
+    }
+    DIVERSIFICATIONS {
+        ["CLR8-ENC"] - [] DiversifySingle;
+        ["TDES-ENC"] - [] DiversifyEncipher;
+        ["TDES-CBC"] - [] DiversifyChained;
+        ["TDES-DEC"] - [] DiversifyDecipher;
+        ["TDES-XOR"] - [] DiversifyCounter;
+        ["TDESEMV2"] - [] DiversifyTree;
+        ["TDESEMV4"] - [] DiversifyTree;
+        ["SESS-XOR"] - [] DiversifyDifference;
+    }
+    DIVERSIFICATIONS_2 {
+        ["MK-OPTC"] - [] DiversifyOptionC;
+        ["SESS-ENC"] - [] DiversifySession;
+    }
+    EMV_TRANSACTIONS {
+        ["VERARQC"] - [] EmvVerify;
+        ["VERGEN"] - [] EmvBoth;
+        ["GENARPC"] - [] EmvRespond;
     }
     ENCRYPTED_PINS {
         ["IBM-PIN"] - [] PinEncryptedIbm;

@@ -127,6 +127,9 @@ points! {
         PinReformat2 "encrypted-pin-translate2-reformat" = 0x0391 Permits NONE "Put PINs into blocks of another format, to or from blocks of ISO-4";
         PinTranslate2 "encrypted-pin-translate2-translate" = 0x0392 Permits NONE "Put PIN blocks of ISO-4 as they are under another key";
         PanChangeAuthenticated "pin-authenticated-pan-change" = 0x038B Permits NONE "Put PINs of ISO-4 into blocks of another PAN, where a CMAC of both PANs proves the change";
+        EmvTransaction "emv-transaction" = 0xF0D0 Permits AUTHENTICATE "Verify request cryptograms of chip cards, and make responses, as is permitted";
+        EmvVerify "emv-transaction-verify" = 0xF0D1 Permits NONE "Verify request cryptograms of chip cards";
+        EmvBoth "emv-transaction-verify-and-respond" = 0xF0D2 Permits NONE "Verify request cryptograms of chip cards, and make responses to right ones";
     }
     CardIssue {
         ClearPinGenerate "clear-pin-generate" = 0xF0B2 Permits PIN "Make clear PINs, offsets and PVVs, by the methods that are permitted";
@@ -142,6 +145,18 @@ points! {
         PinEncryptedPool "encrypted-pin-generate-gbp" = 0x00B1 Permits NONE "Make PINs of the German banking pool in blocks";
         PinEncryptedInterbank "encrypted-pin-generate-interbank" = 0x00B2 Permits NONE "Make Interbank PINs in blocks";
         CvvGenerate "cvv-generate" = 0x00DF Permits MAC_GENERATE "Make card verification values";
+        DiversifiedKeyGenerate "diversified-key-generate" = 0xF0D3 Permits GENERATE "Derive DES keys from data, by the methods that are permitted";
+        DiversifySingle "diversified-key-generate-clr8-enc" = 0x0040 Permits NONE "Derive keys of single length";
+        DiversifyEncipher "diversified-key-generate-tdes-enc" = 0x0041 Permits NONE "Derive keys by enciphering data";
+        DiversifyChained "diversified-key-generate-tdes-cbc" = 0xF0D4 Permits NONE "Derive keys by enciphering data as a chain";
+        DiversifyDecipher "diversified-key-generate-tdes-dec" = 0x0042 Permits NONE "Derive keys by deciphering data";
+        DiversifyCounter "diversified-key-generate-tdes-xor" = 0x0045 Permits NONE "Derive keys of sessions from a card's and a transaction counter";
+        DiversifyTree "diversified-key-generate-tdesemv" = 0x0046 Permits NONE "Derive keys of sessions by the tree of EMV 2000";
+        DiversifiedKeyGenerate2 "diversified-key-generate2" = 0xF0D5 Permits GENERATE "Derive AES keys from data, by the methods that are permitted";
+        DiversifyOptionC "diversified-key-generate2-mk-optc" = 0x02D2 Permits NONE "Derive AES keys of chip cards";
+        DiversifySession "diversified-key-generate2-sess-enc" = 0x02CC Permits NONE "Derive AES keys of sessions";
+        DeriveIccMk "derive-icc-mk" = 0xF0D6 Permits GENERATE "Derive master keys of chip cards";
+        DeriveIccMkTransported "derive-icc-mk-transported" = 0xF0D7 Permits NONE "Derive master keys of chip cards under EXPORTER keys";
     }
     Generate {
         KeyGenerate "key-generate" = 0xF013 Permits GENERATE "Generate DES and AES keys, in the forms that are permitted";
@@ -292,6 +307,7 @@ points! {
         TranslateWeakerDes "cipher-text-translate-weaker-des" = 0x01C3 Permits NONE "Put texts under shorter DES keys";
         HashMd5 "one-way-hash-md5" = 0xF02C Permits NONE "Hash by MD5";
         SingleLengthDes "single-length-des" = 0xF02D Forbids NONE "Make DES keys of single length";
+        DiversifyEqualHalves "diversified-key-generate-single-same" = 0x0044 Permits NONE "Derive DES keys of single length, and of double length with equal halves, by TDES-ENC, TDES-CBC and TDES-DEC";
         ShortRsa "short-rsa" = 0xF02E Forbids NONE "Make RSA keys below 2048 bits";
     }
     Legacy {
@@ -306,6 +322,10 @@ points! {
         WeakRakw "symmetric-key-export-rakw-weak" = 0x033E Permits NONE "Export AES keys by CKM-RAKW under RSA keys that are weaker, which all of this system are from 192 bits on";
         Import2Rakw "symmetric-key-import2-rakw" = 0x03CD Permits NONE "Import AES keys from objects of PKCS #11 under RSA keys (CKM-RAKW): the caller says what their use is";
         ImportUnderImporter "pka-importers-of-both" = 0xF062 Permits NONE "Carry RSA keys under IMPORTER keys, with which DES keys are imported as well: what RSA keys are enciphered to comes in as DES keys";
+        DiversifyDifference "diversified-key-generate-sess-xor" = 0x0043 Permits NONE "Derive keys that differ from another by what the caller says (SESS-XOR): a search for one finds any of many";
+        DiversifyAny "diversified-key-generate-dall" = 0x0290 Permits NONE "Derive keys from one that derives DES keys of every type (DALL): the same data give keys of one value for two purposes";
+        DiversifyAny2 "diversified-key-generate2-dall" = 0x02CD Permits NONE "The same of AES keys (D-ALL)";
+        EmvRespond "emv-transaction-respond" = 0xF0D8 Permits NONE "Make responses to request cryptograms that are not verified: blocks of the caller's choice are enciphered, of which keys of sessions are made";
         SignAnyData "digital-signature-any-data" = 0xF031 Permits NONE "Sign data without structure with keys that also decipher: two signatures open what is enciphered for the key";
         DecipherBoth "rsa-decipher-keys-and-data" = 0xF032 Permits NONE "Import keys with RSA keys that decipher data, and decipher data with those that import keys: what transports a key is opened";
     }

@@ -243,6 +243,32 @@ groups! {
     }
     /// Digits of a card verification value.
     CvvDigits One { One "CVV-1", Two "CVV-2", Three "CVV-3", Four "CVV-4", Five "CVV-5" }
+    /// How a DES key is derived from data.
+    Diversification required {
+        Single "CLR8-ENC", Encipher "TDES-ENC", Chained "TDES-CBC", Decipher "TDES-DEC", Counter "TDES-XOR",
+        TreeTwo "TDESEMV2", TreeFour "TDESEMV4", Difference "SESS-XOR", OneWayClear "A28OWFCL",
+        OneWayEnciphered "A28OWFEC", DifferenceEnciphered "A28XOREC",
+    }
+    /// How an AES key is derived from data.
+    Diversification2 required { OptionC "MK-OPTC", Session "SESS-ENC", Feedback "KDFFM-DK" }
+    /// How many bits a derived AES key has.
+    DiversifiedLength optional { Bits128 "KLEN128", Bits192 "KLEN192", Bits256 "KLEN256" }
+    /// Of which algorithm the keys of a chip card are.
+    EmvAlgorithm Tdes { Tdes "TDES" }
+    /// Whether a request cryptogram is verified, a response made, or both.
+    EmvAction required { Verify "VERARQC", Respond "GENARPC", Both "VERGEN" }
+    /// By whose rules.
+    EmvScheme required { Visa "VISA", MasterCard "MC", Emv "EMV" }
+    /// How EMV's key of the session is derived from the card's, where that is not by the tree with two branches.
+    EmvSession optional { TreeTwo "TDESEMV2", TreeFour "TDESEMV4", Common "EMVCSK" }
+    /// How the card's key is derived from the issuer's.
+    EmvCardKey A { A "OPTION-A", B "OPTION-B" }
+    /// Whether the sequence number of the PAN takes part in that: zeros do where it does not.
+    EmvSequence optional { Appended "APPANSEQ" }
+    /// How a response is made, where that is not by the first method.
+    EmvResponse optional { One "METHOD-1", Two "METHOD-2" }
+    /// What a master key of a chip card is for.
+    IccKey required { Cryptogram "AC", Mac "MAC", Encipherment "ENC", Data "DATA" }
     /// The one algorithm of these verbs.
     HmacAlgorithm required { Hmac "HMAC" }
     /// The hash of an HMAC.
@@ -517,6 +543,28 @@ pub(super) const PIN_TRANSLATE2_RULES: &[Rule] = &[
 const ONE_DERIVATION: &[&str] = &["DUKPT-IP", "DUKPT-OP", "ADUKPTIP", "ADUKPTOP"];
 const PAN_MESSAGES: &[&str] = &["PANAUTAS", "PANAUTI4"];
 pub(super) const PIN_VERIFY_RULES: &[Rule] = &[Rule::Refused("NL-PIN-1"), Rule::Refused("UKPTIPIN")];
+pub(super) const DIVERSIFICATION_RULES: &[Rule] = &[
+    // AS 2805 is not public.
+    Rule::Refused("A28OWFCL"),
+    Rule::Refused("A28OWFEC"),
+    Rule::Refused("A28XOREC"),
+    Rule::Needs(&["ENH-ONLY"], &["WRAP-ENH"]),
+    WRAPENH2,
+    WRAPENH3,
+];
+pub(super) const DIVERSIFICATION_2_RULES: &[Rule] = &[
+    // Of the German banking industry, whose definition is not public; lengths go with it alone.
+    Rule::Refused("KDFFM-DK"),
+    Rule::Refused("KLEN128"),
+    Rule::Refused("KLEN192"),
+    Rule::Refused("KLEN256"),
+];
+pub(super) const EMV_TRANSACTION_RULES: &[Rule] = &[
+    Rule::Excludes(&["VISA"], EMV_ONLY),
+    Rule::Excludes(&["MC"], EMV_ONLY),
+    Rule::Excludes(&["VERARQC"], &["METHOD-1", "METHOD-2"]),
+];
+const EMV_ONLY: &[&str] = &["TDESEMV2", "TDESEMV4", "EMVCSK", "METHOD-2"];
 pub(super) const PKA_BUILD_RULES: &[Rule] = &[
     // No key resists quantum computers here.
     Rule::Refused("QSA-PUBL"),
@@ -709,6 +757,8 @@ pub(super) const CVV_PAN: Keyed = &[
     (&["PAN-19"], 19),
     (&[], 13),
 ];
+/// Length of what a response says: a response code, or the status update of the card.
+pub(super) const EMV_RESPONSE_CODE: Keyed = &[(&["METHOD-2"], 4), (&[], 2)];
 /// Length of the key that a token is built from: a field of 16 bytes but for longer keys.
 pub(super) const BUILT_KEY_VALUE: Keyed = &[
     (&["KEY-CLR", "KEYLN32"], 32),

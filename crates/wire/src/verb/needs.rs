@@ -37,6 +37,9 @@ impl Verb {
             | Self::ClearPinEncrypt
             | Self::CvvGenerate
             | Self::CvvVerify
+            | Self::DiversifiedKeyGenerate
+            | Self::EmvTransaction
+            | Self::DeriveIccMk
             | Self::CryptographicVariableEncipher
             | Self::KeyEncryptionTranslate
             | Self::ClearKeyImport
@@ -53,6 +56,7 @@ impl Verb {
             Self::SymmetricAlgorithmEncipher
             | Self::SymmetricAlgorithmDecipher
             | Self::KeyGenerate2
+            | Self::DiversifiedKeyGenerate2
             | Self::KeyPartImport2
             | Self::KeyTokenChange2
             | Self::MacGenerate2

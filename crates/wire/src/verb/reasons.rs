@@ -34,6 +34,8 @@ reasons! {
     "KEY-NKM" => "no card has a master key before it is set";
     "NL-PIN-1" => "the method is not published";
     "UKPTIPIN", "UKPTOPIN", "UKPTBOTH" => "the derived keys have a single length, which can be searched";
+    [DiversifiedKeyGenerate] "A28OWFCL", "A28OWFEC", "A28XOREC" => "methods of the Australian standard AS 2805, which is not public";
+    "KDFFM-DK", "KLEN128", "KLEN192", "KLEN256" => "the derivation is one of the German banking industry, and not public";
     "IKEK-PKA" => "what is wrapped by an RSA key is an object without a token";
     "COMP-CHK", "COMP-TAG" => "there is no compliance mode";
     "QSA-PUBL", "QSA-PAIR", "QSA-ECDH", "CRDL-DSA", "CRDLHASH" => "there are no post-quantum keys";

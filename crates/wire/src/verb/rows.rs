@@ -27,6 +27,7 @@
 mod administration;
 mod agreement;
 mod attribute;
+mod chip;
 mod cipher;
 mod clear;
 mod exchange;
@@ -70,6 +71,7 @@ macro_rules! for_each_verb {
             mac_verbs
             pin_verbs
             pin2_verbs
+            chip_verbs
             hash_verbs
             random_verbs
             pka_verbs

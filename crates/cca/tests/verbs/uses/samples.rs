@@ -172,6 +172,31 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
         token,
         kind: SampleKind::Des(vector, 16),
     });
+    // Keys that derive those of chip cards.
+    let chips = &others.chips;
+    for (token, words) in [
+        (&chips.cryptograms_above, ["DKYL1", "DMAC"]),
+        (&chips.pins_above, ["DKYL1", "DMPIN"]),
+        (&chips.data_above, ["DKYL1", "DDATA"]),
+        (&chips.any, ["DKYL1", "DALL"]),
+    ] {
+        samples.push(Sample {
+            name: format!("DKYGENKY double {} {}", words[0], words[1]),
+            token: token.clone(),
+            kind: SampleKind::Des(KeyType::DKyGenKy.vector_with(KeyForm::Double, words).unwrap(), 16),
+        });
+    }
+    samples.push(Sample {
+        name: "KEYGENKY double CLR8-ENC".into(),
+        token: chips.single.clone(),
+        kind: SampleKind::Des(KeyType::KeyGenKy.vector_with(KeyForm::Double, ["CLR8-ENC"]).unwrap(), 16),
+    });
+    let token = token::VariableToken::parse(&chips.aes).unwrap();
+    samples.push(Sample {
+        name: "variable DKYGENKY D-MAC".into(),
+        kind: SampleKind::Variable(token.attributes().clone()),
+        token: chips.aes.clone(),
+    });
     let vector = KeyType::Mac.default_vector(KeyForm::Double).unwrap();
     let internal_skeleton = DesToken::skeleton(Origin::Internal, KeyForm::Double, vector).unwrap();
     let external_skeleton = DesToken::skeleton(Origin::External, KeyForm::Double, vector).unwrap();

@@ -22,6 +22,7 @@ use wire::verb::{key_test2, key_translate2, pka_key_translate, prohibit_export2,
 
 use super::pins::PinKeys;
 use super::wrapped::{made, unwrapped};
+use crate::chip::Chips;
 use crate::pka_transport_aes::book::foreign_ecc;
 use crate::support::{Request, aes_key, entered, generate, imported, mac, part, processor, verify};
 
@@ -80,6 +81,8 @@ pub struct Others {
     pub aes: Vec<u8>,
     /// Keys of PINs and of card verification values.
     pub pins: PinKeys,
+    /// Keys of chip cards.
+    pub chips: Chips,
 }
 
 /// A request for one key of variable length.
@@ -186,6 +189,7 @@ impl Others {
             translatable_rsa,
             private_importer,
             pins: PinKeys::new(&mut processor),
+            chips: Chips::new(&mut processor),
             processor,
             aes,
             clear,
@@ -313,6 +317,10 @@ impl Others {
             | Verb::ClearPinEncrypt
             | Verb::CvvGenerate
             | Verb::CvvVerify => self.pins.ways(verb, position, key),
+            Verb::DiversifiedKeyGenerate
+            | Verb::DiversifiedKeyGenerate2
+            | Verb::EmvTransaction
+            | Verb::DeriveIccMk => self.chips.ways(verb, position, key, &self.exporter),
             Verb::KeyPartImport2 => {
                 ["HMAC", "AES"].map(|algorithm| part2(algorithm, &["FIRST"], &[1; 16], &[])).to_vec()
             }

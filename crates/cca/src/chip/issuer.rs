@@ -1,0 +1,55 @@
+//! Keys of issuers: DKYGENKY keys, from which those of cards are derived.
+
+use engine::SecretBytes;
+use token::ControlVector;
+use token::control_vector::KeyForm;
+use token::derivation::{Derived, Deriving};
+use wire::point::Point;
+use wire::{Codes, code};
+
+use crate::call::{Call, Refusal};
+use crate::key::Algorithm;
+use crate::key::opening::Opening;
+use crate::wrap::check_parts;
+
+/// What a key that derives others says, as far as the role permits it.
+///
+/// # Errors
+/// 8/39 for another key, 8/90 for one that derives keys of every type where the role does not permit it.
+pub(crate) fn deriving(call: &Call<'_, '_>, vector: ControlVector) -> Result<Deriving, Codes> {
+    let deriving = Deriving::of(vector).ok_or(code::KEY_USAGE)?;
+    if deriving.derived == Derived::Any {
+        call.permit(Point::DiversifyAny)?;
+    }
+    Ok(deriving)
+}
+
+/// Starts opening an issuer's key, for keys of cards (DKYL1) or of sessions (DKYL0) that are for this.
+///
+/// # Errors
+/// 8/39 for a key that derives other keys; as [`deriving`].
+pub(crate) fn open<'p, 'a>(
+    call: Call<'p, 'a>,
+    field: &'a [u8],
+    wanted: Derived,
+) -> Result<Opening<'p, 'a>, Refusal> {
+    let found = call.key(field)?.of(Algorithm::Des)?;
+    let vector = found.des().ok_or(code::TOKEN_INVALID)?.control_vector();
+    let deriving = deriving(&call, vector)?;
+    if deriving.level > 1 || !deriving.is_for(wanted) {
+        return Err(code::KEY_USAGE.into());
+    }
+    found.open()
+}
+
+/// The key, where its halves differ.
+///
+/// # Errors
+/// 8/442 where they do not, 8/39 for another length.
+pub(crate) fn checked(key: &SecretBytes) -> Result<SecretBytes, Codes> {
+    if key.len() != 16 {
+        return Err(code::KEY_USAGE);
+    }
+    check_parts(KeyForm::DoubleUnique, ControlVector::ZERO, key)?;
+    Ok(key.clone())
+}

@@ -1,0 +1,107 @@
+//! Attacks on keys of chip cards, each in a role where it works first, then in the owner's.
+
+use wire::code;
+use wire::point::{Point, PointSet};
+use wire::verb::emv_transaction;
+
+use crate::chip::{Asked, CARD_KEY, Chips, PAN, common, derive, filled, retail, transaction};
+use crate::peer;
+use crate::support::{processor, skeleton};
+
+fn lifted(points: &[Point]) -> &'static PointSet {
+    let mut set = wire::role::BUILT_IN[0].points;
+    points.iter().for_each(|point| set.allow(*point));
+    Box::leak(Box::new(set))
+}
+
+/// A response of method 1 under the card's key is a block of the caller's choice, enciphered. Two of them are the key of a session, with
+/// which the caller makes cryptograms of any transaction, as if the card had.
+#[test]
+fn responses_to_chosen_cryptograms_show_the_key_of_a_session() {
+    let mut processor = processor();
+    let chips = Chips::new(&mut processor);
+    let respond = ["GENARPC", "VISA", "APPANSEQ"];
+    let asked = |cryptogram| Asked {
+        words: &respond,
+        pan: PAN,
+        text: &[],
+        counter: [0, 0x1C],
+        code: &[0, 0],
+        cryptogram,
+        own: &[],
+    };
+    let mut key = Vec::new();
+    for half in [0xF0, 0x0F] {
+        let request = transaction((&chips.cryptograms, &[]), asked([0, 0x1C, half, 0, 0, 0, 0, 0]));
+        request.refused(&mut processor, code::ACCESS_DENIED);
+        let reply = request.points(lifted(&[Point::EmvRespond])).ok(&mut processor);
+        key.extend(reply.bytes(emv_transaction::ARPC));
+    }
+    let key = crate::chip::odd(&key);
+    assert_eq!(key, common(&CARD_KEY, [0, 0x1C, 0, 0, 0, 0, 0, 0]));
+    let forged = retail(&key, &filled(b"pay 1000000"));
+    let words = ["VERARQC", "EMV", "EMVCSK", "APPANSEQ"];
+    let transfer = Asked { words: &words, text: b"pay 1000000", ..asked(forged) };
+    transaction((&chips.cryptograms, &[]), transfer).ok(&mut processor);
+
+    // What leaves to the owner is the encipherment of right cryptograms.
+    let words = ["VERGEN", "VISA", "APPANSEQ"];
+    let chosen = Asked { words: &words, text: b"pay 1000000", ..asked([0, 0x1C, 0xF0, 0, 0, 0, 0, 0]) };
+    let reply =
+        transaction((&chips.cryptograms, &[]), chosen).answers(&mut processor, code::VERIFICATION_FAILED);
+    assert!(reply.bytes(emv_transaction::ARPC).is_empty());
+}
+
+/// A key that derives every type makes of the same data a key that verifies PINs and one that enciphers texts: what a method does to a PIN
+/// is then computed outside.
+#[test]
+fn a_key_for_every_type_gives_one_value_for_two_purposes() {
+    use wire::verb::{diversified_key_generate::GENERATED_KEY_ID, encipher};
+    let mut processor = processor();
+    let any = crate::support::entered(&mut processor, "DKYGENKY", &["DKYL0", "DALL"], &crate::chip::ISSUER);
+    let role = lifted(&[Point::DiversifyAny]);
+    let [pin, data] = ["PINVER", "DATA"].map(|key_type| {
+        let words: &[&str] = if key_type == "DATA" { &["DOUBLE"] } else { &[] };
+        let made = skeleton(&mut processor, key_type, words);
+        let request = derive(&any, &["TDES-ENC"], &[0x11; 16].map(|byte| byte), &made);
+        request.refused(&mut processor, code::ACCESS_DENIED);
+        let request = derive(&any, &["TDES-ENC"], &crate::chip::CARD, &made).points(role);
+        request.ok(&mut processor).bytes(GENERATED_KEY_ID)
+    });
+    let block = [0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88];
+    let text = crate::support::Request::new(wire::verb::Verb::Encipher)
+        .rules(&["CBC"])
+        .bytes(encipher::KEY_IDENTIFIER, &data)
+        .counted(encipher::TEXT_LENGTH, encipher::PLAINTEXT, block)
+        .bytes(encipher::INITIALIZATION_VECTOR, [0; 8])
+        .bytes(encipher::CHAINING_VECTOR, [0; 18])
+        .ok(&mut processor)
+        .bytes(encipher::CIPHERTEXT);
+    assert_eq!(text[..8], peer::des(&CARD_KEY, true, &block));
+    assert_ne!(pin, data);
+    // A key for one use makes no other.
+    let one = crate::support::entered(&mut processor, "DKYGENKY", &["DKYL0", "DPVR"], &crate::chip::ISSUER);
+    let made = skeleton(&mut processor, "DATA", &["DOUBLE"]);
+    derive(&one, &["TDES-ENC"], &crate::chip::CARD, &made)
+        .points(role)
+        .refused(&mut processor, code::KEY_USAGE);
+}
+
+/// A million keys that differ from one by what is known are searched for together. SESS-XOR makes them; here it is shown that what it
+/// makes is that, and that the owner's role does not.
+#[test]
+fn keys_that_differ_by_what_is_known_are_made_where_the_role_names_it_alone() {
+    let mut processor = processor();
+    let chips = Chips::new(&mut processor);
+    let role = lifted(&[Point::DiversifyDifference]);
+    for difference in [2u8, 4, 6] {
+        let data = [difference; 16];
+        let request = derive(&chips.mac, &["SESS-XOR"], &data, &chips.mac_skeleton);
+        request.refused(&mut processor, code::ACCESS_DENIED);
+        let token = crate::chip::derived(&request.points(role), &mut processor);
+        let text = b"sixteen bytes...";
+        let made = crate::support::mac(&token, &["X9.19OPT", "MACLEN8"], text).ok(&mut processor);
+        let key = crate::chip::odd(&peer::xor(&crate::chip::ISSUER, &data));
+        assert_eq!(made.bytes(wire::verb::mac_generate::MAC), retail(&key, text));
+    }
+}

@@ -1,0 +1,262 @@
+//! Requests of the verbs of chip cards, keys of known values, and what they give by OpenSSL.
+
+use cca::Processor;
+use token::variable::{self, VariableType};
+use wire::verb::{Verb, derive_icc_mk, diversified_key_generate, diversified_key_generate2, emv_transaction};
+
+use crate::peer;
+use crate::support::{Request, entered, skeleton};
+
+/// The key of the published values.
+pub const ISSUER: [u8; 16] = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes();
+/// Another.
+pub const OTHER_ISSUER: [u8; 16] = 0x2315_2070_0123_4557_8998_BABA_DCDC_FEFEu128.to_be_bytes();
+pub const PAN: &str = "1234567890123456";
+const CARD_PAN: &str = PAN;
+/// The card's blocks of [`PAN`] with sequence number 01.
+pub const CARD: [u8; 16] = 0x3456_7890_1234_5601_CBA9_876F_EDCB_A9FEu128.to_be_bytes();
+/// The card's key under [`ISSUER`].
+pub const CARD_KEY: [u8; 16] = 0xA7CD_8A64_4A2F_A829_D067_5210_C4B0_01F1u128.to_be_bytes();
+
+pub fn derive(generating: &[u8], words: &[&str], data: &[u8], made: &[u8]) -> Request {
+    use diversified_key_generate::*;
+    crate::support::Request::new(Verb::DiversifiedKeyGenerate)
+        .rules(words)
+        .bytes(GENERATING_KEY_ID, generating)
+        .counted(DATA_LENGTH, DATA, data)
+        .bytes(DECRYPTING_KEY_ID, [0; 64])
+        .bytes(GENERATED_KEY_ID, made)
+}
+
+/// The token that a derivation makes.
+pub fn derived(request: &Request, processor: &mut Processor) -> Vec<u8> {
+    request.ok(processor).bytes(diversified_key_generate::GENERATED_KEY_ID)
+}
+
+pub fn derive2(generating: &[u8], words: &[&str], data: &[u8], made: &[u8]) -> Request {
+    use diversified_key_generate2::*;
+    crate::support::Request::new(Verb::DiversifiedKeyGenerate2)
+        .rules(words)
+        .counted(GENERATING_KEY_ID_LENGTH, GENERATING_KEY_ID, generating)
+        .counted(DERIVATION_DATA_LENGTH, DERIVATION_DATA, data)
+        .integer(GENERATED_KEY_ID1_LENGTH, 725)
+        .bytes(GENERATED_KEY_ID1, made)
+}
+
+/// What is asked of a transaction.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    pub words: &'a [&'a str],
+    pub pan: &'a str,
+    pub text: &'a [u8],
+    pub counter: [u8; 2],
+    pub code: &'a [u8],
+    pub cryptogram: [u8; 8],
+    pub own: &'a [u8],
+}
+
+pub fn transaction(keys: (&[u8], &[u8]), asked: Asked<'_>) -> Request {
+    use emv_transaction::*;
+    crate::support::Request::new(Verb::EmvTransaction)
+        .rules(asked.words)
+        .counted(ISSUER_MASTER_KEY_IDENTIFIER_LENGTH, ISSUER_MASTER_KEY_IDENTIFIER, keys.0)
+        .counted(ISSUER_ARPC_MASTER_KEY_IDENTIFIER_LENGTH, ISSUER_ARPC_MASTER_KEY_IDENTIFIER, keys.1)
+        .counted(PAN_LENGTH, PAN, asked.pan)
+        .bytes(PAN_SEQ_NUMBER, "01")
+        .counted(CRYPTOGRAM_INFO_LENGTH, CRYPTOGRAM_INFO, asked.text)
+        .bytes(ATC, asked.counter)
+        .bytes(ARC, asked.code)
+        .bytes(ARQC, asked.cryptogram)
+        .bytes(UNPREDICTABLE_NUMBER, UNPREDICTABLE)
+        .counted(RESERVED1_LENGTH, RESERVED1, asked.own)
+}
+
+pub const UNPREDICTABLE: [u8; 4] = [0x38, 0x04, 0x82, 0x3E];
+
+pub fn card_key(issuer: &[u8], words: &[&str], pan: &str, transport: &[u8]) -> Request {
+    use derive_icc_mk::*;
+    crate::support::Request::new(Verb::DeriveIccMk)
+        .rules(words)
+        .counted(ISSUER_MASTER_KEY_IDENTIFIER_LENGTH, ISSUER_MASTER_KEY_IDENTIFIER, issuer)
+        .counted(ICC_MASTER_KEY_IDENTIFIER_LENGTH, ICC_MASTER_KEY_IDENTIFIER, [0; 64])
+        .counted(TRANSPORT_KEY_IDENTIFIER_LENGTH, TRANSPORT_KEY_IDENTIFIER, transport)
+        .counted(PAN_LENGTH, PAN, pan)
+        .bytes(PAN_SEQ_NUMBER, "01")
+}
+
+/// Tokens of known keys, and of none.
+pub struct Chips {
+    /// DKYGENKY of [`ISSUER`]: DMAC at both levels, DMPIN and DDATA at level 1, DALL.
+    pub cryptograms: Vec<u8>,
+    pub cryptograms_above: Vec<u8>,
+    pub pins_above: Vec<u8>,
+    pub data_above: Vec<u8>,
+    pub any: Vec<u8>,
+    /// KEYGENKY with CLR8-ENC of it.
+    pub single: Vec<u8>,
+    /// A MAC key of it.
+    pub mac: Vec<u8>,
+    /// Skeletons: MAC of both lengths, and what level 1 makes.
+    pub mac_skeleton: Vec<u8>,
+    pub mac_single: Vec<u8>,
+    pub below_skeleton: Vec<u8>,
+    /// An AES DKYGENKY key that derives MAC keys, and a skeleton of one.
+    pub aes: Vec<u8>,
+    pub aes_skeleton: Vec<u8>,
+}
+
+impl Chips {
+    pub fn new(processor: &mut Processor) -> Self {
+        let mut make = |key_type: &str, words: &[&str]| entered(processor, key_type, words, &ISSUER);
+        let mut chips = Self {
+            cryptograms: make("DKYGENKY", &["DKYL0", "DMAC"]),
+            cryptograms_above: make("DKYGENKY", &["DKYL1", "DMAC"]),
+            pins_above: make("DKYGENKY", &["DKYL1", "DMPIN"]),
+            data_above: make("DKYGENKY", &["DKYL1", "DDATA"]),
+            any: make("DKYGENKY", &["DKYL1", "DALL"]),
+            single: make("KEYGENKY", &["CLR8-ENC"]),
+            mac: make("MAC", &["DOUBLE"]),
+            mac_skeleton: skeleton(processor, "MAC", &["DOUBLE"]),
+            mac_single: skeleton(processor, "MAC", &["SINGLE"]),
+            below_skeleton: skeleton(processor, "DKYGENKY", &["DKYL0", "DMAC"]),
+            aes: Vec::new(),
+            aes_skeleton: aes_mac_skeleton(),
+        };
+        let mac = variable::Attributes::new(VariableType::Mac, ["GENERATE", "CMAC"], None).unwrap();
+        chips.aes = aes_key(processor, &aes_deriving(&["D-MAC", "DKYL0"], Some(&mac)), 128);
+        chips
+    }
+
+    /// Requests that use this key in this place, as `Others::ways` has them.
+    pub fn ways(&self, verb: Verb, position: usize, key: &[u8], exporter: &[u8]) -> Vec<Request> {
+        let asked = Asked {
+            words: &["TDES", "VERARQC", "EMV", "EMVCSK"],
+            pan: PAN,
+            text: b"a text",
+            counter: [0, 1],
+            code: b"00",
+            cryptogram: [0; 8],
+            own: &[],
+        };
+        let replaced = |request: Request, counted: Option<usize>| match counted {
+            Some(length) => vec![request.counted(length, position, key)],
+            None => vec![request.bytes(position, key)],
+        };
+        match verb {
+            Verb::DiversifiedKeyGenerate if position == diversified_key_generate::GENERATED_KEY_ID => {
+                vec![
+                    derive(&self.cryptograms_above, &["TDES-ENC"], &CARD, key),
+                    derive(&self.cryptograms, &["TDES-ENC"], &CARD, key),
+                ]
+            }
+            Verb::DiversifiedKeyGenerate => vec![
+                derive(key, &["TDES-ENC"], &CARD, &self.mac_skeleton),
+                derive(key, &["TDES-ENC"], &CARD, &self.below_skeleton),
+                derive(key, &["CLR8-ENC"], &CARD[..8], &self.mac_single)
+                    .points(&wire::point::PointSet::EVERYTHING),
+            ],
+            Verb::DiversifiedKeyGenerate2 if position == diversified_key_generate2::GENERATED_KEY_ID1 => {
+                vec![derive2(&self.aes, &["MK-OPTC"], &CARD, key)]
+            }
+            Verb::DiversifiedKeyGenerate2 => {
+                vec![derive2(key, &["MK-OPTC"], &CARD, &self.aes_skeleton)]
+            }
+            Verb::EmvTransaction if position == emv_transaction::ISSUER_ARPC_MASTER_KEY_IDENTIFIER => {
+                let request = transaction(
+                    (&self.cryptograms, &self.cryptograms),
+                    Asked { words: &["VERGEN", "MC"], ..asked },
+                );
+                replaced(request, Some(emv_transaction::ISSUER_ARPC_MASTER_KEY_IDENTIFIER_LENGTH))
+            }
+            Verb::EmvTransaction => replaced(
+                transaction((&self.cryptograms, &[]), asked),
+                Some(emv_transaction::ISSUER_MASTER_KEY_IDENTIFIER_LENGTH),
+            ),
+            Verb::DeriveIccMk => {
+                use derive_icc_mk::*;
+                let base = |word: &str| card_key(&self.cryptograms_above, &[word], CARD_PAN, &[]);
+                match position {
+                    ICC_MASTER_KEY_IDENTIFIER => replaced(base("AC"), Some(ICC_MASTER_KEY_IDENTIFIER_LENGTH)),
+                    TRANSPORT_KEY_IDENTIFIER => {
+                        let request = card_key(&self.cryptograms_above, &["AC"], CARD_PAN, exporter);
+                        replaced(request, Some(TRANSPORT_KEY_IDENTIFIER_LENGTH))
+                    }
+                    _ => ["DATA", "ENC", "AC"]
+                        .map(|word| {
+                            let length = ISSUER_MASTER_KEY_IDENTIFIER_LENGTH;
+                            base(word).counted(length, ISSUER_MASTER_KEY_IDENTIFIER, key)
+                        })
+                        .to_vec(),
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A MAC skeleton of variable length.
+pub fn aes_mac_skeleton() -> Vec<u8> {
+    let mac = variable::Attributes::new(VariableType::Mac, ["GENERATE", "CMAC"], None).unwrap();
+    aes_skeleton(mac)
+}
+
+/// The skeleton of these attributes.
+pub fn aes_skeleton(attributes: variable::Attributes) -> Vec<u8> {
+    let payload = token::VariableToken::default_payload(attributes.key_type());
+    let token = token::VariableToken::skeleton(token::des::Origin::Internal, payload, attributes).unwrap();
+    token.to_bytes().to_vec()
+}
+
+/// The skeleton of a key that derives others.
+pub fn aes_deriving(words: &[&str], derived: Option<&variable::Attributes>) -> Vec<u8> {
+    let attributes =
+        variable::Attributes::new(VariableType::DkyGenKy, words.iter().copied(), derived).unwrap();
+    aes_skeleton(attributes)
+}
+
+/// A generated key of this skeleton.
+pub fn aes_key(processor: &mut Processor, skeleton: &[u8], bits: i64) -> Vec<u8> {
+    use wire::verb::key_generate2::*;
+    crate::support::Request::new(Verb::KeyGenerate2)
+        .rules(&["AES", "OP"])
+        .integer(CLEAR_KEY_BIT_LENGTH, bits)
+        .bytes(KEY_TYPE_1, "TOKEN   ")
+        .bytes(KEY_TYPE_2, "        ")
+        .integer(GENERATED_KEY_IDENTIFIER_1_LENGTH, 725)
+        .bytes(GENERATED_KEY_IDENTIFIER_1, skeleton)
+        .ok(processor)
+        .bytes(GENERATED_KEY_IDENTIFIER_1)
+}
+
+/// A generated key of this skeleton whose halves are equal.
+pub fn with_equal_halves(processor: &mut Processor, skeleton: &[u8]) -> Vec<u8> {
+    use wire::verb::key_generate::GENERATED_KEY_IDENTIFIER_1;
+    let request = crate::support::generate("TOKEN", "SINGLE-R");
+    request.bytes(GENERATED_KEY_IDENTIFIER_1, skeleton).ok(processor).bytes(GENERATED_KEY_IDENTIFIER_1)
+}
+
+/// With odd parity.
+pub fn odd(key: &[u8]) -> Vec<u8> {
+    key.iter().map(|byte| byte ^ u8::from(byte.count_ones() % 2 == 0)).collect()
+}
+
+/// The key of a session by EMV's common method, by OpenSSL.
+pub fn common(card: &[u8], diversifier: [u8; 8]) -> Vec<u8> {
+    let (mut one, mut two) = (diversifier, diversifier);
+    (one[2], two[2]) = (0xF0, 0x0F);
+    odd(&peer::des(card, true, &[one, two].concat()))
+}
+
+/// The MAC of algorithm 3 of whole blocks, by OpenSSL.
+pub fn retail(key: &[u8], text: &[u8]) -> [u8; 8] {
+    let last = peer::des_cbc(&key[..8], &[0; 8], text).split_off(text.len() - 8);
+    let middle = peer::des(&key[8..16], false, &last);
+    peer::des(&key[..8], true, &middle).try_into().unwrap()
+}
+
+/// A text with a bit and zeros behind it.
+pub fn filled(text: &[u8]) -> Vec<u8> {
+    let mut all = [text, &[0x80]].concat();
+    all.resize(all.len().next_multiple_of(8), 0);
+    all
+}
