@@ -99,7 +99,10 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::EncryptedPinGenerate
         | Verb::ClearPinEncrypt
         | Verb::DiversifiedKeyGenerate
-        | Verb::DeriveIccMk => {
+        | Verb::DeriveIccMk
+        | Verb::PinChangeUnblock
+        | Verb::SecureMessagingForKeys
+        | Verb::SecureMessagingForPins => {
             Operation::Cipher(CipherAlgorithm::Tdes2, Mode::Ecb, CipherDirection::Encipher)
         }
         Verb::EncryptedPinTranslate2 => {

@@ -52,7 +52,7 @@ impl Mask {
 
     /// Whether one of them holds.
     #[inline(always)]
-    pub(crate) const fn or(self, other: Self) -> Self {
+    pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 

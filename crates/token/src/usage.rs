@@ -31,6 +31,10 @@ pub enum Use {
     CardValueGenerate(CardValueHalf),
     /// Compute card verification values to compare them.
     CardValueVerify(CardValueHalf),
+    /// Encipher messages to chip cards with keys in them (SECMSG with SMKEY).
+    MessageOfKeys,
+    /// Encipher messages to chip cards with PINs in them (SECMSG with SMPIN).
+    MessageOfPins,
     /// Be exported.
     Export,
     /// Be wrapped for another system as a plain DATA key, which is for every use.
@@ -237,6 +241,8 @@ pub(crate) const fn allows(vector: ControlVector, usage: Use) -> bool {
                 && is_of_offset
         }
         Use::DeriveTransactionKeys => vector.type_bits().0 == MAIN_DERIVING && vector.bit(18),
+        Use::MessageOfKeys => matches!(vector.type_bits(), (MAIN_DATA, SUB_MESSAGES)) && vector.bit(18),
+        Use::MessageOfPins => matches!(vector.type_bits(), (MAIN_DATA, SUB_MESSAGES)) && vector.bit(19),
         Use::CardValueGenerate(half) => is_card_value(vector, half) && vector.bit(20),
         Use::CardValueVerify(half) => is_card_value(vector, half) && vector.bit(21),
         Use::MacGenerate => is_mac(vector) && vector.bit(20),
@@ -305,6 +311,7 @@ const SUB_RECEIVING: u8 = 1;
 const SUB_DATA: u8 = 0;
 const SUB_CIPHER: u8 = 1;
 const SUB_MAC: u8 = 2;
+const SUB_MESSAGES: u8 = 5;
 const METHOD_X9_9: u8 = 1;
 const METHOD_CVV_A: u8 = 2;
 const METHOD_CVV_B: u8 = 3;

@@ -45,7 +45,8 @@ pub const KEYWORDS: &[&str] = &[
     "SESS-XOR", "A28OWFCL", "A28OWFEC", "A28XOREC", "MK-OPTC", "SESS-ENC", "KDFFM-DK", "KLEN128", "KLEN192",
     "KLEN256", "TDES", "VERARQC", "GENARPC", "VERGEN", "VISA", "MC", "EMV", "EMVCSK", "OPTION-A", "OPTION-B",
     "APPANSEQ", "METHOD-1", "METHOD-2", "AC", "ENC", "DKYL0", "DKYL1", "DMAC", "DMPIN", "DALL", "SMKEY",
-    "SMPIN",
+    "SMPIN", "VISAPCU1", "VISAPCU2", "AMEXPCU1", "AMEXPCU2", "EMV-PCU1", "AES-EMV1", "TDES-ECB", "AES-CBC",
+    "AES-ECB", "CLEARPIN", "SELFENC",
 ];
 
 /// A keyword as the interface has it.

@@ -393,6 +393,21 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
             ],
         ),
         (
+            Verb::PinChangeUnblock,
+            vec![
+                ("rule_array", Bytes(b"VISAPCU1")),
+                ("authentication_master_key", Bytes(&keys.chip)),
+                ("issuer_master_key", Bytes(&keys.chip_pins)),
+                ("key_generation_data", Bytes(b"eighteen bytes now")),
+                ("new_ref_pin_key", Bytes(&keys.pin_in)),
+                ("new_ref_pin_block", Bytes(&keys.pin_block)),
+                ("new_ref_pin_profile", Bytes(PROFILE)),
+                ("new_ref_pan_data", Bytes(PAN)),
+                ("output_pin_profile", Bytes(b"VISAPCU1NONE            ")),
+                ("output_pin_message_length", Number(16)),
+            ],
+        ),
+        (
             Verb::DeriveIccMk,
             vec![
                 ("rule_array", Bytes(b"AC      ")),
@@ -495,7 +510,12 @@ const PAN: &[u8; 12] = b"401234567890";
 const PIN_DATA: &[u8; 48] = b"01234567890123451122334455667788                ";
 
 /// Verbs that the owner's role does not permit.
-const NOT_FOR_THE_OWNER: [Verb; 2] = [Verb::KeyEncryptionTranslate, Verb::ClearPinEncrypt];
+const NOT_FOR_THE_OWNER: [Verb; 4] = [
+    Verb::KeyEncryptionTranslate,
+    Verb::ClearPinEncrypt,
+    Verb::SecureMessagingForKeys,
+    Verb::SecureMessagingForPins,
+];
 
 /// A part of a key-encrypting key.
 const PART: &[u8; 16] = b"a part of a key!";
@@ -559,6 +579,7 @@ struct Keys {
     /// Keys that derive keys of chip cards, at both levels, one of AES, and what that derives.
     chip: Vec<u8>,
     chip_above: Vec<u8>,
+    chip_pins: Vec<u8>,
     aes_chip: Vec<u8>,
     aes_mac_skeleton: Vec<u8>,
     /// Agrees on AES keys.
@@ -702,6 +723,7 @@ impl Keys {
         [_, keys.card] = entered(facility, b"MAC     ", b"INTERNALDOUBLE  CVVKEY-A");
         [_, keys.chip] = entered(facility, b"DKYGENKY", b"INTERNALDKYL0   DMAC    ");
         [_, keys.chip_above] = entered(facility, b"DKYGENKY", b"INTERNALDKYL1   DMAC    ");
+        [_, keys.chip_pins] = entered(facility, b"DKYGENKY", b"INTERNALDKYL0   DMPIN   ");
         keys.aes_mac_skeleton = skeleton2(facility, b"INTERNALAES     MAC     GENERATECMAC    ");
         let deriving = vec![
             ("rule_array", Bytes(b"INTERNALAES     DKYGENKYD-MAC   DKYL0   ")),

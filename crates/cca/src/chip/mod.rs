@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`card`] | the blocks of a card's number |
 //! | [`issuer`] | keys of issuers, from which those of cards are derived |
+//! | [`message`] | messages with keys and PIN blocks in them |
 
 pub(crate) mod card;
 pub(crate) mod issuer;
+pub(crate) mod message;

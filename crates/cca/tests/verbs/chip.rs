@@ -3,6 +3,7 @@
 mod derive;
 mod derive2;
 mod icc;
+mod messages;
 mod requests;
 mod transaction;
 

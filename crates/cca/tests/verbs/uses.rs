@@ -20,9 +20,10 @@ use wire::verb::{
     Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, clear_pin_generate_alternate,
     cvv_generate, derive_icc_mk, diversified_key_generate, diversified_key_generate2, ec_diffie_hellman,
     encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_translate2, encrypted_pin_verify, key_export, key_generate2,
-    key_import, key_test2, key_translate, key_translate2, pka_key_generate, pka_key_import,
-    pka_key_translate, prohibit_export2, restrict_key_attribute, symmetric_key_export,
-    symmetric_key_generate, symmetric_key_import, symmetric_key_import2,
+    key_import, key_test2, key_translate, key_translate2, pin_change_unblock, pka_key_generate,
+    pka_key_import, pka_key_translate, prohibit_export2, restrict_key_attribute, secure_messaging_for_keys,
+    secure_messaging_for_pins, symmetric_key_export, symmetric_key_generate, symmetric_key_import,
+    symmetric_key_import2,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -132,6 +133,18 @@ fn of_chips(verb: Verb, position: usize, vector: ControlVector) -> Option<bool> 
         (Verb::DeriveIccMk, derive_icc_mk::ISSUER_MASTER_KEY_IDENTIFIER) => {
             let of_cards = [Derived::Mac, Derived::PinMessages, Derived::Data];
             Some(deriving.is_some_and(|deriving| deriving.level > 0 && of_cards.contains(&deriving.derived)))
+        }
+        (Verb::PinChangeUnblock, pin_change_unblock::AUTHENTICATION_MASTER_KEY) => {
+            Some(deriving.is_some_and(|deriving| deriving.level < 2 && deriving.derived == Derived::Mac))
+        }
+        (Verb::PinChangeUnblock, pin_change_unblock::ISSUER_MASTER_KEY) => Some(
+            deriving.is_some_and(|deriving| deriving.level < 2 && deriving.derived == Derived::PinMessages),
+        ),
+        (Verb::SecureMessagingForPins, secure_messaging_for_pins::SECMSG_KEY) => {
+            Some(vector.may(Use::MessageOfPins))
+        }
+        (Verb::SecureMessagingForKeys, secure_messaging_for_keys::SESSION_KEY) => {
+            Some(vector.may(Use::MessageOfKeys))
         }
         (Verb::DeriveIccMk, derive_icc_mk::TRANSPORT_KEY_IDENTIFIER) => {
             Some(vector.may(Use::Wrap(Side::Sending, Wrapping::Keys)))

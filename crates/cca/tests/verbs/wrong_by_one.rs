@@ -17,7 +17,10 @@ use wire::verb::{
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate,
     symmetric_key_import, symmetric_key_import2, tls_premaster,
 };
-use wire::verb::{key_test2, key_translate2, pka_key_translate, prohibit_export2, restrict_key_attribute};
+use wire::verb::{
+    key_test2, key_translate2, pin_change_unblock, pka_key_translate, prohibit_export2,
+    restrict_key_attribute, secure_messaging_for_keys, secure_messaging_for_pins,
+};
 use wire::{Codes, KeyReference, code};
 
 use crate::support::{DOMAIN, Request, generate, generated, imported, mac, part, run_raw, skeleton, verify};
@@ -109,6 +112,18 @@ fn good(others: &mut Others, verb: Verb) -> Request {
         Verb::DeriveIccMk => {
             let token = others.chips.cryptograms_above.clone();
             key(others, derive_icc_mk::ISSUER_MASTER_KEY_IDENTIFIER, &token)
+        }
+        Verb::PinChangeUnblock => {
+            let token = others.chips.inbound.clone();
+            key(others, pin_change_unblock::CURRENT_REF_PIN_KEY, &token)
+        }
+        Verb::SecureMessagingForKeys => {
+            let token = others.chips.mac.clone();
+            key(others, secure_messaging_for_keys::INPUT_KEY_IDENTIFIER, &token)
+        }
+        Verb::SecureMessagingForPins => {
+            let token = others.chips.inbound.clone();
+            key(others, secure_messaging_for_pins::IN_PIN_ENC_KEY_ID, &token)
         }
         Verb::KeyPartImport => {
             let token = skeleton(&mut others.processor, "MAC", &["DOUBLE"]);

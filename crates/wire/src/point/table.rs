@@ -157,6 +157,9 @@ points! {
         DiversifySession "diversified-key-generate2-sess-enc" = 0x02CC Permits NONE "Derive AES keys of sessions";
         DeriveIccMk "derive-icc-mk" = 0xF0D6 Permits GENERATE "Derive master keys of chip cards";
         DeriveIccMkTransported "derive-icc-mk-transported" = 0xF0D7 Permits NONE "Derive master keys of chip cards under EXPORTER keys";
+        PinChangeUnblock "pin-change-unblock" = 0xF0DA Permits PIN "Make the data of commands that give chip cards new PINs, from keys that are permitted";
+        PinChangeOutbound "pin-change-unblock-opinenc" = 0x00BC Permits NONE "New PINs out of blocks under OPINENC keys";
+        PinChangeInbound "pin-change-unblock-ipinenc" = 0x00BD Permits NONE "New PINs out of blocks under IPINENC keys";
     }
     Generate {
         KeyGenerate "key-generate" = 0xF013 Permits GENERATE "Generate DES and AES keys, in the forms that are permitted";
@@ -325,12 +328,15 @@ points! {
         DiversifyDifference "diversified-key-generate-sess-xor" = 0x0043 Permits NONE "Derive keys that differ from another by what the caller says (SESS-XOR): a search for one finds any of many";
         DiversifyAny "diversified-key-generate-dall" = 0x0290 Permits NONE "Derive keys from one that derives DES keys of every type (DALL): the same data give keys of one value for two purposes";
         DiversifyAny2 "diversified-key-generate2-dall" = 0x02CD Permits NONE "The same of AES keys (D-ALL)";
+        SecureMessagingForKeys "secure-messaging-for-keys" = 0x0273 Permits EXPORT "Put keys that may be exported into messages to chip cards, among text of the caller's: whoever knows the key of a session has them";
         EmvRespond "emv-transaction-respond" = 0xF0D8 Permits NONE "Make responses to request cryptograms that are not verified: blocks of the caller's choice are enciphered, of which keys of sessions are made";
         SignAnyData "digital-signature-any-data" = 0xF031 Permits NONE "Sign data without structure with keys that also decipher: two signatures open what is enciphered for the key";
         DecipherBoth "rsa-decipher-keys-and-data" = 0xF032 Permits NONE "Import keys with RSA keys that decipher data, and decipher data with those that import keys: what transports a key is opened";
     }
     LegacyPin {
         ClearPinEncrypt "clear-pin-encrypt" = 0x00AF Permits PIN "Put clear PINs into blocks: a list of the blocks of all PINs opens every block without a PAN";
+        SecureMessagingForPins "secure-messaging-for-pins" = 0x0274 Permits PIN "Put PIN blocks into messages to chip cards, in the forms of EMV, Visa and MasterCard: equal PINs are equal there";
+        SecureMessagingAnyPlace "secure-messaging-any-place" = 0xF0D9 Permits NONE "Put keys and PIN blocks anywhere into messages, among text of the caller's: a block that is known but for one digit is looked up";
         PinUnrestricted "pin-block-restrictions" = 0x0350 Forbids NONE "Reformat PIN blocks as ANSI X9.8 forbids: out of those that hold a PAN into others, where PINs are compared and looked up";
         PanChange "pin-pan-change" = 0x0351 Permits NONE "Reformat PIN blocks to another PAN: wrong digits of a PAN make errors that tell of the PIN";
         PinAnyBlock "pin-only-ansi-blocks" = 0x0352 Forbids NONE "Reformat to and from PIN blocks that ANSI X9.8 does not know";

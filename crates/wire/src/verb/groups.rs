@@ -269,6 +269,20 @@ groups! {
     EmvResponse optional { One "METHOD-1", Two "METHOD-2" }
     /// What a master key of a chip card is for.
     IccKey required { Cryptogram "AC", Mac "MAC", Encipherment "ENC", Data "DATA" }
+    /// How the key of the session is derived from the card's, under which a PIN change is enciphered.
+    PinChangeSession Counter {
+        Counter "TDES-XOR", TreeTwo "TDESEMV2", TreeFour "TDESEMV4", Aes "AES-EMV1",
+    }
+    /// Whose block of a new PIN is made, without and with the PIN that was there before.
+    PinChange required {
+        Visa "VISAPCU1", VisaOfCurrent "VISAPCU2", AmexOfCurrent "AMEXPCU1", Amex "AMEXPCU2", Emv "EMV-PCU1",
+    }
+    /// How a message is enciphered.
+    MessageMode Cbc { Cbc "TDES-CBC", Ecb "TDES-ECB" }
+    /// How a message with a PIN block is enciphered.
+    PinMessageMode Cbc { Cbc "TDES-CBC", Ecb "TDES-ECB", AesCbc "AES-CBC", AesEcb "AES-ECB" }
+    /// Whether the PIN block of a message is also a key that enciphers it.
+    PinInMessage Clear { Clear "CLEARPIN", Own "SELFENC" }
     /// The one algorithm of these verbs.
     HmacAlgorithm required { Hmac "HMAC" }
     /// The hash of an HMAC.
@@ -565,6 +579,19 @@ pub(super) const EMV_TRANSACTION_RULES: &[Rule] = &[
     Rule::Excludes(&["VERARQC"], &["METHOD-1", "METHOD-2"]),
 ];
 const EMV_ONLY: &[&str] = &["TDESEMV2", "TDESEMV4", "EMVCSK", "METHOD-2"];
+pub(super) const PIN_CHANGE_RULES: &[Rule] = &[
+    // Of whose blocks no description is public.
+    Rule::Refused("AMEXPCU1"),
+    Rule::Refused("AMEXPCU2"),
+    Rule::Refused("EMV-PCU1"),
+    Rule::Refused("AES-EMV1"),
+];
+pub(super) const PIN_MESSAGE_RULES: &[Rule] = &[
+    Rule::Refused("AES-CBC"),
+    Rule::Refused("AES-ECB"),
+    // A block under itself is compared with those of all PINs.
+    Rule::Refused("SELFENC"),
+];
 pub(super) const PKA_BUILD_RULES: &[Rule] = &[
     // No key resists quantum computers here.
     Rule::Refused("QSA-PUBL"),

@@ -40,6 +40,9 @@ impl Verb {
             | Self::DiversifiedKeyGenerate
             | Self::EmvTransaction
             | Self::DeriveIccMk
+            | Self::PinChangeUnblock
+            | Self::SecureMessagingForKeys
+            | Self::SecureMessagingForPins
             | Self::CryptographicVariableEncipher
             | Self::KeyEncryptionTranslate
             | Self::ClearKeyImport

@@ -35,6 +35,9 @@ reasons! {
     "NL-PIN-1" => "the method is not published";
     "UKPTIPIN", "UKPTOPIN", "UKPTBOTH" => "the derived keys have a single length, which can be searched";
     [DiversifiedKeyGenerate] "A28OWFCL", "A28OWFEC", "A28XOREC" => "methods of the Australian standard AS 2805, which is not public";
+    "AMEXPCU1", "AMEXPCU2", "EMV-PCU1", "AES-EMV1" => "the block that such cards take is not published where it was looked for";
+    [SecureMessagingForPins] "AES-CBC", "AES-ECB" => "messages under AES keys are not served";
+    "SELFENC" => "a PIN block under itself is compared with those of all PINs";
     "KDFFM-DK", "KLEN128", "KLEN192", "KLEN256" => "the derivation is one of the German banking industry, and not public";
     "IKEK-PKA" => "what is wrapped by an RSA key is an object without a token";
     "COMP-CHK", "COMP-TAG" => "there is no compliance mode";

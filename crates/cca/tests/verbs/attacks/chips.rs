@@ -105,3 +105,40 @@ fn keys_that_differ_by_what_is_known_are_made_where_the_role_names_it_alone() {
         assert_eq!(made.bytes(wire::verb::mac_generate::MAC), retail(&key, text));
     }
 }
+
+/// Adida, Bond, Clulow and others (2005 to 2007): a PIN block in a place of the caller's choice shares a block with text of the caller's. One
+/// that ends in the first bytes of a PIN block, of which all but the last are known, is one of 256, which the caller has enciphered too.
+#[test]
+fn a_pin_at_a_chosen_place_is_looked_up_byte_by_byte() {
+    use crate::chip::message_of_pin;
+    use crate::pin::{iso0, under};
+    use wire::verb::secure_messaging_for_pins::CIPHER_TEXT;
+    let mut processor = processor();
+    let chips = Chips::new(&mut processor);
+    let secret = under(&crate::chip::ISSUER, &iso0("4731", "401234567890"));
+    let role = lifted(&[Point::SecureMessagingForPins, Point::SecureMessagingAnyPlace]);
+    let plain = lifted(&[Point::SecureMessagingForPins]);
+    let mut tries = 0;
+    let mut enciphered = |text: &[u8], offset: usize| {
+        let keys = (&chips.inbound[..], &chips.pin_messages[..]);
+        let formats = ["ISO-0", "ISO-0"];
+        let request = message_of_pin(keys, &["TDES-ECB"], &secret, formats, text, offset as i64);
+        request.refused(&mut processor, code::ACCESS_DENIED);
+        request.clone().points(plain).refused(&mut processor, code::ACCESS_DENIED);
+        tries += 1;
+        request.points(role).ok(&mut processor).bytes(CIPHER_TEXT)
+    };
+    let mut found: Vec<u8> = Vec::new();
+    for known in 0..4 {
+        // Zeros, and then as much of the secret as is known, and one byte more.
+        let front = vec![0; 7 - known];
+        let shared = enciphered(&[0; 16], front.len() + 1)[..8].to_vec();
+        let candidates: Vec<u8> =
+            (0..=255u8).flat_map(|byte| [&front[..], &found, &[byte]].concat()).collect();
+        let text = [&candidates[..], &[0; 8]].concat();
+        let all = enciphered(&text, candidates.len() + 1);
+        found.push(all.chunks(8).position(|block| block == shared).unwrap() as u8);
+    }
+    assert_eq!(found, iso0("4731", "401234567890")[..4]);
+    assert_eq!(tries, 8);
+}

@@ -2,7 +2,10 @@
 
 use cca::Processor;
 use token::variable::{self, VariableType};
-use wire::verb::{Verb, derive_icc_mk, diversified_key_generate, diversified_key_generate2, emv_transaction};
+use wire::verb::{
+    Verb, derive_icc_mk, diversified_key_generate, diversified_key_generate2, emv_transaction,
+    pin_change_unblock, secure_messaging_for_keys, secure_messaging_for_pins,
+};
 
 use crate::peer;
 use crate::support::{Request, entered, skeleton};
@@ -84,6 +87,70 @@ pub fn card_key(issuer: &[u8], words: &[&str], pan: &str, transport: &[u8]) -> R
         .bytes(PAN_SEQ_NUMBER, "01")
 }
 
+const PAN_12: &str = "401234567890";
+/// The initialization vector of messages.
+const VECTOR: [u8; 8] = [9, 8, 7, 6, 5, 4, 3, 2];
+
+pub fn message_of_key(key: &[u8], session: &[u8], words: &[&str], text: &[u8], offset: i64) -> Request {
+    use secure_messaging_for_keys::*;
+    crate::support::Request::new(Verb::SecureMessagingForKeys)
+        .rules(words)
+        .bytes(INPUT_KEY_IDENTIFIER, key)
+        .bytes(KEY_ENCRYPTING_KEY, [0; 64])
+        .bytes(SESSION_KEY, session)
+        .counted(TEXT_LENGTH, CLEAR_TEXT, text)
+        .bytes(INITIALIZATION_VECTOR, VECTOR)
+        .integer(KEY_OFFSET, offset)
+        .integer(KEY_OFFSET_FIELD_LENGTH, 16)
+}
+
+/// Keys: of the block, and of the session.
+pub fn message_of_pin(
+    keys: (&[u8], &[u8]),
+    words: &[&str],
+    block: &[u8],
+    formats: [&str; 2],
+    text: &[u8],
+    offset: i64,
+) -> Request {
+    use secure_messaging_for_pins::*;
+    let pad = |format: &str| if format == "3624" { "F" } else { "" };
+    crate::support::Request::new(Verb::SecureMessagingForPins)
+        .rules(words)
+        .bytes(IN_PIN_BLK, block)
+        .bytes(IN_PIN_ENC_KEY_ID, keys.0)
+        .bytes(IN_PIN_PROFILE, crate::pin::profile(formats[0], pad(formats[0])))
+        .bytes(IN_PAN_DATA, PAN_12)
+        .bytes(SECMSG_KEY, keys.1)
+        .bytes(OUT_PIN_PROFILE, crate::pin::profile(formats[1], pad(formats[1])))
+        .bytes(OUT_PAN_DATA, PAN_12)
+        .counted(TEXT_LENGTH, CLEAR_TEXT, text)
+        .bytes(INITIALIZATION_VECTOR, VECTOR)
+        .integer(PIN_OFFSET, offset)
+        .integer(PIN_OFFSET_FIELD_LENGTH, 8)
+}
+
+/// Keys: for cryptograms, for the message, of the new block, and of the one before.
+pub fn pin_change(keys: [&[u8]; 4], words: &[&str], data: &[u8], blocks: (&[u8], &[u8])) -> Request {
+    use pin_change_unblock::*;
+    let plain = crate::pin::profile("ISO-0", "");
+    crate::support::Request::new(Verb::PinChangeUnblock)
+        .rules(words)
+        .counted(AUTHENTICATION_MASTER_KEY_LENGTH, AUTHENTICATION_MASTER_KEY, keys[0])
+        .counted(ISSUER_MASTER_KEY_LENGTH, ISSUER_MASTER_KEY, keys[1])
+        .counted(KEY_GENERATION_DATA_LENGTH, KEY_GENERATION_DATA, data)
+        .counted(NEW_REF_PIN_KEY_LENGTH, NEW_REF_PIN_KEY, keys[2])
+        .bytes(NEW_REF_PIN_BLOCK, blocks.0)
+        .bytes(NEW_REF_PIN_PROFILE, &plain)
+        .bytes(NEW_REF_PAN_DATA, PAN_12)
+        .counted(CURRENT_REF_PIN_KEY_LENGTH, CURRENT_REF_PIN_KEY, keys[3])
+        .bytes(CURRENT_REF_PIN_BLOCK, blocks.1)
+        .bytes(CURRENT_REF_PIN_PROFILE, &plain)
+        .bytes(CURRENT_REF_PAN_DATA, PAN_12)
+        .bytes(OUTPUT_PIN_PROFILE, format!("{:8}NONE            ", words[0]))
+        .integer(OUTPUT_PIN_MESSAGE_LENGTH, 16)
+}
+
 /// Tokens of known keys, and of none.
 pub struct Chips {
     /// DKYGENKY of [`ISSUER`]: DMAC at both levels, DMPIN and DDATA at level 1, DALL.
@@ -94,6 +161,12 @@ pub struct Chips {
     pub any: Vec<u8>,
     /// KEYGENKY with CLR8-ENC of it.
     pub single: Vec<u8>,
+    /// SECMSG keys of it.
+    pub key_messages: Vec<u8>,
+    pub pin_messages: Vec<u8>,
+    /// DKYGENKY with DMPIN, at level 0, and IPINENC of it.
+    pub pins: Vec<u8>,
+    pub inbound: Vec<u8>,
     /// A MAC key of it.
     pub mac: Vec<u8>,
     /// Skeletons: MAC of both lengths, and what level 1 makes.
@@ -115,6 +188,10 @@ impl Chips {
             data_above: make("DKYGENKY", &["DKYL1", "DDATA"]),
             any: make("DKYGENKY", &["DKYL1", "DALL"]),
             single: make("KEYGENKY", &["CLR8-ENC"]),
+            key_messages: make("SECMSG", &["SMKEY"]),
+            pin_messages: make("SECMSG", &["SMPIN"]),
+            pins: make("DKYGENKY", &["DKYL0", "DMPIN"]),
+            inbound: make("IPINENC", &[]),
             mac: make("MAC", &["DOUBLE"]),
             mac_skeleton: skeleton(processor, "MAC", &["DOUBLE"]),
             mac_single: skeleton(processor, "MAC", &["SINGLE"]),
@@ -172,6 +249,31 @@ impl Chips {
                 transaction((&self.cryptograms, &[]), asked),
                 Some(emv_transaction::ISSUER_MASTER_KEY_IDENTIFIER_LENGTH),
             ),
+            Verb::SecureMessagingForKeys => {
+                let request = message_of_key(&self.mac, &self.key_messages, &[], &[0; 16], 1);
+                replaced(request.points(&wire::point::PointSet::EVERYTHING), None)
+            }
+            Verb::SecureMessagingForPins => {
+                let block = crate::pin::under(&ISSUER, &crate::pin::iso0("1234", PAN_12));
+                let keys = (&self.inbound[..], &self.pin_messages[..]);
+                let request = message_of_pin(keys, &[], &block, ["ISO-0", "ISO-0"], &[0; 8], 1);
+                replaced(request.points(&wire::point::PointSet::EVERYTHING), None)
+            }
+            Verb::PinChangeUnblock => {
+                use pin_change_unblock::*;
+                let block = crate::pin::under(&ISSUER, &crate::pin::iso0("1234", PAN_12));
+                let keys = [&self.cryptograms, &self.pins, &self.inbound, &self.inbound];
+                let data = [&CARD[..], &[0, 1]].concat();
+                let keys = keys.map(|key| &key[..]);
+                let request = pin_change(keys, &["VISAPCU2"], &data, (&block, &block));
+                let length = match position {
+                    AUTHENTICATION_MASTER_KEY => AUTHENTICATION_MASTER_KEY_LENGTH,
+                    ISSUER_MASTER_KEY => ISSUER_MASTER_KEY_LENGTH,
+                    NEW_REF_PIN_KEY => NEW_REF_PIN_KEY_LENGTH,
+                    _ => CURRENT_REF_PIN_KEY_LENGTH,
+                };
+                replaced(request, Some(length))
+            }
             Verb::DeriveIccMk => {
                 use derive_icc_mk::*;
                 let base = |word: &str| card_key(&self.cryptograms_above, &[word], CARD_PAN, &[]);

@@ -186,6 +186,25 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
             kind: SampleKind::Des(KeyType::DKyGenKy.vector_with(KeyForm::Double, words).unwrap(), 16),
         });
     }
+    for (token, word) in [(&chips.key_messages, "SMKEY"), (&chips.pin_messages, "SMPIN")] {
+        samples.push(Sample {
+            name: format!("SECMSG double {word}"),
+            token: token.clone(),
+            kind: SampleKind::Des(KeyType::SecMsg.vector_with(KeyForm::Double, [word]).unwrap(), 16),
+        });
+    }
+    let vector = KeyType::DKyGenKy.vector_with(KeyForm::Double, ["DKYL0", "DMPIN"]).unwrap();
+    samples.push(Sample {
+        name: "DKYGENKY double DKYL0 DMPIN".into(),
+        token: chips.pins.clone(),
+        kind: SampleKind::Des(vector, 16),
+    });
+    let vector = KeyType::IPinEnc.default_vector(KeyForm::Double).unwrap();
+    samples.push(Sample {
+        name: "IPINENC double of chip cards".into(),
+        token: chips.inbound.clone(),
+        kind: SampleKind::Des(vector, 16),
+    });
     samples.push(Sample {
         name: "KEYGENKY double CLR8-ENC".into(),
         token: chips.single.clone(),

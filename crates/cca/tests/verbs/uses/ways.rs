@@ -320,7 +320,10 @@ impl Others {
             Verb::DiversifiedKeyGenerate
             | Verb::DiversifiedKeyGenerate2
             | Verb::EmvTransaction
-            | Verb::DeriveIccMk => self.chips.ways(verb, position, key, &self.exporter),
+            | Verb::DeriveIccMk
+            | Verb::PinChangeUnblock
+            | Verb::SecureMessagingForKeys
+            | Verb::SecureMessagingForPins => self.chips.ways(verb, position, key, &self.exporter),
             Verb::KeyPartImport2 => {
                 ["HMAC", "AES"].map(|algorithm| part2(algorithm, &["FIRST"], &[1; 16], &[])).to_vec()
             }

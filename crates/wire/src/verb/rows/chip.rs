@@ -98,6 +98,78 @@ macro_rules! chip_verbs {
                     RESERVED2: In Bytes(By(RESERVED2_LENGTH)), empty;
                 }
             }
+            /// PIN_Change_Unblock: the data of a command that gives a chip card a new PIN.
+            PinChangeUnblock pin_change_unblock = 0x01D5 slot 126 "CSNBPCU" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 1 to 2 { session: PinChangeSession, method: PinChange }, rules PIN_CHANGE_RULES;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    AUTHENTICATION_MASTER_KEY_LENGTH: In Length;
+                    AUTHENTICATION_MASTER_KEY: InOut renews(By(AUTHENTICATION_MASTER_KEY_LENGTH));
+                    ISSUER_MASTER_KEY_LENGTH: In Length;
+                    ISSUER_MASTER_KEY: InOut renews(By(ISSUER_MASTER_KEY_LENGTH));
+                    KEY_GENERATION_DATA_LENGTH: In Length(TEXT_LENGTH);
+                    KEY_GENERATION_DATA: In Bytes(By(KEY_GENERATION_DATA_LENGTH));
+                    NEW_REF_PIN_KEY_LENGTH: In Length;
+                    NEW_REF_PIN_KEY: InOut renews(By(NEW_REF_PIN_KEY_LENGTH));
+                    NEW_REF_PIN_BLOCK: In Bytes(Fixed(8));
+                    NEW_REF_PIN_PROFILE: In Bytes(Fixed(24));
+                    NEW_REF_PAN_DATA: In Bytes(Fixed(12)), optional;
+                    CURRENT_REF_PIN_KEY_LENGTH: In Length;
+                    CURRENT_REF_PIN_KEY: InOut renews(By(CURRENT_REF_PIN_KEY_LENGTH));
+                    CURRENT_REF_PIN_BLOCK: In Bytes(Fixed(8)), optional;
+                    CURRENT_REF_PIN_PROFILE: In Bytes(Fixed(24)), optional;
+                    CURRENT_REF_PAN_DATA: In Bytes(Fixed(12)), optional;
+                    OUTPUT_PIN_DATA_LENGTH: In Length(RESERVED_LENGTH);
+                    OUTPUT_PIN_DATA: In Bytes(By(OUTPUT_PIN_DATA_LENGTH)), empty;
+                    OUTPUT_PIN_PROFILE: In Bytes(Fixed(24));
+                    OUTPUT_PIN_MESSAGE_LENGTH: InOut Length;
+                    OUTPUT_PIN_MESSAGE: Out Bytes(By(OUTPUT_PIN_MESSAGE_LENGTH));
+                }
+            }
+            /// Secure_Messaging_for_Keys: a message to a chip card with a key in it.
+            SecureMessagingForKeys secure_messaging_for_keys = 0x01D6 slot 127 "CSNBSKY" Coprocessor {
+                class: Pure; audited: true;
+                keywords: 0 to 1 { mode: MessageMode };
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    INPUT_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    KEY_ENCRYPTING_KEY: In Bytes(Fixed(64)), optional;
+                    SESSION_KEY: InOut renews(Fixed(64));
+                    TEXT_LENGTH: InOut Length(TEXT_LENGTH);
+                    CLEAR_TEXT: In Bytes(By(TEXT_LENGTH));
+                    INITIALIZATION_VECTOR: In Bytes(Fixed(8)), optional;
+                    KEY_OFFSET: In Integer;
+                    KEY_OFFSET_FIELD_LENGTH: In Integer;
+                    CIPHER_TEXT: Out Bytes(By(TEXT_LENGTH));
+                    OUTPUT_CHAINING_VALUE: Out Bytes(Fixed(8));
+                }
+            }
+            /// Secure_Messaging_for_PINs: a message to a chip card with a PIN block in it.
+            SecureMessagingForPins secure_messaging_for_pins = 0x01D7 slot 128 "CSNBSPN" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 0 to 2 { mode: PinMessageMode, encryption: PinInMessage }, rules PIN_MESSAGE_RULES;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    IN_PIN_BLK: In Bytes(Fixed(8));
+                    IN_PIN_ENC_KEY_ID: InOut renews(Fixed(64));
+                    IN_PIN_PROFILE: In Bytes(Fixed(24));
+                    IN_PAN_DATA: In Bytes(Fixed(12)), optional;
+                    SECMSG_KEY: InOut renews(Fixed(64));
+                    OUT_PIN_PROFILE: In Bytes(Fixed(24));
+                    OUT_PAN_DATA: In Bytes(Fixed(12)), optional;
+                    TEXT_LENGTH: InOut Length(TEXT_LENGTH);
+                    CLEAR_TEXT: In Bytes(By(TEXT_LENGTH));
+                    INITIALIZATION_VECTOR: In Bytes(Fixed(8)), optional;
+                    PIN_OFFSET: In Integer;
+                    PIN_OFFSET_FIELD_LENGTH: In Integer;
+                    CIPHER_TEXT: Out Bytes(By(TEXT_LENGTH));
+                    OUTPUT_CHAINING_VALUE: Out Bytes(Fixed(8));
+                }
+            }
         } }
     };
 }

@@ -1,0 +1,50 @@
+//! Secure_Messaging_for_Keys (CSNBSKY): a text of the caller's, with a key of double length in a place of it, is enciphered under a key of a
+//! session (SECMSG with SMKEY).
+//!
+//! The key must be one that may be exported (8/39). Its place begins at an offset that is counted from one, and has 16 bytes; it is whole
+//! blocks, unless the role permits any place. Keys of external tokens are not taken (8/47): the field of their key-encrypting key is not
+//! looked at.
+
+use token::usage::Use;
+use wire::code;
+use wire::verb::MessageMode;
+use wire::verb::secure_messaging_for_keys::{Answer, Request};
+
+use crate::call::{Call, Reply, Verdict};
+use crate::chip::message::Message;
+use crate::key::Algorithm;
+use crate::key::exchange::exportable;
+
+const KEY_BYTES: usize = 16;
+
+/// Answers with the enciphered text.
+pub(crate) async fn secure_messaging_for_keys(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let request: Request<'_> = call.read()?;
+    let (offset, length) = (request.key_offset, request.key_offset_field_length);
+    let message = Message::new(request.clear_text, offset, length, KEY_BYTES)?;
+    message.check_blocks(&call)?;
+    let vector = match request.mode {
+        MessageMode::Cbc => Some(*request.initialization_vector.ok_or(code::INVALID_PARAMETER)?),
+        MessageMode::Ecb => None,
+    };
+    let (key_field, session_field) = (request.input_key_identifier, request.session_key);
+    let found = call.key(key_field)?.of(Algorithm::Des)?;
+    exportable(&found)?;
+    let opening = found.open()?;
+    let session = call.key(session_field)?.of(Algorithm::Des)?.for_use(Use::MessageOfKeys)?;
+    let (key, session) = (opening.await, session.await);
+    let (key, session) = (key?, session?);
+    if key.secret.len() != KEY_BYTES {
+        return Err(code::KEY_USAGE.into());
+    }
+    let renewed = (key.renew(call, key_field)?, session.renew(call, session_field)?);
+    let done = message.encipher(call, &session.secret, vector, &key.secret).await?;
+    let (key_token, session_token) = (renewed.0.token().await?, renewed.1.token().await?);
+    reply.write(Answer {
+        input_key_identifier: key_token.as_deref(),
+        session_key: session_token.as_deref(),
+        cipher_text: Some(&done.text),
+        output_chaining_value: Some(&done.chain),
+    })?;
+    Ok(key.age.max(session.age).codes())
+}
