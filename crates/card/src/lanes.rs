@@ -108,6 +108,8 @@ fn operation(verb: Verb) -> Option<Operation> {
         Verb::EncryptedPinTranslate2 => {
             Operation::Cipher(CipherAlgorithm::Aes128, Mode::Ecb, CipherDirection::Encipher)
         }
+        // Keys of a block are CMACs, and its header and key are MACed.
+        Verb::Tr31KeyExport | Verb::Tr31KeyImport => Operation::Mac(MacAlgorithm::CmacTdes2),
         Verb::SymmetricAlgorithmEncipher | Verb::DiversifiedKeyGenerate2 => {
             Operation::Cipher(CipherAlgorithm::Aes256, Mode::Cbc, CipherDirection::Encipher)
         }
@@ -128,6 +130,7 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::RestrictKeyAttribute
         | Verb::ProhibitExport2
         | Verb::KeyTranslate2
+        | Verb::CvvKeyCombine
         | Verb::KeyPartImport
         | Verb::KeyImport
         | Verb::KeyExport

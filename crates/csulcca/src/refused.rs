@@ -14,14 +14,12 @@ pub const REFUSED: &[(&str, &[&str])] = &[
             "CSNBDRP", "CSNBDRPG",
         ],
     ),
-    ("verbs of card verification values are missing", &["CSNBCKC"]),
     (
         "how a card security code is computed is not published: what is found says two things, and no value to tell",
         &["CSNBTRV"],
     ),
     ("initial keys of DUKPT are missing", &["CSNBUKD"]),
     ("format-preserving encryption is missing", &["CSNBFPED", "CSNBFPEE", "CSNBFPET"]),
-    ("TR-31 key blocks are missing", &["CSNBT31I", "CSNBT31O", "CSNBT31P", "CSNBT31R", "CSNBT31X"]),
     ("it changes what a key is for", &["CSNBCVT"]),
     ("the key store is made with the home", &["CSNBKSI"]),
     (

@@ -25,7 +25,7 @@ mod tests;
 mod write;
 
 pub use attributes::{Attributes, Exportability, Version};
-pub use optional::OptionalBlock;
+pub use optional::{OptionalBlock, optional_blocks};
 pub use parse::{Block, Cause, Fault};
 pub use payload::{
     Derivation, Padding, Purpose, authenticated, key_length, padding_bytes, payload, payload_bytes, verifies,

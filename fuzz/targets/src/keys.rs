@@ -45,7 +45,8 @@ impl Keys {
     /// an IMPORTER and an EXPORTER key of one value, a CIPHER key, and that key under this value; then an RSA key under the ASYM
     /// master key, and one for TLS; then keys of PINs (IPINENC, OPINENC, PINGEN, KEYGENKY) and of card verification values; then those
     /// of AES (PINPROT of either side, DKYGENKY, MAC for changes of PANs); then keys that derive those of chip cards, of DES and of
-    /// AES, and that encipher messages to cards (SECMSG).
+    /// AES, and that encipher messages to cards (SECMSG); then AES keys that protect key
+    /// blocks, and a pair of keys of card verification values.
     pub fn new() -> Self {
         let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).expect("an engine");
         let mut processor = Processor::new(engine, 1);
@@ -96,6 +97,7 @@ impl Keys {
         keys.add_pins(&mut secrets);
         keys.add_aes_pins(&mut secrets);
         keys.add_chips(&mut secrets);
+        keys.add_protecting(&mut secrets);
         secrets.retain(|secret| secret.len() >= 16);
         keys.secrets = secrets;
         keys.exported = keys.exported();
@@ -219,6 +221,20 @@ impl Keys {
         ];
         for words in kinds {
             let token = self.entered_variable(words, &value);
+            self.tokens.push(token);
+        }
+        secrets.push(value);
+    }
+
+    /// AES keys of one value that protect key blocks, IMPORTER and EXPORTER, and keys A and B of card verification values.
+    fn add_protecting(&mut self, secrets: &mut Vec<Vec<u8>>) {
+        let value: Vec<u8> = (0..16u8).map(|index| 0x70 + 2 * index).collect();
+        for key_type in ["IMPORTER", "EXPORTER"] {
+            let token = self.entered_variable(&[key_type, "WR-TR31"], &value);
+            self.tokens.push(token);
+        }
+        for (word, value) in [("CVVKEY-A", 0x11), ("CVVKEY-B", 0x13)] {
+            let token = self.entered("MAC", &["SINGLE", word], &[value; 16]);
             self.tokens.push(token);
         }
         secrets.push(value);

@@ -10,6 +10,7 @@ use super::field::Found;
 use super::opening::Opening;
 use super::{Algorithm, Key, Made};
 use crate::call::{Call, Refusal};
+use crate::parity;
 use crate::pass::{Close, Skeleton};
 use crate::wrap::By;
 
@@ -62,6 +63,12 @@ impl Key {
     ) -> Result<Made<'p>, Refusal> {
         if secret.len() > self.secret.len() && call.permit(Point::WeakTransport).is_err() {
             return Err(code::STRENGTH.into());
+        }
+        let mut secret = secret;
+        if skeleton.control_vector().is_zero() {
+            // Without a control vector and an enhanced wrapping, the parts of a key are enciphered under this key as it is. The keys of
+            // key blocks follow from what a block of zeros is enciphered to under it, which has no odd parity.
+            parity::make_odd(&mut secret);
         }
         let by = By::Key(Box::new(self.secret.clone()));
         Ok(call.ask(Close { skeleton: Skeleton::Des(skeleton), secret, by }))

@@ -17,6 +17,7 @@ pub(crate) mod exchange;
 pub(crate) mod field;
 pub(crate) mod opening;
 pub(crate) mod pka;
+pub(crate) mod protection;
 pub(crate) mod rsa;
 pub(crate) mod rsa_exchange;
 pub(crate) mod target;

@@ -117,7 +117,9 @@ impl<'a> Work<'a> for Derive {
         let others = asked.iter().zip(answers).filter(|(_, answer)| answer.is_none());
         for (work, answer) in others {
             *answer = Some(match work {
-                Self::Dukpt { .. } | Self::AesDukpt { .. } | Self::Diversify(_) => Derived::Key(Err(code::SELF_CHECK)),
+                Self::Dukpt { .. } | Self::AesDukpt { .. } | Self::Diversify(_) => {
+                    Derived::Key(Err(code::SELF_CHECK))
+                }
                 Self::Transaction(_) => Derived::Cryptograms(Err(code::SELF_CHECK)),
                 Self::KeyTest { key, random } => Derived::Pattern(patterns::key_test(engine, key, random)),
                 Self::Sha256 { key } => {

@@ -8,6 +8,7 @@
 //! | [`cipher`], [`mac`], [`gcm`], [`hash`] | process texts |
 //! | [`block`] | processes single blocks |
 //! | [`pin_field`] | PIN blocks of ISO-4 |
+//! | [`key_block`] | opens and seals key blocks |
 //! | [`derive`] | derives values and keys from keys |
 //! | [`asymmetric`] | public and private operations, key pairs of elliptic curves |
 //! | [`generate`] | RSA key pairs |
@@ -26,6 +27,7 @@ pub(crate) mod emv;
 mod gcm;
 pub(crate) mod generate;
 mod hash;
+mod key_block;
 mod mac;
 mod open;
 mod pin_field;
@@ -45,6 +47,7 @@ pub(crate) use derive::{Derive, Derived};
 pub(crate) use gcm::Gcm;
 pub(crate) use generate::Generate;
 pub(crate) use hash::{Hash, HashOutput, HashText, MdcText};
+pub(crate) use key_block::{KeyBlock, KeyBlockTask};
 pub(crate) use mac::{Mac, MacOutput};
 pub(crate) use open::{Open, Opened};
 pub(crate) use pin_field::{ClearField, PinField};
@@ -107,6 +110,7 @@ kinds! {
     gcm: Gcm<'a> => gcm::Answer,
     hash: Hash<'a> => hash::Answer,
     pin_field: PinField => pin_field::Answer,
+    key_block: KeyBlock => key_block::Answer,
     derive: Derive => derive::Answer,
     asymmetric: Asymmetric<'a> => asymmetric::Answer,
     generate: Generate<'a> => generate::Answer,

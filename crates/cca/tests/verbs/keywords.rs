@@ -42,7 +42,9 @@ fn plain(entry: &Entry, token: &[u8]) -> Request {
             request.integer(symmetric_algorithm_encipher::BLOCK_SIZE, 16)
         }
         // What no role permits that does not name it is told before what keywords say together.
-        Verb::EcDiffieHellman => request.points(&PointSet::EVERYTHING),
+        Verb::EcDiffieHellman | Verb::Tr31KeyExport | Verb::Tr31KeyImport => {
+            request.points(&PointSet::EVERYTHING)
+        }
         Verb::ControlVectorGenerate => request.bytes(control_vector_generate::KEY_TYPE, "DATA    "),
         Verb::RestrictKeyAttribute => {
             use restrict_key_attribute::{KEK_KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER_LENGTH};

@@ -3,6 +3,7 @@
 //! `uses.txt` beside this file is what came out; a change of it is a change of what keys may do, to be looked at in
 //! review. `CRYPTAND_BLESS=1 cargo test --release -p cca --test verbs uses` writes it anew.
 
+mod blocks;
 mod pins;
 mod samples;
 pub mod ways;
@@ -13,17 +14,18 @@ use std::fmt::Write as _;
 
 use token::control_vector::KeyForm;
 use token::derivation::{Derived, Deriving};
+use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use token::usage::{CardValueHalf, PinBlockIn, PinBlockOut, PinMethod, PinStep, Side, Use, Wrapping};
 use token::variable::{Carrier, CipherMode, HmacHash, PinField, VariableUse};
 use token::{ControlVector, KeyType, VariableToken};
 use wire::verb::{
     Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, clear_pin_generate_alternate,
-    cvv_generate, derive_icc_mk, diversified_key_generate, diversified_key_generate2, ec_diffie_hellman,
-    encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_translate2, encrypted_pin_verify, key_export, key_generate2,
-    key_import, key_test2, key_translate, key_translate2, pin_change_unblock, pka_key_generate,
-    pka_key_import, pka_key_translate, prohibit_export2, restrict_key_attribute, secure_messaging_for_keys,
-    secure_messaging_for_pins, symmetric_key_export, symmetric_key_generate, symmetric_key_import,
-    symmetric_key_import2,
+    cvv_generate, cvv_key_combine, derive_icc_mk, diversified_key_generate, diversified_key_generate2,
+    ec_diffie_hellman, encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_translate2,
+    encrypted_pin_verify, key_export, key_generate2, key_import, key_test2, key_translate, key_translate2,
+    pin_change_unblock, pka_key_generate, pka_key_import, pka_key_translate, prohibit_export2,
+    restrict_key_attribute, secure_messaging_for_keys, secure_messaging_for_pins, symmetric_key_export,
+    symmetric_key_generate, symmetric_key_import, symmetric_key_import2, tr31_key_export, tr31_key_import,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -38,6 +40,8 @@ pub const NOT_READ: &[(Verb, usize)] = &[
     (Verb::SymmetricKeyImport, symmetric_key_import::TARGET_KEY_IDENTIFIER),
     (Verb::SymmetricKeyImport2, symmetric_key_import2::TARGET_KEY_IDENTIFIER),
     (Verb::SymmetricKeyGenerate, symmetric_key_generate::LOCENC_KEY),
+    (Verb::Tr31KeyImport, tr31_key_import::OUTPUT_KEY_IDENTIFIER),
+    (Verb::CvvKeyCombine, cvv_key_combine::OUTPUT_KEY_IDENTIFIER),
 ];
 
 /// What one key type may do in one place: 0, or the lowest code of the ways that were tried.
@@ -196,6 +200,16 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
                 }
                 Verb::KeyExport if position == key_export::EXPORTER_KEY_IDENTIFIER => {
                     (Use::Wrap(Side::Sending, Wrapping::Keys), true)
+                }
+                Verb::Tr31KeyImport if position == tr31_key_import::UNWRAP_KEK_IDENTIFIER => {
+                    (Use::Wrap(Side::Receiving, Wrapping::Keys), *bytes == 16)
+                }
+                Verb::Tr31KeyExport if position == tr31_key_export::WRAP_KEK_IDENTIFIER => {
+                    (Use::Wrap(Side::Sending, Wrapping::Keys), *bytes == 16)
+                }
+                Verb::Tr31KeyExport if position == tr31_key_export::SOURCE_KEY_IDENTIFIER => {
+                    let is_kept = vector.bit(CONTROL_VECTOR_BIT_NO_TR31);
+                    (Use::Export, !is_kept)
                 }
                 // A key of triple length is stronger than the key that would wrap it.
                 Verb::KeyExport => (Use::Export, *bytes < 24),

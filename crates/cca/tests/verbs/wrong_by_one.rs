@@ -9,13 +9,17 @@ use wire::verb::{
     clear_key_import_multiple, clear_pin_encrypt, clear_pin_generate, clear_rsa_private, clear_rsa_public,
     code_conversion, cryptographic_variable_encipher, cvv_generate, data_key_export, data_key_import,
     decipher, derive_icc_mk, digital_signature_generate, digital_signature_verify, diversified_key_generate,
-    diversified_key_generate2, ec_diffie_hellman, emv_transaction, encipher, encrypted_pin_translate2, key_encryption_translate,
-    key_export, key_generate, key_import, key_part_import2, key_test, key_test_extended, key_token_change,
-    key_token_change2, key_translate, mdc_generate, one_way_hash, pka_decrypt, pka_encrypt, pka_key_generate,
-    pka_key_import, pka_key_token_build, pka_key_token_change, pka_public_key_extract, prohibit_export,
-    prohibit_export_extended, random_number_generate, random_number_generate_long,
-    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate,
-    symmetric_key_import, symmetric_key_import2, tls_premaster,
+    diversified_key_generate2, ec_diffie_hellman, emv_transaction, encipher, encrypted_pin_translate2,
+    key_encryption_translate, key_export, key_generate, key_import, key_part_import2, key_test,
+    key_test_extended, key_token_change, key_token_change2, key_translate, mdc_generate, one_way_hash,
+    pka_decrypt, pka_encrypt, pka_key_generate, pka_key_import, pka_key_token_build, pka_key_token_change,
+    pka_public_key_extract, prohibit_export, prohibit_export_extended, random_number_generate,
+    random_number_generate_long, symmetric_algorithm_decipher, symmetric_algorithm_encipher,
+    symmetric_key_export, symmetric_key_generate, symmetric_key_import, symmetric_key_import2, tls_premaster,
+};
+use wire::verb::{
+    cvv_key_combine, tr31_key_export, tr31_key_import, tr31_key_token_parse, tr31_optional_data_build,
+    tr31_optional_data_read,
 };
 use wire::verb::{
     key_test2, key_translate2, pin_change_unblock, pka_key_translate, prohibit_export2,
@@ -30,6 +34,8 @@ use crate::variable::{build2, generate2, generated2};
 
 const TEXT: [u8; 16] = *b"sixteen bytes...";
 const CAPACITY: i64 = 2500;
+/// Of TR-31, A.7.3.2.
+const BLOCK: &str = "B0104B0TX12S0100KS1800604B120F9292800000BB68BE8680A400D9191AD4ECE45B6E6C0D21C4738A52190E248719E24B433627";
 
 fn verbs() -> impl Iterator<Item = &'static Entry> {
     TABLE.iter().filter(|entry| entry.place != Place::Daemon)
@@ -124,6 +130,32 @@ fn good(others: &mut Others, verb: Verb) -> Request {
         Verb::SecureMessagingForPins => {
             let token = others.chips.inbound.clone();
             key(others, secure_messaging_for_pins::IN_PIN_ENC_KEY_ID, &token)
+        }
+        Verb::Tr31KeyExport | Verb::Tr31KeyImport => {
+            let (position, kek) = match verb {
+                Verb::Tr31KeyExport => (tr31_key_export::WRAP_KEK_IDENTIFIER, others.exporter.clone()),
+                _ => (tr31_key_import::UNWRAP_KEK_IDENTIFIER, others.importer.clone()),
+            };
+            others.ways(verb, position, &kek).remove(0)
+        }
+        Verb::CvvKeyCombine => {
+            let token = others.pins.cvv_a.clone();
+            key(others, cvv_key_combine::KEY_AIDENTIFIER, &token)
+        }
+        Verb::Tr31OptionalDataBuild => {
+            use tr31_optional_data_build::*;
+            let request =
+                request.counted(OPT_BLOCKS_BFR_LENGTH, OPT_BLOCKS, [0; 64]).bytes(OPT_BLOCK_ID, "TS");
+            request.counted(OPT_BLOCK_DATA_LENGTH, OPT_BLOCK_DATA, "1234")
+        }
+        Verb::Tr31KeyTokenParse => {
+            use tr31_key_token_parse::*;
+            request.counted(TR31_KEY_LENGTH, TR31_KEY, BLOCK).integer(RULE_ARRAY_COUNT, 1)
+        }
+        Verb::Tr31OptionalDataRead => {
+            use tr31_optional_data_read::*;
+            let request = request.rules(&["DATA"]).counted(TR31_KEY_LENGTH, TR31_KEY, BLOCK);
+            request.bytes(OPT_BLOCK_ID, "KS").integer(OPT_BLOCK_DATA_LENGTH, 20)
         }
         Verb::KeyPartImport => {
             let token = skeleton(&mut others.processor, "MAC", &["DOUBLE"]);

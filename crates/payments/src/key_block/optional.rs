@@ -70,7 +70,7 @@ impl OptionalBlock<'_> {
     }
 
     /// Writes it behind others, its length in two digits where that is enough. `None` where four are not.
-    pub(super) fn write(&self, text: &mut Vec<u8>) -> Option<()> {
+    pub fn write(&self, text: &mut Vec<u8>) -> Option<()> {
         text.extend_from_slice(&self.identifier);
         let short = SHORT_HEAD + self.data.len();
         let (length, digits) = if short <= SHORT_MAX {
@@ -88,6 +88,28 @@ impl OptionalBlock<'_> {
         text.extend_from_slice(self.data);
         Some(())
     }
+}
+
+/// The blocks of a text that has nothing else in it: as they stand between header and payload.
+///
+/// # Errors
+/// [`Fault`]; [`Cause::OptionalTwice`] for a second block of an identifier, [`Cause::OptionalOrder`] for one that fills a header
+/// up, which is made with the header alone.
+pub fn optional_blocks(text: &[u8]) -> Result<Vec<OptionalBlock<'_>>, Fault> {
+    let mut blocks: Vec<OptionalBlock<'_>> = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let (block, length) = read(text, at)?;
+        if block.identifier == PADDING {
+            return Err(Fault::at(Cause::OptionalOrder, at));
+        }
+        if blocks.iter().any(|other| other.identifier == block.identifier) {
+            return Err(Fault::at(Cause::OptionalTwice, at));
+        }
+        blocks.push(block);
+        at += length;
+    }
+    Ok(blocks)
 }
 
 /// The optional block at an offset of a text, and its length in characters.

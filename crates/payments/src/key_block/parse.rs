@@ -90,6 +90,11 @@ impl<'a> Block<'a> {
         }
     }
 
+    /// All of it.
+    pub fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
     /// What its header says.
     pub fn attributes(&self) -> &Attributes {
         &self.attributes

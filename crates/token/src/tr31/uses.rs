@@ -180,7 +180,7 @@ impl std::fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 /// Rows of usage and mode whose keys are of this algorithm of X9.143: T or D (DES), A (AES).
-fn rows(usage: [u8; 2], algorithm: u8, mode: u8) -> impl Iterator<Item = &'static Row> {
+pub fn rows(usage: [u8; 2], algorithm: u8, mode: u8) -> impl Iterator<Item = &'static Row> {
     ROWS.iter().filter(move |row| {
         let is_algorithm = match row.meaning {
             Meaning::Des(..) => matches!(algorithm, b'T' | b'D'),
@@ -206,6 +206,13 @@ pub fn comes_as(usage: [u8; 2], algorithm: u8, mode: u8, choice: Choice) -> Resu
 }
 
 impl Row {
+    /// Keywords of the key beyond the default of its type.
+    pub fn keywords(&self) -> &'static [&'static str] {
+        match self.meaning {
+            Meaning::Des(_, keywords) | Meaning::Variable(_, keywords) => keywords,
+        }
+    }
+
     /// The control vector of a DES key of this form, which may leave again or not.
     ///
     /// # Errors
@@ -236,9 +243,7 @@ impl Row {
 /// # Errors
 /// [`Refused`].
 pub fn may_leave(vector: ControlVector, usage: [u8; 2], mode: u8) -> Result<(), Refused> {
-    if !vector.is_zero() && (!vector.bit(17) || vector.bit(CONTROL_VECTOR_BIT_NO_TR31)) {
-        return Err(Refused::Export);
-    }
+    may_leave_at_all(vector)?;
     let form = vector.form().unwrap_or(KeyForm::Double);
     let mut any = false;
     // What needs a point is not counted: who has it may make such keys.
@@ -249,6 +254,15 @@ pub fn may_leave(vector: ControlVector, usage: [u8; 2], mode: u8) -> Result<(), 
         any = true;
     }
     if any { Ok(()) } else { Err(Refused::Codes) }
+}
+
+/// Whether a DES key of this control vector may leave in key blocks.
+///
+/// # Errors
+/// [`Refused::Export`].
+pub fn may_leave_at_all(vector: ControlVector) -> Result<(), Refused> {
+    let is_kept = !vector.is_zero() && (!vector.bit(17) || vector.bit(CONTROL_VECTOR_BIT_NO_TR31));
+    if is_kept { Err(Refused::Export) } else { Ok(()) }
 }
 
 /// Whether an AES key of these attributes may leave under usage and mode.

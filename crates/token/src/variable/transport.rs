@@ -7,6 +7,7 @@
 
 use super::attributes::{Attributes, Completeness};
 use super::types::VariableType;
+use crate::control_vector::ControlVector;
 
 /// What a key leaves under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,6 +58,20 @@ impl Attributes {
         is_transport && self.usage[2] & algorithm != 0 && self.usage[3] & kind != 0
     }
 
+    /// Whether a transport key of these attributes protects key blocks (WR-TR31) with keys of AES or HMAC of those.
+    pub fn protects_blocks_of(&self, wrapped: &Self) -> bool {
+        self.wraps_kind_of(wrapped) && self.usage[1] & WR_TR31 != 0
+    }
+
+    /// Whether a transport key of these attributes protects key blocks (WR-TR31) with DES keys of this type.
+    pub fn protects_blocks_of_des(&self, vector: ControlVector) -> bool {
+        let is_transport = matches!(self.key_type, VariableType::Exporter | VariableType::Importer);
+        is_transport
+            && self.usage[1] & WR_TR31 != 0
+            && self.usage[2] & WR_DES != 0
+            && self.usage[3] & kind_of_des(vector) != 0
+    }
+
     /// Whether a transport key of these attributes wraps private keys of this algorithm, which are of no kind that the fourth usage
     /// field names; no other key wraps any.
     pub fn wraps_private(&self, algorithm: PrivateAlgorithm) -> bool {
@@ -100,6 +115,21 @@ const fn kind_of(key_type: VariableType) -> (u16, u16) {
     (algorithm, kind)
 }
 
+/// The same of the fourth usage field for DES keys, by their main types.
+const fn kind_of_des(vector: ControlVector) -> u16 {
+    match vector.type_bits().0 {
+        0 if matches!(vector.method_bits(), 2..=4) => WR_CARD,
+        0 => WR_DATA,
+        2 => WR_PIN,
+        3 => WR_VARIABLE,
+        4 => WR_KEK,
+        _ => WR_DERIVE,
+    }
+}
+
+const WR_TR31: u16 = 0x8000;
+const WR_DES: u16 = 0x8000;
+const WR_VARIABLE: u16 = 0x0400;
 const WR_AES: u16 = 0x4000;
 const WR_HMAC: u16 = 0x2000;
 const WR_RSA: u16 = 0x1000;

@@ -62,6 +62,9 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::DiversifiedKeyGenerate => DIVERSIFICATIONS,
         Verb::DiversifiedKeyGenerate2 => DIVERSIFICATIONS_2,
         Verb::EmvTransaction => EMV_TRANSACTIONS,
+        Verb::Tr31KeyExport => KEY_BLOCKS_OUT,
+        Verb::Tr31KeyImport => KEY_BLOCKS_IN,
+        Verb::CvvKeyCombine => COMBINED,
         Verb::HmacGenerate => HMAC_GENERATE,
         Verb::HmacVerify => HMAC_VERIFY,
         Verb::MacGenerate2 => MAC_GENERATE_2,
@@ -198,6 +201,17 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         Verb::EncryptedPinGenerate => {
             &[Point::PinUnrestricted, Point::PinIso1, Point::PinAnyTable, Point::PinAnyDigits]
         }
+        Verb::Tr31KeyExport => &[Point::Tr31AnyWithVector, Point::WeakTransport],
+        Verb::Tr31KeyImport => &[
+            Point::Tr31ImportA,
+            Point::Tr31ImportB,
+            Point::Tr31ImportC,
+            Point::Tr31ImportD,
+            Point::Tr31PinAnyMode,
+            Point::SingleLengthDes,
+            Point::WeakImport,
+        ],
+        Verb::CvvKeyCombine => &[Point::CombinedMixed],
         Verb::ClearPinEncrypt => &[Point::PinUnrestricted, Point::PinIso1, Point::PinAnyDigits],
         Verb::KeyExport
         | Verb::DataKeyExport
@@ -366,6 +380,21 @@ rows! {
         ["IBM-PIN"] - [] PinEncryptedIbm;
         ["GBP-PIN"] - [] PinEncryptedPool;
         ["INBK-PIN"] - [] PinEncryptedInterbank;
+    }
+    KEY_BLOCKS_OUT {
+        ["VARXOR-A"] - [] Tr31ExportA;
+        ["VARDRV-B"] - [] Tr31ExportB;
+        ["VARXOR-C"] - [] Tr31ExportC;
+        ["VARDRV-D"] - [] Tr31ExportD;
+    }
+    KEY_BLOCKS_IN {
+        ["CVK-CSC"] - [] Tr31SecurityCode;
+        ["WRAP-ECB"] - [] Tr31ImportWrapping;
+        ["WRAP-ENH"] - [] Tr31ImportWrapping;
+    }
+    COMBINED {
+        ["WRAP-ECB"] - [] CombinedWrapping;
+        ["WRAP-ENH"] - [] CombinedWrapping;
     }
     HMAC_GENERATE {
         ["SHA-1"] - [] HmacGenerateSha1;

@@ -59,6 +59,9 @@ points! {
         CryptographicFacilityQuery "cryptographic-facility-query" = 0xF090 Permits NONE "Ask for the states of master-key registers, and for cards and domains";
         AccessControlMaintenance "access-control-maintenance" = 0xF091 Permits NONE "Ask for the role that is in force";
         DigitalSignatureVerify "digital-signature-verify" = 0x0101 Permits VERIFY "Verify signatures";
+        Tr31OptionalDataBuild "tr31-optional-data-build" = 0xF0E0 Permits NONE "Make optional blocks of key blocks";
+        Tr31KeyTokenParse "tr31-key-token-parse" = 0xF0E1 Permits NONE "Tell what headers of key blocks say";
+        Tr31OptionalDataRead "tr31-optional-data-read" = 0xF0E2 Permits NONE "Tell what optional blocks of key blocks say";
     }
     Hash {
         HashSha1 "one-way-hash-sha-1" = 0x0107 Permits NONE "Hash by SHA-1";
@@ -160,6 +163,8 @@ points! {
         PinChangeUnblock "pin-change-unblock" = 0xF0DA Permits PIN "Make the data of commands that give chip cards new PINs, from keys that are permitted";
         PinChangeOutbound "pin-change-unblock-opinenc" = 0x00BC Permits NONE "New PINs out of blocks under OPINENC keys";
         PinChangeInbound "pin-change-unblock-ipinenc" = 0x00BD Permits NONE "New PINs out of blocks under IPINENC keys";
+        CvvKeyCombine "cvv-key-combine" = 0x0155 Permits GENERATE "Put two keys of card verification values into one of double length";
+        CombinedWrapping "cvv-key-combine-wrapping" = 0x0156 Permits NONE "Say how that key is wrapped";
     }
     Generate {
         KeyGenerate "key-generate" = 0xF013 Permits GENERATE "Generate DES and AES keys, in the forms that are permitted";
@@ -215,6 +220,10 @@ points! {
         AgreementBrainpool384 "ec-diffie-hellman-brainpool-384" = 0xF085 Permits NONE "Agree on the curve brainpoolP384r1";
         AgreementKoblitz256 "ec-diffie-hellman-koblitz-256" = 0xF086 Permits NONE "Agree on the curve secp256k1";
         ImportAesZeroPad "symmetric-key-import-aes-zero-pad" = 0x012F Permits NONE "Import AES keys in blocks of ZERO-PAD";
+        Tr31KeyImport "tr31-key-import" = 0xF0E3 Permits IMPORT "Import keys of key blocks, of the versions that are permitted";
+        Tr31ImportB "tr31-key-import-b" = 0x0151 Permits NONE "Import keys of key blocks of version B, under DES keys";
+        Tr31ImportD "tr31-key-import-d" = 0xF0E4 Permits NONE "Import keys of key blocks of version D, under AES keys";
+        Tr31ImportWrapping "tr31-key-import-wrapping" = 0x0153 Permits NONE "Say how keys of key blocks are wrapped";
     }
     Export {
         SymmetricKeyExport "symmetric-key-export" = 0xF016 Permits EXPORT "Export keys under RSA keys and AES EXPORTER keys, in the forms that are permitted: anyone can make an RSA key";
@@ -250,6 +259,9 @@ points! {
         ExportAeskw "symmetric-key-export-aeskw" = 0x0327 Permits NONE "Export AES and HMAC keys of variable length under AES EXPORTER keys";
         ExportAesOaep2 "symmetric-key-export-aes-pkoaep2" = 0x00FC Permits NONE "Export AES keys of variable length under RSA keys: anyone can make one";
         ExportHmacOaep2 "symmetric-key-export-hmac-pkoaep2" = 0x00F5 Permits NONE "Export HMAC keys under RSA keys: anyone can make one";
+        Tr31KeyExport "tr31-key-export" = 0xF0E5 Permits EXPORT "Export keys in key blocks, of the versions that are permitted";
+        Tr31ExportB "tr31-key-export-b" = 0x014E Permits NONE "Export keys in key blocks of version B, under DES keys";
+        Tr31ExportD "tr31-key-export-d" = 0x0382 Permits NONE "Export keys in key blocks of version D, under AES keys";
     }
     ClearExport {
         PkaKeyGenerateClear "pka-key-generate-clear" = 0x0205 Permits NONE "Generate RSA and elliptic-curve keys that leave the card clear";
@@ -332,6 +344,12 @@ points! {
         EmvRespond "emv-transaction-respond" = 0xF0D8 Permits NONE "Make responses to request cryptograms that are not verified: blocks of the caller's choice are enciphered, of which keys of sessions are made";
         SignAnyData "digital-signature-any-data" = 0xF031 Permits NONE "Sign data without structure with keys that also decipher: two signatures open what is enciphered for the key";
         DecipherBoth "rsa-decipher-keys-and-data" = 0xF032 Permits NONE "Import keys with RSA keys that decipher data, and decipher data with those that import keys: what transports a key is opened";
+        Tr31ExportA "tr31-key-export-a" = 0x014D Permits NONE "Export keys in key blocks of version A, whose header is bound with four bytes";
+        Tr31ExportC "tr31-key-export-c" = 0x014F Permits NONE "Export keys in key blocks of version C, whose header is bound with four bytes";
+        Tr31ImportA "tr31-key-import-a" = 0x0150 Permits NONE "Import keys of key blocks of version A: one in four thousand million edited headers passes";
+        Tr31ImportC "tr31-key-import-c" = 0x0152 Permits NONE "Import keys of key blocks of version C: one in four thousand million edited headers passes";
+        Tr31AnyWithVector "tr31-key-export-any-with-vector" = 0x0158 Permits NONE "Export keys under any usage of a key block that has their control vectors: others may heed the usage alone";
+        CombinedMixed "cvv-key-combine-mixed" = 0x0157 Permits NONE "Put keys of different types into one key of card verification values";
     }
     LegacyPin {
         ClearPinEncrypt "clear-pin-encrypt" = 0x00AF Permits PIN "Put clear PINs into blocks: a list of the blocks of all PINs opens every block without a PAN";
@@ -345,5 +363,7 @@ points! {
         PinAnyDigits "pin-enhanced-security" = 0x0313 Forbids NONE "PINs of fewer than four digits, and checks of fewer";
         PinCheckDigits "pin-check-digits" = 0x0055 Forbids NONE "Refuse blocks of ISO-0, ISO-3 and VISA-4 whose PIN has other than decimal digits: with wrong digits of a PAN, each refusal tells of the PIN";
         PinFineCodes "pin-general-error" = 0x039F Forbids NONE "Tell what is wrong in a clear PIN block, where 8/2514 says that something is: each answer tells of the PIN";
+        Tr31PinAnyMode "tr31-key-import-pin-any-mode" = 0x017C Permits NONE "Import keys of PINs whose key blocks do not say whether they make or verify: a key that verifies becomes one that makes PINs";
+        Tr31SecurityCode "tr31-key-import-security-code" = 0x015B Permits NONE "Import keys of card verification values as keys of card security codes";
     }
 }

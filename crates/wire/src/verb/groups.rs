@@ -283,6 +283,42 @@ groups! {
     PinMessageMode Cbc { Cbc "TDES-CBC", Ecb "TDES-ECB", AesCbc "AES-CBC", AesEcb "AES-ECB" }
     /// Whether the PIN block of a message is also a key that enciphers it.
     PinInMessage Clear { Clear "CLEARPIN", Own "SELFENC" }
+    /// How a key block protects its key: the version of the block.
+    KeyBlockMethod required { A "VARXOR-A", B "VARDRV-B", C "VARXOR-C", D "VARDRV-D" }
+    /// What the key of a block is for.
+    KeyBlockUsage optional {
+        B0 "BDK", C0 "CVK", D0 "ENC", E0 "EMVACMK", E1 "EMVSCMK", E2 "EMVSIMK", E3 "EMVDAMK", E4 "EMVDNMK",
+        E5 "EMVCPMK", K0 "KEK", K1 "KEK-WRAP", M0 "ISOMAC0", M1 "ISOMAC1", M3 "ISOMAC3", M6 "ISOMAC6", P0 "PINENC",
+        V0 "PINVO", V1 "PINV3624", V2 "VISAPVV",
+    }
+    /// How the key of a block may be used.
+    KeyBlockMode optional {
+        Both "ENCDEC", Decipher "DEC-ONLY", Encipher "ENC-ONLY", Mac "GENVER", Generate "GEN-ONLY", Verify "VER-ONLY",
+        Derive "DERIVE", Any "ANY",
+    }
+    /// Whether whoever imports the key of a block may export it.
+    KeyBlockExport Trusted { Any "EXP-ANY", Trusted "EXP-TRST", None "EXP-NONE" }
+    /// Whether the control vector of a key goes with it: beside usage and mode, or in their place.
+    KeyBlockVector optional { Included "INCL-CV", Alone "ATTR-CV" }
+    /// Of which algorithm the key is that leaves in a block, where that is to be checked.
+    KeyBlockSource optional { Des "SKEY-DES", Aes "SKEY-AES", Hmac "SKEYHMAC" }
+    /// Whether the key of a block is for this system or another.
+    KeyBlockPlace required { Internal "INTERNAL", External "EXTERNAL" }
+    /// Of which algorithm the key is that the key of a block is put under for another system.
+    KeyBlockWrappingKey optional { Aes "WKEY-AES", Des "WKEY-DES" }
+    /// Which type a key of a block has, where usage and mode do not say it alone.
+    KeyBlockType optional {
+        CardValue "CVK-CVV", SecurityCode "CVK-CSC", Exporter "EXPORTER", OKeyXlat "OKEYXLAT", Importer "IMPORTER",
+        IKeyXlat "IKEYXLAT", PinGen "PINGEN", PinVer "PINVER", OPinEnc "OPINENC", IPinEnc "IPINENC",
+    }
+    /// Which keys a key of a block derives.
+    KeyBlockDerived optional { Data "DDATA", Mac "DMAC", MacVerify "DMV", Pin "DMPIN", All "DALL" }
+    /// In how many steps.
+    KeyBlockLevel optional { Zero "DKYL0", One "DKYL1" }
+    /// Whether a PIN key of a block is kept from offsets.
+    KeyBlockOffset optional { None "NOOFFSET" }
+    /// Whether optional blocks of a key block are listed, or one is read.
+    KeyBlockReading required { Info "INFO", Data "DATA" }
     /// The one algorithm of these verbs.
     HmacAlgorithm required { Hmac "HMAC" }
     /// The hash of an HMAC.
@@ -592,6 +628,32 @@ pub(super) const PIN_MESSAGE_RULES: &[Rule] = &[
     // A block under itself is compared with those of all PINs.
     Rule::Refused("SELFENC"),
 ];
+pub(super) const KEY_BLOCK_EXPORT_RULES: &[Rule] = &[
+    // Such keys have no place here, or could do more when they come back.
+    Rule::Refused("EMVCPMK"),
+    Rule::Refused("KEK-WRAP"),
+    Rule::Refused("SKEYHMAC"),
+    Rule::Needs(&["SKEY-AES"], &["VARDRV-D"]),
+    Rule::Excludes(&["SKEY-AES"], &["INCL-CV", "ATTR-CV"]),
+    Rule::Excludes(&["ATTR-CV"], KEY_BLOCK_USAGES),
+    Rule::Excludes(
+        &["ATTR-CV"],
+        &["ENCDEC", "DEC-ONLY", "ENC-ONLY", "GENVER", "GEN-ONLY", "VER-ONLY", "DERIVE", "ANY"],
+    ),
+];
+const KEY_BLOCK_USAGES: &[&str] = &[
+    "BDK", "CVK", "ENC", "EMVACMK", "EMVSCMK", "EMVSIMK", "EMVDAMK", "EMVDNMK", "EMVCPMK", "KEK", "KEK-WRAP",
+    "ISOMAC0", "ISOMAC1", "ISOMAC3", "ISOMAC6", "PINENC", "PINVO", "PINV3624", "VISAPVV",
+];
+pub(super) const KEY_BLOCK_IMPORT_RULES: &[Rule] = &[
+    Rule::Refused("EXTERNAL"),
+    Rule::Refused("WKEY-AES"),
+    Rule::Refused("WKEY-DES"),
+    Rule::Refused("OKEYXLAT"),
+    Rule::Refused("IKEYXLAT"),
+    Rule::Needs(&["ENH-ONLY"], &["WRAP-ENH"]),
+];
+pub(super) const COMBINED_RULES: &[Rule] = &[Rule::Needs(&["ENH-ONLY"], &["WRAP-ENH"])];
 pub(super) const PKA_BUILD_RULES: &[Rule] = &[
     // No key resists quantum computers here.
     Rule::Refused("QSA-PUBL"),
@@ -786,6 +848,8 @@ pub(super) const CVV_PAN: Keyed = &[
 ];
 /// Length of what a response says: a response code, or the status update of the card.
 pub(super) const EMV_RESPONSE_CODE: Keyed = &[(&["METHOD-2"], 4), (&[], 2)];
+/// Length of a list of the optional blocks of a key block, of which there are at most 99.
+pub(super) const OPTIONAL_BLOCK_LISTS: Keyed = &[(&["INFO"], 198), (&[], 0)];
 /// Length of the key that a token is built from: a field of 16 bytes but for longer keys.
 pub(super) const BUILT_KEY_VALUE: Keyed = &[
     (&["KEY-CLR", "KEYLN32"], 32),

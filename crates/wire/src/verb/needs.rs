@@ -43,6 +43,7 @@ impl Verb {
             | Self::PinChangeUnblock
             | Self::SecureMessagingForKeys
             | Self::SecureMessagingForPins
+            | Self::CvvKeyCombine
             | Self::CryptographicVariableEncipher
             | Self::KeyEncryptionTranslate
             | Self::ClearKeyImport
@@ -77,6 +78,8 @@ impl Verb {
             | Self::KeyTranslate2
             | Self::ProhibitExport2
             | Self::SymmetricKeyExport
+            | Self::Tr31KeyExport
+            | Self::Tr31KeyImport
             | Self::SymmetricKeyGenerate => SYMMETRIC,
             Self::PkaKeyGenerate | Self::PkaKeyImport => PKA_TRANSPORTED,
             Self::PkaKeyTokenChange
@@ -100,6 +103,9 @@ impl Verb {
             | Self::KeyTokenBuild
             | Self::ControlVectorGenerate
             | Self::KeyTokenParse
+            | Self::Tr31OptionalDataBuild
+            | Self::Tr31KeyTokenParse
+            | Self::Tr31OptionalDataRead
             | Self::KeyTokenParse2
             | Self::KeyTokenBuild2
             | Self::OneWayHash

@@ -39,6 +39,11 @@ reasons! {
     [SecureMessagingForPins] "AES-CBC", "AES-ECB" => "messages under AES keys are not served";
     "SELFENC" => "a PIN block under itself is compared with those of all PINs";
     "KDFFM-DK", "KLEN128", "KLEN192", "KLEN256" => "the derivation is one of the German banking industry, and not public";
+    [Tr31KeyExport] "EMVCPMK" => "the keys that personalize a card are of three types, and a key derives those of one here";
+    [Tr31KeyExport] "KEK-WRAP" => "a key that protects blocks wraps tokens too";
+    [Tr31KeyExport] "SKEYHMAC" => "which hash a key of HMAC is for has no place in what is read here";
+    [Tr31KeyImport] "EXTERNAL", "WKEY-AES", "WKEY-DES" => "a key for another system stays in its block";
+    [Tr31KeyImport] "OKEYXLAT", "IKEYXLAT" => "codes of a block do not tell a key that translates from one that exports or imports";
     "IKEK-PKA" => "what is wrapped by an RSA key is an object without a token";
     "COMP-CHK", "COMP-TAG" => "there is no compliance mode";
     "QSA-PUBL", "QSA-PAIR", "QSA-ECDH", "CRDL-DSA", "CRDLHASH" => "there are no post-quantum keys";

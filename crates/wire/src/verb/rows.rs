@@ -33,6 +33,7 @@ mod clear;
 mod exchange;
 mod hash;
 mod key;
+mod key_block;
 mod mac;
 mod pin;
 mod pin2;
@@ -72,6 +73,7 @@ macro_rules! for_each_verb {
             pin_verbs
             pin2_verbs
             chip_verbs
+            key_block_verbs
             hash_verbs
             random_verbs
             pka_verbs

@@ -83,6 +83,10 @@ pub struct Others {
     pub pins: PinKeys,
     /// Keys of chip cards.
     pub chips: Chips,
+    /// AES keys of that value that protect key blocks: EXPORTER, IMPORTER.
+    pub aes_protecting: [Vec<u8>; 2],
+    /// Key B of a pair for card verification values, of another value than key A.
+    pub other_cvv_b: Vec<u8>,
 }
 
 /// A request for one key of variable length.
@@ -190,6 +194,9 @@ impl Others {
             private_importer,
             pins: PinKeys::new(&mut processor),
             chips: Chips::new(&mut processor),
+            other_cvv_b: entered(&mut processor, "MAC", &["SINGLE", "CVVKEY-B"], &crate::pin::OTHER),
+            aes_protecting: [VariableType::Exporter, VariableType::Importer]
+                .map(|key_type| entered2(&mut processor, key_type, &["WR-TR31"], &AES_TRANSPORT)),
             processor,
             aes,
             clear,
@@ -324,6 +331,9 @@ impl Others {
             | Verb::PinChangeUnblock
             | Verb::SecureMessagingForKeys
             | Verb::SecureMessagingForPins => self.chips.ways(verb, position, key, &self.exporter),
+            Verb::Tr31KeyExport | Verb::Tr31KeyImport | Verb::CvvKeyCombine => {
+                self.ways_of_blocks(verb, position, key)
+            }
             Verb::KeyPartImport2 => {
                 ["HMAC", "AES"].map(|algorithm| part2(algorithm, &["FIRST"], &[1; 16], &[])).to_vec()
             }

@@ -1,0 +1,8 @@
+//! The verbs of key blocks: a file each, the requests, and a second way to make blocks.
+
+mod combine;
+mod export;
+mod import;
+mod optional;
+pub mod requests;
+pub mod twin;
