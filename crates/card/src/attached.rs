@@ -37,6 +37,8 @@ pub struct Attached {
     waiting: u64,
     /// Slots that the last sweep found and left to a later one, for a limit of the tenant's.
     held_back: u64,
+    /// Slots whose requests wait for others, which they were told by [`Attached::park`]: no sweep finds them.
+    parked: u64,
     /// Of the slots that wait, those that were looked into, and those found dear.
     known: u64,
     dear: u64,
@@ -62,6 +64,7 @@ impl Attached {
             grant_bytes,
             waiting: 0,
             held_back: 0,
+            parked: 0,
             known: 0,
             dear: 0,
             seen: 0,
@@ -83,7 +86,7 @@ impl Attached {
     pub fn sweep(&mut self) -> u32 {
         self.queue.wipe_released();
         let before = self.waiting;
-        self.waiting = self.queue.pending();
+        self.waiting = self.queue.pending() & !self.parked;
         self.queue.will_take(self.waiting & !before);
         self.held_back = 0;
         self.known &= self.waiting;
@@ -118,13 +121,13 @@ impl Attached {
     /// Whether anything waits that was not held back, or is to be wiped.
     #[inline]
     pub fn has_news(&self) -> bool {
-        self.queue.pending() & !self.held_back != 0 || self.queue.has_released()
+        self.queue.pending() & !(self.held_back | self.parked) != 0 || self.queue.has_released()
     }
 
     /// Whether anything waits that the last sweep did not find.
     #[inline]
     pub fn has_newer(&self) -> bool {
-        self.queue.pending() & !(self.held_back | self.waiting) != 0
+        self.queue.pending() & !(self.held_back | self.parked | self.waiting) != 0
     }
 
     /// Whether anything was held back.
@@ -199,6 +202,17 @@ impl Attached {
         self.seen &= !bit;
         self.dear &= !bit;
         self.next_slot = (slot + 1) % u64::BITS;
+    }
+
+    /// Puts a taken request back into its slot, where no sweep finds it before [`Attached::unpark`].
+    pub fn park(&mut self, slot: u32) {
+        self.queue.put_back(slot);
+        self.parked |= 1_u64 << (slot % u64::BITS);
+    }
+
+    /// The request in a slot waits as any other again.
+    pub fn unpark(&mut self, slot: u32) {
+        self.parked &= !(1_u64 << (slot % u64::BITS));
     }
 
     /// Nothing of what the last sweep found is to be taken.
@@ -324,6 +338,30 @@ mod tests {
         submit(&client, &[10]);
         assert!(attached.has_news());
         assert_eq!((attached.sweep(), attached.holds_back()), (3, false));
+    }
+
+    #[test]
+    fn what_is_parked_is_found_again_when_it_is_not_any_more() {
+        let (_folder, client, mut attached) = queue();
+        submit(&client, &[10, 20]);
+        assert_eq!(attached.sweep(), 2);
+        let mut payload = Vec::new();
+        for slot in [0, 1] {
+            attached.took(slot);
+            attached.queue.take(slot, &mut payload).unwrap();
+        }
+        attached.park(1);
+        assert!(!attached.has_news() && attached.sweep() == 0 && attached.queue.busy() == 1);
+        submit(&client, &[30]);
+        assert_eq!((attached.sweep(), attached.next(Tier::Cheap, None)), (1, Some(2)));
+        attached.unpark(1);
+        assert!(attached.has_news() && attached.sweep() == 2);
+        attached.took(1);
+        attached.queue.take(1, &mut payload).unwrap();
+        assert_eq!(payload.len(), 20);
+        // What is not taken is not put back.
+        attached.queue.put_back(5);
+        assert_eq!(attached.queue.busy(), 0b11);
     }
 
     #[test]

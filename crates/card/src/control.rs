@@ -7,7 +7,9 @@
 //! them, and a daemon that does not read [`NOTICES_MAX`] of them is treated as gone.
 
 use crate::serve::Server;
-use link::{CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, Listener, world};
+use link::{
+    CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, FailureView, Listener, world,
+};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,6 +17,7 @@ use std::time::Duration;
 use wire::bounds::{CARD_ROLES_MAX, CONTROL_BYTES_MAX, QUEUES_PER_CARD_MAX, TENANTS_MAX};
 use wire::control::{CardNotice, CardOrder, CardState, Delivery, Isolation, Personality, Received};
 use wire::grant::Grant;
+use wire::pin::CountingKey;
 
 /// Connections that may be open without having adopted the card.
 const NEWCOMERS_MAX: usize = 4;
@@ -237,6 +240,8 @@ impl Control {
                 self.moved(server)
             }
             CardOrder::Tables(tables) => return server.processor.set_tables(&tables),
+            CardOrder::Counting { key } => return count(server, &key, descriptors),
+            CardOrder::Counted { number } => return server.counted(number),
             CardOrder::Role(role) => return server.define_role(role),
             CardOrder::Regrant { grant } => return server.regrant(grant),
             CardOrder::Adopt => return self.adopted(server),
@@ -262,7 +267,7 @@ impl Control {
     }
 
     /// A newcomer's first message must be the adoption.
-    fn hear_newcomers(&mut self, server: &Server) {
+    fn hear_newcomers(&mut self, server: &mut Server) {
         let mut index = 0;
         while index < self.newcomers.len() {
             match self.newcomers[index].try_recv::<CardOrder>() {
@@ -278,7 +283,7 @@ impl Control {
         }
     }
 
-    fn adopted(&mut self, server: &Server) {
+    fn adopted(&mut self, server: &mut Server) {
         let Identity { level, lanes, isolation, .. } = &self.identity;
         let notice = CardNotice::Adopted {
             start: server.start.clone(),
@@ -291,10 +296,19 @@ impl Control {
             roles: server.roles.among(server.queues.iter().map(|attached| attached.grant.role)),
             queues: server.queues.iter().map(|attached| attached.grant.clone()).collect(),
         };
+        server.counting.tell_again();
         if let Some(daemon) = &self.daemon
             && daemon.try_send(&notice, &self.views.each_ref().map(OwnedFd::as_fd)).is_err()
         {
             self.daemon = None;
+        }
+    }
+
+    /// Tells what became of verifications of PINs, as far as there is room and somebody to hear it.
+    pub fn tell_guesses(&mut self, server: &mut Server) {
+        self.flush();
+        while self.daemon.is_some() && self.waiting.is_empty() && server.counting.has_unsent() {
+            self.notify(CardNotice::Guesses(server.counting.next()));
         }
     }
 
@@ -322,6 +336,14 @@ impl Control {
         if self.daemon.is_none() {
             self.waiting.clear();
         }
+    }
+}
+
+/// Begins to count. Without a table that it can join the card goes on as before: it judges no PIN that it does not count.
+fn count(server: &mut Server, key: &CountingKey, descriptors: Vec<OwnedFd>) {
+    let table = descriptors.into_iter().next().and_then(|table| FailureView::join(table.as_fd()).ok());
+    if let Some(table) = table {
+        server.begin_counting(key, table);
     }
 }
 

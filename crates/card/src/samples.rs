@@ -29,6 +29,8 @@ struct Noted {
     bytes_in: u32,
     bytes_out: u32,
     return_code: i32,
+    /// It comes again, and counts then.
+    is_left: bool,
 }
 
 /// What the batch adds to one row.
@@ -116,6 +118,7 @@ impl Sampler {
                 bytes_in: bytes_in as u32,
                 bytes_out: 0,
                 return_code: 0,
+                is_left: false,
             });
         }
     }
@@ -131,6 +134,13 @@ impl Sampler {
         if let Some(noted) = self.noted.get_mut(place) {
             noted.bytes_out = bytes_out as u32;
             noted.return_code = return_code;
+        }
+    }
+
+    /// The request at this place of the batch is put back, and comes again.
+    pub fn left(&mut self, place: usize) {
+        if let Some(noted) = self.noted.get_mut(place) {
+            noted.is_left = true;
         }
     }
 
@@ -184,8 +194,11 @@ impl Sampler {
             let verb = (Row::Verb(noted.verb), TENANTS_MAX + noted.verb as usize);
             for (row, index) in [account, verb] {
                 let group = self.group(row, index);
-                group.counts.requests += 1;
                 group.counts.busy_ns = group.counts.busy_ns.saturating_add(busy_ns);
+                if noted.is_left {
+                    continue;
+                }
+                group.counts.requests += 1;
                 group.counts.bytes_in += u64::from(noted.bytes_in);
                 group.counts.bytes_out += u64::from(noted.bytes_out);
                 group.counts.note_code(noted.return_code);

@@ -22,7 +22,7 @@ use crate::life::Life;
 use crate::limits::Limiter;
 use crate::roles::Roles;
 use crate::turns::Turns;
-use cca::Processor;
+use cca::{Count, Processor};
 use link::world::{self, Event};
 use link::{
     CardAccounts, CardQueue, Counter, Doorbell, KeyTableView, Samples, StatusPage, Woken, ns_to_tsc, tsc,
@@ -33,6 +33,8 @@ use std::time::Duration;
 use wire::control::{CardStart, PollMode};
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
+use wire::pin::verifies;
+use wire::point::Point;
 use wire::registers::{HeldRegisters, RegisterSet};
 use wire::role::Role;
 use wire::secret::gives_clear_key;
@@ -43,6 +45,7 @@ use wire::{Codes, KeyReference};
 
 mod accounting;
 mod collect;
+mod counting;
 mod generating;
 mod holding;
 mod owed;
@@ -52,6 +55,7 @@ mod stand_aside;
 
 use accounting::Accounting;
 use collect::Collecting;
+use counting::Counting;
 use generating::Generating;
 use holding::Holding;
 use pacing::Pacing;
@@ -149,6 +153,8 @@ pub struct Server {
     accounting: Accounting,
     holding: Holding,
     generating: Generating,
+    /// What is told of verifications of PINs, and what waits for it.
+    pub(crate) counting: Counting,
     /// Queues to be ended after the batch, and the rule that their clients broke.
     offences: Vec<(u64, String)>,
 }
@@ -180,6 +186,7 @@ impl Server {
             accounting: Accounting::new(lanes, samples),
             holding: Holding::new(waits),
             generating: Generating::default(),
+            counting: Counting::default(),
             start,
             offences: Vec::new(),
         }
@@ -199,6 +206,9 @@ impl Server {
         let at_ticks_only = matches!(self.start.poll, PollMode::Every { .. });
         let mut there = There::default();
         loop {
+            if self.counting.has_unsent() {
+                control.tell_guesses(self);
+            }
             let room = self.show_due(there.all());
             let has_found = self.generating.has_found();
             if !has_found && let Some(place) = self.next_search() {
@@ -302,6 +312,7 @@ impl Server {
         let ended = self.queues.swap_remove(index);
         self.forget_held(queue, ended.tenant);
         self.forget_searches(queue);
+        self.forget_parked(queue);
         if self.turns.leave(ended.tenant) {
             self.limits.forget(ended.tenant);
             // Its index may be another's soon.
@@ -501,6 +512,15 @@ impl Server {
             Verb::PkaKeyGenerate if !self.generating.takes(attached.tenant) => Err(Outcome::NotReady),
             _ => Ok(admitted),
         });
+        let admitted = admitted.and_then(|admitted| {
+            let is_counted = verifies(admitted.verb) && !points.permits(Point::PinUncounted);
+            let tenant = attached.grant.tenant;
+            if is_counted && counting::refuses(&self.processor, tenant) {
+                Err(Outcome::Denied)
+            } else {
+                Ok(admitted)
+            }
+        });
         if let Ok(admitted) = &admitted {
             world::saw(Event::Admitted(payload));
             self.collecting.batch.keep(admitted.verb, attached.grant.domain, points, admitted.payload_bytes);
@@ -537,13 +557,23 @@ impl Server {
     /// check.
     fn reply(&mut self, begin: u64, end: u64) -> bool {
         let fill = self.collecting.taken.len() as u32;
-        let mut sound = true;
+        let (mut sound, mut parked) = (true, 0);
         for place in 0..self.collecting.taken.len() {
             let (taken, reply) = (self.collecting.taken[place], &self.collecting.batch.answers()[place]);
             self.accounting.samples.answered(place, reply.codes.return_code, reply.payload.len());
             sound &= !reply.is_unsound;
             let is_done = reply.outcome == Outcome::Answered && reply.codes.has_output();
             self.collecting.refused.push(!is_done);
+            let count = reply.count;
+            if let Some(number) = count.and_then(|count| self.count(place, count)) {
+                self.holding.record(place, number);
+            }
+            if matches!(count, Some(Count::Waits(_))) {
+                self.accounting.samples.left(place);
+                parked += 1;
+                continue;
+            }
+            let reply = &self.collecting.batch.answers()[place];
             let header = header_of(reply.outcome, reply.codes, fill, begin, end);
             let is_secret = Entry::of_slot(taken.verb_slot).is_some_and(|entry| gives_clear_key(entry.verb));
             match self.holding.until(place) {
@@ -561,6 +591,8 @@ impl Server {
             }
         }
         self.collecting.batch.clear();
+        self.collecting.parked = parked;
+        self.unpark();
         sound
     }
 }

@@ -8,6 +8,7 @@ use wire::frame::Outcome;
 use wire::point::PointSet;
 use wire::{Codes, Verb};
 
+use crate::pin::counting::Count;
 use crate::wipe::wipe;
 
 /// One request, as the card took it: rights checked, key references replaced by token bytes.
@@ -39,6 +40,8 @@ pub struct Answer {
     /// Whether a result under numbers that a card generated failed its check, so that they must not be used any more. The
     /// codes are 16/336 then, which a verb may also answer with for less.
     pub is_unsound: bool,
+    /// What is to be done about a verification of a PIN before this answer may be seen, if it may.
+    pub count: Option<Count>,
 }
 
 /// Payloads hold texts and clear keys: only their length is shown.
@@ -138,6 +141,7 @@ impl Batch {
                 codes: Codes::new(0, 0),
                 payload: Vec::new(),
                 is_unsound: false,
+                count: None,
             });
         }
         let payload = &mut self.requests[self.len].payload;
@@ -229,7 +233,7 @@ mod tests {
         };
         assert_eq!(format!("{incoming:?}"), "Incoming(ClearKeyImport, domain 1, 8 bytes)");
         let (outcome, codes, payload) = (Outcome::Answered, Codes::new(0, 0), vec![0xAB; 8]);
-        let answer = Answer { outcome, codes, payload, is_unsound: false };
+        let answer = Answer { outcome, codes, payload, is_unsound: false, count: None };
         assert_eq!(format!("{answer:?}"), "Answer(Answered, 0/0 (done), 8 bytes)");
     }
 

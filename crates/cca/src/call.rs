@@ -1,6 +1,6 @@
 //! The interface of a verb: its request, and its reply.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use engine::RandomBlock;
 use payments::Decimalisation;
@@ -11,6 +11,7 @@ use wire::verb::{Fault, TypedAnswer, TypedRequest, too_small, write_no_outputs};
 use wire::{Codes, code};
 
 use crate::pass::{Ask, Pass, Work};
+use crate::pin::counting::{Count, Counting};
 use crate::registers::DomainPatterns;
 use crate::wipe::{Text, wipe};
 
@@ -27,6 +28,10 @@ pub(crate) struct Call<'p, 'a> {
     pub(crate) tokens: TokenForms,
     /// The decimalisation tables that are stored.
     pub(crate) tables: &'p [Decimalisation],
+    /// What is counted of wrong PINs.
+    pub(crate) counting: &'p RefCell<Counting>,
+    /// What is to be done about this request's verification.
+    pub(crate) count: &'p Cell<Option<Count>>,
     /// The tokens that came from key records, by their labels.
     pub(crate) records: &'a [u8],
 }

@@ -15,6 +15,7 @@
 //! |---|---|
 //! | master keys of every domain, running batches | [`Processor`] |
 //! | requests and their answers | [`Batch`], [`Incoming`], [`Answer`] |
+//! | what is counted of wrong PINs | [`Count`], [`Failures`] |
 //! | verification patterns of master keys | [`patterns`] |
 //!
 //! This crate does no I/O, reads no clock and starts no thread. Clear symmetric keys live as long as
@@ -40,6 +41,7 @@ mod wipe;
 mod wrap;
 
 pub use batch::{Answer, Batch, BatchFull, Incoming};
+pub use pin::counting::{Count, Failures};
 pub use processor::{LoadError, Processor};
 pub use registers::{DomainPatterns, RegisterPatterns};
 pub use search::{Found, Search};

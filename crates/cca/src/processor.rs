@@ -1,6 +1,6 @@
 //! The processor of a card: engine, registers of every domain, and the loop that runs a batch.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -9,13 +9,14 @@ use engine::{Engine, RandomBlock};
 use payments::Decimalisation;
 use wire::control::{Handout, Register, TokenForms};
 use wire::frame::{Arguments, Outcome};
-use wire::pin::DecimalisationTable;
+use wire::pin::{CountingKey, DecimalisationTable, Digest, Standing};
 use wire::registers::HeldRegisters;
 use wire::{Codes, code};
 
 use crate::batch::{Batch, Request};
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::pass::{Kernel, Pass};
+use crate::pin::counting::{Count, Counting, Failures};
 use crate::registers::{Domain, DomainPatterns};
 use crate::search::{Found, Search};
 use crate::verbs;
@@ -29,6 +30,8 @@ pub struct Processor {
     tokens: TokenForms,
     /// The decimalisation tables that are stored.
     tables: Vec<Decimalisation>,
+    /// What is counted of wrong PINs.
+    counting: RefCell<Counting>,
     /// A key that was searched for before the batch that runs next.
     found: Option<Found>,
 }
@@ -78,6 +81,7 @@ impl Processor {
             patterns: vec![DomainPatterns::default(); count],
             tokens: TokenForms::default(),
             tables: vec![Decimalisation::DEFAULT],
+            counting: RefCell::default(),
             found: None,
         }
     }
@@ -91,6 +95,32 @@ impl Processor {
     /// Says which forms of internal tokens it makes and takes.
     pub fn set_token_forms(&mut self, tokens: TokenForms) {
         self.tokens = tokens;
+    }
+
+    /// Counts wrong PINs from now on, under digests by this key, and judges what is not refused. Until then PINs are verified in
+    /// those roles alone that have none counted.
+    pub fn count_failures(&mut self, key: &CountingKey, failures: Box<dyn Failures>) {
+        self.counting.get_mut().begin(&self.engine, key, failures);
+    }
+
+    /// What is known of failures under a digest; none where none are counted.
+    pub fn standing(&self, digest: &Digest) -> Option<Standing> {
+        self.counting.borrow().standing(digest)
+    }
+
+    /// The last failure of a subject is durable: its next verification may be judged.
+    pub fn counted(&mut self, subject: &Digest) {
+        self.counting.get_mut().counted(subject);
+    }
+
+    /// The subjects whose verifications may be brought again that had to wait, since this was asked last.
+    pub fn released(&mut self) -> Vec<Digest> {
+        self.counting.get_mut().released()
+    }
+
+    /// Whether any request waits for [`Processor::released`].
+    pub fn set_waited_for(&mut self, is_waited_for: bool) {
+        self.counting.get_mut().set_waited_for(is_waited_for);
     }
 
     /// The engine it runs on.
@@ -154,6 +184,8 @@ impl Processor {
             patterns: self.patterns.get(usize::from(request.domain))?,
             tokens: self.tokens,
             tables: &self.tables,
+            counting: &self.counting,
+            count: &Cell::default(),
             records: request.records(),
         };
         let mut verb = verbs::begin(call, &mut reply);
@@ -211,8 +243,9 @@ impl Processor {
         // What is left of it stands for a computation that never ended: a fault of its verb.
         let mut verdicts: Vec<Verdict> = requests.iter().map(|_| Err(code::SELF_CHECK.into())).collect();
 
-        let Self { engine, random, domains, patterns, tokens, tables, found } = self;
+        let Self { engine, random, domains, patterns, tokens, tables, counting, found } = self;
         let tokens = *tokens;
+        let counts: Vec<Cell<Option<Count>>> = vec![Cell::default(); requests.len()];
         let pass = Pass::new(requests.len());
         let mut running: Vec<Option<Computation<'_>>> = Vec::with_capacity(requests.len());
         for (index, (request, reply)) in requests.iter().zip(&mut replies).enumerate() {
@@ -231,6 +264,8 @@ impl Processor {
                         patterns,
                         tokens,
                         tables,
+                        counting,
+                        count: &counts[index],
                         records,
                     };
                     Some(verbs::begin(call, reply))
@@ -248,8 +283,9 @@ impl Processor {
         drop(replies);
         // Whoever it was searched for is answered.
         self.found = None;
-        for (answer, outcome) in answers.iter_mut().zip(outcomes) {
+        for ((answer, outcome), count) in answers.iter_mut().zip(outcomes).zip(counts) {
             (answer.outcome, answer.codes, answer.is_unsound) = outcome;
+            answer.count = count.get();
         }
     }
 

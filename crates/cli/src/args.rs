@@ -25,7 +25,7 @@ pub use groups::command;
 pub use measuring::{LevelName, Measuring, PersonalityName};
 pub use openpgp::{Decrypt, Encrypt, Sign, Verify};
 pub use pgp::{Pgp, PgpKey};
-pub use pin::{Pin, PinTable};
+pub use pin::{Pin, PinFailures, PinTable};
 pub use role::{Role, RoleCheck};
 pub use tenant::{Clearable, Tenant, TenantOptions};
 pub use time::{Expiry, expiry, moment};
@@ -144,7 +144,7 @@ pub enum Command {
     /// Load parts of master keys, set and seal them
     #[command(subcommand)]
     MasterKey(MasterKey),
-    /// Store the decimalisation tables that PIN verbs take
+    /// Store decimalisation tables; show and clear wrong PINs
     #[command(subcommand)]
     Pin(Pin),
     /// Call a CCA verb, with parameters and answer as JSON

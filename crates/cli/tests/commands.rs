@@ -684,7 +684,10 @@ fn a_backup_makes_the_same_home_elsewhere() {
         names.sort();
         names
     };
-    assert_eq!(names(Path::new(copy)), ["keys.sqlite", "master-keys.sealed", "settings.toml", "version"]);
+    assert_eq!(
+        names(Path::new(copy)),
+        ["keys.sqlite", "master-keys.sealed", "pin-failures", "settings.toml", "version"]
+    );
     bench.succeeds(&["stop"]);
     let archive = bench.run(&["backup", "-"], "");
     assert!(archive.status.success(), "{}", String::from_utf8_lossy(&archive.stderr));

@@ -57,6 +57,11 @@ impl Act {
             R::Backup { folder } => Self::always("backup", shortened(folder)),
             R::Officer(order) => Self::of_officer(order),
             R::Tenants { .. } => Self::if_refused("list tenants", ""),
+            R::Failures { .. } => Self::if_refused("pin failures list", ""),
+            R::ClearFailures { digest } => {
+                let what = digest.map_or_else(|| "all".to_owned(), |digest| digest.to_string());
+                Self::always("pin failures clear", what)
+            }
             R::Tables => Self::if_refused("pin table list", ""),
             R::Change(change) => Self::of_change(change),
             R::Observe { card } => Self::if_refused("observe", format!("card {card}")),

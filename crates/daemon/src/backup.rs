@@ -34,7 +34,14 @@ pub fn write<S>(
         return Err(refused("write a backup to", "the folder is not empty".into()));
     }
     if let Err(refusal) = copy_into(home, store, copy, folder, meanwhile) {
-        for name in ["keys.sqlite", "keys.sqlite-journal", "settings.toml", "master-keys.sealed", "version"] {
+        for name in [
+            "keys.sqlite",
+            "keys.sqlite-journal",
+            "settings.toml",
+            "master-keys.sealed",
+            "pin-failures",
+            "version",
+        ] {
             let _ = fs::remove_file(folder.join(name));
         }
         return Err(refusal);
@@ -53,7 +60,8 @@ fn copy_into<S>(
     meanwhile: &mut dyn FnMut(),
 ) -> Result<(), Refusal> {
     copy(store, &folder.join("keys.sqlite"), meanwhile).map_err(|error| error.refusal())?;
-    for from in [home.sealed_registers(), home.settings_path(), home.version_path()] {
+    let failures = crate::pin_failures::log::path(home);
+    for from in [home.sealed_registers(), failures, home.settings_path(), home.version_path()] {
         let content = match fs::read(&from) {
             Ok(content) => content,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,

@@ -14,6 +14,7 @@
 //! | which tenant a process belongs to, and its row in accounts | [`tenants`] |
 //! | which labels are open | [`labels`] |
 //! | whom cards die with, and what follows | [`quarantine`] |
+//! | wrong PINs, counted | [`pin_failures`] |
 //! | the life of cards and keeper, as data | [`supervise`] |
 //! | the other programs of a system service, with users of their own | [`service`] |
 //! | what a later daemon must know | [`rows`] |
@@ -34,6 +35,7 @@ pub mod health;
 pub mod labels;
 pub mod log;
 pub mod outbox;
+pub mod pin_failures;
 pub mod poller;
 pub mod quarantine;
 pub mod rights;

@@ -16,6 +16,8 @@ pub enum Source {
     Signals,
     /// The storage thread.
     Storage,
+    /// The thread that writes failures of PINs.
+    Failures,
     /// Others' changes of the key store.
     Outside,
     /// A client's connection.
@@ -47,6 +49,7 @@ impl Source {
             Self::KeeperProcess => (7, 0),
             Self::Owner(row) => (8, u64::from(row)),
             Self::Outside => (9, 0),
+            Self::Failures => (10, 0),
         };
         kind << ID_BITS | id
     }
@@ -66,6 +69,7 @@ impl Source {
             7 => Self::KeeperProcess,
             8 => Self::Owner(id as u32),
             9 => Self::Outside,
+            10 => Self::Failures,
             _ => return None,
         })
     }
@@ -186,6 +190,7 @@ mod tests {
             Source::KeeperProcess,
             Source::Owner(9),
             Source::Outside,
+            Source::Failures,
         ] {
             assert_eq!(Source::from_number(source.number()), Some(source));
         }

@@ -11,6 +11,7 @@
 //! | labels and records | [`records`] |
 //! | roles of queues at their cards | [`roles`] |
 //! | tenants that cards die with | [`quarantine`] |
+//! | wrong PINs | [`pins`] |
 //! | starting, watching, adopting, stopping processes | [`cards`], [`keeper`] |
 //! | older programs replaced by the installed ones | [`replace`] |
 //! | opening a home; the order of starting and stopping | [`start`], [`stop`] |
@@ -22,6 +23,7 @@ mod client;
 mod doors;
 mod health;
 mod keeper;
+mod pins;
 mod quarantine;
 mod queries;
 mod queues;
@@ -60,6 +62,7 @@ use home::{Home, Settings, StoppedBy};
 use link::{Accounts, KeyTable, world};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
+use pins::Pins;
 use queues::{Queue, QueueRow};
 use records::Continuation;
 use replace::Replacing;
@@ -125,6 +128,8 @@ pub struct Daemon {
     quarantine_rows: Rows<SuspectRow>,
     /// Rows of the file that are in use.
     quarantine_written: u32,
+    /// Failures of PINs; none where they cannot be counted.
+    pins: Option<Pins>,
     /// Coprocessors whose keeper is gone, to be replaced one after the other.
     renewals: Vec<u32>,
     ready: Ready,
@@ -187,6 +192,7 @@ impl Daemon {
             Source::Listener(door) => self.accept(door),
             Source::Signals => self.take_signals(),
             Source::Storage => self.take_outcomes(),
+            Source::Failures => self.failures_written(),
             Source::Outside => self.ask_outside(),
             Source::Client(client) => self.client_event(client, event),
             Source::CardChannel(index) => self.card_channel_event(index, event),
@@ -230,6 +236,7 @@ impl Daemon {
         }
         if now.saturating_duration_since(self.looked) >= LOOK_EVERY {
             self.looked = now;
+            self.failures_on_time();
             self.look_for_stopped();
             self.look_for_stuck(now);
             for card in self.cards.values_mut() {

@@ -17,7 +17,7 @@ use wire::control::{
     CardRow, ClientReply, ClientRequest, MasterKeyName, OfficerOrder, OfficerReply, Record, RecordRow,
     Refusal, Replacement, Status, Store, Upgrade,
 };
-use wire::pin::DecimalisationTable;
+use wire::pin::{DecimalisationTable, Digest, FailureRow};
 use wire::tenant::{Change, TenantRow};
 
 impl Facility {
@@ -87,6 +87,38 @@ impl Facility {
             ClientReply::Tables(tables) => Ok(tables),
             _ => Err(unexpected(operation)),
         }
+    }
+
+    /// What failures of PINs are counted, in the order of the digests; only those whose verifications are refused, if told so.
+    ///
+    /// # Errors
+    /// [`FacilityError::Denied`] if the caller does not administer the home.
+    pub fn failures(&self, refused: bool) -> Result<Vec<FailureRow>, FacilityError> {
+        let operation = "ask for the failures of PINs";
+        let mut all: Vec<FailureRow> = Vec::new();
+        loop {
+            let after = all.last().map(|row| row.digest);
+            let request = ClientRequest::Failures { after, refused };
+            let ClientReply::Failures(page) = self.asked(operation, &request, Repeat::Safe)? else {
+                return Err(unexpected(operation));
+            };
+            // Pages go forward; one that does not would go on for ever.
+            match page.first() {
+                None => return Ok(all),
+                Some(first) if after.is_some_and(|after| first.digest <= after) => {
+                    return Err(unexpected(operation));
+                }
+                Some(_) => all.extend(page),
+            }
+        }
+    }
+
+    /// Forgets the failures that are counted under a digest, or all; returns when that is durable.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] if nothing is counted under it. [`FacilityError::Denied`] if the caller does not administer the home.
+    pub fn clear_failures(&self, digest: Option<Digest>) -> Result<(), FacilityError> {
+        self.done("forget failures of PINs", &ClientRequest::ClearFailures { digest }, Repeat::Safe)
     }
 
     /// Ends the quarantine of a tenant, or of a user without a named tenant, and forgets the deaths of cards that led to it.

@@ -510,7 +510,8 @@ mod tests {
     }
 
     fn any_pin() -> PinSettings {
-        PinSettings { tables: vec![wire::pin::DecimalisationTable::new("9876543210123456").unwrap()] }
+        let table = wire::pin::DecimalisationTable::new("9876543210123456").unwrap();
+        PinSettings { tables: vec![table], key_failures_per_hour: 7 }
     }
 
     fn any_role() -> RoleSettings {

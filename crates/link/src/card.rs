@@ -262,6 +262,20 @@ impl CardQueue {
         Ok(header)
     }
 
+    /// Puts a taken request back into its slot: it waits as if it had not been taken, for another [`CardQueue::take`].
+    pub fn put_back(&mut self, slot: u32) {
+        if !self.is_busy(slot) {
+            return;
+        }
+        let (bit, bulk) = (1_u64 << slot, self.slots[slot as usize].bulk);
+        self.taken ^= bit;
+        self.reply.store(self.layout.taken(), self.taken);
+        self.busy &= !bit;
+        if bulk != BULK_NONE {
+            self.lent &= !(1_u64 << bulk);
+        }
+    }
+
     /// Longest reply payload that the request in a taken slot has room for, in bytes.
     pub fn room(&self, slot: u32) -> usize {
         match self.slots.get(slot as usize) {

@@ -12,6 +12,7 @@
 //! | say and see how a card is | [`StatusPage`], [`StatusView`] | card; anyone |
 //! | what tenants have in flight on all cards | [`Accounts`], [`CardAccounts`] | daemon; card |
 //! | tokens of opened labels | [`KeyTable`], [`KeyTableView`] | daemon; card |
+//! | what is known of wrong PINs | [`FailureTable`], [`FailureView`] | daemon; card |
 //! | control messages with descriptors | [`Channel`], [`Listener`] | everyone |
 //! | watch a process | [`PidFd`] | everyone |
 //! | wait for another thread | [`Latch`] | client |
@@ -85,6 +86,7 @@ mod clock;
 mod completion;
 mod doorbell;
 mod error;
+mod failures;
 pub mod fork;
 mod head;
 mod keys;
@@ -112,6 +114,7 @@ pub use clock::{ns_to_tsc, tell_tsc_hz, tsc, tsc_hz, tsc_per_us, tsc_to_ns};
 pub use completion::Completion;
 pub use doorbell::{CARD_SPIN_LONG_NS, CARD_SPIN_NS, Doorbell, EXTRA_DESCRIPTORS_MAX, Woken};
 pub use error::{LinkError, ReplyError, Violation};
+pub use failures::{FailureTable, FailureView};
 pub use keys::{Entry, KEY_TABLE_BYTES, KeyTable, KeyTableView, NOTE_BYTES_MAX, Stale, key_table_units};
 pub use latch::Latch;
 pub use memory::JoinError;

@@ -50,6 +50,10 @@ pub const CARD_ROLES_MAX: usize = 2 * ROLES_MAX;
 pub const ROLE_ITEMS_MAX: usize = 256;
 /// Decimalisation tables of one home, beside the one that every card has.
 pub const PIN_TABLES_MAX: usize = 32;
+/// Digests under which failures of PINs are counted in one home.
+pub const PIN_FAILURE_ROWS_MAX: usize = 1 << 18;
+/// Verifications that a card tells of in one message.
+pub const GUESSES_PER_NOTICE_MAX: usize = 512;
 /// Cards of one home.
 pub const CARDS_MAX: usize = 64;
 /// Tenants of one home, and their rows in the accounts and samples.

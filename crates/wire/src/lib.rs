@@ -16,7 +16,7 @@
 //! | access-control points, and roles that hold them | [`point`], [`role`] |
 //! | which labels a tenant may open, and what for | [`pattern`], [`uses`] |
 //! | which verbs handle clear keys | [`secret`] |
-//! | stored decimalisation tables | [`pin`] |
+//! | stored decimalisation tables, failures of PINs | [`pin`] |
 //! | which master-key registers a card holds | [`registers`] |
 //! | tenants, and changes of tenants and cards | [`tenant`] |
 //! | messages between client, daemon, card and keeper | [`control`] |

@@ -1,6 +1,8 @@
-//! What a home decides about PINs: stored decimalisation tables.
+//! What a home decides about PINs: stored decimalisation tables, and what becomes of wrong ones.
 
+use crate::verb::Verb;
 use serde::{Deserialize, Serialize};
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// A decimalisation table that may be stored: the decimal digit for each hexadecimal one, as 16 characters. It has at least
 /// [`DIGITS_MIN`](Self::DIGITS_MIN) different digits, and none more than [`REPEATS_MAX`](Self::REPEATS_MAX) times: with fewer,
@@ -109,6 +111,145 @@ impl std::str::FromStr for DecimalisationTable {
     }
 }
 
+/// What failures are counted under: a keyed hash that tells neither a key nor a PAN. It is that of a PIN verification key, or
+/// of such a key with the validation data, or the PAN, that its PINs belong to. As text, 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest(pub [u8; 16]);
+
+/// A text that is no [`Digest`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotDigest;
+
+impl std::fmt::Display for NotDigest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("what failures are counted under has 32 hexadecimal digits, as `cryptand pin failures list` shows them")
+    }
+}
+
+impl std::error::Error for NotDigest {}
+
+impl Digest {
+    /// What the rows of a tenant are counted under: more of them than its share, and its verifications are refused.
+    pub fn of_tenant(tenant: u32) -> Self {
+        let mut bytes = *b"cryptand\0\0\0\0\0\0\0\0";
+        bytes[12..].copy_from_slice(&tenant.to_le_bytes());
+        Self(bytes)
+    }
+}
+
+impl std::fmt::Display for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl std::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl std::str::FromStr for Digest {
+    type Err = NotDigest;
+
+    fn from_str(text: &str) -> Result<Self, NotDigest> {
+        let is_digit =
+            |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit.to_ascii_lowercase());
+        if text.len() != 32 || !text.bytes().all(is_digit) {
+            return Err(NotDigest);
+        }
+        u128::from_str_radix(text, 16).map(|number| Self(number.to_be_bytes())).map_err(|_| NotDigest)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() { to.collect_str(self) } else { self.0.serialize(to) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        if !from.is_human_readable() {
+            return <[u8; 16]>::deserialize(from).map(Self);
+        }
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// What is known of failures under a digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Standing {
+    /// There are none.
+    Clean = 0,
+    /// There are some.
+    Counted = 1,
+    /// There are too many: verifications are refused.
+    Refused = 2,
+}
+
+/// The key of a home's digests: the same for all its cards, over restarts and changes of master keys.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
+pub struct CountingKey(pub [u8; 32]);
+
+impl std::fmt::Debug for CountingKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CountingKey")
+    }
+}
+
+/// What a verification is counted under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Guess {
+    /// The key.
+    pub key: Digest,
+    /// The key with what the right PIN belongs to: validation data, or a PAN.
+    pub subject: Digest,
+}
+
+/// What became of a verification, as a card tells its daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// Counts the failures of this card's process, from 1. 0 of a right PIN, which nobody waits to be durable.
+    pub number: u64,
+    /// What it is counted under.
+    pub guess: Guess,
+    /// Whose request it was.
+    pub tenant: u32,
+}
+
+/// Failures under one digest, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureRow {
+    /// The digest.
+    pub digest: Digest,
+    /// That of the key; none where the row is that of a key itself.
+    pub key: Option<Digest>,
+    /// Failures that count now: of a key those of the last hour, else those of the last day.
+    pub failures: u32,
+    /// The last of them, in seconds since 1970.
+    pub last_unix_s: u64,
+    /// Until when verifications are refused, in seconds since 1970; none where they are not.
+    pub refused_until_unix_s: Option<u64>,
+}
+
+/// How many digests failures are counted under.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureCount {
+    /// Digests with failures.
+    pub counted: u64,
+    /// Those of them whose verifications are refused.
+    pub refused: u64,
+    /// Whether everybody's verifications are refused: the table is full, or cannot be read.
+    pub is_closed: bool,
+}
+
+/// Whether a verb tells whether a PIN is right: its failures are counted.
+pub fn verifies(verb: Verb) -> bool {
+    matches!(verb, Verb::EncryptedPinVerify)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,5 +272,24 @@ mod tests {
         assert_eq!(DecimalisationTable::new("0000000000000001"), Err(TableError::Few(2)));
         assert_eq!(DecimalisationTable::new("0123456012345601"), Err(TableError::Few(7)));
         assert_eq!(DecimalisationTable::new("0123456700000888"), Err(TableError::Repeated('0')));
+    }
+
+    #[test]
+    fn digests_are_texts_for_people_and_bytes_for_cards() {
+        let digest = Digest(*b"0123456789abcdef");
+        let text = digest.to_string();
+        assert_eq!((text.len(), text.parse()), (32, Ok(digest)));
+        assert_eq!(text.to_uppercase().parse(), Ok(digest));
+        for bad in
+            ["", "0", &text[1..], "+0000000000000000000000000000000", "0000000000000000000000000000000g"]
+        {
+            assert_eq!(bad.parse::<Digest>(), Err(NotDigest), "{bad}");
+        }
+        let told = Told { number: 7, guess: Guess { key: digest, subject: digest }, tenant: 3 };
+        let bytes = crate::control::encode(&told).unwrap();
+        assert_eq!(bytes.len(), 1 + 32 + 1);
+        assert_eq!(crate::control::decode::<Told>(&bytes).unwrap(), told);
+        assert_ne!(Digest::of_tenant(1), Digest::of_tenant(2));
+        assert_eq!(format!("{:?}", CountingKey([7; 32])), "CountingKey");
     }
 }

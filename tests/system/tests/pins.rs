@@ -1,11 +1,18 @@
-//! What a home decides about PINs, over real cards: stored decimalisation tables.
+//! What a home decides about PINs, over real cards: stored decimalisation tables, and wrong PINs that are counted.
 
-use facility::{Facility, Selection};
-use system_tests::pins::{Issuer, VALIDATION};
+use facility::{Facility, Options, Selection};
+use home::{PointItem, RoleSettings};
+use std::sync::atomic::{AtomicU32, Ordering};
+use system_tests::pins::{Issuer, VALIDATION, Verification};
 use system_tests::{Installation, null, settings};
 use wire::code;
-use wire::pin::DecimalisationTable;
-use wire::tenant::Change;
+use wire::pin::{DecimalisationTable, FailureRow};
+use wire::tenant::{Change, Credential, Tenant};
+
+/// Validation data of another card.
+const OTHER: &str = "8877665544332211";
+/// Wrong PINs of a card within a day that are too many.
+const PER_DAY: u32 = 10;
 
 /// Returns when each card has obeyed every order that it was given before this was called: orders are obeyed one
 /// after the other, and a queue is attached by one.
@@ -56,4 +63,163 @@ fn a_table_that_is_stored_is_taken_by_all_cards_also_after_a_restart() {
     let default = owner.change(Change::TableRemove { table: DecimalisationTable::DEFAULT }).unwrap_err();
     assert!(default.to_string().contains("stays"), "{default}");
     assert_eq!(right.codes(&owner), code::OK);
+}
+
+/// The rows of subjects, rather than of keys.
+fn subjects(owner: &Facility, refused: bool) -> Vec<FailureRow> {
+    owner.failures(refused).unwrap().into_iter().filter(|row| row.key.is_some()).collect()
+}
+
+/// Guesses a PIN so often; each must be judged, and be wrong.
+fn guess(facility: &Facility, right: &Verification, times: u32) {
+    for offset in 1..=times {
+        assert_eq!(right.with_offset(offset).codes(facility), code::PIN_NOT_VERIFIED, "{offset}");
+    }
+}
+
+#[test]
+fn many_who_guess_one_pin_on_many_cards_get_few_guesses() {
+    const CARDS: u32 = 12;
+    const CALLERS_OF_A_CARD: u32 = 8;
+    let mut installation = Installation::stopped(&settings(CARDS, 0));
+    installation.start();
+    installation.until_ready();
+    let owner = installation.facility();
+    let issuer = Issuer::new(&owner);
+    let (right, other) = (issuer.right(&owner, VALIDATION), issuer.right(&owner, OTHER));
+    assert_eq!((right.codes(&owner), other.codes(&owner)), (code::OK, code::OK));
+
+    let (next, judged) = (AtomicU32::new(1), AtomicU32::new(0));
+    let cards = orders_obeyed(&installation, CARDS);
+    std::thread::scope(|scope| {
+        for card in &cards {
+            for _ in 0..CALLERS_OF_A_CARD {
+                let (next, judged, right) = (&next, &judged, &right);
+                scope.spawn(move || {
+                    loop {
+                        let guess = right.with_offset(next.fetch_add(1, Ordering::Relaxed) % 9999 + 1);
+                        match guess.codes(card) {
+                            code::ACCESS_DENIED => return,
+                            codes => assert_eq!(codes, code::PIN_NOT_VERIFIED),
+                        }
+                        judged.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+        }
+    });
+    let judged = judged.into_inner();
+    assert!((PER_DAY..=PER_DAY + CARDS).contains(&judged), "{judged}");
+
+    // Everywhere, the right one too; another card of the same key is as before, right or wrong.
+    assert!(cards.iter().all(|card| right.codes(card) == code::ACCESS_DENIED));
+    guess(&owner, &other, 1);
+    assert_eq!(other.codes(&owner), code::OK);
+    let refused = subjects(&owner, true);
+    assert!(
+        refused.len() == 1 && refused[0].failures == PER_DAY && refused[0].refused_until_unix_s.is_some()
+    );
+
+    // A daemon that was killed, and one that was told to stop, are followed by one that knows.
+    installation.kill_daemon();
+    installation.start();
+    installation.until_ready();
+    assert_eq!(subjects(&installation.facility(), true), refused);
+    assert_eq!(right.codes(&installation.facility()), code::ACCESS_DENIED);
+    installation.facility().shutdown().unwrap();
+    installation.wait_stopped();
+    installation.start();
+    installation.until_ready();
+    let owner = installation.facility();
+    assert_eq!(subjects(&owner, true)[0].digest, refused[0].digest);
+    assert_eq!((right.codes(&owner), other.codes(&owner)), (code::ACCESS_DENIED, code::OK));
+
+    owner.clear_failures(Some(refused[0].digest)).unwrap();
+    assert_eq!(right.codes(&owner), code::OK);
+    let again = owner.clear_failures(Some(refused[0].digest)).unwrap_err();
+    assert!(again.to_string().contains("no failures are counted"), "{again}");
+    owner.clear_failures(None).unwrap();
+    assert_eq!(owner.failures(false).unwrap(), []);
+}
+
+#[test]
+fn a_right_pin_forgets_the_wrong_ones_before_it() {
+    let mut installation = Installation::stopped(&settings(1, 0));
+    installation.start();
+    installation.until_ready();
+    let owner = installation.facility();
+    let right = Issuer::new(&owner).right(&owner, VALIDATION);
+    for _ in 0..3 {
+        guess(&owner, &right, PER_DAY - 1);
+        assert_eq!(right.codes(&owner), code::OK);
+        // The card tells it without waiting.
+        installation.until("the wrong ones are forgotten", |_| subjects(&owner, false).is_empty());
+    }
+    guess(&owner, &right, PER_DAY);
+    assert_eq!(right.codes(&owner), code::ACCESS_DENIED);
+    // The key has them all.
+    let of_key: Vec<u32> = owner
+        .failures(false)
+        .unwrap()
+        .iter()
+        .filter(|row| row.key.is_none())
+        .map(|row| row.failures)
+        .collect();
+    assert_eq!(of_key, [4 * PER_DAY - 3]);
+}
+
+#[test]
+fn a_key_with_many_wrong_pins_is_refused_as_the_settings_say() {
+    let mut settings = settings(2, 0);
+    settings.pin.key_failures_per_hour = 5;
+    let mut installation = Installation::stopped(&settings);
+    installation.start();
+    installation.until_ready();
+    let owner = installation.facility();
+    let (issuer, stranger) = (Issuer::new(&owner), Issuer::new(&owner));
+    let cards: Vec<Verification> =
+        (0..6).map(|card| issuer.right(&owner, &format!("112233445566778{card}"))).collect();
+    let of_stranger = stranger.right(&owner, VALIDATION);
+    cards[..5].iter().for_each(|card| guess(&owner, card, 1));
+    assert_eq!(cards[5].codes(&owner), code::ACCESS_DENIED);
+    assert_eq!(of_stranger.codes(&owner), code::OK);
+    let mut changed = installation.home.settings().unwrap();
+    changed.pin.key_failures_per_hour = 0;
+    installation.home.write_settings(&changed).unwrap();
+    owner.reload().unwrap();
+    assert_eq!(cards[5].codes(&owner), code::OK);
+}
+
+#[test]
+fn a_role_that_has_none_counted_guesses_on() {
+    let credential = Credential([7; 32]);
+    let digest = engine::sha256(&credential.0);
+    let mut settings = settings(1, 0);
+    settings.tenant_number_next = 10;
+    let item = |name: &str| PointItem::new(name).unwrap();
+    settings.roles = vec![RoleSettings {
+        name: "differential".into(),
+        base: Some("owner".into()),
+        allow: vec![item("pin-uncounted")],
+        deny: Vec::new(),
+        labels: Vec::new(),
+    }];
+    settings.tenants = vec![Tenant {
+        credential_sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()),
+        role: Some("differential".into()),
+        ..Tenant::new("tests", 1)
+    }];
+    let mut installation = Installation::stopped(&settings);
+    installation.start();
+    installation.until_ready();
+    let owner = installation.facility();
+    let right = Issuer::new(&owner).right(&owner, VALIDATION);
+    guess(&owner, &right, PER_DAY);
+    assert_eq!(right.codes(&owner), code::ACCESS_DENIED);
+    let options = Options { credential: Some(credential), ..Options::default() };
+    let tests = Facility::open(installation.home.folder(), options).unwrap();
+    guess(&tests, &right, 2 * PER_DAY);
+    assert_eq!(right.codes(&tests), code::OK);
+    assert_eq!(right.codes(&owner), code::ACCESS_DENIED);
+    assert_eq!(subjects(&owner, true)[0].failures, PER_DAY);
 }

@@ -81,7 +81,7 @@ impl Server {
         let free = |taken: &Taken| !self.limits.pushes(self.queues[taken.queue].tenant);
         self.pacing.answered_free_tsc = if self.collecting.taken.iter().any(free) { end } else { 0 };
         let waits = (0..self.collecting.taken.len()).filter(|place| self.holding.until(*place) != Until::Now);
-        self.status.add(Counter::Requests, count - waits.count() as u64);
+        self.status.add(Counter::Requests, count - waits.count() as u64 - self.collecting.parked);
         self.status.add(Counter::Batches, 1);
         self.status.add(Counter::FillSum, count);
         self.status.add(Counter::BusyTsc, span);

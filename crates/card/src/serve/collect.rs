@@ -44,6 +44,8 @@ pub(super) struct Collecting {
     pub kinds: Vec<Kind>,
     /// Which of them were refused, once they have run.
     pub refused: Vec<bool>,
+    /// How many of them were put back.
+    pub parked: u64,
     /// Whether one of them is dear.
     pub has_dear: bool,
     /// Indices of the queues that the last sweep found work in, in order.
@@ -73,6 +75,7 @@ impl Default for Collecting {
             taken: Vec::with_capacity(BATCH_MAX),
             kinds: Vec::with_capacity(BATCH_MAX),
             refused: Vec::with_capacity(BATCH_MAX),
+            parked: 0,
             has_dear: false,
             active: Vec::new(),
             holds_back: false,

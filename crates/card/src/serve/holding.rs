@@ -17,6 +17,8 @@ pub(super) struct Holding {
     held: Held,
     /// What the answers of the running batch wait for; empty where none waits.
     until: Vec<Until>,
+    /// Failures of PINs are durable up to this number.
+    recorded: u64,
 }
 
 impl Holding {
@@ -52,6 +54,14 @@ impl Holding {
         self.until.get(place).copied().unwrap_or(Until::Now)
     }
 
+    /// The answer at this place of the batch waits for a record.
+    pub(super) fn record(&mut self, place: usize, number: u64) {
+        if self.until.len() <= place {
+            self.until.resize(place + 1, Until::Now);
+        }
+        self.until[place] = Until::Recorded(number);
+    }
+
     /// When the answer at this place of a batch that began then is due: of a card with lanes of its own.
     pub(super) fn due(&self, place: usize, begin: u64) -> u64 {
         match self.until(place) {
@@ -67,7 +77,17 @@ impl Holding {
 
     /// Whether the record of an answer that waits for it is durable by now.
     pub(super) fn is_recorded(&self) -> bool {
-        self.rule.as_ref().is_some_and(|rule| self.held.is_recorded(rule.durable()))
+        self.held.is_recorded(self.durable())
+    }
+
+    /// Records are durable up to this number, as a rule or the daemon says.
+    fn durable(&self) -> u64 {
+        self.rule.as_ref().map_or(0, |rule| rule.durable()).max(self.recorded)
+    }
+
+    /// The daemon says that records are durable up to this number.
+    pub(super) fn recorded(&mut self, number: u64) {
+        self.recorded = number.max(self.recorded);
     }
 
     pub(super) fn hold(&mut self, answer: HeldAnswer) {
@@ -79,7 +99,7 @@ impl Server {
     /// Shows the answers that are due, with `there` requests waiting; returns how many more requests
     /// may be taken.
     pub(super) fn show_due(&mut self, there: usize) -> usize {
-        if self.holding.rule.is_none() {
+        if self.holding.rule.is_none() && self.holding.held.is_empty() {
             return usize::MAX;
         }
         let now = tsc();
@@ -116,7 +136,7 @@ impl Server {
 
     fn show_until(&mut self, until: u64) -> bool {
         let mut shown = 0;
-        let durable = self.holding.rule.as_ref().map_or(0, |rule| rule.durable());
+        let durable = self.holding.durable();
         while let Some(held) = self.holding.held.take_due(until, durable) {
             let queue = self.queues.iter_mut().find(|attached| attached.grant.queue == held.queue);
             // Held answers go when their queue does.

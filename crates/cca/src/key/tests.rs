@@ -81,6 +81,8 @@ fn run(verb: impl for<'f> FnOnce(Call<'f, 'f>) -> Computation<'f>) -> Verdict {
         patterns: &patterns,
         tokens: TokenForms::default(),
         tables: &[],
+        counting: &RefCell::default(),
+        count: &std::cell::Cell::default(),
         records: &[],
     };
     let mut verdicts = [Err(Refusal::Codes(code::SELF_CHECK))];

@@ -23,7 +23,7 @@ use crate::key::Algorithm;
 use crate::pin::data::{self, Data, VisaData};
 use crate::pin::derivation::{Derivation, Method};
 use crate::pin::form::Form;
-use crate::pin::{self, rules};
+use crate::pin::{self, counting, rules};
 
 /// Answers whether the PIN is right.
 pub(crate) async fn encrypted_pin_verify(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -39,6 +39,7 @@ pub(crate) async fn encrypted_pin_verify(call: Call<'_, '_>, reply: &mut Reply<'
     let pin_opening = call.key(pin_field)?.of(Algorithm::Des)?.for_use(usage)?;
     let (block_key, pin_key) = (block_opening.await, pin_opening.await);
     let (block_key, pin_key) = (block_key?, pin_key?);
+    let at_work = counting::begin(&call, &pin_key.secret, &reference.subject())?;
     let renewed = (derivation.renew(call, &block_key, block_field)?, pin_key.renew(call, pin_field)?);
     let under = derivation.working(call, &block_key)?.key().await?;
 
@@ -48,6 +49,7 @@ pub(crate) async fn encrypted_pin_verify(call: Call<'_, '_>, reply: &mut Reply<'
     let asked = reference.block(&found);
     let enciphered = pin::cipher(call, &pin_key.secret, CipherDirection::Encipher, &asked).await?;
     let is_right = reference.verifies(&found, &enciphered);
+    at_work.judged(is_right.and(is_block), reference.proves(&call));
     let (block_token, pin_token) = (Derivation::token(renewed.0).await?, renewed.1.token().await?);
     if !is_block.holds() {
         return Err(rules::wrong_block(&call).into());
@@ -95,6 +97,26 @@ impl Reference {
             PinVerifyMethod::Interbank => Self::Interbank { block: given.interbank()? },
             PinVerifyMethod::Dutch => return Err(code::KEYWORD.into()),
         })
+    }
+
+    /// What the right PIN belongs to.
+    fn subject(&self) -> [u8; counting::SUBJECT_BYTES] {
+        match self {
+            Self::Ibm { validation, .. } | Self::Pool { validation, .. } => {
+                counting::of_validation(validation)
+            }
+            Self::Visa { data, .. } => counting::of_pan(&data.pan),
+            Self::Interbank { block } => counting::of_interbank(block),
+        }
+    }
+
+    /// Whether few PINs but the right one are found right.
+    fn proves(&self, call: &Call<'_, '_>) -> bool {
+        match self {
+            Self::Ibm { table, checked, .. } => call.tables.contains(table) && *checked >= 4,
+            Self::Pool { table, .. } => call.tables.contains(table),
+            Self::Visa { .. } | Self::Interbank { .. } => true,
+        }
     }
 
     /// What the PIN key enciphers.

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod cards;
+mod counting;
 mod methods;
 mod requests;
 mod translate;

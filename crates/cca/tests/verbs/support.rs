@@ -1,9 +1,10 @@
 //! Requests by parameter, a processor with known master keys, and tokens under them.
 
-use cca::{Batch, Incoming, Processor};
+use cca::{Batch, Count, Failures, Incoming, Processor};
 use engine::{Engine, Options};
 use wire::control::{Handout, MasterKeyPair, TokenForm, TokenForms};
 use wire::frame::{Argument, Arguments, Outcome};
+use wire::pin::{CountingKey, Digest, Standing};
 use wire::point::PointSet;
 use wire::role::BUILT_IN;
 use wire::verb::{
@@ -29,6 +30,15 @@ pub fn aes_key(old: bool) -> Vec<u8> {
     (0..32u8).map(|index| index.wrapping_mul(if old { 11 } else { 73 }) ^ 0x3C).collect()
 }
 
+/// Knows of no failure.
+struct Unknown;
+
+impl Failures for Unknown {
+    fn standing(&self, _: &Digest) -> Standing {
+        Standing::Clean
+    }
+}
+
 /// A processor with three domains; weak algorithms on.
 pub fn processor() -> Processor {
     processor_with(true)
@@ -45,6 +55,7 @@ pub fn compatible_processor() -> Processor {
 pub fn processor_with(weak_algorithms: bool) -> Processor {
     let engine = Engine::new(Options { limit: None, weak_algorithms }).unwrap();
     let mut processor = Processor::new(engine, 3);
+    processor.count_failures(&CountingKey([0x5A; 32]), Box::new(Unknown));
     let pair = |current: Vec<u8>, old: Vec<u8>| MasterKeyPair { current, old };
     processor
         .load(&Handout {
@@ -224,6 +235,9 @@ fn run_as(
     batch.push(&Incoming { verb, domain, points, payload }).unwrap();
     processor.run(&mut batch);
     let answer = &batch.answers()[0];
+    if let Some(Count::Failed(guess)) = answer.count {
+        processor.counted(&guess.subject);
+    }
     (answer.outcome, Reply { verb, codes: answer.codes, payload: answer.payload.clone() })
 }
 

@@ -19,7 +19,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a backup may hold besides the settings, which it must.
-const FILES: &[&str] = &["keys.sqlite", "master-keys.sealed"];
+const FILES: &[&str] = &["keys.sqlite", "master-keys.sealed", "pin-failures"];
+/// Those that a home need not have.
+const OPTIONAL: &[&str] = &["master-keys.sealed", "pin-failures"];
 
 /// Makes a backup, or checks one.
 pub fn run(asked: Option<&Path>, typed: &Backup) -> Result<(), Failure> {
@@ -81,12 +83,12 @@ fn take(home: &Home, asked: Option<&Path>) -> Result<(Files, Option<bool>), Fail
         Err(error) => return Err(error),
     };
     let mut files = Vec::new();
-    for name in ["settings.toml", "keys.sqlite", "master-keys.sealed", "version"] {
+    for name in ["settings.toml", "keys.sqlite", "master-keys.sealed", "pin-failures", "version"] {
         let path = staging.0.join(name);
         // The home's owner could put a symbolic link there meanwhile, to a file that only this process may read.
         match OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(&path) {
             Ok(file) => files.push((name, file)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && name == "master-keys.sealed" => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound && OPTIONAL.contains(&name) => {}
             Err(error) => return Err(Failure::io(format!("read {}", path.display()))(error)),
         }
     }

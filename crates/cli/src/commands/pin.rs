@@ -1,18 +1,21 @@
 //! `cryptand pin`: what a home decides about PINs.
 
-use super::{print, print_json};
-use crate::args::{Pin, PinTable};
+use super::status::moment;
+use super::{print, print_json, table};
+use crate::args::{Pin, PinFailures, PinTable};
 use crate::failure::Failure;
 use crate::session;
 use facility::Facility;
 use std::path::Path;
-use wire::pin::DecimalisationTable;
+use wire::pin::{DecimalisationTable, Digest, FailureRow};
 use wire::tenant::Change;
 
 /// `cryptand pin`.
 pub fn run(asked: Option<&Path>, order: &Pin) -> Result<(), Failure> {
     let facility = session::connect(asked)?;
     match order {
+        Pin::Failures(PinFailures::List { all, output }) => failures(&facility, *all, output.json),
+        Pin::Failures(PinFailures::Clear { digests, .. }) => clear(&facility, digests),
         Pin::Table(PinTable::List(output)) => list(&facility, output.json),
         Pin::Table(PinTable::Add { table }) => {
             change(&facility, *table, Change::TableAdd { table: *table })?;
@@ -35,6 +38,37 @@ fn list(facility: &Facility, json: bool) -> Result<(), Failure> {
         return print_json(&tables);
     }
     print(&tables.iter().map(|table| format!("{table}\n")).collect::<String>())
+}
+
+fn failures(facility: &Facility, all: bool, json: bool) -> Result<(), Failure> {
+    let rows = facility.failures(!all)?;
+    if json {
+        return print_json(&rows);
+    }
+    let header = ["id", "of", "wrong PINs", "last", "refused until"];
+    let cells = |row: &FailureRow| {
+        vec![
+            row.digest.to_string(),
+            row.key.map_or_else(|| "a key".to_owned(), |key| format!("a card, key {key}")),
+            row.failures.to_string(),
+            moment(row.last_unix_s),
+            row.refused_until_unix_s.map_or_else(String::new, moment),
+        ]
+    };
+    print(&table(&header, rows.iter().map(cells)))
+}
+
+/// Forgets what is counted under these, or all where there are none.
+fn clear(facility: &Facility, digests: &[Digest]) -> Result<(), Failure> {
+    if digests.is_empty() {
+        facility.clear_failures(None).map_err(Failure::change("failures of PINs".to_owned()))?;
+        eprintln!("all failures of PINs: cleared");
+    }
+    for digest in digests {
+        facility.clear_failures(Some(*digest)).map_err(Failure::change(digest.to_string()))?;
+        eprintln!("{digest}: cleared");
+    }
+    Ok(())
 }
 
 fn change(facility: &Facility, table: DecimalisationTable, change: Change) -> Result<(), Failure> {

@@ -344,7 +344,7 @@ fn card_row(card: &CardRow) -> Vec<String> {
     ]
 }
 
-fn moment(unix_s: u64) -> String {
+pub(super) fn moment(unix_s: u64) -> String {
     time::to_text(u32::try_from(unix_s).unwrap_or(u32::MAX))
 }
 

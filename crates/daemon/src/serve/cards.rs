@@ -202,6 +202,7 @@ impl Daemon {
         self.note_card(index);
         self.order_card(index, CardOrder::Start(specification.start(index, generation)), descriptors);
         self.tell_tables(index);
+        self.tell_counting(index);
         if let Some(end) = keeper_end {
             self.serve_card(index, end, now);
         }
@@ -361,6 +362,7 @@ impl Daemon {
             CardNotice::Rejected { queue, why } => self.queue_rejected(queue, &why),
             CardNotice::Detached { queue } => self.queue_detached(queue),
             CardNotice::Offence { queue, rule } => self.queue_offended(queue, &rule),
+            CardNotice::Guesses(told) => self.guesses(index, told),
             CardNotice::State(state) => card.state = state,
             CardNotice::Adopted { start, state, level, lanes, isolation, holds_registers, roles, queues } => {
                 (card.level, card.lanes, card.isolation) = (level, lanes, isolation);
@@ -418,6 +420,7 @@ impl Daemon {
         }
         self.adopt_queues(index, generation, queues);
         self.tell_tables(index);
+        self.tell_counting(index);
         if self.keeper.is_serving() {
             self.check_served(index);
         }

@@ -146,6 +146,7 @@ impl Daemon {
         self.want_cards();
         let running: Vec<u32> = self.cards.keys().copied().collect();
         running.into_iter().for_each(|index| self.tell_tables(index));
+        self.review_failures();
     }
 
     /// Users who share cards without a named tenant: those of `[access]`, or one with queues.

@@ -30,6 +30,7 @@ use wire::control::{
     Apart, CONTROL_VERSION, CardRow, ClientReply, ClientRequest, MasterKeyName, MessageError, OfficerOrder,
     OfficerReply, Outdated, RecordsOfKey, RecordsUnder, Refusal, RegisterRow, Status,
 };
+use wire::pin::FailureCount;
 use wire::point::Point;
 use wire::{Label, code};
 
@@ -343,6 +344,16 @@ impl Daemon {
                 self.reply(id, &ClientReply::Tables(self.settings.pin.tables.clone()), &[]);
                 Ok(())
             }
+            R::Failures { after, refused } => {
+                self.need_owner(id)?;
+                let rows = self.failure_rows(after, refused)?;
+                self.reply(id, &ClientReply::Failures(rows), &[]);
+                Ok(())
+            }
+            R::ClearFailures { digest } => {
+                self.need_owner(id)?;
+                self.clear_failures(id, digest)
+            }
             R::Change(change) => {
                 self.need_owner(id)?;
                 self.change(id, change)
@@ -621,6 +632,7 @@ impl Daemon {
             connections: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
             queue_memory: self.queue_memory(client),
             confined: peer.map_or_else(Vec::new, |peer| self.confined_rows(peer.tenant(), peer.sees_all())),
+            pin_failures: if sees_all { self.failure_count() } else { FailureCount::default() },
             program_verified: self.program.is_verified(),
             unsealing: self.keeper.unsealing.clone(),
             outdated: if peer.is_some_and(Client::sees_all) { self.outdated() } else { Outdated::default() },

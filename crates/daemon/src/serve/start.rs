@@ -6,6 +6,7 @@
 
 use super::cards::ADOPT_WAIT;
 use super::keeper::KEEPER_ROW;
+use super::pins::Pins;
 use super::upgrade::end_other_versions;
 use super::{Daemon, Doors, Ready, run_folder};
 use crate::access::{Access, UserNames};
@@ -119,6 +120,14 @@ impl Daemon {
         let moment = Moment { at: now, unix_ms: world::unix_ms() };
         let quarantine = Quarantine::of_rows(known.into_iter().map(|(_, row)| row), moment);
         let poller = Poller::new().map_err(DaemonError::system("wait for events of", home.folder()))?;
+        let key_per_hour = settings.pin.key_failures_per_hour;
+        let pins = Pins::open(&home, key_per_hour, &poller).inspect_err(|error| {
+            let path = crate::pin_failures::log::path(&home);
+            tracing::error!(
+                "{}: cards verify no PINs, whose failures cannot be counted: {error}",
+                path.display()
+            );
+        });
         // Whatever could fail has not.
         home.forget_stopped()?;
         let doors = Doors::make(&home)?;
@@ -164,6 +173,7 @@ impl Daemon {
             quarantine,
             quarantine_rows,
             quarantine_written,
+            pins: pins.ok(),
             renewals: Vec::new(),
             ready,
             not_started: None,

@@ -1,4 +1,4 @@
-//! The table `[pin]`: which decimalisation tables are stored.
+//! The table `[pin]`: which decimalisation tables are stored, and how many wrong PINs are too many.
 
 use super::{Settings, SettingsError};
 use serde::{Deserialize, Serialize};
@@ -6,11 +6,19 @@ use wire::bounds::PIN_TABLES_MAX;
 use wire::pin::DecimalisationTable;
 
 /// What a home decides about PINs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PinSettings {
     /// Decimalisation tables that PIN verbs take from every role, beside [`DecimalisationTable::DEFAULT`].
     pub tables: Vec<DecimalisationTable>,
+    /// Wrong PINs of one key within an hour after which its verifications are refused; 0 for never.
+    pub key_failures_per_hour: u32,
+}
+
+impl Default for PinSettings {
+    fn default() -> Self {
+        Self { tables: Vec::new(), key_failures_per_hour: 10_000 }
+    }
 }
 
 impl Settings {

@@ -2,7 +2,7 @@
 
 use super::Isolation;
 use crate::grant::Grant;
-use crate::pin::DecimalisationTable;
+use crate::pin::{CountingKey, DecimalisationTable, Told};
 use crate::role::Role;
 use serde::{Deserialize, Serialize};
 
@@ -171,6 +171,17 @@ pub enum CardOrder {
     /// The decimalisation tables that are stored, in place of those it was told before, beside the one that every card has;
     /// unanswered.
     Tables(Vec<DecimalisationTable>),
+    /// Counts failures of PINs from now on, under digests by this key; until then the card verifies none. Descriptor: the
+    /// table of failures (read-only). Unanswered.
+    Counting {
+        /// The same for all cards of the home, and after each start.
+        key: CountingKey,
+    },
+    /// The card's failures are durable up to this number; unanswered.
+    Counted {
+        /// [`Told::number`].
+        number: u64,
+    },
     /// Ends a queue: its requests are finished, its memory is unmapped; answered by [`CardNotice::Detached`].
     Detach {
         /// Number of the queue.
@@ -269,6 +280,9 @@ pub enum CardNotice {
         /// Its queues.
         queues: Vec<Grant>,
     },
+    /// What became of verifications of PINs, at most [`crate::bounds::GUESSES_PER_NOTICE_MAX`]; of failures
+    /// [`CardOrder::Counted`] says that they are durable. Those that it did not say it of are told again to a later daemon.
+    Guesses(Vec<Told>),
     /// A client broke the rules of the link; its queue was ended.
     Offence {
         /// Number of the queue.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::code::Codes;
 use crate::key::{KeyReference, Label};
-use crate::pin::DecimalisationTable;
+use crate::pin::{DecimalisationTable, Digest, FailureCount, FailureRow};
 use crate::tenant::{Change, ConfinedRow, Credential, TenantRow};
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +122,20 @@ pub enum ClientRequest {
     },
     /// Asks for the stored decimalisation tables: for administrators. Answered by [`ClientReply::Tables`].
     Tables,
+    /// Asks what failures of PINs are counted, in the order of the digests: for administrators. Answered by
+    /// [`ClientReply::Failures`].
+    Failures {
+        /// Only behind this digest: the last of the page before.
+        after: Option<Digest>,
+        /// Only those whose verifications are refused.
+        refused: bool,
+    },
+    /// Forgets the failures that are counted under a digest, or all: for administrators. Answered by [`ClientReply::Done`],
+    /// durable.
+    ClearFailures {
+        /// The digest; none for all.
+        digest: Option<Digest>,
+    },
     /// Changes cards, tenants or decimalisation tables; answered by [`ClientReply::Done`] once it is carried out.
     Change(Change),
     /// Requests a card's status page and samples, for all tenants: for administrators and observers. Answered by
@@ -241,6 +255,8 @@ pub enum ClientReply {
     Chain(Vec<u8>),
     /// The stored decimalisation tables, beside the one that every card has.
     Tables(Vec<DecimalisationTable>),
+    /// A page of failures of PINs; an empty one is the last.
+    Failures(Vec<FailureRow>),
 }
 
 /// What the memories of queues take with all their pages touched, and what they may take, in bytes. Administrators have
@@ -289,6 +305,8 @@ pub struct Status {
     /// Tenants that cards have died with, those in quarantine first, at most [`crate::bounds::CONFINED_LISTED_MAX`];
     /// who neither administers nor observes the home is shown its own.
     pub confined: Vec<ConfinedRow>,
+    /// Failures of PINs; nothing for who neither administers nor observes the home.
+    pub pin_failures: FailureCount,
     /// Whether the card program was compared with an installed manifest.
     pub program_verified: bool,
     /// How the keeper was to be unsealed when it started, and the result.

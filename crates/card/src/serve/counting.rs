@@ -1,0 +1,137 @@
+//! Verifications of PINs in the request loop: what the daemon is told of them, and what waits for it.
+//!
+//! | request | what becomes of it |
+//! |---|---|
+//! | a right PIN | answered at once; the daemon is told where failures had been counted |
+//! | a wrong one | its answer is [held](crate::held) until the daemon says that the failure is durable |
+//! | of a subject that is at work | left in its slot, as if it had not been taken, until the earlier one is done with |
+//!
+//! What was told and is not durable yet is told again to a later daemon: a failure may be counted twice, and never not.
+
+use super::Server;
+use crate::attached::Attached;
+use cca::{Count, Failures, Processor};
+use link::FailureView;
+use std::collections::{HashMap, VecDeque};
+use wire::bounds::GUESSES_PER_NOTICE_MAX;
+use wire::pin::{CountingKey, Digest, Guess, Standing, Told};
+
+/// Right PINs that wait to be told; further ones are told by the next right PIN of their subject.
+const RIGHT_MAX: usize = 4096;
+
+/// What a card knows of verifications.
+#[derive(Default)]
+pub(crate) struct Counting {
+    /// To be told.
+    unsent: VecDeque<Told>,
+    /// Failures that were told and are not durable yet.
+    sent: VecDeque<Told>,
+    /// Number of the last failure.
+    last: u64,
+    /// Slots whose requests wait, by subject: number of the queue, and slot.
+    parked: HashMap<Digest, Vec<(u64, u32)>>,
+}
+
+impl Counting {
+    /// Whether there is anything to be told.
+    pub fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    /// What is told next.
+    pub fn next(&mut self) -> Vec<Told> {
+        let count = self.unsent.len().min(GUESSES_PER_NOTICE_MAX);
+        let told: Vec<Told> = self.unsent.drain(..count).collect();
+        self.sent.extend(told.iter().filter(|told| told.number != 0));
+        told
+    }
+
+    /// Another daemon knows nothing of what was told.
+    pub fn tell_again(&mut self) {
+        let sent = std::mem::take(&mut self.sent);
+        let later = std::mem::replace(&mut self.unsent, sent);
+        self.unsent.extend(later);
+    }
+
+    /// A PIN was wrong; the number of the failure.
+    fn failed(&mut self, guess: Guess, tenant: u32) -> u64 {
+        self.last += 1;
+        self.unsent.push_back(Told { number: self.last, guess, tenant });
+        self.last
+    }
+
+    fn right(&mut self, guess: Guess, tenant: u32) {
+        if self.unsent.len() < RIGHT_MAX {
+            self.unsent.push_back(Told { number: 0, guess, tenant });
+        }
+    }
+}
+
+/// The daemon's table, as verbs look into it.
+struct Table(FailureView);
+
+impl Failures for Table {
+    fn standing(&self, digest: &Digest) -> Standing {
+        if self.0.refuses_everybody() { Standing::Refused } else { self.0.standing(digest) }
+    }
+}
+
+/// Whether verifications of this tenant are refused: for its failures, or for want of what to count them with.
+pub(super) fn refuses(processor: &Processor, tenant: u32) -> bool {
+    processor.standing(&Digest::of_tenant(tenant)).is_none_or(|standing| standing == Standing::Refused)
+}
+
+impl Server {
+    /// Counts from now on, with this key and table.
+    pub fn begin_counting(&mut self, key: &CountingKey, table: FailureView) {
+        self.processor.count_failures(key, Box::new(Table(table)));
+    }
+
+    /// Deals with what is to be counted of the request at this place of the batch: the number of the failure that its
+    /// answer waits for.
+    pub(super) fn count(&mut self, place: usize, count: Count) -> Option<u64> {
+        let taken = self.collecting.taken[place];
+        let attached = &mut self.queues[taken.queue];
+        match count {
+            Count::Failed(guess) => return Some(self.counting.failed(guess, attached.grant.tenant)),
+            Count::Right(guess) => self.counting.right(guess, attached.grant.tenant),
+            Count::Waits(subject) => {
+                attached.park(taken.slot);
+                let place = (attached.grant.queue, taken.slot);
+                self.counting.parked.entry(subject).or_default().push(place);
+            }
+        }
+        None
+    }
+
+    /// Failures are durable up to this number: their answers may be seen, and the next verifications judged.
+    pub fn counted(&mut self, number: u64) {
+        self.holding.recorded(number);
+        while let Some(told) = self.counting.sent.front().filter(|told| told.number <= number) {
+            self.processor.counted(&told.guess.subject);
+            self.counting.sent.pop_front();
+        }
+        self.unpark();
+    }
+
+    /// Has those requests taken again that waited for what is done with.
+    pub(super) fn unpark(&mut self) {
+        for subject in self.processor.released() {
+            for (queue, slot) in self.counting.parked.remove(&subject).unwrap_or_default() {
+                let is_its = |attached: &&mut Attached| attached.grant.queue == queue;
+                if let Some(attached) = self.queues.iter_mut().find(is_its) {
+                    attached.unpark(slot);
+                }
+            }
+        }
+        self.processor.set_waited_for(!self.counting.parked.is_empty());
+    }
+
+    /// Forgets what waits of a queue that has ended.
+    pub(super) fn forget_parked(&mut self, queue: u64) {
+        self.counting.parked.retain(|_, places| {
+            places.retain(|(of, _)| *of != queue);
+            !places.is_empty()
+        });
+    }
+}

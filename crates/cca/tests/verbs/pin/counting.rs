@@ -1,0 +1,230 @@
+//! What is counted of wrong PINs, and which verifications wait.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use cca::{Answer, Batch, Count, Failures, Incoming, Processor};
+use wire::code;
+use wire::frame::Outcome;
+use wire::pin::{CountingKey, Digest, Guess, Standing};
+use wire::point::{Point, PointSet};
+use wire::role::BUILT_IN;
+use wire::verb::Verb;
+use wire::verb::encrypted_pin_verify::{
+    ENCRYPTED_PIN_BLOCK, PAN_DATA, PIN_CHECK_LENGTH, PIN_VERIFYING_KEY_IDENTIFIER,
+};
+
+use super::requests::*;
+use crate::support::{Request, entered, processor};
+
+const PAN: &str = "112233445566";
+const VALIDATION: &str = "1122334455667788";
+const RIGHT: &str = "3413";
+const WRONG: &str = "3414";
+
+/// What the daemon would say.
+#[derive(Clone, Default)]
+struct Daemon(Rc<RefCell<HashMap<Digest, Standing>>>);
+
+impl Daemon {
+    fn say(&self, digest: Digest, standing: Standing) {
+        self.0.borrow_mut().insert(digest, standing);
+    }
+}
+
+impl Failures for Daemon {
+    fn standing(&self, digest: &Digest) -> Standing {
+        self.0.borrow().get(digest).copied().unwrap_or(Standing::Clean)
+    }
+}
+
+fn counted(processor: &mut Processor) -> Daemon {
+    let daemon = Daemon::default();
+    processor.count_failures(&CountingKey([3; 32]), Box::new(daemon.clone()));
+    daemon
+}
+
+fn asked(keys: &Keys, pin: &str, elements: [&str; 3]) -> Request {
+    let block = under(&KEY, &iso0(pin, PAN));
+    let pair = (&keys.inbound[..], &keys.verifying[..]);
+    verify(pair, &["IBM-PINO"], &profile("ISO-0", ""), PAN, &block, 4, elements)
+}
+
+const ELEMENTS: [&str; 3] = [TABLE, VALIDATION, "0000"];
+
+/// The answers of one batch, in the owner's role with these points beside.
+fn run(processor: &mut Processor, requests: &[&Request], points: &PointSet) -> Vec<Answer> {
+    let mut batch = Batch::new();
+    for request in requests {
+        let (payload, domain) = (request.payload(), request.domain);
+        batch.push(&Incoming { verb: request.verb(), domain, points, payload: &payload }).unwrap();
+    }
+    processor.run(&mut batch);
+    batch.answers().to_vec()
+}
+
+fn one(processor: &mut Processor, request: &Request) -> Answer {
+    run(processor, &[request], &BUILT_IN[0].points).remove(0)
+}
+
+/// What the failure of a request is counted under; its subject is done with then.
+fn guess_of(processor: &mut Processor, request: &Request) -> Guess {
+    let answer = one(processor, request);
+    let Some(Count::Failed(guess)) = answer.count else { panic!("{answer:?}") };
+    processor.counted(&guess.subject);
+    guess
+}
+
+#[test]
+fn of_one_subject_one_verification_is_judged_at_a_time() {
+    let mut keys = Keys::new();
+    counted(&mut keys.processor);
+    let (wrong, right) = (asked(&keys, WRONG, ELEMENTS), asked(&keys, RIGHT, ELEMENTS));
+    let other = asked(&keys, RIGHT, [TABLE, "8877665544332211", "0000"]);
+    let points = &BUILT_IN[0].points;
+    let answers = run(&mut keys.processor, &[&wrong, &right, &other, &wrong], points);
+    assert_eq!(answers[0].codes, code::PIN_NOT_VERIFIED);
+    let Some(Count::Failed(guess)) = answers[0].count else { panic!("{:?}", answers[0]) };
+    for waits in [&answers[1], &answers[3]] {
+        assert_eq!((waits.outcome, waits.count), (Outcome::NotReady, Some(Count::Waits(guess.subject))));
+        assert!(waits.payload.is_empty());
+    }
+    assert_eq!(answers[2].outcome, Outcome::Answered, "another subject");
+    // Until the failure is durable, nothing of it is judged.
+    assert_eq!(one(&mut keys.processor, &right).count, Some(Count::Waits(guess.subject)));
+    assert_eq!(keys.processor.released(), []);
+    keys.processor.counted(&guess.subject);
+    assert_eq!(keys.processor.released(), [guess.subject]);
+    let answers = run(&mut keys.processor, &[&right, &right], points);
+    assert_eq!((answers[0].codes, answers[0].count), (code::OK, None));
+    assert_eq!(answers[1].count, Some(Count::Waits(guess.subject)));
+    // A right PIN is done with at once.
+    assert_eq!(keys.processor.released(), [guess.subject]);
+    assert_eq!(one(&mut keys.processor, &right).codes, code::OK);
+}
+
+#[test]
+fn what_is_refused_is_not_judged_by_its_key_or_its_subject() {
+    let mut keys = Keys::new();
+    let daemon = counted(&mut keys.processor);
+    let (wrong, right) = (asked(&keys, WRONG, ELEMENTS), asked(&keys, RIGHT, ELEMENTS));
+    let guess = guess_of(&mut keys.processor, &wrong);
+    for digest in [guess.key, guess.subject] {
+        daemon.say(digest, Standing::Refused);
+        for request in [&wrong, &right] {
+            let answer = one(&mut keys.processor, request);
+            assert_eq!((answer.codes, answer.count), (code::ACCESS_DENIED, None));
+        }
+        daemon.say(digest, Standing::Counted);
+    }
+    assert_eq!(one(&mut keys.processor, &right).count, Some(Count::Right(guess)));
+    daemon.say(guess.subject, Standing::Clean);
+    assert_eq!(one(&mut keys.processor, &right).count, None);
+}
+
+#[test]
+fn one_key_is_one_key_in_whichever_token_under_whichever_master_key() {
+    let mut keys = Keys::new();
+    counted(&mut keys.processor);
+    let wrong = asked(&keys, WRONG, ELEMENTS);
+    let guess = guess_of(&mut keys.processor, &wrong);
+    assert_ne!(guess.key, guess.subject);
+    // As PINGEN, and entered with other parity.
+    let flipped = KEY.map(|byte| byte ^ 1);
+    let (again, parity) = (
+        entered(&mut keys.processor, "PINVER", &[], &KEY),
+        entered(&mut keys.processor, "PINVER", &[], &flipped),
+    );
+    for token in [&keys.generating.clone(), &again, &parity] {
+        let same = wrong.clone().bytes(PIN_VERIFYING_KEY_IDENTIFIER, token);
+        assert_eq!(guess_of(&mut keys.processor, &same), guess);
+    }
+    // On another card.
+    let mut elsewhere = processor();
+    counted(&mut elsewhere);
+    let answer = one(&mut elsewhere, &wrong);
+    assert_eq!(answer.count, Some(Count::Failed(guess)));
+    let other = entered(&mut keys.processor, "PINVER", &[], &OTHER);
+    let other = wrong.bytes(PIN_VERIFYING_KEY_IDENTIFIER, &other);
+    let found = guess_of(&mut keys.processor, &other);
+    assert!(found.key != guess.key && found.subject != guess.subject);
+}
+
+#[test]
+fn a_subject_is_what_the_right_pin_belongs_to() {
+    let mut keys = Keys::new();
+    counted(&mut keys.processor);
+    let wrong = asked(&keys, WRONG, ELEMENTS);
+    let guess = guess_of(&mut keys.processor, &wrong);
+    let with_pan = wrong.clone().bytes(PAN_DATA, "112233445577");
+    assert_eq!(guess_of(&mut keys.processor, &with_pan), guess, "another guess out of the same block");
+    let with_offset = asked(&keys, WRONG, [TABLE, VALIDATION, "1234"]);
+    assert_eq!(guess_of(&mut keys.processor, &with_offset), guess);
+    let of_pool = asked(&keys, WRONG, [TABLE, VALIDATION, "1234"]).rules(&["GBP-PINO"]);
+    assert_eq!(guess_of(&mut keys.processor, &of_pool), guess);
+    let with_validation = asked(&keys, WRONG, [TABLE, "1122334455667789", "0000"]);
+    assert_ne!(guess_of(&mut keys.processor, &with_validation).subject, guess.subject);
+    // A PVV has the digits of a PAN, whatever its index; Interbank has the same digits.
+    let visa = |data: &str| asked(&keys, WRONG, [data, "4021", ""]).rules(&["VISA-PVV"]);
+    let (first, last, other) = (visa("334455667781"), visa("334455667786"), visa("334455667791"));
+    let interbank = asked(&keys, WRONG, ["3344556677861234", "", ""]).rules(&["INBK-PIN"]);
+    let found = [&first, &last, &interbank, &other].map(|request| guess_of(&mut keys.processor, request));
+    assert_eq!([found[0], found[0]], [found[1], found[2]]);
+    assert_ne!(found[0].subject, found[3].subject);
+}
+
+#[test]
+fn a_wrong_block_is_a_failure() {
+    let mut keys = Keys::new();
+    counted(&mut keys.processor);
+    let guess = {
+        let wrong = asked(&keys, WRONG, ELEMENTS);
+        guess_of(&mut keys.processor, &wrong)
+    };
+    let nonsense = asked(&keys, RIGHT, ELEMENTS).bytes(ENCRYPTED_PIN_BLOCK, under(&OTHER, &iso0(RIGHT, PAN)));
+    let answer = one(&mut keys.processor, &nonsense);
+    assert_eq!((answer.codes, answer.count), (code::PIN_BLOCK, Some(Count::Failed(guess))));
+}
+
+#[test]
+fn what_many_pins_are_right_for_forgets_nothing() {
+    let mut keys = Keys::new();
+    let daemon = counted(&mut keys.processor);
+    let wrong = asked(&keys, WRONG, ELEMENTS);
+    let guess = guess_of(&mut keys.processor, &wrong);
+    daemon.say(guess.subject, Standing::Counted);
+    let lifted = with_points(&[Point::PinAnyTable, Point::PinAnyDigits]);
+    // By a table of zeros the PIN 0000 is right.
+    let zeros = asked(&keys, "0000", ["0000000000000000", VALIDATION, "0000"]);
+    let answer = run(&mut keys.processor, &[&zeros], lifted).remove(0);
+    assert_eq!((answer.codes, answer.count), (code::OK, None));
+    let digit = asked(&keys, RIGHT, [TABLE, VALIDATION, "0"]).integer(PIN_CHECK_LENGTH, 1);
+    let answer = run(&mut keys.processor, &[&digit], lifted).remove(0);
+    assert_eq!((answer.codes, answer.count), (code::OK, None));
+    let right = asked(&keys, RIGHT, ELEMENTS);
+    assert_eq!(one(&mut keys.processor, &right).count, Some(Count::Right(guess)));
+}
+
+#[test]
+fn nothing_is_judged_that_is_not_counted_but_in_a_role_that_has_none_counted() {
+    let mut keys = Keys::new();
+    let engine = engine::Engine::new(engine::Options::default()).unwrap();
+    let mut fresh = Processor::new(engine, 1);
+    assert_eq!(fresh.standing(&Digest([0; 16])), None);
+    let wrong = asked(&keys, WRONG, ELEMENTS);
+    let guess = {
+        let daemon = counted(&mut keys.processor);
+        let guess = guess_of(&mut keys.processor, &wrong);
+        daemon.say(guess.subject, Standing::Refused);
+        guess
+    };
+    assert_eq!(keys.processor.standing(&guess.subject), Some(Standing::Refused));
+    let uncounted = with_points(&[Point::PinUncounted]);
+    let answers = run(&mut keys.processor, &[&wrong, &wrong], uncounted);
+    assert!(answers.iter().all(|answer| (answer.codes, answer.count) == (code::PIN_NOT_VERIFIED, None)));
+    let without = asked(&keys, WRONG, ELEMENTS).domain(0);
+    let answer = run(&mut fresh, &[&without], &BUILT_IN[0].points).remove(0);
+    assert_ne!(answer.codes, code::PIN_NOT_VERIFIED);
+    assert!(wire::pin::verifies(Verb::EncryptedPinVerify));
+}

@@ -1,0 +1,285 @@
+//! Wrong PINs at work: what cards tell is written down, counted, and answered; what is refused is shown to all cards.
+//!
+//! ```text
+//! card: Guesses --pending--> the log's thread --durable--> counted --in the table--> card: Counted
+//! ```
+//! Nothing is counted before it is durable, and a card is told only after the table says what follows: whoever judges the next
+//! guess finds it there. While the log cannot be written, answers to wrong PINs wait, and right ones go on.
+
+use super::Daemon;
+use crate::pin_failures::log::{self, Log, RECORD_BYTES, Task};
+use crate::pin_failures::{Event, Failures};
+use crate::poller::{Interest, Poller, Source};
+use crate::supervise::card::Card;
+use home::Home;
+use link::{FailureTable, world};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+use wire::bounds::LIST_ROWS_MAX;
+use wire::control::{CardOrder, ClientReply, Personality, Refusal};
+use wire::pin::{CountingKey, Digest, FailureCount, FailureRow, Standing, Told};
+
+/// How long the log is left alone after it could not be written.
+const AGAIN: Duration = Duration::from_secs(1);
+/// The file is written anew where it is longer than this, and more than twice as long as what it says needs.
+const BYTES_MIN: u64 = 1 << 20;
+
+/// What is counted, and where.
+pub(super) struct Pins {
+    failures: Failures,
+    table: FailureTable,
+    log: Log,
+    key: CountingKey,
+    /// Length of the file.
+    bytes: u64,
+    pending: Vec<Pending>,
+    /// What the log's thread writes now, and whether it writes the file anew.
+    writing: Option<(Vec<Pending>, Option<u64>)>,
+    again: Option<Instant>,
+}
+
+/// An event that is not durable yet.
+struct Pending {
+    at: u64,
+    event: Event,
+    owed: Owed,
+}
+
+/// Who is told that an event is durable.
+#[derive(Clone, Copy)]
+enum Owed {
+    Nobody,
+    /// The process of a card of this generation: that its failure of this number is.
+    Card {
+        index: u32,
+        generation: u64,
+        number: u64,
+    },
+    Client(u64),
+}
+
+impl Pins {
+    /// Reads what an earlier daemon counted, or begins to count.
+    ///
+    /// # Errors
+    /// Of the system; a file that is none of failures.
+    pub(super) fn open(home: &Home, key_per_hour: u32, poller: &Poller) -> io::Result<Self> {
+        let path = log::path(home);
+        let now = now();
+        let mut failures = Failures::new(key_per_hour);
+        let (key, events) = match log::open(&path)? {
+            Some(said) => {
+                if said.damaged != 0 {
+                    tracing::error!("{}: {} damaged records are passed over", path.display(), said.damaged);
+                }
+                (said.key, said.events)
+            }
+            None => (CountingKey(random()?), Vec::new()),
+        };
+        events.iter().for_each(|(at, event)| failures.apply(event, *at, now));
+        failures.on_time(now);
+        let content = log::whole(&key, failures.events());
+        home::write_durably(&path, &content).map_err(|error| io::Error::other(error.to_string()))?;
+        let mut pins = Self {
+            failures,
+            table: FailureTable::create()?,
+            log: Log::start(&path)?,
+            key,
+            bytes: content.len() as u64,
+            pending: Vec::new(),
+            writing: None,
+            again: None,
+        };
+        poller.watch(&pins.log, Source::Failures, Interest::Reading)?;
+        pins.publish();
+        Ok(pins)
+    }
+
+    /// Shows cards what has changed.
+    fn publish(&mut self) {
+        let mut has_room = true;
+        for (digest, standing) in self.failures.changes() {
+            has_room &= self.table.set(&digest, standing);
+            match standing {
+                Standing::Refused => tracing::warn!(%digest, "verifications of PINs are refused"),
+                Standing::Counted | Standing::Clean => {
+                    tracing::debug!(%digest, ?standing, "verifications of PINs")
+                }
+            }
+        }
+        if !has_room {
+            tracing::error!(
+                "no room for a failure of a PIN: all verifications are refused until some are cleared"
+            );
+        }
+        self.table.refuse_everybody(!has_room || self.failures.is_full());
+    }
+
+    /// Writes what is pending, where nothing is being written.
+    fn write(&mut self) {
+        if self.writing.is_some() || self.pending.is_empty() || self.again.is_some_and(|at| world::now() < at)
+        {
+            return;
+        }
+        self.again = None;
+        let batch = std::mem::take(&mut self.pending);
+        let bytes: Vec<u8> =
+            batch.iter().flat_map(|pending| log::record(&self.key, pending.at, &pending.event)).collect();
+        self.log.give(Task::Append { at: self.bytes, bytes });
+        self.writing = Some((batch, None));
+    }
+
+    /// Writes the file anew, where it is long and says little.
+    fn shorten(&mut self) {
+        let rows = self.failures.count().counted;
+        let needed = rows.saturating_mul(12 * RECORD_BYTES as u64);
+        if self.writing.is_some() || self.bytes < BYTES_MIN || self.bytes < 2 * needed || self.again.is_some()
+        {
+            return;
+        }
+        let bytes = log::whole(&self.key, self.failures.events());
+        self.writing = Some((Vec::new(), Some(bytes.len() as u64)));
+        self.log.give(Task::Replace { bytes });
+    }
+}
+
+impl Daemon {
+    /// Gives a card that runs what it counts with.
+    pub(super) fn tell_counting(&mut self, index: u32) {
+        let Some(pins) = &self.pins else { return };
+        let is_coprocessor = |card: &Card| {
+            card.running_as.as_ref().is_some_and(|of| of.personality == Personality::Coprocessor)
+        };
+        if !self.cards.get(&index).is_some_and(|card| card.process.is_some() && is_coprocessor(card)) {
+            return;
+        }
+        let descriptor: io::Result<OwnedFd> = pins.table.read_only();
+        match descriptor {
+            Ok(table) => self.order_card(index, CardOrder::Counting { key: pins.key.clone() }, vec![table]),
+            Err(error) => {
+                tracing::error!(
+                    card = index,
+                    "it verifies no PINs, for want of the table of failures: {error}"
+                );
+            }
+        }
+    }
+
+    /// A card tells what became of verifications.
+    pub(super) fn guesses(&mut self, index: u32, told: Vec<Told>) {
+        let Some(generation) = self.cards.get(&index).map(|card| card.generation) else { return };
+        let Some(pins) = &mut self.pins else { return };
+        let at = now();
+        for Told { number, guess, tenant } in told {
+            let (event, owed) = match number {
+                0 => (Event::Right { guess }, Owed::Nobody),
+                number => (Event::Failed { guess, tenant }, Owed::Card { index, generation, number }),
+            };
+            pins.pending.push(Pending { at, event, owed });
+        }
+        pins.write();
+    }
+
+    /// The log's thread is done with what it was given.
+    pub(super) fn failures_written(&mut self) {
+        let Some(pins) = &mut self.pins else { return };
+        let Some(outcome) = pins.log.outcome() else { return };
+        let Some((batch, replaced)) = pins.writing.take() else { return };
+        if let Err(cause) = outcome {
+            tracing::error!("failures of PINs are not written, and their answers wait: {cause}");
+            pins.again = Some(world::now() + AGAIN);
+            let later = std::mem::replace(&mut pins.pending, batch);
+            pins.pending.extend(later);
+            return;
+        }
+        pins.bytes = replaced.unwrap_or(pins.bytes + (batch.len() * RECORD_BYTES) as u64);
+        let time = now();
+        batch.iter().for_each(|pending| pins.failures.apply(&pending.event, pending.at, time));
+        pins.publish();
+        pins.shorten();
+        pins.write();
+        let mut cards: Vec<(u32, u64, u64)> = Vec::new();
+        for owed in batch.iter().map(|pending| pending.owed) {
+            match owed {
+                Owed::Nobody => {}
+                Owed::Client(client) => self.reply(client, &ClientReply::Done, &[]),
+                Owed::Card { index, generation, number } => {
+                    match cards.iter_mut().find(|(card, of, _)| (*card, *of) == (index, generation)) {
+                        Some((_, _, last)) => *last = number.max(*last),
+                        None => cards.push((index, generation, number)),
+                    }
+                }
+            }
+        }
+        for (index, generation, number) in cards {
+            if self.cards.get(&index).is_some_and(|card| card.generation == generation) {
+                self.order_card(index, CardOrder::Counted { number }, Vec::new());
+            }
+        }
+    }
+
+    /// What time has changed.
+    pub(super) fn failures_on_time(&mut self) {
+        let Some(pins) = &mut self.pins else { return };
+        pins.failures.on_time(now());
+        pins.publish();
+        pins.shorten();
+        pins.write();
+    }
+
+    /// The settings say other rules.
+    pub(super) fn review_failures(&mut self) {
+        let Some(pins) = &mut self.pins else { return };
+        pins.failures.set_key_per_hour(self.settings.pin.key_failures_per_hour);
+        pins.publish();
+    }
+
+    /// A page of what is counted.
+    pub(super) fn failure_rows(
+        &self,
+        after: Option<Digest>,
+        refused: bool,
+    ) -> Result<Vec<FailureRow>, Refusal> {
+        let pins = self.pins.as_ref().ok_or_else(not_counted)?;
+        Ok(pins.failures.rows(after, refused, LIST_ROWS_MAX))
+    }
+
+    /// Forgets what is counted under a digest, or all; the client is answered when that is durable.
+    pub(super) fn clear_failures(&mut self, client: u64, digest: Option<Digest>) -> Result<(), Refusal> {
+        let pins = self.pins.as_mut().ok_or_else(not_counted)?;
+        if let Some(digest) = digest.filter(|digest| !pins.failures.has(digest)) {
+            return Err(Refusal::Invalid(format!("no failures are counted under {digest}")));
+        }
+        pins.pending.push(Pending { at: now(), event: Event::Cleared(digest), owed: Owed::Client(client) });
+        pins.write();
+        Ok(())
+    }
+
+    /// How much is counted.
+    pub(super) fn failure_count(&self) -> FailureCount {
+        let closed = FailureCount { is_closed: true, ..FailureCount::default() };
+        self.pins.as_ref().map_or(closed, |pins| pins.failures.count())
+    }
+}
+
+fn not_counted() -> Refusal {
+    Refusal::Invalid(
+        "failures of PINs are not counted, and cards verify none; log/daemon.log says why".into(),
+    )
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    world::unix_ms() / 1000
+}
+
+/// Bytes that nobody can know.
+fn random() -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        filled += rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())?;
+    }
+    Ok(bytes)
+}

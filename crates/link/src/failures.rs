@@ -1,0 +1,251 @@
+//! The table of failures: what is known of wrong PINs under each digest, written by the daemon, read by cards.
+//!
+//! ```text
+//! page 0     0 magic, 8 version, 16 whether everybody is refused
+//! page 1     a word for each entry: the first 62 bits of a digest, then two bits of what is known
+//! ```
+//! An entry lies in the first free word from the one on that its digest says, at most [`PROBES`] away, and never moves: a
+//! reader finds it, or a word that was never used. A word that is used no more says so, until the word behind it is free.
+//! Entries change by one store, so that whoever is told of a failure after that finds what follows from it.
+//!
+//! Digests are keyed: nobody chooses where entries lie, and what cards read tells neither a key nor a PAN.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
+
+use wire::bounds::PIN_FAILURE_ROWS_MAX;
+use wire::pin::{Digest, Standing};
+
+use crate::head::Head;
+use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
+
+const HEAD: Head = Head::new(*b"cryptPF\0", 1);
+/// Twice as many as there are rows: words are found soon.
+const WORDS: usize = 2 * PIN_FAILURE_ROWS_MAX;
+const FAILURES_BYTES: usize = PAGE_BYTES + 8 * WORDS;
+/// Words that are looked at for one entry: where none of them is free, there is no room for it.
+const PROBES: usize = 512;
+/// Whether everybody is refused.
+const EVERYBODY: usize = 16;
+
+/// A word that is used no more, before words that are.
+const LEFT: u64 = 3;
+
+const _: () = assert!(WORDS.is_power_of_two() && PROBES < WORDS);
+
+/// The daemon's end of the table: the only writer.
+#[derive(Debug)]
+pub struct FailureTable {
+    mapping: Mapping,
+    file: OwnedFd,
+}
+
+impl FailureTable {
+    /// An empty table.
+    ///
+    /// # Errors
+    /// Of the system calls.
+    pub fn create() -> io::Result<Self> {
+        let file = memory::create_sealed("cryptand failures", FAILURES_BYTES)?;
+        let mapping =
+            Mapping::sealed(file.as_fd(), FAILURES_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;
+        HEAD.begin_or_check(&mapping).map_err(invalid)?;
+        Ok(Self { mapping, file })
+    }
+
+    /// A descriptor of the table for a card: read-only.
+    ///
+    /// # Errors
+    /// No descriptor left, or no `/proc`.
+    pub fn read_only(&self) -> io::Result<OwnedFd> {
+        memory::read_only(self.file.as_fd())
+    }
+
+    /// Refuses everybody, or no more.
+    pub fn refuse_everybody(&self, refused: bool) {
+        self.mapping.writable(EVERYBODY).store(u64::from(refused), Ordering::Release);
+    }
+
+    /// Says what is known of a digest; `false` where there is no room for it, and nothing has changed.
+    pub fn set(&self, digest: &Digest, standing: Standing) -> bool {
+        let (own, home) = parts(digest);
+        let mut free = None;
+        for at in (0..PROBES).map(|step| (home + step) % WORDS) {
+            match self.word(at) {
+                0 => {
+                    free = free.or(Some(at));
+                    break;
+                }
+                LEFT => free = free.or(Some(at)),
+                word if word & !3 == own => {
+                    match standing {
+                        Standing::Clean => self.leave(at),
+                        standing => self.put(at, own | standing as u64),
+                    }
+                    return true;
+                }
+                _ => {}
+            }
+        }
+        match (standing, free) {
+            (Standing::Clean, _) => true,
+            (standing, Some(at)) => {
+                self.put(at, own | standing as u64);
+                true
+            }
+            (_, None) => false,
+        }
+    }
+
+    /// Takes an entry out: with it the words before it that only led to it.
+    fn leave(&self, at: usize) {
+        if self.word((at + 1) % WORDS) != 0 {
+            return self.put(at, LEFT);
+        }
+        let mut at = at;
+        loop {
+            self.put(at, 0);
+            at = (at + WORDS - 1) % WORDS;
+            if self.word(at) != LEFT {
+                return;
+            }
+        }
+    }
+
+    fn word(&self, at: usize) -> u64 {
+        self.mapping.load(PAGE_BYTES + 8 * at)
+    }
+
+    fn put(&self, at: usize, word: u64) {
+        self.mapping.writable(PAGE_BYTES + 8 * at).store(word, Ordering::Release);
+    }
+}
+
+/// A card's view of the table.
+#[derive(Debug)]
+pub struct FailureView {
+    mapping: Mapping,
+}
+
+impl FailureView {
+    /// Joins the table as a reader.
+    ///
+    /// # Errors
+    /// [`JoinError`] where the descriptor is not a table of this version.
+    pub fn join(fd: BorrowedFd<'_>) -> Result<Self, JoinError> {
+        let mapping = Mapping::sealed(fd, FAILURES_BYTES, Access::Read, Inherit::Shared)?;
+        HEAD.check(&mapping)?;
+        Ok(Self { mapping })
+    }
+
+    /// What is known of a digest.
+    pub fn standing(&self, digest: &Digest) -> Standing {
+        let (own, home) = parts(digest);
+        for at in (0..PROBES).map(|step| (home + step) % WORDS) {
+            match self.mapping.load(PAGE_BYTES + 8 * at) {
+                0 => return Standing::Clean,
+                LEFT => {}
+                word if word & !3 == own => {
+                    return if word & 3 == Standing::Refused as u64 {
+                        Standing::Refused
+                    } else {
+                        Standing::Counted
+                    };
+                }
+                _ => {}
+            }
+        }
+        Standing::Clean
+    }
+
+    /// Whether everybody is refused.
+    pub fn refuses_everybody(&self) -> bool {
+        self.mapping.load(EVERYBODY) != 0
+    }
+}
+
+/// What a word holds of a digest, and where it is looked for first. No digest's part is that of a word that is used no more.
+fn parts(digest: &Digest) -> (u64, usize) {
+    let (first, last) = digest.0.split_at(8);
+    let number = |half: &[u8]| half.try_into().map_or(0, u64::from_le_bytes);
+    ((number(first) & !3).max(4), number(last) as usize % WORDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A digest with this part and this place.
+    fn digest(part: u64, place: u64) -> Digest {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&(part << 2).to_le_bytes());
+        bytes[8..].copy_from_slice(&place.to_le_bytes());
+        Digest(bytes)
+    }
+
+    fn both() -> (FailureTable, FailureView) {
+        let table = FailureTable::create().unwrap();
+        let view = FailureView::join(table.read_only().unwrap().as_fd()).unwrap();
+        (table, view)
+    }
+
+    #[test]
+    fn what_is_said_is_found_until_it_is_taken_back() {
+        let (table, view) = both();
+        let one = digest(7, WORDS as u64 - 1);
+        assert_eq!(view.standing(&one), Standing::Clean);
+        for standing in [Standing::Counted, Standing::Refused, Standing::Counted, Standing::Clean] {
+            assert!(table.set(&one, standing));
+            assert_eq!(view.standing(&one), standing);
+        }
+        assert!(!view.refuses_everybody());
+        table.refuse_everybody(true);
+        assert!(view.refuses_everybody());
+    }
+
+    #[test]
+    fn entries_of_one_place_are_told_apart_and_outlast_each_other() {
+        let (table, view) = both();
+        let all: Vec<Digest> = (1..=40).map(|part| digest(part, WORDS as u64 - 3)).collect();
+        assert!(all.iter().all(|one| table.set(one, Standing::Refused)));
+        // Every second is taken out, from the first and from the last.
+        for one in all.iter().step_by(2) {
+            assert!(table.set(one, Standing::Clean));
+        }
+        for (at, one) in all.iter().enumerate() {
+            let expected = if at % 2 == 0 { Standing::Clean } else { Standing::Refused };
+            assert_eq!(view.standing(one), expected, "{at}");
+        }
+        // What is left is used again, and nothing stands there twice.
+        assert!(table.set(&all[0], Standing::Counted) && table.set(&all[1], Standing::Counted));
+        assert_eq!(view.standing(&all[0]), Standing::Counted);
+        assert!(table.set(&all[1], Standing::Clean));
+        assert_eq!(view.standing(&all[1]), Standing::Clean);
+        all.iter().for_each(|one| assert!(table.set(one, Standing::Clean)));
+        assert!((0..WORDS).all(|at| matches!(table.word(at), 0 | LEFT)));
+    }
+
+    #[test]
+    fn a_place_that_is_full_is_said_to_be() {
+        let (table, view) = both();
+        let all: Vec<Digest> = (1..=PROBES as u64).map(|part| digest(part, 5)).collect();
+        assert!(all.iter().all(|one| table.set(one, Standing::Counted)));
+        let more = digest(100_000, 5);
+        assert!(!table.set(&more, Standing::Refused) && table.set(&more, Standing::Clean));
+        assert_eq!(view.standing(&more), Standing::Clean);
+        assert!(table.set(&all[9], Standing::Clean) && table.set(&more, Standing::Refused));
+        assert_eq!(view.standing(&more), Standing::Refused);
+        assert_eq!(view.standing(&all[PROBES - 1]), Standing::Counted);
+    }
+
+    #[test]
+    fn a_digest_of_zeros_is_as_any() {
+        let (table, view) = both();
+        let zero = Digest([0; 16]);
+        assert!(table.set(&zero, Standing::Counted));
+        assert_eq!(view.standing(&zero), Standing::Counted);
+        assert!(table.set(&zero, Standing::Clean));
+        assert_eq!(view.standing(&zero), Standing::Clean);
+    }
+}
