@@ -171,7 +171,11 @@ impl Card {
             CardOrder::Quiesce => self.turn(CardState::Quiescing),
             CardOrder::Resume => self.turn(CardState::Ready),
             CardOrder::Zeroize => self.turn(CardState::Zeroized),
-            CardOrder::Start(_) | CardOrder::Stop => return,
+            CardOrder::Tables(_)
+            | CardOrder::Counting { .. }
+            | CardOrder::Counted { .. }
+            | CardOrder::Start(_)
+            | CardOrder::Stop => return,
         };
         let _ = daemon.try_send(&notice, &[]);
     }

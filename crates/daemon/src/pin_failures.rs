@@ -34,6 +34,13 @@ const MINUTES: u64 = 60;
 pub enum Event {
     /// A PIN was wrong.
     Failed {
+        /// What it is counted under; where both are the same, under the key alone.
+        guess: Guess,
+        /// Whose request it was.
+        tenant: u32,
+    },
+    /// A PIN was wrong, and its key does not count it, or not any more.
+    Alone {
         /// What it is counted under.
         guess: Guess,
         /// Whose request it was.
@@ -107,6 +114,9 @@ impl Failures {
                 self.fail(&guess.subject, Some(guess.key), *tenant, at, now);
                 self.fail(&guess.key, None, *tenant, at, now);
             }
+            Event::Alone { guess, tenant } => {
+                self.fail(&guess.subject, Some(guess.key), *tenant, at, now);
+            }
             Event::Right { guess } => self.remove(&guess.subject),
             Event::Cleared(Some(digest)) => self.remove(digest),
             Event::Cleared(None) => {
@@ -172,34 +182,37 @@ impl Failures {
 
     /// The events that lead to the same rows, each with its time: what a file needs to hold.
     pub fn events(&self) -> impl Iterator<Item = (u64, Event)> + '_ {
-        // Failures of keys are those of subjects, as far as these still are there; what is over stands for itself.
-        let mut left: HashMap<(Digest, u64), u32> = HashMap::new();
-        let subjects = self.rows.iter().filter_map(|(digest, row)| match &row.of {
-            Of::Subject { key, times } => Some((*digest, row.tenant, *key, times)),
-            Of::Key { .. } => None,
-        });
-        let mut events = Vec::new();
-        for (subject, tenant, key, times) in subjects {
-            for at in times {
-                *left.entry((key, at / MINUTE)).or_default() += 1;
-                events.push((*at, Event::Failed { guess: Guess { key, subject }, tenant }));
+        // What a key counts of each minute, as far as no failure of a subject stands for it.
+        let mut left: BTreeMap<(Digest, u64), (u32, u32)> = BTreeMap::new();
+        for (digest, row) in &self.rows {
+            if let Of::Key { minutes, .. } = &row.of {
+                left.extend(minutes.iter().map(|(minute, count)| ((*digest, *minute), (*count, row.tenant))));
             }
         }
-        for (digest, row) in &self.rows {
-            let Of::Key { minutes, .. } = &row.of else { continue };
-            for (minute, count) in minutes {
-                let told = left.get(&(*digest, *minute)).copied().unwrap_or(0);
-                // Of subjects that were forgotten: counted under the key alone.
-                let guess = Guess { key: *digest, subject: *digest };
-                let event = Event::Failed { guess, tenant: row.tenant };
-                events.extend((told..*count).map(|_| (minute * MINUTE, event)));
+        let mut events = Vec::new();
+        for (subject, row) in &self.rows {
+            let Of::Subject { key, times } = &row.of else { continue };
+            let (guess, tenant) = (Guess { key: *key, subject: *subject }, row.tenant);
+            for at in times {
+                let of_key = left.get_mut(&(*key, at / MINUTE)).filter(|(count, _)| *count > 0);
+                events.push(match of_key {
+                    Some((count, _)) => {
+                        *count -= 1;
+                        (*at, Event::Failed { guess, tenant })
+                    }
+                    None => (*at, Event::Alone { guess, tenant }),
+                });
             }
+        }
+        for ((key, minute), (count, tenant)) in left {
+            let event = Event::Failed { guess: Guess { key, subject: key }, tenant };
+            events.extend((0..count).map(|_| (minute * MINUTE, event)));
         }
         events.into_iter()
     }
 
     fn fail(&mut self, digest: &Digest, key: Option<Digest>, tenant: u32, at: u64, now: u64) {
-        // What [`Failures::events`] says of a key alone.
+        // It is counted under the key alone.
         if key == Some(*digest) {
             return;
         }
@@ -477,8 +490,6 @@ mod tests {
         let mut failures = Failures::new(0);
         for number in 0..PIN_FAILURE_ROWS_MAX as u64 {
             assert!(!failures.is_full());
-            let guess = Guess { key: digest(1), subject: digest(1) };
-            let _ = guess;
             failures.fail(&digest(10 + number), Some(digest(1)), number as u32, NOW, NOW);
         }
         assert!(failures.is_full() && failures.count().is_closed);
@@ -492,6 +503,8 @@ mod tests {
         }
         let guess = Guess { key: digest(1), subject: digest(102) };
         failures.apply(&Event::Right { guess }, NOW + 2000, NOW + 2000);
+        // What is cleared of a key does not come back by its subjects.
+        failures.apply(&Event::Cleared(Some(digest(2))), NOW + 2000, NOW + 2000);
         let mut again = Failures::new(8);
         for (at, event) in failures.events() {
             again.apply(&event, at, NOW + 2000);

@@ -760,6 +760,9 @@ fn the_guest() {
         ClientRequest::Observe { card: 0 },
         ClientRequest::Observe { card: 99 },
         ClientRequest::Lift { tenant: "0".into() },
+        ClientRequest::Tables,
+        ClientRequest::Failures { after: None, refused: false },
+        ClientRequest::ClearFailures { digest: None },
     ] {
         assert_eq!(client.refused(denied), Refusal::Denied);
     }

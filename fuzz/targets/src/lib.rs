@@ -14,6 +14,7 @@ mod clients;
 mod credential;
 pub mod dictionaries;
 mod drive;
+mod failures;
 mod figures;
 mod inflate;
 mod key_blocks;
@@ -40,6 +41,7 @@ pub use certificates::openpgp_certificate;
 pub use clients::daemon_clients;
 pub use credential::credential;
 pub use drive::tls_drive;
+pub use failures::pin_failures;
 pub use figures::{published_csv, report_json};
 pub use inflate::inflate;
 pub use key_blocks::tr31_block;
@@ -113,6 +115,7 @@ pub const TARGETS: &[Target] = &[
     ("agent_requests", agent_requests),
     ("tr31_block", tr31_block),
     ("ff1_alphabet", ff1_alphabet),
+    ("pin_failures", pin_failures),
 ];
 
 /// The verb with this slot of the verb table; where there is none, one that there is. An input means the same

@@ -260,6 +260,12 @@ fn orders(token: &[u8]) -> Vec<(ClientRequest, Vec<Field>)> {
         (ClientRequest::Upgrade(Upgrade::Keeper), vec![variant(17), variant(1)]),
         (ClientRequest::Upgrade(Upgrade::Card { card: 0 }), vec![variant(17), variant(2), number_of_card()]),
         (ClientRequest::Upgrade(Upgrade::Daemon), vec![variant(17), variant(3)]),
+        (ClientRequest::Tables, vec![variant(20)]),
+        (
+            ClientRequest::Failures { after: None, refused: false },
+            vec![variant(21), flag(false), flag(false)],
+        ),
+        (ClientRequest::ClearFailures { digest: None }, vec![variant(22), flag(false)]),
         (ClientRequest::Shutdown, vec![variant(10)]),
     ]
 }
@@ -288,7 +294,9 @@ fn may_be_told(reply: &ClientReply, token: &[u8]) -> bool {
         | ClientReply::Officer(_)
         | ClientReply::Observed { .. }
         | ClientReply::Tokens(_)
-        | ClientReply::Replaced(_) => false,
+        | ClientReply::Replaced(_)
+        | ClientReply::Tables(_)
+        | ClientReply::Failures(_) => false,
         ClientReply::Records(rows) => rows.iter().all(|row| row.label.as_str().starts_with("SHOP.")),
         ClientReply::Called { payload, .. } => !payload.windows(token.len()).any(|part| part == token),
         // Nothing lies beside any label.

@@ -95,6 +95,7 @@ fn is_done(others: &mut Others, request: &Request, by: By, points: &PointSet, us
     batch.keep(verb, DOMAIN, points, admitted.payload_bytes);
     others.processor.run(&mut batch);
     let answer = &batch.answers()[0];
+    support::note_durable(&mut others.processor, answer);
     // A value that does not verify was verified.
     answer.outcome == Outcome::Answered && answer.codes.return_code < 8
 }

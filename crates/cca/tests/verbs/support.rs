@@ -1,6 +1,6 @@
 //! Requests by parameter, a processor with known master keys, and tokens under them.
 
-use cca::{Batch, Count, Failures, Incoming, Processor};
+use cca::{Answer, Batch, Count, Failures, Incoming, Processor};
 use engine::{Engine, Options};
 use wire::control::{Handout, MasterKeyPair, TokenForm, TokenForms};
 use wire::frame::{Argument, Arguments, Outcome};
@@ -224,6 +224,13 @@ pub fn run_raw(processor: &mut Processor, verb: Verb, domain: u16, payload: &[u8
     run_as(processor, &BUILT_IN[0].points, verb, domain, payload)
 }
 
+/// As a daemon that counts at once: the next verification may be judged.
+pub fn note_durable(processor: &mut Processor, answer: &Answer) {
+    if let Some(Count::Failed(guess)) = answer.count {
+        processor.counted(&guess.subject);
+    }
+}
+
 fn run_as(
     processor: &mut Processor,
     points: &PointSet,
@@ -235,9 +242,7 @@ fn run_as(
     batch.push(&Incoming { verb, domain, points, payload }).unwrap();
     processor.run(&mut batch);
     let answer = &batch.answers()[0];
-    if let Some(Count::Failed(guess)) = answer.count {
-        processor.counted(&guess.subject);
-    }
+    note_durable(processor, answer);
     (answer.outcome, Reply { verb, codes: answer.codes, payload: answer.payload.clone() })
 }
 

@@ -200,6 +200,15 @@ fn text(
         let header = ["tenant", "requests", "since", "until", "deaths alone", "with others", "quarantines"];
         text.push_str(&table(&header, status.confined.iter().map(confined_row)));
     }
+    if status.pin_failures.is_closed {
+        text.push_str(
+            "\nno PIN is verified: the table of failures is full, or cannot be read (log/daemon.log)\n",
+        );
+    } else if status.pin_failures.refused != 0 {
+        let refused = status.pin_failures.refused;
+        let _ =
+            writeln!(text, "\nverifications of PINs are refused of {refused}: `cryptand pin failures list`");
+    }
     let _ = writeln!(text, "\nengine, in the caller's thread: level {}", engine.level);
     let lanes =
         engine.lanes.iter().map(|KindLanes { kind, lanes }| vec![(*kind).to_owned(), lanes.to_string()]);

@@ -6,7 +6,7 @@
 //! 40   zeros
 //! 56   8 bytes of SHA-256 of what stands before
 //! 64   records of 64 bytes:
-//!      0 kind: 1 failed, 2 right, 3 cleared, 4 all cleared; zeros
+//!      0 kind: 1 failed, 2 right, 3 cleared, 4 all cleared, 5 failed, not counted under the key; zeros
 //!      4 tenant
 //!      8 seconds since 1970
 //!      16 digest of the key, 32 digest of the subject
@@ -107,6 +107,7 @@ pub fn record(key: &CountingKey, at: u64, event: &Event) -> [u8; RECORD_BYTES] {
     const NOTHING: Digest = Digest([0; 16]);
     let (kind, tenant, guess) = match event {
         Event::Failed { guess, tenant } => (1, *tenant, *guess),
+        Event::Alone { guess, tenant } => (5, *tenant, *guess),
         Event::Right { guess } => (2, 0, *guess),
         Event::Cleared(Some(digest)) => (3, 0, Guess { key: NOTHING, subject: *digest }),
         Event::Cleared(None) => (4, 0, Guess { key: NOTHING, subject: NOTHING }),
@@ -134,6 +135,7 @@ fn parse(key: &CountingKey, record: &[u8; RECORD_BYTES]) -> Option<(u64, Event)>
         2 => Event::Right { guess },
         3 => Event::Cleared(Some(guess.subject)),
         4 => Event::Cleared(None),
+        5 => Event::Alone { guess, tenant },
         _ => return None,
     };
     Some((u64::from_le_bytes(*record[8..].first_chunk()?), event))
@@ -277,6 +279,7 @@ mod tests {
             (5, Event::Failed { guess, tenant: 9 }),
             (6, Event::Right { guess }),
             (7, Event::Cleared(Some(guess.subject))),
+            (8, Event::Alone { guess, tenant: u32::MAX }),
             (u64::MAX, Event::Cleared(None)),
         ]
     }
@@ -285,7 +288,7 @@ mod tests {
     fn what_is_written_is_read() {
         let content = whole(&KEY, events().into_iter());
         let said = read(&content).unwrap();
-        assert_eq!((said.events, said.bytes, said.damaged), (events(), 5 * 64, 0));
+        assert_eq!((said.events, said.bytes, said.damaged), (events(), 6 * 64, 0));
         assert_eq!(said.key, KEY);
         for wrong in [&content[..63], &[0; 128][..], &[]] {
             assert_eq!(read(wrong), Err(NoLog));
@@ -300,16 +303,16 @@ mod tests {
         let content = whole(&KEY, events().into_iter());
         for missing in 1..64 {
             let said = read(&content[..content.len() - missing]).unwrap();
-            assert_eq!((said.events.len(), said.bytes, said.damaged), (3, 4 * 64, 0));
+            assert_eq!((said.events.len(), said.bytes, said.damaged), (4, 5 * 64, 0));
         }
         for at in 64..128 {
             let mut damaged = content.clone();
             damaged[at] ^= 0x10;
             let said = read(&damaged).unwrap();
-            assert_eq!((said.events.len(), said.damaged), (3, 1), "{at}");
+            assert_eq!((said.events.len(), said.damaged), (4, 1), "{at}");
         }
         let torn = [&content[..], &[0; 200]].concat();
-        assert_eq!(read(&torn).unwrap().bytes, 5 * 64);
+        assert_eq!(read(&torn).unwrap().bytes, 6 * 64);
     }
 
     #[test]
@@ -337,7 +340,7 @@ mod tests {
         assert_eq!(open(&path).unwrap().unwrap().events, events());
         std::fs::write(&path, [&std::fs::read(&path).unwrap()[..], &[3; 20]].concat()).unwrap();
         assert_eq!(open(&path).unwrap().unwrap().events, events());
-        assert_eq!(std::fs::metadata(&path).unwrap().len(), 5 * 64);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 6 * 64);
         assert!(open(&folder.path().join("none")).unwrap().is_none());
     }
 }

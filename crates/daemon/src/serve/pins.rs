@@ -13,6 +13,7 @@ use crate::poller::{Interest, Poller, Source};
 use crate::supervise::card::Card;
 use home::Home;
 use link::{FailureTable, world};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -22,17 +23,22 @@ use wire::pin::{CountingKey, Digest, FailureCount, FailureRow, Standing, Told};
 
 /// How long the log is left alone after it could not be written.
 const AGAIN: Duration = Duration::from_secs(1);
-/// The file is written anew where it is longer than this, and more than twice as long as what it says needs.
+/// The file is written anew where it is longer than this, and twice as long as it was when that was done last.
 const BYTES_MIN: u64 = 1 << 20;
 
 /// What is counted, and where.
 pub(super) struct Pins {
     failures: Failures,
     table: FailureTable,
+    /// What is known anew and has no room in the table.
+    unplaced: BTreeMap<Digest, Standing>,
+    is_closed: bool,
     log: Log,
     key: CountingKey,
     /// Length of the file.
     bytes: u64,
+    /// Length of it as it was last written anew.
+    shortest: u64,
     pending: Vec<Pending>,
     /// What the log's thread writes now, and whether it writes the file anew.
     writing: Option<(Vec<Pending>, Option<u64>)>,
@@ -68,25 +74,36 @@ impl Pins {
         let path = log::path(home);
         let now = now();
         let mut failures = Failures::new(key_per_hour);
-        let (key, events) = match log::open(&path)? {
+        let (key, events, bytes) = match log::open(&path)? {
             Some(said) => {
                 if said.damaged != 0 {
                     tracing::error!("{}: {} damaged records are passed over", path.display(), said.damaged);
                 }
-                (said.key, said.events)
+                (said.key, said.events, Some(said.bytes))
             }
-            None => (CountingKey(random()?), Vec::new()),
+            None => (CountingKey(random()?), Vec::new(), None),
         };
         events.iter().for_each(|(at, event)| failures.apply(event, *at, now));
         failures.on_time(now);
-        let content = log::whole(&key, failures.events());
-        home::write_durably(&path, &content).map_err(|error| io::Error::other(error.to_string()))?;
+        // One that is long is written anew as any other.
+        let bytes = match bytes {
+            Some(bytes) => bytes,
+            None => {
+                let content = log::whole(&key, std::iter::empty());
+                let written = home::write_durably(&path, &content);
+                written.map_err(|error| io::Error::other(error.to_string()))?;
+                content.len() as u64
+            }
+        };
         let mut pins = Self {
             failures,
             table: FailureTable::create()?,
+            unplaced: BTreeMap::new(),
+            is_closed: false,
             log: Log::start(&path)?,
             key,
-            bytes: content.len() as u64,
+            bytes,
+            shortest: 0,
             pending: Vec::new(),
             writing: None,
             again: None,
@@ -98,22 +115,25 @@ impl Pins {
 
     /// Shows cards what has changed.
     fn publish(&mut self) {
-        let mut has_room = true;
         for (digest, standing) in self.failures.changes() {
-            has_room &= self.table.set(&digest, standing);
             match standing {
                 Standing::Refused => tracing::warn!(%digest, "verifications of PINs are refused"),
                 Standing::Counted | Standing::Clean => {
-                    tracing::debug!(%digest, ?standing, "verifications of PINs")
+                    tracing::debug!(%digest, ?standing, "verifications of PINs");
                 }
             }
+            self.unplaced.insert(digest, standing);
         }
-        if !has_room {
+        let table = &self.table;
+        self.unplaced.retain(|digest, standing| !table.set(digest, *standing));
+        let is_closed = !self.unplaced.is_empty() || self.failures.is_full();
+        if is_closed && !std::mem::replace(&mut self.is_closed, is_closed) {
             tracing::error!(
-                "no room for a failure of a PIN: all verifications are refused until some are cleared"
+                "the table of failures of PINs is full: no PIN is verified until some are cleared"
             );
         }
-        self.table.refuse_everybody(!has_room || self.failures.is_full());
+        self.is_closed = is_closed;
+        self.table.refuse_everybody(is_closed);
     }
 
     /// Writes what is pending, where nothing is being written.
@@ -130,16 +150,15 @@ impl Pins {
         self.writing = Some((batch, None));
     }
 
-    /// Writes the file anew, where it is long and says little.
+    /// Writes the file anew, where it has grown long.
     fn shorten(&mut self) {
-        let rows = self.failures.count().counted;
-        let needed = rows.saturating_mul(12 * RECORD_BYTES as u64);
-        if self.writing.is_some() || self.bytes < BYTES_MIN || self.bytes < 2 * needed || self.again.is_some()
-        {
+        let is_long = self.bytes >= BYTES_MIN.max(2 * self.shortest);
+        if self.writing.is_some() || !is_long || self.again.is_some() {
             return;
         }
         let bytes = log::whole(&self.key, self.failures.events());
-        self.writing = Some((Vec::new(), Some(bytes.len() as u64)));
+        self.shortest = bytes.len() as u64;
+        self.writing = Some((Vec::new(), Some(self.shortest)));
         self.log.give(Task::Replace { bytes });
     }
 }
@@ -259,7 +278,9 @@ impl Daemon {
     /// How much is counted.
     pub(super) fn failure_count(&self) -> FailureCount {
         let closed = FailureCount { is_closed: true, ..FailureCount::default() };
-        self.pins.as_ref().map_or(closed, |pins| pins.failures.count())
+        self.pins
+            .as_ref()
+            .map_or(closed, |pins| FailureCount { is_closed: pins.is_closed, ..pins.failures.count() })
     }
 }
 

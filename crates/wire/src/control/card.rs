@@ -168,20 +168,6 @@ pub enum CardOrder {
         /// All of it.
         grant: Grant,
     },
-    /// The decimalisation tables that are stored, in place of those it was told before, beside the one that every card has;
-    /// unanswered.
-    Tables(Vec<DecimalisationTable>),
-    /// Counts failures of PINs from now on, under digests by this key; until then the card verifies none. Descriptor: the
-    /// table of failures (read-only). Unanswered.
-    Counting {
-        /// The same for all cards of the home, and after each start.
-        key: CountingKey,
-    },
-    /// The card's failures are durable up to this number; unanswered.
-    Counted {
-        /// [`Told::number`].
-        number: u64,
-    },
     /// Ends a queue: its requests are finished, its memory is unmapped; answered by [`CardNotice::Detached`].
     Detach {
         /// Number of the queue.
@@ -198,6 +184,20 @@ pub enum CardOrder {
     /// A new daemon takes over, sent on a connection to the listener; answered by [`CardNotice::Adopted`].
     /// The connection replaces the one before.
     Adopt,
+    /// The decimalisation tables that are stored, in place of those it was told before, beside the one that every card has;
+    /// unanswered.
+    Tables(Vec<DecimalisationTable>),
+    /// Counts failures of PINs from now on, under digests by this key; until then the card verifies none. Descriptor: the
+    /// table of failures (read-only). Unanswered.
+    Counting {
+        /// The same for all cards of the home, and after each start.
+        key: CountingKey,
+    },
+    /// The card's failures are durable up to this number; unanswered.
+    Counted {
+        /// [`Told::number`].
+        number: u64,
+    },
 }
 
 /// What a card is told at its start.
@@ -280,9 +280,6 @@ pub enum CardNotice {
         /// Its queues.
         queues: Vec<Grant>,
     },
-    /// What became of verifications of PINs, at most [`crate::bounds::GUESSES_PER_NOTICE_MAX`]; of failures
-    /// [`CardOrder::Counted`] says that they are durable. Those that it did not say it of are told again to a later daemon.
-    Guesses(Vec<Told>),
     /// A client broke the rules of the link; its queue was ended.
     Offence {
         /// Number of the queue.
@@ -290,4 +287,7 @@ pub enum CardNotice {
         /// Which rule.
         rule: String,
     },
+    /// What became of verifications of PINs, at most [`crate::bounds::GUESSES_PER_NOTICE_MAX`]; of failures
+    /// [`CardOrder::Counted`] says that they are durable. Those that it did not say it of are told again to a later daemon.
+    Guesses(Vec<Told>),
 }

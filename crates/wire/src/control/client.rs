@@ -120,22 +120,6 @@ pub enum ClientRequest {
         /// Only tenants after this id: the last of the page before.
         after: Option<u32>,
     },
-    /// Asks for the stored decimalisation tables: for administrators. Answered by [`ClientReply::Tables`].
-    Tables,
-    /// Asks what failures of PINs are counted, in the order of the digests: for administrators. Answered by
-    /// [`ClientReply::Failures`].
-    Failures {
-        /// Only behind this digest: the last of the page before.
-        after: Option<Digest>,
-        /// Only those whose verifications are refused.
-        refused: bool,
-    },
-    /// Forgets the failures that are counted under a digest, or all: for administrators. Answered by [`ClientReply::Done`],
-    /// durable.
-    ClearFailures {
-        /// The digest; none for all.
-        digest: Option<Digest>,
-    },
     /// Changes cards, tenants or decimalisation tables; answered by [`ClientReply::Done`] once it is carried out.
     Change(Change),
     /// Requests a card's status page and samples, for all tenants: for administrators and observers. Answered by
@@ -164,6 +148,22 @@ pub enum ClientRequest {
         label: Label,
         /// The chain as [`crate::chain::certificates`] takes it; empty to take it away.
         chain: Vec<u8>,
+    },
+    /// Asks for the stored decimalisation tables: for administrators. Answered by [`ClientReply::Tables`].
+    Tables,
+    /// Asks what failures of PINs are counted, in the order of the digests: for administrators. Answered by
+    /// [`ClientReply::Failures`].
+    Failures {
+        /// Only behind this digest: the last of the page before.
+        after: Option<Digest>,
+        /// Only those whose verifications are refused.
+        refused: bool,
+    },
+    /// Forgets the failures that are counted under a digest, or all: for administrators. Answered by [`ClientReply::Done`],
+    /// durable.
+    ClearFailures {
+        /// The digest; none for all.
+        digest: Option<Digest>,
     },
 }
 

@@ -12,6 +12,7 @@ use facility::observe::{Counts, RowSamples, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::control::{CardState, FindingKind, HealthState, MasterKeyName, Status};
+use wire::pin::FailureCount;
 use wire::tenant::Confinement;
 
 /// The tenants whose account is not below the number of those shown by name.
@@ -39,6 +40,7 @@ pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
     }
     if let Some(status) = &look.status {
         master_keys(&mut page, status);
+        pin_failures(&mut page, &status.pin_failures);
     }
     let cards: Vec<Card<'_>> = look.cards.iter().map(Card::of).collect();
     states(&mut page, &cards);
@@ -61,6 +63,24 @@ pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
     answers(&mut page, "cryptand_verb_answers_total", &cards, rows);
     times(&mut page, "verb", &cards, rows);
     page.finish()
+}
+
+/// What is counted of wrong PINs.
+fn pin_failures(page: &mut Page, count: &FailureCount) {
+    page.family(
+        "cryptand_pin_failures",
+        Kind::Gauge,
+        "Cards and keys with wrong PINs lately, and those of them whose verifications are refused.",
+    );
+    for (state, count) in [("counted", count.counted), ("refused", count.refused)] {
+        page.sample(&[("state", state)], count as f64);
+    }
+    page.family(
+        "cryptand_pin_failures_closed",
+        Kind::Gauge,
+        "Whether no PIN is verified for anybody: the table of failures is full, or cannot be read.",
+    );
+    page.sample(&[], f64::from(u8::from(count.is_closed)));
 }
 
 /// A card with its labels.
