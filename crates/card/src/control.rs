@@ -308,7 +308,7 @@ impl Control {
     pub fn tell_guesses(&mut self, server: &mut Server) {
         self.flush();
         while self.daemon.is_some() && self.waiting.is_empty() && server.counting.has_unsent() {
-            self.notify(CardNotice::Guesses(server.counting.next()));
+            self.notify(CardNotice::Guesses(server.counting.next_told()));
         }
     }
 

@@ -39,7 +39,7 @@ impl Counting {
     }
 
     /// What is told next.
-    pub fn next(&mut self) -> Vec<Told> {
+    pub fn next_told(&mut self) -> Vec<Told> {
         let count = self.unsent.len().min(GUESSES_PER_NOTICE_MAX);
         let told: Vec<Told> = self.unsent.drain(..count).collect();
         self.sent.extend(told.iter().filter(|told| told.number != 0));
@@ -133,5 +133,42 @@ impl Server {
             places.retain(|(of, _)| *of != queue);
             !places.is_empty()
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GUESS: Guess = Guess { key: Digest([1; 16]), subject: Digest([2; 16]) };
+
+    fn numbers(told: &[Told]) -> Vec<u64> {
+        told.iter().map(|told| told.number).collect()
+    }
+
+    #[test]
+    fn what_is_not_durable_is_told_again_in_order() {
+        let mut counting = Counting::default();
+        assert_eq!(counting.failed(GUESS, 5), 1);
+        counting.right(GUESS, 5);
+        assert_eq!(counting.failed(GUESS, 5), 2);
+        assert_eq!((numbers(&counting.next_told()), counting.has_unsent()), (vec![1, 0, 2], false));
+        assert_eq!(counting.failed(GUESS, 5), 3);
+        counting.tell_again();
+        assert_eq!(numbers(&counting.next_told()), [1, 2, 3]);
+        counting.sent.pop_front();
+        counting.tell_again();
+        assert_eq!(numbers(&counting.next_told()), [2, 3]);
+    }
+
+    #[test]
+    fn messages_are_bounded_and_right_pins_wait_in_no_great_number() {
+        let mut counting = Counting::default();
+        (0..2 * RIGHT_MAX).for_each(|_| counting.right(GUESS, 5));
+        assert_eq!(counting.failed(GUESS, 5), 1);
+        let told: Vec<usize> =
+            std::iter::from_fn(|| counting.has_unsent().then(|| counting.next_told().len())).collect();
+        assert_eq!(told.iter().sum::<usize>(), RIGHT_MAX + 1);
+        assert!(told.iter().all(|count| *count <= GUESSES_PER_NOTICE_MAX));
     }
 }
