@@ -8,6 +8,7 @@
 #[path = "../../../cca/tests/verbs/chip/requests.rs"]
 #[allow(dead_code, reason = "made for the tests of verbs")]
 mod chip;
+mod key_block;
 #[path = "../../../cca/tests/verbs/peer.rs"]
 #[allow(dead_code, reason = "made for the tests of verbs")]
 mod peer;

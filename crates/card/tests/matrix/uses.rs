@@ -1,5 +1,7 @@
 //! The keys and the requests of the tests of verbs.
 
+#[path = "../../../cca/tests/verbs/uses/blocks.rs"]
+mod blocks;
 #[path = "../../../cca/tests/verbs/uses/pins.rs"]
 #[allow(dead_code, reason = "made for the tests of verbs")]
 pub mod pins;

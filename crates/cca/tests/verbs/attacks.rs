@@ -9,6 +9,7 @@ pub mod chaining;
 mod chips;
 mod exchange;
 mod export;
+mod key_blocks;
 pub mod numbers;
 mod payloads;
 mod pins;

@@ -98,6 +98,10 @@ pub enum Payment {
     PinVerifyDukpt,
     /// A right card verification value of three digits.
     CvvVerify,
+    /// A TDES key of a key block of version B.
+    Tr31ImportB,
+    /// An AES-128 key of a key block of version D.
+    Tr31ImportD,
 }
 
 /// One operation.
@@ -164,12 +168,14 @@ pub const RSA_VERBS: [(Verb, &[RsaForm]); 6] = [
     (Verb::PkaKeyGenerate, &[RsaForm::Crt, RsaForm::Me]),
 ];
 
-const PAYMENTS: [(&str, Payment); 5] = [
+const PAYMENTS: [(&str, Payment); 7] = [
     ("pin-translate", Payment::PinTranslate),
     ("pin-reformat", Payment::PinReformat),
     ("pin-translate-dukpt", Payment::PinTranslateDukpt),
     ("pin-verify-dukpt", Payment::PinVerifyDukpt),
     ("cvv-verify", Payment::CvvVerify),
+    ("tr31-import-b", Payment::Tr31ImportB),
+    ("tr31-import-d", Payment::Tr31ImportD),
 ];
 
 /// Sizes of RSA keys that the list of operations names; others from 512 to 4096 are served too.

@@ -3,6 +3,7 @@
 //! Keys become secure keys the way that programs make them: clear test keys are imported, skeletons
 //! built, through verbs of a coprocessor. Clear-key RSA takes a token that a coprocessor has built.
 
+mod key_blocks;
 mod payments;
 
 use super::native::{CipherJob, EcdsaJob, GcmJob, MacJob, RsaJob, TextJob, rsa_private_key};

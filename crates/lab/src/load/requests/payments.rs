@@ -51,6 +51,8 @@ impl Maker<'_> {
             Payment::PinTranslateDukpt => self.pin_translate_dukpt(),
             Payment::PinVerifyDukpt => self.pin_verify_dukpt(),
             Payment::CvvVerify => self.cvv_verify(),
+            Payment::Tr31ImportB => self.tr31_import_b(),
+            Payment::Tr31ImportD => self.tr31_import_d(),
         }
     }
 
