@@ -4,5 +4,6 @@ mod combine;
 mod export;
 mod import;
 mod optional;
+mod psec;
 pub mod requests;
 pub mod twin;

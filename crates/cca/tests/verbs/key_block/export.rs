@@ -17,9 +17,9 @@ use crate::support::{entered, generated, imported, skeleton};
 use crate::uses::ways::{entered2, generate2};
 
 const VALUE: [u8; 16] = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes();
-const METHODS: [(&str, char); 4] =
+pub const METHODS: [(&str, char); 4] =
     [("VARXOR-A", 'A'), ("VARDRV-B", 'B'), ("VARXOR-C", 'C'), ("VARDRV-D", 'D')];
-const USAGES: [(&str, &str); 17] = [
+pub const USAGES: [(&str, &str); 17] = [
     ("BDK", "B0"),
     ("CVK", "C0"),
     ("ENC", "D0"),
@@ -38,7 +38,7 @@ const USAGES: [(&str, &str); 17] = [
     ("PINV3624", "V1"),
     ("VISAPVV", "V2"),
 ];
-const MODES: [(&str, u8); 8] = [
+pub const MODES: [(&str, u8); 8] = [
     ("ENCDEC", b'B'),
     ("DEC-ONLY", b'D'),
     ("ENC-ONLY", b'E'),
