@@ -5,6 +5,7 @@ pub mod agent;
 mod card;
 mod cert;
 mod groups;
+mod keyblock;
 pub mod openpgp;
 pub mod pgp;
 mod pin;
@@ -22,6 +23,7 @@ pub use agent::Agent;
 pub use card::{Card, CardOptions};
 pub use cert::{Cert, CertMake};
 pub use groups::command;
+pub use keyblock::{BlockExport, BlockVersion, Keyblock};
 pub use measuring::{LevelName, Measuring, PersonalityName};
 pub use openpgp::{Decrypt, Encrypt, Sign, Verify};
 pub use pgp::{Pgp, PgpKey};
@@ -138,6 +140,9 @@ pub enum Command {
     /// List, make, show, test and delete keys under labels
     #[command(subcommand)]
     Key(Key),
+    /// Bring keys in and out in key blocks of TR-31
+    #[command(subcommand)]
+    Keyblock(Keyblock),
     /// Show what key tokens say, without a card
     #[command(subcommand)]
     Token(Token),

@@ -11,6 +11,7 @@ mod encrypt;
 mod health;
 mod init;
 mod key;
+mod keyblock;
 mod measure;
 mod metrics;
 mod officer;
@@ -68,6 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Tenant(order) => tenant::run(home, order),
         Command::Role(order) => role::run(home, order),
         Command::Key(key) => key::run(home, key),
+        Command::Keyblock(order) => keyblock::run(home, order),
         Command::Token(order) => token::run(order),
         Command::MasterKey(order) => officer::run(home, order),
         Command::Pin(order) => pin::run(home, order),

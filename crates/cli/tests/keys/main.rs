@@ -5,6 +5,7 @@ mod bench;
 mod cert;
 mod generate;
 mod import;
+mod keyblock;
 mod part;
 mod reencipher;
 #[path = "../terminal/mod.rs"]

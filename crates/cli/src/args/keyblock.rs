@@ -1,0 +1,110 @@
+//! `cryptand keyblock`.
+
+use clap::{Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// `cryptand keyblock`.
+#[derive(Subcommand, Debug)]
+pub enum Keyblock {
+    /// Record the key of a key block under a label
+    ///
+    /// The protection key is an IMPORTER key: of DES for blocks of version B, of AES with WR-TR31 for those of D. What the key is for, the
+    /// block says; --as says which of two keys is meant where the block does not. A block that is wrong ends it with exit code 3.
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import {
+        /// File that holds the block as text (- for standard input)
+        #[arg(value_hint = ValueHint::FilePath)]
+        block: PathBuf,
+        /// The label for the key
+        #[arg(long)]
+        label: String,
+        /// The label of the protection key
+        #[arg(long, value_name = "LABEL")]
+        under: String,
+        /// A keyword of TR31_Key_Import, such as EXPORTER or PINVER; may be repeated
+        #[arg(long = "as", value_name = "KEYWORD")]
+        keywords: Vec<String>,
+        /// Domain whose master key wraps it
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+    },
+    /// Write the key of a label as a key block
+    ///
+    /// The protection key is an EXPORTER key: of DES for version B, of AES with WR-TR31 for D. A key leaves under a usage and a mode only if it
+    /// cannot come back with more uses. The block goes to standard output, or to a file.
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export {
+        /// The label of the key
+        #[arg(long)]
+        label: String,
+        /// The label of the protection key
+        #[arg(long, value_name = "LABEL")]
+        under: String,
+        /// Version of the block
+        #[arg(long, value_name = "VERSION")]
+        version: BlockVersion,
+        /// What the key is for, as X9.143 has it: P0, D0, M3 and others; cv for the control vector alone
+        #[arg(long)]
+        usage: String,
+        /// How it may be used, as X9.143 has it: B, C, D, E, G, N, V, X
+        #[arg(long)]
+        mode: Option<String>,
+        /// Whether it may leave again: in ways of the standard (e), no (n), in others too (s)
+        #[arg(long, value_name = "HOW", default_value = "e")]
+        exportability: BlockExport,
+        /// Into this file, which must not exist
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        out: Option<PathBuf>,
+        /// Domain whose master key wraps it
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+    },
+    /// Print what the header of a key block says, without a card
+    ///
+    /// Nothing tells whether a block is what its maker made of it: its MAC is looked at where it is imported. What is no block ends it with
+    /// exit code 2 and the place.
+    Show {
+        /// File that holds the block as text (- for standard input)
+        #[arg(value_hint = ValueHint::FilePath)]
+        block: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Version of a block.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockVersion {
+    /// TDES, by variants; in no role that does not name it
+    A,
+    /// TDES, by derived keys
+    B,
+    /// TDES, by variants; in no role that does not name it
+    C,
+    /// AES, by derived keys
+    D,
+}
+
+/// Whether a key may leave again.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockExport {
+    /// In ways of the standard
+    E,
+    /// No
+    N,
+    /// In others too
+    S,
+}
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  cryptand keyblock import partner.tr31 --label PAY.ZPK.IN --under PAY.KBPK
+  cryptand keyblock import - --label PAY.KEK --under PAY.KBPK --as EXPORTER <partner.tr31
+";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  cryptand keyblock export --label PAY.ZPK.OUT --under PAY.KBPK.OUT --version d --usage P0 --mode E
+  cryptand keyblock export --label PAY.MAC.KEY1 --under PAY.KBPK.OUT --version b --usage M3 --mode C --exportability n --out mac.tr31
+";

@@ -1,0 +1,204 @@
+//! `cryptand keyblock`: keys of labels in key blocks of TR-31, and what their headers say.
+
+use super::{described, print, print_json};
+use crate::args::{BlockExport, BlockVersion, Keyblock};
+use crate::describe::describe;
+use crate::encoded::{self, shown};
+use crate::failure::Failure;
+use crate::session;
+use facility::Facility;
+use std::io::Write;
+use std::path::Path;
+use wire::Label;
+use wire::bounds::TOKEN_BYTES_MAX;
+use wire::control::Store;
+use wire::frame::Arguments;
+use wire::verb::{KeyBlockMode, KeyBlockUsage, Verb, tr31_key_export, tr31_key_import};
+
+/// `cryptand keyblock`.
+pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
+    match order {
+        Keyblock::Import { block, label, under, keywords, domain } => {
+            let text = read(block)?;
+            let (label, under) = (parse(label)?, parse(under)?);
+            import(&session::connect(asked)?, &text, (&label, &under), keywords, *domain)
+        }
+        Keyblock::Export { label, under, version, usage, mode, exportability, out, domain } => {
+            let mut words = vec![method(*version)];
+            words.extend(meaning(usage, mode.as_deref())?);
+            words.push(match exportability {
+                BlockExport::E => "EXP-TRST",
+                BlockExport::N => "EXP-NONE",
+                BlockExport::S => "EXP-ANY",
+            });
+            let (label, under) = (parse(label)?, parse(under)?);
+            let text = export(&session::connect(asked)?, (&label, &under), &words, *domain)?;
+            match out {
+                Some(path) => write(path, &text),
+                None => print(&format!("{text}\n")),
+            }
+        }
+        Keyblock::Show { block, json } => show(block, *json),
+    }
+}
+
+fn parse(label: &str) -> Result<Label, Failure> {
+    Label::new(label).map_err(|error| Failure::Usage(format!("{label}: {error}")))
+}
+
+/// The text of the block in a file.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let bytes = encoded::read(path)?;
+    if token::tr31::begins(&bytes) {
+        return Ok(bytes.to_vec());
+    }
+    Err(Failure::Usage(format!("{}: no TR-31 block begins like that", shown(path))))
+}
+
+fn rules(words: &[&str]) -> Vec<u8> {
+    words.iter().flat_map(|word| format!("{word:8}").into_bytes()).collect()
+}
+
+fn import(
+    facility: &Facility,
+    block: &[u8],
+    (label, under): (&Label, &Label),
+    keywords: &[String],
+    domain: u16,
+) -> Result<(), Failure> {
+    use tr31_key_import::*;
+    if let Some(long) = keywords.iter().find(|word| word.is_empty() || word.len() > 8 || !word.is_ascii()) {
+        return Err(Failure::Usage(format!("--as {long}: a keyword has one to eight characters")));
+    }
+    let mut words = vec!["INTERNAL"];
+    words.extend(keywords.iter().map(String::as_str));
+    let (array, under) = (rules(&words), under.to_field());
+    let mut arguments = Arguments::new(Verb::Tr31KeyImport);
+    arguments
+        .set_integer(RULE_ARRAY_COUNT, words.len() as i64)
+        .set_bytes(RULE_ARRAY, &array)
+        .set_integer(TR31_KEY_BLOCK_LENGTH, block.len() as i64)
+        .set_bytes(TR31_KEY_BLOCK, block)
+        .set_integer(UNWRAP_KEK_IDENTIFIER_LENGTH, under.len() as i64)
+        .set_bytes(UNWRAP_KEK_IDENTIFIER, &under)
+        .set_integer(OUTPUT_KEY_IDENTIFIER_LENGTH, TOKEN_BYTES_MAX as i64);
+    let reply = facility.call(domain, &arguments)?;
+    complete("tr31-key-import", reply.codes())?;
+    let token = reply.arguments().bytes(OUTPUT_KEY_IDENTIFIER).to_vec();
+    // Of variable length are AES keys alone.
+    let store = if token.get(4) == Some(&0x05) { Store::Aes } else { Store::Des };
+    facility.record_create(store, label, &token)?;
+    eprintln!("{label}: imported and recorded");
+    Ok(())
+}
+
+fn export(
+    facility: &Facility,
+    (label, under): (&Label, &Label),
+    words: &[&str],
+    domain: u16,
+) -> Result<String, Failure> {
+    use tr31_key_export::*;
+    let (array, source, under) = (rules(words), label.to_field(), under.to_field());
+    let mut arguments = Arguments::new(Verb::Tr31KeyExport);
+    arguments
+        .set_integer(RULE_ARRAY_COUNT, words.len() as i64)
+        .set_bytes(RULE_ARRAY, &array)
+        .set_bytes(KEY_VERSION_NUMBER, b"00")
+        .set_integer(SOURCE_KEY_IDENTIFIER_LENGTH, source.len() as i64)
+        .set_bytes(SOURCE_KEY_IDENTIFIER, &source)
+        .set_integer(WRAP_KEK_IDENTIFIER_LENGTH, under.len() as i64)
+        .set_bytes(WRAP_KEK_IDENTIFIER, &under)
+        .set_integer(TR31_KEY_BLOCK_LENGTH, TOKEN_BYTES_MAX as i64);
+    let reply = facility.call(domain, &arguments)?;
+    complete("tr31-key-export", reply.codes())?;
+    Ok(String::from_utf8_lossy(reply.arguments().bytes(TR31_KEY_BLOCK)).into_owned())
+}
+
+fn complete(verb: &'static str, codes: wire::Codes) -> Result<(), Failure> {
+    if codes.is_ok() { Ok(()) } else { Err(Failure::Verb { verb, codes }) }
+}
+
+fn method(version: BlockVersion) -> &'static str {
+    match version {
+        BlockVersion::A => "VARXOR-A",
+        BlockVersion::B => "VARDRV-B",
+        BlockVersion::C => "VARXOR-C",
+        BlockVersion::D => "VARDRV-D",
+    }
+}
+
+/// The keywords of usage and mode, which people know by the codes of X9.143.
+fn meaning(usage: &str, mode: Option<&str>) -> Result<Vec<&'static str>, Failure> {
+    if usage.eq_ignore_ascii_case("cv") {
+        return match mode {
+            None => Ok(vec!["ATTR-CV"]),
+            Some(_) => Err(Failure::Usage("--usage cv: the control vector says the mode".to_owned())),
+        };
+    }
+    let usage_word = USAGES.iter().find(|(code, _)| code.eq_ignore_ascii_case(usage));
+    let usage_word = usage_word.ok_or_else(|| {
+        let known: Vec<&str> = USAGES.iter().map(|(code, _)| *code).collect();
+        Failure::Usage(format!("--usage {usage}: one of {}, or cv", known.join(", ")))
+    })?;
+    let mode = mode.ok_or_else(|| Failure::Usage("--mode is missing: how the key may be used".to_owned()))?;
+    let mode_word = MODES.iter().find(|(code, _)| code.eq_ignore_ascii_case(mode));
+    let mode_word = mode_word.ok_or_else(|| {
+        let known: Vec<&str> = MODES.iter().map(|(code, _)| *code).collect();
+        Failure::Usage(format!("--mode {mode}: one of {}", known.join(", ")))
+    })?;
+    Ok(vec![usage_word.1.keyword().text, mode_word.1.keyword().text])
+}
+
+const USAGES: [(&str, KeyBlockUsage); 17] = [
+    ("B0", KeyBlockUsage::B0),
+    ("C0", KeyBlockUsage::C0),
+    ("D0", KeyBlockUsage::D0),
+    ("E0", KeyBlockUsage::E0),
+    ("E1", KeyBlockUsage::E1),
+    ("E2", KeyBlockUsage::E2),
+    ("E3", KeyBlockUsage::E3),
+    ("E4", KeyBlockUsage::E4),
+    ("K0", KeyBlockUsage::K0),
+    ("M0", KeyBlockUsage::M0),
+    ("M1", KeyBlockUsage::M1),
+    ("M3", KeyBlockUsage::M3),
+    ("M6", KeyBlockUsage::M6),
+    ("P0", KeyBlockUsage::P0),
+    ("V0", KeyBlockUsage::V0),
+    ("V1", KeyBlockUsage::V1),
+    ("V2", KeyBlockUsage::V2),
+];
+
+const MODES: [(&str, KeyBlockMode); 8] = [
+    ("B", KeyBlockMode::Both),
+    ("C", KeyBlockMode::Mac),
+    ("D", KeyBlockMode::Decipher),
+    ("E", KeyBlockMode::Encipher),
+    ("G", KeyBlockMode::Generate),
+    ("N", KeyBlockMode::Any),
+    ("V", KeyBlockMode::Verify),
+    ("X", KeyBlockMode::Derive),
+];
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = || Failure::io(format!("write {}", path.display()));
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(failed())?;
+    file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")).map_err(failed())
+}
+
+fn show(path: &Path, json: bool) -> Result<(), Failure> {
+    let bytes = read(path)?;
+    let found = describe(&bytes);
+    if json {
+        print_json(&serde_json::json!({
+            "bytes": bytes.len(), "fields": described::json(&found.fields), "problem": found.problem,
+        }))?;
+    } else {
+        print(&described::text(&found.fields))?;
+    }
+    match found.problem {
+        None => Ok(()),
+        Some(problem) => Err(Failure::Usage(format!("{}: {problem}", shown(path)))),
+    }
+}

@@ -1,0 +1,67 @@
+//! `cryptand keyblock`: keys of labels leave and come back in blocks; what a header says; what is refused, with its exit code.
+
+use crate::bench::Bench;
+use serde_json::{Value, json};
+
+/// Of TR-31, A.7.2.2.
+const PUBLISHED: &str = "B0080P0TE00E000094B420079CC80BA3461F86FE26EFC4A3B8E4FA4C5F5341176EED7B727B8A248E";
+const PROTECTION: &str = "DD7515F2BFC17F85CE48F3CA25CB21F6";
+
+/// Records a transport key of a known value.
+fn enter(bench: &Bench, label: &str, key_type: &str) {
+    let built =
+        json!({"key_type": format!("{key_type:8}"), "rule_array": ["INTERNAL", "DES", "NO-KEY", "DOUBLE"]});
+    let mut token = bench.verb("key-token-build", &built)["key_token"].clone();
+    for (step, part) in [("FIRST", PROTECTION), ("LAST", "00000000000000000000000000000000")] {
+        let asked = json!({"rule_array": [step], "key_part": format!("hex:{part}"), "key_identifier": token});
+        token = bench.verb("key-part-import", &asked)["key_identifier"].clone();
+    }
+    bench.succeeds(&["key", "write", label, "-"], token.as_str().unwrap());
+}
+
+#[test]
+fn keys_come_and_go_under_labels() {
+    let bench = Bench::development();
+    enter(&bench, "LINK.KBPK.IN", "IMPORTER");
+    enter(&bench, "LINK.KBPK.OUT", "EXPORTER");
+    let import =
+        |label: &'static str| ["keyblock", "import", "-", "--label", label, "--under", "LINK.KBPK.IN"];
+    bench.succeeds(&import("LINK.ZPK"), PUBLISHED);
+    assert!(bench.succeeds(&["key", "show", "LINK.ZPK"], "").contains("OPINENC"));
+    // 3F419E1CB7079442 AA37474C2EFBF8B8 makes 57C409 of zeros.
+    bench.succeeds(&["key", "test", "LINK.ZPK", "--check-value", "57C409"], "");
+    let out = bench.path("zpk.tr31");
+    let out = out.to_str().unwrap();
+    let export = ["keyblock", "export", "--label", "LINK.ZPK", "--under", "LINK.KBPK.OUT", "--version", "b"];
+    let words =
+        |usage: &'static str, mode: &'static str| [&export[..], &["--usage", usage, "--mode", mode]].concat();
+    bench.succeeds(&[&words("P0", "E")[..], &["--exportability", "n", "--out", out]].concat(), "");
+    let shown: Value =
+        serde_json::from_str(&bench.succeeds(&["keyblock", "show", "--json", out], "")).unwrap();
+    assert_eq!((&shown["bytes"], &shown["problem"]), (&80.into(), &Value::Null), "{shown}");
+    bench.succeeds(&["keyblock", "import", out, "--label", "LINK.ZPK2", "--under", "LINK.KBPK.IN"], "");
+    bench.succeeds(&["key", "test", "LINK.ZPK2", "--check-value", "57C409"], "");
+    // It came with N.
+    let held = words("P0", "E")
+        .iter()
+        .map(|word| if *word == "LINK.ZPK" { "LINK.ZPK2" } else { word })
+        .collect::<Vec<_>>();
+    assert!(bench.fails(&held, "", 3).contains("8/39"));
+    assert!(bench.succeeds(&words("p0", "e"), "").starts_with("B0080P0TE00E0000"));
+    assert!(bench.succeeds(&[&export[..], &["--usage", "cv"]].concat(), "").contains("IBMC01"));
+
+    assert!(bench.fails(&words("P0", "D"), "", 3).contains("8/39"));
+    let legacy =
+        words("P0", "E").iter().map(|word| if *word == "b" { "a" } else { word }).collect::<Vec<_>>();
+    assert!(bench.fails(&legacy, "", 3).contains("not permitted"));
+    bench.fails(&words("P9", "E"), "", 2);
+    bench.fails(&words("P0", "Q"), "", 2);
+    bench.fails(&[&export[..], &["--usage", "P0"]].concat(), "", 2);
+    let changed = PUBLISHED.replace("P0TE", "P0TD");
+    assert!(bench.fails(&import("LINK.BAD"), &changed, 3).contains("8/66"));
+    bench.fails(&import("LINK.BAD"), "a text", 2);
+    bench.fails(&[&import("LINK.BAD")[..], &["--as", "a long keyword"]].concat(), PUBLISHED, 2);
+    bench.fails(&[&import("LINK.BAD")[..], &["--as", "IPINENC"]].concat(), PUBLISHED, 3);
+    assert!(bench.fails(&["keyblock", "show", "-"], &PUBLISHED[..79], 2).contains("80 characters"));
+    assert!(bench.succeeds(&["keyblock", "show", "-"], PUBLISHED).contains("P0"));
+}
