@@ -105,7 +105,10 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::SecureMessagingForPins => {
             Operation::Cipher(CipherAlgorithm::Tdes2, Mode::Ecb, CipherDirection::Encipher)
         }
-        Verb::EncryptedPinTranslate2 => {
+        Verb::EncryptedPinTranslate2
+        | Verb::FormatPreservingEncipher
+        | Verb::FormatPreservingDecipher
+        | Verb::FormatPreservingTranslate => {
             Operation::Cipher(CipherAlgorithm::Aes128, Mode::Ecb, CipherDirection::Encipher)
         }
         // Keys of a block are CMACs, and its header and key are MACed.

@@ -304,6 +304,47 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
             ],
         ),
         (
+            Verb::EncryptedPinTranslate2,
+            vec![
+                ("rule_array", Bytes(b"REFORMAT")),
+                ("input_pin_encrypting_key_identifier", Bytes(&keys.pin_in)),
+                ("output_pin_encrypting_key_identifier", Bytes(&keys.pin_out)),
+                ("input_pin_profile", Bytes(PROFILE)),
+                ("input_pan_data", Bytes(PAN)),
+                ("input_pin_block", Bytes(&keys.pin_block)),
+                ("output_pin_profile", Bytes(PROFILE)),
+                ("output_pan_data", Bytes(PAN)),
+                ("output_pin_block_length", Number(16)),
+            ],
+        ),
+        (
+            Verb::FormatPreservingEncipher,
+            vec![
+                ("rule_array", Bytes(b"FF1     AES     BASE10  ")),
+                ("key_identifier", Bytes(&keys.format)),
+                ("plaintext", Bytes(PAN)),
+                ("ciphertext_length", Number(12)),
+            ],
+        ),
+        (
+            Verb::FormatPreservingDecipher,
+            vec![
+                ("rule_array", Bytes(b"FF1     AES     BASE10  ")),
+                ("key_identifier", Bytes(&keys.format)),
+                ("ciphertext", Bytes(PAN)),
+                ("plaintext_length", Number(12)),
+            ],
+        ),
+        (
+            Verb::FormatPreservingTranslate,
+            vec![
+                ("rule_array", Bytes(b"ICFF1   OCFF1   AES     IBASE10 OBASE10 ")),
+                ("input_key_identifier", Bytes(&keys.format)),
+                ("output_key_identifier", Bytes(&keys.format)),
+                ("ciphertext", Bytes(PAN)),
+            ],
+        ),
+        (
             Verb::EncryptedPinVerify,
             vec![
                 ("input_pin_encrypting_key_identifier", Bytes(&keys.pin_in)),
@@ -570,6 +611,8 @@ struct Keys {
     aes_part: Vec<u8>,
     aes_external: Vec<u8>,
     aes_skeleton: Vec<u8>,
+    /// A CIPHER key for FF1.
+    format: Vec<u8>,
     /// PIN keys: IPINENC and OPINENC of one value, PINGEN; a block of theirs; a key of card verification values.
     pin_in: Vec<u8>,
     pin_out: Vec<u8>,
@@ -700,6 +743,7 @@ impl Keys {
         [keys.part, keys.importer] = entered(facility, b"IMPORTER", b"INTERNALIMPORT  XLATE   ");
         [_, keys.exporter] = entered(facility, b"EXPORTER", b"INTERNALEXPORT  XLATE   ");
         keys.aes_skeleton = skeleton2(facility, b"INTERNALAES     CIPHER  ");
+        [_, keys.format] = entered2(facility, &skeleton2(facility, b"INTERNALAES     CIPHER  FF1     "));
         [keys.aes_part, keys.aes_importer] =
             entered2(facility, &skeleton2(facility, b"INTERNALAES     IMPORTER"));
         [_, keys.aes_exporter] = entered2(facility, &skeleton2(facility, b"INTERNALAES     EXPORTER"));

@@ -9,6 +9,7 @@
 //! | [`block`] | processes single blocks |
 //! | [`pin_field`] | PIN blocks of ISO-4 |
 //! | [`key_block`] | opens and seals key blocks |
+//! | [`format`] | texts that keep their format |
 //! | [`derive`] | derives values and keys from keys |
 //! | [`asymmetric`] | public and private operations, key pairs of elliptic curves |
 //! | [`generate`] | RSA key pairs |
@@ -24,6 +25,7 @@ mod close;
 mod derive;
 mod dukpt;
 pub(crate) mod emv;
+mod format;
 mod gcm;
 pub(crate) mod generate;
 mod hash;
@@ -44,6 +46,7 @@ pub(crate) use block::{BLOCK_BYTES, Block, OneBlock};
 pub(crate) use cipher::{Cipher, Ciphered, KeyRule};
 pub(crate) use close::{Close, Skeleton, Token};
 pub(crate) use derive::{Derive, Derived};
+pub(crate) use format::Format;
 pub(crate) use gcm::Gcm;
 pub(crate) use generate::Generate;
 pub(crate) use hash::{Hash, HashOutput, HashText, MdcText};
@@ -111,6 +114,7 @@ kinds! {
     hash: Hash<'a> => hash::Answer,
     pin_field: PinField => pin_field::Answer,
     key_block: KeyBlock => key_block::Answer,
+    format: Format => format::Answer,
     derive: Derive => derive::Answer,
     asymmetric: Asymmetric<'a> => asymmetric::Answer,
     generate: Generate<'a> => generate::Answer,

@@ -12,6 +12,7 @@ mod enhanced;
 mod exchange;
 #[path = "../exercised/mod.rs"]
 mod exercised;
+mod format_preserving;
 mod key_block;
 mod key_generate;
 mod key_import;

@@ -22,10 +22,11 @@ use wire::verb::{
     Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, clear_pin_generate_alternate,
     cvv_generate, cvv_key_combine, derive_icc_mk, diversified_key_generate, diversified_key_generate2,
     ec_diffie_hellman, encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_translate2,
-    encrypted_pin_verify, key_export, key_generate2, key_import, key_test2, key_translate, key_translate2,
-    pin_change_unblock, pka_key_generate, pka_key_import, pka_key_translate, prohibit_export2,
-    restrict_key_attribute, secure_messaging_for_keys, secure_messaging_for_pins, symmetric_key_export,
-    symmetric_key_generate, symmetric_key_import, symmetric_key_import2, tr31_key_export, tr31_key_import,
+    encrypted_pin_verify, format_preserving_translate, key_export, key_generate2, key_import, key_test2,
+    key_translate, key_translate2, pin_change_unblock, pka_key_generate, pka_key_import, pka_key_translate,
+    prohibit_export2, restrict_key_attribute, secure_messaging_for_keys, secure_messaging_for_pins,
+    symmetric_key_export, symmetric_key_generate, symmetric_key_import, symmetric_key_import2,
+    tr31_key_export, tr31_key_import,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -232,6 +233,18 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
         (SampleKind::Variable(attributes), Verb::SymmetricAlgorithmDecipher) => {
             Some(attributes.may(VariableUse::Decipher(CipherMode::Ecb)))
         }
+        (SampleKind::Variable(attributes), Verb::FormatPreservingEncipher) => {
+            Some(attributes.may(VariableUse::Encipher(CipherMode::Ff1)))
+        }
+        (SampleKind::Variable(attributes), Verb::FormatPreservingDecipher) => {
+            Some(attributes.may(VariableUse::Decipher(CipherMode::Ff1)))
+        }
+        (SampleKind::Variable(attributes), Verb::FormatPreservingTranslate) => Some(match position {
+            format_preserving_translate::INPUT_KEY_IDENTIFIER => {
+                attributes.may(VariableUse::TranslateFrom(CipherMode::Ff1))
+            }
+            _ => attributes.may(VariableUse::TranslateTo(CipherMode::Ff1)),
+        }),
         (SampleKind::Variable(attributes), Verb::CipherTextTranslate2) => {
             let usage = match position {
                 cipher_text_translate2::KEY_IDENTIFIER_IN => VariableUse::TranslateFrom,

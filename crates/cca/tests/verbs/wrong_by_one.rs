@@ -230,6 +230,11 @@ fn good(others: &mut Others, verb: Verb) -> Request {
             let key = generated2(&mut others.processor, "AES", 256, &["MAC", "VERIFY"]);
             verify_mac2(&key, &["AES"], &TEXT, &[0; 16])
         }
+        Verb::FormatPreservingEncipher | Verb::FormatPreservingDecipher | Verb::FormatPreservingTranslate => {
+            let token = others.variable_key.clone();
+            let position = verb.entry().parameters.iter().position(is_key).unwrap();
+            others.ways(verb, position, &token).remove(0)
+        }
         Verb::CipherTextTranslate2 => {
             let words = ["IKEY-DES", "I-CBC", "OKEY-DES", "O-CBC"];
             translate(&words, (&others.data, &[1; 8]), (&others.data, &[2; 8]), &TEXT)
@@ -414,8 +419,9 @@ fn room_for_an_output_one_byte_too_small() {
                 entry.verb,
                 Verb::RandomNumberGenerateLong | Verb::HmacGenerate | Verb::MacGenerate2
             );
-            // A token that comes back in its own field has the length that it came in.
-            let is_own = matches!(parameter.kind, Kind::Key { role: Role::Uses | Role::Renews, .. });
+            // A token, or a text, that comes back in its own field has the length that it came in.
+            let is_own = matches!(parameter.kind, Kind::Key { role: Role::Uses | Role::Renews, .. })
+                || entry.verb == Verb::FormatPreservingTranslate;
             let is_asked = parameter.direction != Direction::In && needed != 0 && !is_own && !asks;
             if !is_asked || is_of_input(entry, length) {
                 continue;

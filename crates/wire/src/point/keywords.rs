@@ -56,6 +56,8 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::EncryptedPinTranslate => PIN_TRANSLATIONS,
         Verb::EncryptedPinTranslate2 => PIN_TRANSLATIONS_2,
         Verb::EncryptedPinVerify => PIN_VERIFICATIONS,
+        Verb::FormatPreservingEncipher | Verb::FormatPreservingDecipher => FORMATS,
+        Verb::FormatPreservingTranslate => FORMAT_TRANSLATIONS,
         Verb::ClearPinGenerate => CLEAR_PINS,
         Verb::ClearPinGenerateAlternate => ALTERNATE_PINS,
         Verb::EncryptedPinGenerate => ENCRYPTED_PINS,
@@ -190,6 +192,7 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
             Point::PinCheckDigits,
             Point::PinFineCodes,
         ],
+        Verb::FormatPreservingTranslate => &[Point::FormatWeaker, Point::FormatPreservingDecipher],
         Verb::ClearPinGenerate => &[Point::PinAnyTable, Point::PinAnyDigits],
         Verb::ClearPinGenerateAlternate => &[
             Point::PinUnrestricted,
@@ -333,6 +336,13 @@ rows! {
         ["ADUKPTOP"] - [] PinDukpt;
         ["ADUKPTBH"] - [] PinDukpt;
         ["PAN-CHG"] - [] PanChangeAuthenticated;
+    }
+    FORMATS {
+        ["FF1"] - [] FormatFf1;
+    }
+    FORMAT_TRANSLATIONS {
+        ["ICFF1"] - [] FormatFf1;
+        ["OCFF1"] - [] FormatFf1;
     }
     PIN_VERIFICATIONS {
         ["IBM-PIN"] - [] PinVerifyIbm;

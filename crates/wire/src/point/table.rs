@@ -87,6 +87,10 @@ points! {
         CipherTextTranslate2 "cipher-text-translate2" = 0x01C0 Permits TRANSLATE "Put texts from under one key under another";
         TranslateDataKeys "cipher-text-translate-data-keys" = 0x01C4 Forbids NONE "Translate between keys that also encipher and decipher texts";
         CryptographicVariableEncipher "cryptographic-variable-encipher" = 0x00DA Permits ENCIPHER "Encipher under CVARENC keys";
+        FormatPreservingEncipher "format-preserving-encipher" = 0x0399 Permits ENCIPHER "Encipher texts into texts of the same characters, by the methods that are permitted";
+        FormatPreservingDecipher "format-preserving-decipher" = 0x039A Permits DECIPHER "Decipher such texts";
+        FormatPreservingTranslate "format-preserving-translate" = 0x039B Permits TRANSLATE "Put such texts from under one key under another";
+        FormatFf1 "format-preserving-ff1" = 0x0396 Permits NONE "FF1 of SP 800-38G";
         CipherClearKey "symmetric-algorithm-clear-key" = 0xF00D Permits NONE "AES keys that are clear in the request";
     }
     Mac {
@@ -320,6 +324,7 @@ points! {
         TranslateAesToDes "cipher-text-translate-aes-to-des" = 0x01C1 Permits NONE "Put texts from under AES keys under DES keys";
         TranslateWeakerAes "cipher-text-translate-weaker-aes" = 0x01C2 Permits NONE "Put texts under shorter AES keys";
         TranslateWeakerDes "cipher-text-translate-weaker-des" = 0x01C3 Permits NONE "Put texts under shorter DES keys";
+        FormatWeaker "format-preserving-translate-weaker" = 0x039C Permits NONE "Put texts of format-preserving encryption under shorter keys";
         HashMd5 "one-way-hash-md5" = 0xF02C Permits NONE "Hash by MD5";
         SingleLengthDes "single-length-des" = 0xF02D Forbids NONE "Make DES keys of single length";
         DiversifyEqualHalves "diversified-key-generate-single-same" = 0x0044 Permits NONE "Derive DES keys of single length, and of double length with equal halves, by TDES-ENC, TDES-CBC and TDES-DEC";

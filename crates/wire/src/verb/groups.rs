@@ -234,6 +234,20 @@ groups! {
     PanChange optional { Change "PAN-CHG" }
     /// How the PANs lie in what the authentication data are a CMAC of.
     PanChangeMessage optional { Characters "PANAUTAS", Fields "PANAUTI4" }
+    /// A method that keeps the format of a text.
+    FormatMethod required { Ff1 "FF1", Ff2 "FF2", Ff21 "FF2.1" }
+    /// The method of the text that comes in.
+    FormatMethodIn required { Ff1 "ICFF1", Ff2 "ICFF2", Ff21 "ICFF2.1" }
+    /// The method of the text that goes out.
+    FormatMethodOut required { Ff1 "OCFF1", Ff2 "OCFF2", Ff21 "OCFF2.1" }
+    /// The cipher that these methods are made of.
+    FormatAlgorithm required { Aes "AES" }
+    /// Of which characters text and tweak are: digits, or those of alphabets of the caller's.
+    FormatAlphabets required { Digits "BASE10", Own "CUSTOM" }
+    /// The same of the text that comes in.
+    FormatAlphabetsIn required { Digits "IBASE10", Own "ICUSTOM" }
+    /// The same of the text that goes out.
+    FormatAlphabetsOut required { Digits "OBASE10", Own "OCUSTOM" }
     /// Whether the PIN of a block is the caller's, or random.
     PinSource Given { Given "ENCRYPT", Random "RANDOM" }
     /// Digits of a PAN that a card verification value is of.
@@ -592,6 +606,10 @@ pub(super) const PIN_TRANSLATE2_RULES: &[Rule] = &[
 ];
 const ONE_DERIVATION: &[&str] = &["DUKPT-IP", "DUKPT-OP", "ADUKPTIP", "ADUKPTOP"];
 const PAN_MESSAGES: &[&str] = &["PANAUTAS", "PANAUTI4"];
+// The one was proposed and not taken into SP 800-38G, the other has no public definition.
+pub(super) const FORMAT_RULES: &[Rule] = &[Rule::Refused("FF2"), Rule::Refused("FF2.1")];
+pub(super) const FORMAT_TRANSLATE_RULES: &[Rule] =
+    &[Rule::Refused("ICFF2"), Rule::Refused("ICFF2.1"), Rule::Refused("OCFF2"), Rule::Refused("OCFF2.1")];
 pub(super) const PIN_VERIFY_RULES: &[Rule] = &[Rule::Refused("NL-PIN-1"), Rule::Refused("UKPTIPIN")];
 pub(super) const DIVERSIFICATION_RULES: &[Rule] = &[
     // AS 2805 is not public.

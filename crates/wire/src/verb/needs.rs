@@ -65,6 +65,9 @@ impl Verb {
             | Self::KeyTokenChange2
             | Self::MacGenerate2
             | Self::MacVerify2
+            | Self::FormatPreservingEncipher
+            | Self::FormatPreservingDecipher
+            | Self::FormatPreservingTranslate
             | Self::HmacGenerate
             | Self::HmacVerify => AES,
             // A base key of AES derives keys of TDES as well.

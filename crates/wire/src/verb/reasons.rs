@@ -44,6 +44,8 @@ reasons! {
     [Tr31KeyExport] "SKEYHMAC" => "which hash a key of HMAC is for has no place in what is read here";
     [Tr31KeyImport] "EXTERNAL", "WKEY-AES", "WKEY-DES" => "a key for another system stays in its block";
     [Tr31KeyImport] "OKEYXLAT", "IKEYXLAT" => "codes of a block do not tell a key that translates from one that exports or imports";
+    "FF2", "ICFF2", "OCFF2" => "the method was proposed and not taken into SP 800-38G";
+    "FF2.1", "ICFF2.1", "OCFF2.1" => "the method has no public definition";
     "IKEK-PKA" => "what is wrapped by an RSA key is an object without a token";
     "COMP-CHK", "COMP-TAG" => "there is no compliance mode";
     "QSA-PUBL", "QSA-PAIR", "QSA-ECDH", "CRDL-DSA", "CRDLHASH" => "there are no post-quantum keys";

@@ -31,6 +31,7 @@ mod chip;
 mod cipher;
 mod clear;
 mod exchange;
+mod format_preserving;
 mod hash;
 mod key;
 mod key_block;
@@ -74,6 +75,7 @@ macro_rules! for_each_verb {
             pin2_verbs
             chip_verbs
             key_block_verbs
+            format_preserving_verbs
             hash_verbs
             random_verbs
             pka_verbs

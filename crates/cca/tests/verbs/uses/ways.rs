@@ -23,6 +23,7 @@ use wire::verb::{key_test2, key_translate2, pka_key_translate, prohibit_export2,
 use super::pins::PinKeys;
 use super::wrapped::{made, unwrapped};
 use crate::chip::Chips;
+use crate::format_preserving;
 use crate::pka_transport_aes::book::foreign_ecc;
 use crate::support::{Request, aes_key, entered, generate, imported, mac, part, processor, verify};
 
@@ -72,6 +73,8 @@ pub struct Others {
     pub aes_exporter: Vec<u8>,
     /// A CIPHER key, and the same under that value.
     pub variable_key: Vec<u8>,
+    /// A CIPHER key that only translates.
+    only_translating: Vec<u8>,
     pub external_variable: Vec<u8>,
     /// An HMAC key under the RSA key.
     external_hmac: Vec<u8>,
@@ -218,6 +221,7 @@ impl Others {
             aes_importer: Vec::new(),
             aes_exporter: Vec::new(),
             variable_key: Vec::new(),
+            only_translating: Vec::new(),
             external_variable: Vec::new(),
             external_hmac: Vec::new(),
             translating,
@@ -227,6 +231,8 @@ impl Others {
         others.aes_exporter = entered2(processor, VariableType::Exporter, &[], &AES_TRANSPORT);
         let key = generate2("AES", 128, "TOKEN", &others.variable).ok(processor);
         others.variable_key = key.bytes(key_generate2::GENERATED_KEY_IDENTIFIER_1);
+        let words = ["FF1", "ENCRYPT", "DECRYPT", "C-XLATE"];
+        others.only_translating = entered2(processor, VariableType::Cipher, &words, &AES_TRANSPORT[..16]);
         let exported = export2("AES", &others.variable_key, &others.aes_exporter).ok(processor);
         others.external_variable = exported.bytes(symmetric_key_export::RSA_ENCIPHERED_KEY);
         // Not stronger than the RSA key.
@@ -333,6 +339,21 @@ impl Others {
             | Verb::SecureMessagingForPins => self.chips.ways(verb, position, key, &self.exporter),
             Verb::Tr31KeyExport | Verb::Tr31KeyImport | Verb::CvvKeyCombine => {
                 self.ways_of_blocks(verb, position, key)
+            }
+            Verb::FormatPreservingEncipher => {
+                vec![format_preserving::encipher(key, ("BASE10", b"", b"", b""), b"4012345678909123")]
+            }
+            Verb::FormatPreservingDecipher => {
+                vec![format_preserving::decipher(key, ("BASE10", b"", b"", b""), b"4012345678909123")]
+            }
+            Verb::FormatPreservingTranslate => {
+                let digits = ("BASE10", &b""[..], &b""[..], &b""[..]);
+                [&self.variable_key, &self.only_translating]
+                    .map(|other| {
+                        let keys = (&other[..], &other[..]);
+                        format_preserving::translate(keys, (digits, digits), b"4012345678909123")
+                    })
+                    .to_vec()
             }
             Verb::KeyPartImport2 => {
                 ["HMAC", "AES"].map(|algorithm| part2(algorithm, &["FIRST"], &[1; 16], &[])).to_vec()

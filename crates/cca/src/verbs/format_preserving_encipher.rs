@@ -1,0 +1,36 @@
+//! Format_Preserving_Algorithms_Encipher (CSNBFFXE): see [`super::format_preserving`].
+//!
+//! The key has ENCRYPT. 8/25 for a text of which there are fewer than a million, or of more than 512 characters; 8/21 for an alphabet or a tweak that is none,
+//! and for characters that the alphabet has not.
+
+use payments::ff1::Direction;
+use token::variable::{CipherMode, VariableUse};
+use wire::code;
+use wire::verb::format_preserving_encipher::{Answer, Request};
+use wire::verb::{FormatAlphabets, FormatMethod};
+
+use super::format_preserving::{self, Characters, Format};
+use crate::call::{Call, Reply, Verdict};
+
+/// Answers with the ciphertext.
+pub(crate) async fn format_preserving_encipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let request: Request<'_> = call.read()?;
+    if request.method != FormatMethod::Ff1 {
+        return Err(code::KEYWORD.into());
+    }
+    let characters = match request.alphabets {
+        FormatAlphabets::Digits => Characters::Digits,
+        FormatAlphabets::Own => Characters::Own,
+    };
+    let format = Format::read(characters, request.alphabet, request.tweak, request.tweak_alphabet)?;
+    let text = format.text(request.plaintext, Direction::Encipher)?;
+    request.ciphertext.holds(request.plaintext.len())?;
+    let found = call.key(request.key_identifier)?.variable()?;
+    let key = found.for_variable_use(VariableUse::Encipher(CipherMode::Ff1))?.await?;
+    let renewal = key.renew(call, request.key_identifier)?;
+    let digits = format_preserving::run(call, &key, text).await?;
+    let text = format.alphabet.text(&digits);
+    let token = renewal.token().await?;
+    reply.write(Answer { key_identifier: token.as_deref(), ciphertext: Some(&text) })?;
+    Ok(key.age.codes())
+}
