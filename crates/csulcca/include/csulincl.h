@@ -84,10 +84,31 @@ void CSNBCVG(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *key_type, long *rule_array_count, unsigned char *rule_array, unsigned char *reserved_field_1,
     unsigned char *control_vector);
 
+/* derive-icc-mk */
+void CSNBDCM(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *issuer_master_key_identifier_length,
+    unsigned char *issuer_master_key_identifier, long *icc_master_key_identifier_length,
+    unsigned char *icc_master_key_identifier, long *transport_key_identifier_length,
+    unsigned char *transport_key_identifier, long *pan_length, unsigned char *pan, unsigned char *pan_seq_number,
+    long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2);
+
 /* decipher */
 void CSNBDEC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *key_identifier, long *text_length, unsigned char *ciphertext, unsigned char *initialization_vector,
     long *rule_array_count, unsigned char *rule_array, unsigned char *chaining_vector, unsigned char *plaintext);
+
+/* diversified-key-generate */
+void CSNBDKG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, unsigned char *generating_key_id, long *data_length,
+    unsigned char *data, unsigned char *decrypting_key_id, unsigned char *generated_key_id);
+
+/* diversified-key-generate2 */
+void CSNBDKG2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *generating_key_id_length,
+    unsigned char *generating_key_id, long *derivation_data_length, unsigned char *derivation_data,
+    long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2,
+    long *generated_key_id1_length, unsigned char *generated_key_id1, long *generated_key_id2_length,
+    unsigned char *generated_key_id2);
 
 /* data-key-import */
 void CSNBDKM(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -96,6 +117,15 @@ void CSNBDKM(long *return_code, long *reason_code, long *exit_data_length, unsig
 /* data-key-export */
 void CSNBDKX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *source_key_identifier, unsigned char *exporter_key_identifier, unsigned char *target_key_token);
+
+/* emv-transaction */
+void CSNBEAC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *issuer_master_key_identifier_length,
+    unsigned char *issuer_master_key_identifier, long *issuer_arpc_master_key_identifier_length,
+    unsigned char *issuer_arpc_master_key_identifier, long *pan_length, unsigned char *pan,
+    unsigned char *pan_seq_number, long *cryptogram_info_length, unsigned char *cryptogram_info, unsigned char *atc,
+    unsigned char *arc, unsigned char *arqc, unsigned char *arpc, unsigned char *unpredictable_number,
+    long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2);
 
 /* encipher */
 void CSNBENC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -275,6 +305,17 @@ void CSNBOWH(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *text_length, unsigned char *text,
     long *chaining_vector_length, unsigned char *chaining_vector, long *hash_length, unsigned char *hash);
 
+/* pin-change-unblock */
+void CSNBPCU(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *authentication_master_key_length,
+    unsigned char *authentication_master_key, long *issuer_master_key_length, unsigned char *issuer_master_key,
+    long *key_generation_data_length, unsigned char *key_generation_data, long *new_ref_pin_key_length,
+    unsigned char *new_ref_pin_key, unsigned char *new_ref_pin_block, unsigned char *new_ref_pin_profile,
+    unsigned char *new_ref_pan_data, long *current_ref_pin_key_length, unsigned char *current_ref_pin_key,
+    unsigned char *current_ref_pin_block, unsigned char *current_ref_pin_profile, unsigned char *current_ref_pan_data,
+    long *output_pin_data_length, unsigned char *output_pin_data, unsigned char *output_pin_profile,
+    long *output_pin_message_length, unsigned char *output_pin_message);
+
 /* prohibit-export */
 void CSNBPEX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *key_identifier);
@@ -336,6 +377,21 @@ void CSNBSAE(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *initialization_vector, long *chain_data_length, unsigned char *chain_data, long *clear_text_length,
     unsigned char *clear_text, long *cipher_text_length, unsigned char *cipher_text, long *optional_data_length,
     unsigned char *optional_data);
+
+/* secure-messaging-for-keys */
+void CSNBSKY(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, unsigned char *input_key_identifier,
+    unsigned char *key_encrypting_key, unsigned char *session_key, long *text_length, unsigned char *clear_text,
+    unsigned char *initialization_vector, long *key_offset, long *key_offset_field_length, unsigned char *cipher_text,
+    unsigned char *output_chaining_value);
+
+/* secure-messaging-for-pins */
+void CSNBSPN(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, unsigned char *in_pin_blk, unsigned char *in_pin_enc_key_id,
+    unsigned char *in_pin_profile, unsigned char *in_pan_data, unsigned char *secmsg_key,
+    unsigned char *out_pin_profile, unsigned char *out_pan_data, long *text_length, unsigned char *clear_text,
+    unsigned char *initialization_vector, long *pin_offset, long *pin_offset_field_length, unsigned char *cipher_text,
+    unsigned char *output_chaining_value);
 
 /* code-conversion */
 void CSNBXEA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -512,15 +568,6 @@ void CSNBDDPG(long *return_code, long *reason_code, long *exit_data_length, unsi
     long *prw_random_number_length, unsigned char *prw_random_number, long *pin_print_block_length,
     unsigned char *pin_print_block, long *encrypted_pin_block_length, unsigned char *encrypted_pin_block,
     long *pin_block_mac_length, unsigned char *pin_block_mac);
-void CSNBDKG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, unsigned char *generating_key_id, long *data_length,
-    unsigned char *data, unsigned char *decrypting_key_id, unsigned char *generated_key_id);
-void CSNBDKG2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *generating_key_id_length,
-    unsigned char *generating_key_id, long *derivation_data_length, unsigned char *derivation_data,
-    long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2,
-    long *generated_key_id1_length, unsigned char *generated_key_id1, long *generated_key_id2_length,
-    unsigned char *generated_key_id2);
 void CSNBDMP(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *pan_data_length, unsigned char *pan_data,
     long *card_p_data_length, unsigned char *card_p_data, long *card_t_data_length, unsigned char *card_t_data,
@@ -659,15 +706,6 @@ void CSNBKSI(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *description_length, unsigned char *description, unsigned char *clear_master_key);
 void CSNBMKP(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_part);
-void CSNBPCU(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *authentication_master_key_length,
-    unsigned char *authentication_master_key, long *issuer_master_key_length, unsigned char *issuer_master_key,
-    long *key_generation_data_length, unsigned char *key_generation_data, long *new_ref_pin_key_length,
-    unsigned char *new_ref_pin_key, unsigned char *new_ref_pin_block, unsigned char *new_ref_pin_profile,
-    unsigned char *new_ref_pan_data, long *current_ref_pin_key_length, unsigned char *current_ref_pin_key,
-    unsigned char *current_ref_pin_block, unsigned char *current_ref_pin_profile, unsigned char *current_ref_pan_data,
-    long *output_pin_data_length, unsigned char *output_pin_data, unsigned char *output_pin_profile,
-    long *output_pin_message_length, unsigned char *output_pin_message);
 void CSNBPFO(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *pin_enc_key_id_length, unsigned char *pin_enc_key_id,
     long *pin_gen_key_id_length, unsigned char *pin_gen_key_id, unsigned char *pin_profile, unsigned char *pan_data,
@@ -680,17 +718,6 @@ void CSNBPTRE(long *return_code, long *reason_code, long *exit_data_length, unsi
     unsigned char *pandata, long *in_pinblk_length, unsigned char *in_pinblk, long *out_pinprofile_length,
     unsigned char *out_pinprofile, long *sequence_number, long *out_pinblk_length, unsigned char *out_pinblk,
     long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2);
-void CSNBSKY(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, unsigned char *input_key_indentifier,
-    unsigned char *key_encrypting_key, unsigned char *session_key, long *text_length, unsigned char *clear_text,
-    unsigned char *initialization_vector, long *key_offset, long *key_offset_field_length, unsigned char *cipher_text,
-    unsigned char *output_chaining_value);
-void CSNBSPN(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, unsigned char *in_pin_blk, unsigned char *in_pin_enc_key_id,
-    unsigned char *in_pin_profile, unsigned char *in_pan_data, unsigned char *secmsg_key,
-    unsigned char *out_pin_profile, unsigned char *out_pan_data, long *text_length, unsigned char *clear_text,
-    unsigned char *initialization_vector, long *pin_offset, long *pin_offset_field_length, unsigned char *cipher_text,
-    unsigned char *output_chaining_value);
 void CSNBT31I(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *tr31_key_block_length, unsigned char *tr31_key_block,
     long *unwrap_kek_identifier_length, unsigned char *unwrap_kek_identifier, long *wrap_kek_identifier_length,

@@ -1,5 +1,5 @@
-//! The exported names, with their parameters after `exit_data`: those of CCA's C header, and one that older programs ask
-//! for.
+//! The exported names, with their parameters after `exit_data`: those of CCA's C header, one that older programs ask for,
+//! and the verbs of chip cards that the header lacks (CSNBDCM, CSNBEAC).
 
 /// What Cryptographic_Facility_Version gives: the level of the interface, by which programs choose what they call, and the day
 /// of the build as eight digits. These are zeros: the same sources give the same library on any day.
@@ -54,6 +54,12 @@ capi::entry_points! {
     CSNBCVT(
         kek_key_identifier, source_key_token, array_key_left, mask_array_left, array_key_right,
         mask_array_right, rule_array_count: long, rule_array, target_key_token,
+    );
+    CSNBDCM(
+        rule_array_count: long, rule_array, issuer_master_key_identifier_length: long,
+        issuer_master_key_identifier, icc_master_key_identifier_length: long, icc_master_key_identifier,
+        transport_key_identifier_length: long, transport_key_identifier, pan_length: long, pan,
+        pan_seq_number, reserved1_length: long, reserved1, reserved2_length: long, reserved2,
     );
     CSNBDDPG(
         rule_array_count: long, rule_array, account_info_er_length: long, account_info_er,
@@ -184,6 +190,13 @@ capi::entry_points! {
         pin_reference_value_length: long, pin_reference_value, prw_random_number_length: long,
         prw_random_number, pin_print_block_length: long, pin_print_block, encrypted_pin_block_length: long,
         encrypted_pin_block, pin_block_mac_length: long, pin_block_mac,
+    );
+    CSNBEAC(
+        rule_array_count: long, rule_array, issuer_master_key_identifier_length: long,
+        issuer_master_key_identifier, issuer_arpc_master_key_identifier_length: long,
+        issuer_arpc_master_key_identifier, pan_length: long, pan, pan_seq_number,
+        cryptogram_info_length: long, cryptogram_info, atc, arc, arqc, arpc, unpredictable_number,
+        reserved1_length: long, reserved1, reserved2_length: long, reserved2,
     );
     CSNBENC(
         key_identifier, text_length: long, plaintext, initialization_vector, rule_array_count: long,

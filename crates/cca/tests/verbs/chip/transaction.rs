@@ -54,7 +54,7 @@ fn right_cryptograms_verify_and_get_their_response_and_wrong_ones_one_answer() {
             let keys = (&issuer[..], &[][..]);
             let verify = words("VERARQC");
             let reply = transaction(keys, asked(&verify, right)).ok(&mut processor);
-            assert_eq!(reply.bytes(emv_transaction::ARPC), []);
+            assert!(reply.bytes(emv_transaction::ARPC).is_empty());
             let both = words("VERGEN");
             let reply = transaction(keys, asked(&both, right)).ok(&mut processor);
             assert_eq!(reply.bytes(emv_transaction::ARPC), response, "{scheme:?}");
@@ -64,7 +64,7 @@ fn right_cryptograms_verify_and_get_their_response_and_wrong_ones_one_answer() {
                 for words in [&verify, &both] {
                     let reply = transaction(keys, asked(words, wrong))
                         .answers(&mut processor, code::VERIFICATION_FAILED);
-                    assert_eq!(reply.bytes(emv_transaction::ARPC), []);
+                    assert!(reply.bytes(emv_transaction::ARPC).is_empty());
                 }
             }
             let respond = words("GENARPC");
