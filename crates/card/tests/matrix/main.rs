@@ -8,12 +8,13 @@
 #[path = "../../../cca/tests/verbs/chip/requests.rs"]
 #[allow(dead_code, reason = "made for the tests of verbs")]
 mod chip;
+#[path = "../../../cca/tests/verbs/format_preserving/requests.rs"]
+#[allow(dead_code, reason = "made for the tests of verbs")]
+mod format_preserving;
 mod key_block;
 #[path = "../../../cca/tests/verbs/peer.rs"]
 #[allow(dead_code, reason = "made for the tests of verbs")]
 mod peer;
-#[path = "../../../cca/tests/verbs/pin/requests.rs"]
-#[allow(dead_code, reason = "made for the tests of verbs")]
 mod pin;
 mod pka_transport_aes;
 #[path = "../../../cca/tests/verbs/support.rs"]

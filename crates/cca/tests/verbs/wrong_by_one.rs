@@ -1,7 +1,7 @@
 //! Every verb that a card runs, with one length, count, field or reference of a good request wrong by one: refused by
 //! name, and nothing shown. The verb table says what there is to be wrong.
 
-use cca::Batch;
+use cca::{Batch, Count};
 use wire::frame::{Argument, Arguments, Outcome, Walk, place_token};
 use wire::role::BUILT_IN;
 use wire::verb::{
@@ -550,7 +550,12 @@ fn run_with_tokens(others: &mut Others, verb: Verb, payload: &[u8], tokens: &[u8
     others.processor.run(&mut batch);
     let answer = &batch.answers()[0];
     assert!(answer.outcome == Outcome::Answered || answer.payload.is_empty());
-    answer.outcome
+    let outcome = answer.outcome;
+    // As a card does once a wrong PIN is written down.
+    if let Some(Count::Failed(guess)) = answer.count {
+        others.processor.counted(&guess.subject);
+    }
+    outcome
 }
 
 #[test]

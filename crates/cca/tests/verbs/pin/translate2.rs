@@ -4,19 +4,18 @@ use token::variable::VariableType;
 use wire::code;
 use wire::point::Point;
 use wire::verb::encrypted_pin_translate2::*;
-use wire::verb::{Verb, clear_pin_encrypt, encrypted_pin_translate};
+use wire::verb::{clear_pin_encrypt, encrypted_pin_translate};
+
+pub use super::requests2::*;
 
 use super::requests::{
     KEY, Keys, NO_CONTROL, OTHER, TABLE, clear, derived_profile, encrypt, hex, iso0, profile, translate,
     under, verify, with_points,
 };
-use crate::peer::{aes_ecb, xor};
+use crate::peer::aes_ecb;
 use crate::support::{Reply, Request};
 use crate::uses::ways::entered2;
 
-/// The PAN of the requests, whole, and as blocks of 8 bytes have it.
-pub const PAN: &str = "4012345678909";
-pub const TWELVE: &str = "401234567890";
 const FIRST: [u8; 16] = 0x0011_2233_4455_6677_8899_AABB_CCDD_EEFF_u128.to_be_bytes();
 const SECOND: [u8; 32] = *b"another key, of thirty-two bytes";
 /// ANSI X9.24-3.
@@ -55,49 +54,6 @@ impl AesKeys {
             keys,
         }
     }
-}
-
-/// Sides of a request: keys, profiles, PANs.
-pub type Sides<'a> = ((&'a [u8], &'a [u8]), (&'a [u8], &'a [u8]), (&'a str, &'a str));
-
-pub fn translate2(words: &[&str], (keys, profiles, pans): Sides<'_>, block: &[u8]) -> Request {
-    Request::new(Verb::EncryptedPinTranslate2)
-        .rules(words)
-        .counted(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH, INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, keys.0)
-        .counted(OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH, OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, keys.1)
-        .counted(INPUT_PIN_PROFILE_LENGTH, INPUT_PIN_PROFILE, profiles.0)
-        .counted(OUTPUT_PIN_PROFILE_LENGTH, OUTPUT_PIN_PROFILE, profiles.1)
-        .counted(INPUT_PAN_DATA_LENGTH, INPUT_PAN_DATA, pans.0)
-        .counted(OUTPUT_PAN_DATA_LENGTH, OUTPUT_PAN_DATA, pans.1)
-        .counted(INPUT_PIN_BLOCK_LENGTH, INPUT_PIN_BLOCK, block)
-        .integer(OUTPUT_PIN_BLOCK_LENGTH, 16)
-}
-
-/// A profile with derivation data, which begin like this behind the version.
-pub fn aes_profile(format: &str, kind: &str, counter: u32) -> Vec<u8> {
-    let data = hex::<20>(&format!("01011000{kind}1234567890123456{counter:08X}"));
-    [&profile(format, "")[..], &data].concat()
-}
-
-/// The field of a PAN.
-pub fn pan_field(pan: &str) -> [u8; 16] {
-    let text = format!("{:X}{pan:0>12}", pan.len().saturating_sub(12));
-    hex(&format!("{text:0<32}"))
-}
-
-/// A block of ISO-4 by OpenSSL.
-pub fn under4(key: &[u8], pan: &str, field: &[u8; 16]) -> Vec<u8> {
-    aes_ecb(key, true, &xor(&aes_ecb(key, true, field), &pan_field(pan)))
-}
-
-/// The field of a block of ISO-4 by OpenSSL.
-pub fn clear4(key: &[u8], pan: &str, block: &[u8]) -> Vec<u8> {
-    aes_ecb(key, false, &xor(&aes_ecb(key, false, block), &pan_field(pan)))
-}
-
-/// A PIN field with these bytes behind it.
-pub fn field4(pin: &str, rest: u64) -> [u8; 16] {
-    hex(&format!("4{:X}{pin:A<14}{rest:016X}", pin.len()))
 }
 
 fn made(reply: &Reply) -> Vec<u8> {
