@@ -31,6 +31,12 @@ void CSNBAKRW(long *return_code, long *reason_code, long *exit_data_length, unsi
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_label, long *key_token_length,
     unsigned char *key_token);
 
+/* cvv-key-combine */
+void CSNBCKC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *key_aidentifier_length, unsigned char *key_aidentifier,
+    long *key_bidentifier_length, unsigned char *key_bidentifier, long *output_key_identifier_length,
+    unsigned char *output_key_identifier);
+
 /* clear-key-import */
 void CSNBCKI(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *clear_key, unsigned char *target_key_identifier);
@@ -138,6 +144,33 @@ void CSNBEPG(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *pin_generating_key_identifier, unsigned char *outbound_pin_encrypting_key_identifier,
     long *rule_array_count, unsigned char *rule_array, long *pin_length, unsigned char *data_array,
     unsigned char *pin_profile, unsigned char *pan_data, long *sequence_number, unsigned char *encrypted_pin_block);
+
+/* format-preserving-decipher */
+void CSNBFFXD(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
+    long *tweak_length, unsigned char *tweak, long *tweak_alphabet_length, unsigned char *tweak_alphabet,
+    long *alphabet_length, unsigned char *alphabet, long *ciphertext_length, unsigned char *ciphertext,
+    long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2,
+    long *plaintext_length, unsigned char *plaintext);
+
+/* format-preserving-encipher */
+void CSNBFFXE(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
+    long *tweak_length, unsigned char *tweak, long *tweak_alphabet_length, unsigned char *tweak_alphabet,
+    long *alphabet_length, unsigned char *alphabet, long *plaintext_length, unsigned char *plaintext,
+    long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2,
+    long *ciphertext_length, unsigned char *ciphertext);
+
+/* format-preserving-translate */
+void CSNBFFXT(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *input_key_identifier_length,
+    unsigned char *input_key_identifier, long *output_key_identifier_length, unsigned char *output_key_identifier,
+    long *input_tweak_length, unsigned char *input_tweak, long *input_tweak_alphabet_length,
+    unsigned char *input_tweak_alphabet, long *input_alphabet_length, unsigned char *input_alphabet,
+    long *output_tweak_length, unsigned char *output_tweak, long *output_tweak_alphabet_length,
+    unsigned char *output_tweak_alphabet, long *output_alphabet_length, unsigned char *output_alphabet,
+    long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2,
+    long *ciphertext_length, unsigned char *ciphertext);
 
 /* hmac-generate */
 void CSNBHMG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -341,6 +374,19 @@ void CSNBPTR(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *rule_array, unsigned char *output_pin_profile, unsigned char *pan_data_out, long *sequence_number,
     unsigned char *pin_block_out);
 
+/* encrypted-pin-translate2 */
+void CSNBPTR2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *input_pin_encrypting_key_identifier_length,
+    unsigned char *input_pin_encrypting_key_identifier, long *output_pin_encrypting_key_identifier_length,
+    unsigned char *output_pin_encrypting_key_identifier, long *authentication_key_identifier_length,
+    unsigned char *authentication_key_identifier, long *input_pin_profile_length, unsigned char *input_pin_profile,
+    long *input_pan_data_length, unsigned char *input_pan_data, long *input_pin_block_length,
+    unsigned char *input_pin_block, long *output_pin_profile_length, unsigned char *output_pin_profile,
+    long *output_pan_data_length, unsigned char *output_pan_data, long *authentication_data_length,
+    unsigned char *authentication_data, long *output_pin_block_length, unsigned char *output_pin_block,
+    long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2,
+    long *reserved3_length, unsigned char *reserved3);
+
 /* encrypted-pin-verify */
 void CSNBPVR(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *input_pin_encrypting_key_identifier, unsigned char *pin_verifying_key_identifier,
@@ -392,6 +438,38 @@ void CSNBSPN(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *out_pin_profile, unsigned char *out_pan_data, long *text_length, unsigned char *clear_text,
     unsigned char *initialization_vector, long *pin_offset, long *pin_offset_field_length, unsigned char *cipher_text,
     unsigned char *output_chaining_value);
+
+/* tr31-key-import */
+void CSNBT31I(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *tr31_key_block_length, unsigned char *tr31_key_block,
+    long *unwrap_kek_identifier_length, unsigned char *unwrap_kek_identifier, long *wrap_kek_identifier_length,
+    unsigned char *wrap_kek_identifier, long *output_key_identifier_length, unsigned char *output_key_identifier,
+    long *num_opt_blks, long *cv_source, long *protection_method);
+
+/* tr31-optional-data-build */
+void CSNBT31O(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *opt_blocks_bfr_length, long *opt_blocks_length,
+    unsigned char *opt_blocks, long *num_opt_blocks, unsigned char *opt_block_id, long *opt_block_data_length,
+    unsigned char *opt_block_data);
+
+/* tr31-key-token-parse */
+void CSNBT31P(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *tr31_key_length, unsigned char *tr31_key,
+    unsigned char *key_block_version, long *key_block_length, unsigned char *key_usage, unsigned char *algorithm,
+    unsigned char *mode, unsigned char *key_version_number, unsigned char *exportability, long *num_opt_blocks);
+
+/* tr31-optional-data-read */
+void CSNBT31R(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *tr31_key_length, unsigned char *tr31_key,
+    unsigned char *opt_block_id, long *num_opt_blocks, unsigned char *opt_block_ids, unsigned char *opt_block_lengths,
+    long *opt_block_data_length, unsigned char *opt_block_data);
+
+/* tr31-key-export */
+void CSNBT31X(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, unsigned char *key_version_number, long *key_field_length,
+    long *source_key_identifier_length, unsigned char *source_key_identifier, long *unwrap_kek_identifier_length,
+    unsigned char *unwrap_kek_identifier, long *wrap_kek_identifier_length, unsigned char *wrap_kek_identifier,
+    long *opt_blks_length, unsigned char *opt_blks, long *tr31_key_block_length, unsigned char *tr31_key_block);
 
 /* code-conversion */
 void CSNBXEA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -548,10 +626,6 @@ void CSNBAPG(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *inbound_pinencrypting_key, unsigned char *encrypted_pinblock, unsigned char *issuer_domestic_code,
     unsigned char *card_secure_code, unsigned char *pandata, long *apencrypting_key_id_length,
     unsigned char *apencrypting_key_id, unsigned char *apvalue);
-void CSNBCKC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *key_aidentifier_length, unsigned char *key_aidentifier,
-    long *key_bidentifier_length, unsigned char *key_bidentifier, long *output_key_identifier_length,
-    unsigned char *output_key_identifier);
 void CSNBCVT(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *kek_key_identifier, unsigned char *source_key_token, unsigned char *array_key_left,
     unsigned char *mask_array_left, unsigned char *array_key_right, unsigned char *mask_array_right,
@@ -718,28 +792,6 @@ void CSNBPTRE(long *return_code, long *reason_code, long *exit_data_length, unsi
     unsigned char *pandata, long *in_pinblk_length, unsigned char *in_pinblk, long *out_pinprofile_length,
     unsigned char *out_pinprofile, long *sequence_number, long *out_pinblk_length, unsigned char *out_pinblk,
     long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2);
-void CSNBT31I(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *tr31_key_block_length, unsigned char *tr31_key_block,
-    long *unwrap_kek_identifier_length, unsigned char *unwrap_kek_identifier, long *wrap_kek_identifier_length,
-    unsigned char *wrap_kek_identifier, long *output_key_identifier_length, unsigned char *output_key_identifier,
-    long *num_opt_blks, long *cv_source, long *protection_method);
-void CSNBT31O(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *opt_blocks_bfr_length, long *opt_blocks_length,
-    unsigned char *opt_blocks, long *num_opt_blocks, unsigned char *opt_block_id, long *opt_block_data_length,
-    unsigned char *opt_block_data);
-void CSNBT31P(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *tr31_key_length, unsigned char *tr31_key,
-    unsigned char *key_block_version, long *key_block_length, unsigned char *key_usage, unsigned char *algorithm,
-    unsigned char *mode, unsigned char *key_version_number, unsigned char *exportability, long *num_opt_blocks);
-void CSNBT31R(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *tr31_key_length, unsigned char *tr31_key,
-    unsigned char *opt_block_id, long *num_opt_blocks, unsigned char *opt_block_ids, unsigned char *opt_block_lengths,
-    long *opt_block_data_length, unsigned char *opt_block_data);
-void CSNBT31X(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, unsigned char *key_version_number, long *key_field_length,
-    long *source_key_identifier_length, unsigned char *source_key_identifier, long *unwrap_kek_identifier_length,
-    unsigned char *unwrap_kek_identifier, long *wrap_kek_identifier_length, unsigned char *wrap_kek_identifier,
-    long *opt_blks_length, unsigned char *opt_blks, long *tr31_key_block_length, unsigned char *tr31_key_block);
 void CSNBTRV(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *transaction_key_length, unsigned char *transaction_key,
     long *transaction_info_length, unsigned char *transaction_info, long *validation_values_length,

@@ -1,5 +1,6 @@
 //! The exported names, with their parameters after `exit_data`: those of CCA's C header, one that older programs ask for,
-//! and the verbs of chip cards that the header lacks (CSNBDCM, CSNBEAC).
+//! and verbs that the header lacks: of chip cards (CSNBDCM, CSNBEAC), of PINs under AES keys (CSNBPTR2), of FF1 (CSNBFFXE, CSNBFFXD,
+//! CSNBFFXT).
 
 /// What Cryptographic_Facility_Version gives: the level of the interface, by which programs choose what they call, and the day
 /// of the build as eight digits. These are zeros: the same sources give the same library on any day.
@@ -206,6 +207,26 @@ capi::entry_points! {
         pin_gen_key_id, out_pin_enc_key_id, rule_array_count: long, rule_array, pin_length: long,
         data_array, out_pin_profile, pan_data, sequence_number: long, encrypted_pin_blk,
     );
+    CSNBFFXD(
+        rule_array_count: long, rule_array, key_identifier_length: long, key_identifier, tweak_length: long,
+        tweak, tweak_alphabet_length: long, tweak_alphabet, alphabet_length: long, alphabet,
+        ciphertext_length: long, ciphertext, reserved1_length: long, reserved1, reserved2_length: long,
+        reserved2, plaintext_length: long, plaintext,
+    );
+    CSNBFFXE(
+        rule_array_count: long, rule_array, key_identifier_length: long, key_identifier, tweak_length: long,
+        tweak, tweak_alphabet_length: long, tweak_alphabet, alphabet_length: long, alphabet,
+        plaintext_length: long, plaintext, reserved1_length: long, reserved1, reserved2_length: long,
+        reserved2, ciphertext_length: long, ciphertext,
+    );
+    CSNBFFXT(
+        rule_array_count: long, rule_array, input_key_identifier_length: long, input_key_identifier,
+        output_key_identifier_length: long, output_key_identifier, input_tweak_length: long, input_tweak,
+        input_tweak_alphabet_length: long, input_tweak_alphabet, input_alphabet_length: long, input_alphabet,
+        output_tweak_length: long, output_tweak, output_tweak_alphabet_length: long, output_tweak_alphabet,
+        output_alphabet_length: long, output_alphabet, reserved1_length: long, reserved1,
+        reserved2_length: long, reserved2, ciphertext_length: long, ciphertext,
+    );
     CSNBFPED(
         rule_array_count: long, rule_array, enc_pan_length: long, enc_pan, enc_ch_name_length: long,
         enc_ch_name, enc_track1_ddata_length: long, enc_track1_ddata, enc_track2_ddata_length: long,
@@ -368,6 +389,17 @@ capi::entry_points! {
         in_pin_enc_key_id, out_pin_enc_key_id, in_pin_profile, in_pan_data, in_pin_blk,
         rule_array_count: long, rule_array, out_pin_profile, out_pan_data, sequence_number: long,
         output_pin_block,
+    );
+    CSNBPTR2(
+        rule_array_count: long, rule_array, input_pin_encrypting_key_identifier_length: long,
+        input_pin_encrypting_key_identifier, output_pin_encrypting_key_identifier_length: long,
+        output_pin_encrypting_key_identifier, authentication_key_identifier_length: long,
+        authentication_key_identifier, input_pin_profile_length: long, input_pin_profile,
+        input_pan_data_length: long, input_pan_data, input_pin_block_length: long, input_pin_block,
+        output_pin_profile_length: long, output_pin_profile, output_pan_data_length: long, output_pan_data,
+        authentication_data_length: long, authentication_data, output_pin_block_length: long,
+        output_pin_block, reserved1_length: long, reserved1, reserved2_length: long, reserved2,
+        reserved3_length: long, reserved3,
     );
     CSNBPTRE(
         rule_array_count: long, rule_array, in_pinenc_key_idlength: long, in_pinenc_key_id,

@@ -112,6 +112,9 @@ fn expected(entry: &Entry, position: usize) -> Codes {
         (Verb::CipherTextTranslate2, "cipher_text_in")
         | (Verb::CryptographicVariableEncipher, "plain_text")
         | (Verb::MdcGenerate, "text_data")
+        | (Verb::DiversifiedKeyGenerate, "data")
+        | (Verb::FormatPreservingEncipher, "plaintext")
+        | (Verb::FormatPreservingDecipher, "ciphertext")
         | (Verb::CodeConversion, "source_text")
         | (Verb::MacGenerate2 | Verb::MacVerify2, "message_text") => code::TEXT_LENGTH,
         (Verb::KeyTokenBuild2, "clear_key_value") | (Verb::KeyPartImport2, "clear_key_part") => {

@@ -130,7 +130,7 @@ points! {
         PinVerifyVisa "encrypted-pin-verify-visa-pvv" = 0x00AD Permits NONE "Verify PINs by VISA PVV";
         PinVerifyInterbank "encrypted-pin-verify-interbank" = 0x00AE Permits NONE "Verify Interbank PINs";
         CvvVerify "cvv-verify" = 0x00E0 Permits MAC_VERIFY "Verify card verification values";
-        EncryptedPinTranslate2 "encrypted-pin-translate2" = 0xF0D8 Permits PIN "Put PIN blocks under another key of DES or AES, as is permitted";
+        EncryptedPinTranslate2 "encrypted-pin-translate2" = 0xF0DC Permits PIN "Put PIN blocks under another key of DES or AES, as is permitted";
         PinReformat2 "encrypted-pin-translate2-reformat" = 0x0391 Permits NONE "Put PINs into blocks of another format, to or from blocks of ISO-4";
         PinTranslate2 "encrypted-pin-translate2-translate" = 0x0392 Permits NONE "Put PIN blocks of ISO-4 as they are under another key";
         PanChangeAuthenticated "pin-authenticated-pan-change" = 0x038B Permits NONE "Put PINs of ISO-4 into blocks of another PAN, where a CMAC of both PANs proves the change";
@@ -366,7 +366,7 @@ points! {
         PinAnyTable "pin-stored-tables-only" = 0x0356 Forbids NONE "Decimalisation tables that are not stored: chosen ones find a PIN in fifteen tries";
         PinIso1 "pin-disallow-iso-1" = 0x032F Forbids NONE "PIN blocks of ISO-1, which hold no PAN";
         PinAnyDigits "pin-enhanced-security" = 0x0313 Forbids NONE "PINs of fewer than four digits, and checks of fewer";
-        PinUncounted "pin-uncounted" = 0xF0D0 Permits NONE "Verify PINs without counting what is wrong: whoever may, tries them all";
+        PinUncounted "pin-uncounted" = 0xF0DD Permits NONE "Verify PINs without counting what is wrong: whoever may, tries them all";
         PinCheckDigits "pin-check-digits" = 0x0055 Forbids NONE "Refuse blocks of ISO-0, ISO-3 and VISA-4 whose PIN has other than decimal digits: with wrong digits of a PAN, each refusal tells of the PIN";
         PinFineCodes "pin-general-error" = 0x039F Forbids NONE "Tell what is wrong in a clear PIN block, where 8/2514 says that something is: each answer tells of the PIN";
         Tr31PinAnyMode "tr31-key-import-pin-any-mode" = 0x017C Permits NONE "Import keys of PINs whose key blocks do not say whether they make or verify: a key that verifies becomes one that makes PINs";
