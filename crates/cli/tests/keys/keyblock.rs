@@ -9,8 +9,8 @@ const PROTECTION: &str = "DD7515F2BFC17F85CE48F3CA25CB21F6";
 
 /// Records a transport key of a known value.
 fn enter(bench: &Bench, label: &str, key_type: &str) {
-    let built =
-        json!({"key_type": format!("{key_type:8}"), "rule_array": ["INTERNAL", "DES", "NO-KEY", "DOUBLE"]});
+    let words = ["INTERNAL", "DES", "NO-KEY", "DOUBLE"];
+    let built = json!({"key_type": format!("text:{key_type}"), "rule_array": words});
     let mut token = bench.verb("key-token-build", &built)["key_token"].clone();
     for (step, part) in [("FIRST", PROTECTION), ("LAST", "00000000000000000000000000000000")] {
         let asked = json!({"rule_array": [step], "key_part": format!("hex:{part}"), "key_identifier": token});
