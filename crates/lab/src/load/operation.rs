@@ -102,6 +102,8 @@ pub enum Payment {
     Tr31ImportB,
     /// An AES-128 key of a key block of version D.
     Tr31ImportD,
+    /// A right request cryptogram of a chip card, verified and answered: option A, session key of EMV common.
+    ArqcVerify,
 }
 
 /// One operation.
@@ -168,7 +170,7 @@ pub const RSA_VERBS: [(Verb, &[RsaForm]); 6] = [
     (Verb::PkaKeyGenerate, &[RsaForm::Crt, RsaForm::Me]),
 ];
 
-const PAYMENTS: [(&str, Payment); 7] = [
+const PAYMENTS: [(&str, Payment); 8] = [
     ("pin-translate", Payment::PinTranslate),
     ("pin-reformat", Payment::PinReformat),
     ("pin-translate-dukpt", Payment::PinTranslateDukpt),
@@ -176,6 +178,7 @@ const PAYMENTS: [(&str, Payment); 7] = [
     ("cvv-verify", Payment::CvvVerify),
     ("tr31-import-b", Payment::Tr31ImportB),
     ("tr31-import-d", Payment::Tr31ImportD),
+    ("arqc-verify", Payment::ArqcVerify),
 ];
 
 /// Sizes of RSA keys that the list of operations names; others from 512 to 4096 are served too.

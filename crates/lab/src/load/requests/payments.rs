@@ -11,6 +11,9 @@ const METHOD_DATA: &[u8; 48] = b"01234567890123451122334455667788               
 /// A key serial number whose counter has five bits set.
 const SERIAL: [u8; 10] = [0xFF, 0xFF, 0x98, 0x76, 0x54, 0x32, 0x10, 0xE0, 0x00, 0x1F];
 
+/// What a cryptogram is of: amounts, country, results, currency, date, type, number and counter, and what the card says.
+const TRANSACTION: [u8; 33] = [7; 33];
+
 /// A profile of this format; with a key serial number, where the key is derived.
 fn profile(format: &str, is_derived: bool) -> Vec<u8> {
     let mut profile = format!("{format:8}NONE            ").into_bytes();
@@ -53,6 +56,7 @@ impl Maker<'_> {
             Payment::CvvVerify => self.cvv_verify(),
             Payment::Tr31ImportB => self.tr31_import_b(),
             Payment::Tr31ImportD => self.tr31_import_d(),
+            Payment::ArqcVerify => self.arqc_verify(),
         }
     }
 
@@ -130,6 +134,56 @@ impl Maker<'_> {
         // Both verbs have their parameters at the same places.
         let value = self.call(&card(Verb::CvvGenerate), verb::cvv_generate::CVV_VALUE)?;
         Ok(card(Verb::CvvVerify).bytes(CVV_VALUE, value))
+    }
+
+    /// The cryptogram is the MAC of another verb, under the key of the session that is derived step by step.
+    fn arqc_verify(&mut self) -> Result<super::Request, LabError> {
+        use verb::emv_transaction::*;
+        let base = ["INTERNAL", "DES", "NO-KEY"];
+        let above = self.key_skeleton("DKYGENKY", &[&base[..], &["DKYL1", "DMAC"]].concat())?;
+        let issuer = self.generated_from(above)?;
+        let below = self.key_skeleton("DKYGENKY", &[&base[..], &["DKYL0", "DMAC"]].concat())?;
+        let mac = self.key_skeleton("MAC", &[&base[..], &["DOUBLE"]].concat())?;
+        let number = [0x45, 0x67, 0x89, 0x01, 0x23, 0x01, 0x23, 0x01];
+        let card = self.derived(&issuer, &[number, number.map(|byte: u8| !byte)].concat(), &below)?;
+        let session = [[0, 7, 0xF0, 0, 0, 0, 0, 0], [0, 7, 0x0F, 0, 0, 0, 0, 0]].concat();
+        let session = self.derived(&card, &session, &mac)?;
+        let cryptogram = self.emv_mac(&session)?;
+        let request = super::Request::new(Verb::EmvTransaction, Expected::Done)
+            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["VERGEN", "EMV", "EMVCSK", "APPANSEQ"])
+            .counted(ISSUER_MASTER_KEY_IDENTIFIER_LENGTH, ISSUER_MASTER_KEY_IDENTIFIER, issuer)
+            .counted(PAN_LENGTH, PAN, *b"4012345678901230123")
+            .bytes(PAN_SEQ_NUMBER, *b"01")
+            .counted(CRYPTOGRAM_INFO_LENGTH, CRYPTOGRAM_INFO, TRANSACTION)
+            .bytes(ATC, [0, 7])
+            .bytes(ARC, *b"00")
+            .bytes(ARQC, cryptogram);
+        let response = self.call(&request, ARPC)?;
+        Ok(super::Request { expected: Expected::Bytes(ARPC, response), ..request })
+    }
+
+    /// A key that is derived by enciphering data, in the place of this one.
+    fn derived(&self, generating: &[u8], data: &[u8], made: &[u8]) -> Result<Vec<u8>, LabError> {
+        use verb::diversified_key_generate::*;
+        let request = super::Request::new(Verb::DiversifiedKeyGenerate, Expected::Done)
+            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["TDES-ENC"])
+            .bytes(GENERATING_KEY_ID, generating)
+            .counted(DATA_LENGTH, DATA, data)
+            .bytes(DECRYPTING_KEY_ID, [0; TOKEN_BYTES])
+            .bytes(GENERATED_KEY_ID, made);
+        self.call(&request, GENERATED_KEY_ID)
+    }
+
+    /// The MAC of the data of a transaction, as chip cards make it.
+    fn emv_mac(&self, key: &[u8]) -> Result<Vec<u8>, LabError> {
+        use verb::mac_generate::*;
+        let request = super::Request::new(Verb::MacGenerate, Expected::Done)
+            .bytes(KEY_IDENTIFIER, key)
+            .counted(TEXT_LENGTH, TEXT, TRANSACTION)
+            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["EMVMACD", "MACLEN8"])
+            .bytes(CHAINING_VECTOR, [0; 18]);
+        let mac = self.call(&request, MAC)?;
+        Ok(mac[..8].to_vec())
     }
 
     /// Refuses to measure what does not give the block that it began with.
