@@ -4,6 +4,7 @@
 pub mod agent;
 mod card;
 mod cert;
+pub mod emv;
 mod groups;
 mod keyblock;
 pub mod openpgp;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 pub use agent::Agent;
 pub use card::{Card, CardOptions};
 pub use cert::{Cert, CertMake};
+pub use emv::Emv;
 pub use groups::command;
 pub use keyblock::{BlockExport, BlockVersion, Keyblock};
 pub use measuring::{LevelName, Measuring, PersonalityName};
@@ -154,6 +156,9 @@ pub enum Command {
     Pin(Pin),
     /// Call a CCA verb, with parameters and answer as JSON
     Verb(Verb),
+    /// Derive keys of chip cards, verify cryptograms, make MACs of scripts
+    #[command(subcommand)]
+    Emv(Emv),
     /// Ask for certificates of keys on cards, and check chains
     #[command(subcommand)]
     Cert(Cert),

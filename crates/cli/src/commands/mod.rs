@@ -7,6 +7,7 @@ mod carried;
 mod cert;
 mod decrypt;
 mod described;
+mod emv;
 mod encrypt;
 mod health;
 mod init;
@@ -74,6 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::MasterKey(order) => officer::run(home, order),
         Command::Pin(order) => pin::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),
+        Command::Emv(order) => emv::run(home, order),
         Command::Cert(typed) => cert::run(home, typed),
         Command::Tls(typed) => tls::run(typed),
         Command::Measure(_) => measure::run(),

@@ -57,7 +57,7 @@ fn find(name: &str) -> Result<Verb, Failure> {
 }
 
 /// Calls a verb; its answer as JSON, and its codes. Output parameters at these positions go into files.
-fn call(
+pub(super) fn call(
     facility: &Facility,
     verb: Verb,
     domain: u16,

@@ -1,0 +1,165 @@
+//! `cryptand emv`.
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// `cryptand emv`.
+#[derive(Subcommand, Debug)]
+pub enum Emv {
+    /// Derive a card's master key from the issuer's, and write its token to a file
+    ///
+    /// The issuer's key is a DKYGENKY key of level 1 under a label. The token is for this home, or with --under for whoever has the
+    /// other half of the EXPORTER key of that label.
+    #[command(after_help = EXAMPLES)]
+    CardKey(Box<CardKey>),
+    /// Verify a card's request cryptogram (ARQC), and make the response (ARPC)
+    ///
+    /// Without --response-code and --status it is verified alone. Exit code 4: it does not verify, and there is no response.
+    #[command(after_help = EXAMPLES)]
+    Arqc(Box<Arqc>),
+    /// Make the MAC of a script's command
+    ///
+    /// With --counter under the key of the session as Visa derives it, of an issuer's key of level 0; with --arqc as EMV does
+    /// (common session key), of one of level 1.
+    #[command(after_help = EXAMPLES)]
+    ScriptMac(Box<ScriptMac>),
+}
+
+/// A card.
+#[derive(Args, Debug)]
+pub struct Card {
+    /// PAN: 8 to 19 digits
+    #[arg(long)]
+    pub pan: String,
+    /// Sequence number of the PAN: two digits
+    #[arg(long, default_value = "00", value_name = "DIGITS")]
+    pub sequence: String,
+    /// How the card's key is derived from the issuer's; B differs for PANs of more than 16 digits
+    #[arg(long, value_enum, default_value = "a", value_name = "OPTION")]
+    pub option: CardOption,
+    /// Domain whose master key wraps the issuer's key
+    #[arg(long, default_value_t = 0)]
+    pub domain: u16,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How a card's key is derived.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CardOption {
+    /// Of the last sixteen digits
+    A,
+    /// Of all digits, by SHA-1
+    B,
+}
+
+/// What a card's master key is for.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CardUse {
+    /// Application cryptograms
+    Ac,
+    /// MACs of scripts
+    Mac,
+    /// Enciphered data of scripts
+    Enc,
+    /// Data
+    Data,
+}
+
+/// By whose rules.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Visa, cryptogram version 10
+    Visa,
+    /// MasterCard, M/CHIP 2.1
+    Mc,
+    /// EMV: common session key
+    Emv,
+    /// EMV 2000: tree with two branches
+    Tree2,
+    /// EMV 2000: tree with four branches
+    Tree4,
+}
+
+/// `cryptand emv card-key`.
+#[derive(Args, Debug)]
+pub struct CardKey {
+    /// Label of the issuer's key
+    pub issuer: String,
+    #[command(flatten)]
+    pub card: Card,
+    /// What the key is for
+    #[arg(long = "use", value_enum)]
+    pub purpose: CardUse,
+    /// Label of the EXPORTER key that it leaves under
+    #[arg(long, value_name = "LABEL")]
+    pub under: Option<String>,
+    /// File that the token is written to, which must not be there
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+}
+
+/// `cryptand emv arqc`.
+#[derive(Args, Debug)]
+pub struct Arqc {
+    /// Label of the issuer's key for cryptograms
+    pub issuer: String,
+    #[command(flatten)]
+    pub card: Card,
+    /// By whose rules the cryptogram was made
+    #[arg(long, value_enum, default_value = "emv")]
+    pub scheme: Scheme,
+    /// Transaction counter (ATC): 4 hexadecimal digits
+    #[arg(long, value_name = "HEX")]
+    pub counter: String,
+    /// File with the data that the cryptogram is of, as bytes (- for standard input)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub data: PathBuf,
+    /// The cryptogram: 16 hexadecimal digits
+    #[arg(long, value_name = "HEX")]
+    pub arqc: String,
+    /// The terminal's unpredictable number: 8 hexadecimal digits, for MasterCard
+    #[arg(long, value_name = "HEX")]
+    pub unpredictable: Option<String>,
+    /// Authorisation response code of the response by method 1: two characters
+    #[arg(long, value_name = "CODE")]
+    pub response_code: Option<String>,
+    /// Card status update of the response by method 2: 8 hexadecimal digits
+    #[arg(long, value_name = "HEX", conflicts_with = "response_code")]
+    pub status: Option<String>,
+    /// The issuer's own data of the response by method 2: up to 16 hexadecimal digits
+    #[arg(long, value_name = "HEX", requires = "status")]
+    pub own: Option<String>,
+    /// Label of the issuer's key for responses, where MasterCard's issuer has one
+    #[arg(long, value_name = "LABEL")]
+    pub response_issuer: Option<String>,
+}
+
+/// `cryptand emv script-mac`.
+#[derive(Args, Debug)]
+pub struct ScriptMac {
+    /// Label of the issuer's key for MACs
+    pub issuer: String,
+    #[command(flatten)]
+    pub card: Card,
+    /// Transaction counter (ATC) of Visa's session: 4 hexadecimal digits
+    #[arg(long, value_name = "HEX", conflicts_with = "arqc")]
+    pub counter: Option<String>,
+    /// The cryptogram that EMV's session is of: 16 hexadecimal digits
+    #[arg(long, value_name = "HEX", required_unless_present = "counter")]
+    pub arqc: Option<String>,
+    /// File with what the MAC is of, as bytes (- for standard input)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub command: PathBuf,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cryptand key generate EMV.AC --type tdes-dkygenky --usage DKYL1,DMAC
+  cryptand emv card-key EMV.AC --use ac --pan 4012345678901234 --out card.tok
+  cryptand emv arqc EMV.AC --pan 4012345678901234 --sequence 01 --counter 001C \\
+      --data transaction.bin --arqc 0123456789ABCDEF --response-code 00
+  cryptand emv script-mac EMV.AC --pan 4012345678901234 --arqc 0123456789ABCDEF \\
+      --command script.bin
+";
