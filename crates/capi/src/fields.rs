@@ -68,6 +68,7 @@ impl Fields {
                         (by, TEXT_BYTES_MAX, code::BUFFER_TOO_SMALL)
                     }
                     Length::Bits(by) => (by, 8 * TEXT_BYTES_MAX, code::BUFFER_TOO_SMALL),
+                    Length::Words(by) => (by, KEYWORDS_MAX, code::KEYWORD_COUNT),
                     Length::Fixed(_) | Length::Keyed(_) | Length::Own => continue,
                 },
                 Kind::Integer => continue,

@@ -102,7 +102,9 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::DeriveIccMk
         | Verb::PinChangeUnblock
         | Verb::SecureMessagingForKeys
-        | Verb::SecureMessagingForPins => {
+        | Verb::SecureMessagingForPins
+        | Verb::EncryptedPinVerify2
+        | Verb::RecoverPinFromOffset => {
             Operation::Cipher(CipherAlgorithm::Tdes2, Mode::Ecb, CipherDirection::Encipher)
         }
         Verb::EncryptedPinTranslate2

@@ -6,7 +6,7 @@ pub const REFUSED: &[(&str, &[&str])] = &[
         "a key part would lie clear in the memory of a queue and of the daemon; officers seal parts to the keeper (`cryptand master-key`)",
         &["CSNBMKP"],
     ),
-    ("PIN verbs are missing", &["CSNBAPG", "CSNBPFO", "CSNBPTRE"]),
+    ("PIN verbs are missing", &["CSNBAPG", "CSNBPTRE"]),
     (
         "PIN verbs of the German banking industry are missing",
         &[

@@ -202,6 +202,7 @@ fn counted(parameter: &Parameter) -> Option<(usize, i64)> {
         Kind::Bytes(length) | Kind::Key { length, .. } => match length {
             Length::By(by) | Length::Padded { by, .. } => Some((by, TEXT_BYTES_MAX as i64)),
             Length::Bits(by) => Some((by, 8 * TEXT_BYTES_MAX as i64)),
+            Length::Words(by) => Some((by, KEYWORDS_MAX as i64)),
             _ => None,
         },
         Kind::Integer => None,

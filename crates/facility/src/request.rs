@@ -818,6 +818,9 @@ fn length_of(length: Length, arguments: &Arguments<'_>) -> usize {
         Length::By(position) => usize::try_from(arguments.integer(position)).unwrap_or(0),
         Length::Padded { by, block, .. } => usize::try_from(arguments.integer(by)).unwrap_or(0) + block,
         Length::Bits(position) => usize::try_from(arguments.integer(position)).unwrap_or(0).div_ceil(8),
+        Length::Words(position) => {
+            usize::try_from(arguments.integer(position)).unwrap_or(0).saturating_mul(KEYWORD_BYTES)
+        }
         length => length.longest().unwrap_or(0),
     }
 }

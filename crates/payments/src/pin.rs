@@ -56,6 +56,16 @@ impl Pin {
         same
     }
 
+    /// Whether both have at least so many digits, and as many of the last ones are the same.
+    pub fn has_end_of(&self, other: &Self, count: u8) -> Mask {
+        let mut same = self.has_at_least(count).and(other.has_at_least(count));
+        let both = self.right_aligned().into_iter().zip(other.right_aligned());
+        for (at, (own, others)) in (0..16).rev().zip(both) {
+            same = same.and(Mask::below(at, count).not().or(Mask::same(own, others)));
+        }
+        same
+    }
+
     /// The digits with the last one at the right end.
     pub(crate) fn right_aligned(&self) -> [u8; 16] {
         moved_right(&self.digits, 16_u8.wrapping_sub(self.length))
@@ -88,6 +98,18 @@ mod tests {
         assert!(!long.is(&short).holds() && short.is(&short.clone()).holds());
         assert!(short.has_length(4).holds() && !short.has_length(5).holds());
         assert!(short.has_at_least(4).holds() && !short.has_at_least(5).holds());
+        let pin = |digits: [u8; 6], length| {
+            let mut all = [0; 16];
+            all[..6].copy_from_slice(&digits);
+            Pin::new(&all, length)
+        };
+        let (six, four, other) =
+            (pin([1, 2, 3, 4, 5, 6], 6), pin([3, 4, 5, 6, 0, 0], 4), pin([3, 4, 5, 7, 0, 0], 4));
+        for count in 1..=6 {
+            assert_eq!(six.has_end_of(&four, count).holds(), count <= 4);
+            assert!(six.has_end_of(&six, count).holds() && !six.has_end_of(&other, count).holds());
+        }
+        assert!(!four.has_end_of(&pin([4, 4, 5, 6, 0, 0], 4), 4).holds());
         assert_eq!(format!("{long:?}"), "Pin");
         assert_eq!(Pin::new(&[7; 16], 99).length(), 16);
     }

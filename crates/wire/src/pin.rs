@@ -247,7 +247,7 @@ pub struct FailureCount {
 
 /// Whether a verb tells whether a PIN is right: its failures are counted.
 pub fn verifies(verb: Verb) -> bool {
-    matches!(verb, Verb::EncryptedPinVerify)
+    matches!(verb, Verb::EncryptedPinVerify | Verb::EncryptedPinVerify2)
 }
 
 #[cfg(test)]

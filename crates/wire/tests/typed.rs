@@ -70,6 +70,10 @@ fn sound<'a>(entry: &Entry, keywords: &'a str) -> Arguments<'a> {
                 arguments.set_integer(length, 8 * BYTES as i64);
                 &FIELD[..BYTES]
             }
+            Kind::Bytes(Length::Words(count)) => {
+                arguments.set_integer(count, 2);
+                b"KEYWORD KEYWORD "
+            }
             Kind::Bytes(length) | Kind::Key { length, .. } => &FIELD[..length.longest().unwrap_or(0).min(64)],
             Kind::Integer => continue,
         };
@@ -158,7 +162,7 @@ fn every_count_and_length_wrong_by_one_is_refused_by_name() {
         for (position, parameter) in entry.parameters.iter().enumerate() {
             let (length, codes) = match parameter.kind {
                 Kind::Keywords(count) => (count, code::KEYWORD_COUNT),
-                Kind::Bytes(Length::By(length) | Length::Bits(length))
+                Kind::Bytes(Length::By(length) | Length::Bits(length) | Length::Words(length))
                 | Kind::Key { length: Length::By(length), .. } => (length, expected(entry, position)),
                 _ => continue,
             };

@@ -180,6 +180,9 @@ impl Script<'_> {
                 Kind::Bytes(length) => values[position] = fitted(self.text(), length),
                 Kind::Key { length, .. } => values[position] = fitted(self.key(), length),
             }
+            if let Kind::Bytes(Length::Words(at)) = parameter.kind {
+                integers[at] = (values[position].len() / 8) as i64;
+            }
             if let (Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. }, false) =
                 (parameter.kind, parameter.direction == Direction::Out)
             {
@@ -263,7 +266,7 @@ impl Script<'_> {
 fn gives_a_length(parameters: &[Parameter], position: usize) -> bool {
     parameters.iter().any(|parameter| match parameter.kind {
         Kind::Keywords(at)
-        | Kind::Bytes(Length::By(at) | Length::Bits(at))
+        | Kind::Bytes(Length::By(at) | Length::Bits(at) | Length::Words(at))
         | Kind::Key { length: Length::By(at), .. } => at == position,
         _ => false,
     })
@@ -273,6 +276,7 @@ fn gives_a_length(parameters: &[Parameter], position: usize) -> bool {
 fn fitted(mut value: Vec<u8>, length: Length) -> Vec<u8> {
     match length {
         Length::Fixed(bytes) => value.resize(bytes, 0),
+        Length::Words(_) => value.truncate(value.len() / 8 * 8),
         Length::By(_) | Length::Padded { .. } | Length::Bits(_) | Length::Own => {}
         Length::Keyed(_) => value.truncate(length.longest().unwrap_or(0)),
     }

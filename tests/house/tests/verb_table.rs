@@ -176,6 +176,7 @@ fn page() -> String {
                     format!("`{0}` bytes; with {with} the next multiple of {block} above", name_at(by))
                 }
                 Length::Bits(position) => format!("`{}` bits", name_at(position)),
+                Length::Words(position) => format!("`{}` keywords of 8 bytes", name_at(position)),
                 Length::Keyed(rows) => {
                     let row = |(words, bytes): &(&[&str], usize)| match words {
                         [] => format!("otherwise {bytes}"),

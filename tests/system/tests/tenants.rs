@@ -345,6 +345,32 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
             ],
         ),
         (
+            Verb::EncryptedPinVerify2,
+            vec![
+                ("rule_array", Bytes(b"REFPIN  ")),
+                ("input_pin_encrypting_key_identifier", Bytes(&keys.pin_in)),
+                ("reference_pin_encrypting_key_identifier", Bytes(&keys.pin_in)),
+                ("input_pin_profile", Bytes(PROFILE)),
+                ("reference_pin_profile", Bytes(PROFILE)),
+                ("input_pin_block", Bytes(&keys.pin_block)),
+                ("reference_pin_block", Bytes(&keys.pin_block)),
+                ("input_pan_data", Bytes(PAN)),
+                ("reference_pan_data", Bytes(PAN)),
+            ],
+        ),
+        (
+            Verb::RecoverPinFromOffset,
+            vec![
+                ("pin_enc_key_id", Bytes(&keys.pin_out)),
+                ("pin_gen_key_id", Bytes(&keys.pin_gen)),
+                ("pin_profile", Bytes(PROFILE)),
+                ("pan_data", Bytes(PAN)),
+                ("offset", Bytes(b"1234            ")),
+                ("data_array", Bytes(PIN_DATA)),
+                ("encrypted_pin_blk_length", Number(8)),
+            ],
+        ),
+        (
             Verb::EncryptedPinVerify,
             vec![
                 ("input_pin_encrypting_key_identifier", Bytes(&keys.pin_in)),

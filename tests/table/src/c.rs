@@ -156,6 +156,7 @@ fn size(entry: &Entry, parameter: &Parameter, field: Field) -> String {
         Field::Bytes(Length::Fixed(bytes)) => bytes.to_string(),
         Field::Bytes(Length::By(by)) => format!("shell_by({})", name(by)),
         Field::Bytes(Length::Bits(by)) => format!("shell_bits({})", name(by)),
+        Field::Bytes(Length::Words(by)) => format!("shell_keywords({})", name(by)),
         Field::Bytes(Length::Padded { by, block, with }) => {
             format!("shell_padded({}, {} ? {block} : 0)", name(by), has(with))
         }

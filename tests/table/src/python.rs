@@ -114,6 +114,7 @@ fn size(entry: &Entry, parameter: &Parameter, field: Field) -> String {
         }
         Field::Bytes(Length::Fixed(bytes)) => bytes.to_string(),
         Field::Bytes(Length::By(by)) => format!("within({}, FIELD_BYTES_MAX)", name(by)),
+        Field::Bytes(Length::Words(by)) => format!("KEYWORD_BYTES * within({}, KEYWORDS_MAX)", name(by)),
         Field::Bytes(Length::Bits(by)) => format!("(within({}, 8 * FIELD_BYTES_MAX) + 7) // 8", name(by)),
         Field::Bytes(Length::Padded { by, block, with }) => {
             let text = format!("within({}, FIELD_BYTES_MAX)", name(by));

@@ -143,6 +143,17 @@ pub(crate) fn of_interbank(block: &[u8; 8]) -> [u8; SUBJECT_BYTES] {
     of_pan(&std::array::from_fn(|at| if at % 2 == 0 { block[at / 2] >> 4 } else { block[at / 2] & 0x0F }))
 }
 
+/// The subject of a reference block: its PAN, or the block itself where it has none.
+pub(crate) fn of_reference(pan: Option<&[u8; 12]>, block: &[u8; 8]) -> [u8; SUBJECT_BYTES] {
+    match pan {
+        Some(pan) => {
+            let packed: [u8; 6] = std::array::from_fn(|at| (pan[2 * at] & 0x0F) << 4 | pan[2 * at + 1] & 0x0F);
+            subject(b'R', &packed)
+        }
+        None => subject(b'B', block),
+    }
+}
+
 fn subject(kind: u8, what: &[u8]) -> [u8; SUBJECT_BYTES] {
     let mut subject = [0; SUBJECT_BYTES];
     subject[0] = kind;

@@ -74,7 +74,15 @@ impl Data {
     /// # Errors
     /// 8/112.
     pub(crate) fn offset(&self, length: u8) -> Result<[u8; ELEMENT], Codes> {
-        left(&self.0[2], length).ok_or(code::PIN_OFFSET)
+        Self::offset_in(&self.0[2], length)
+    }
+
+    /// The same in a field of its own.
+    ///
+    /// # Errors
+    /// 8/112.
+    pub(crate) fn offset_in(field: &[u8; ELEMENT], length: u8) -> Result<[u8; ELEMENT], Codes> {
+        left(field, length).ok_or(code::PIN_OFFSET)
     }
 
     /// What VISA's transaction security parameter says of a card.

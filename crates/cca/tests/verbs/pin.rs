@@ -9,5 +9,6 @@ mod requests2;
 mod translate;
 pub mod translate2;
 mod verify;
+pub mod verify2;
 
 pub use requests::*;

@@ -24,7 +24,7 @@ use wire::verb::{
     ec_diffie_hellman, encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_translate2,
     encrypted_pin_verify, format_preserving_translate, key_export, key_generate2, key_import, key_test2,
     key_translate, key_translate2, pin_change_unblock, pka_key_generate, pka_key_import, pka_key_translate,
-    prohibit_export2, restrict_key_attribute, secure_messaging_for_keys, secure_messaging_for_pins,
+    prohibit_export2, recover_pin_from_offset, restrict_key_attribute, secure_messaging_for_keys, secure_messaging_for_pins,
     symmetric_key_export, symmetric_key_generate, symmetric_key_import, symmetric_key_import2,
     tr31_key_export, tr31_key_import,
 };
@@ -76,7 +76,12 @@ fn of_pins(verb: Verb, position: usize) -> Vec<Use> {
         (Verb::EncryptedPinTranslate2, encrypted_pin_translate2::OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER) => {
             vec![Use::PinBlockOut(PinBlockOut::Translate)]
         }
+        (Verb::RecoverPinFromOffset, recover_pin_from_offset::PIN_ENC_KEY_ID) => {
+            vec![Use::PinBlockOut(PinBlockOut::Generate)]
+        }
+        (Verb::RecoverPinFromOffset, _) => vec![Use::Pin(PinStep::Encrypted, PinMethod::IbmOffset)],
         // Under a key of another value the block is none: 8/2514.
+        (Verb::EncryptedPinVerify2, _) => Vec::new(),
         (Verb::EncryptedPinVerify, encrypted_pin_verify::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER)
         | (Verb::ClearPinGenerateAlternate, clear_pin_generate_alternate::PIN_ENCRYPTION_KEY_IDENTIFIER) => {
             Vec::new()

@@ -78,11 +78,14 @@ fn good(others: &mut Others, verb: Verb) -> Request {
         }
         Verb::EncryptedPinTranslate
         | Verb::EncryptedPinVerify
+        | Verb::EncryptedPinVerify2
+        | Verb::RecoverPinFromOffset
         | Verb::ClearPinGenerateAlternate
         | Verb::EncryptedPinGenerate => {
             let position = verb.entry().parameters.iter().position(is_key).unwrap();
             let token = match verb {
                 Verb::EncryptedPinGenerate => others.pins.generating.clone(),
+                Verb::RecoverPinFromOffset => others.pins.outbound.clone(),
                 _ => others.pins.inbound.clone(),
             };
             key(others, position, &token)

@@ -13,7 +13,7 @@ static ZEROS: [u8; 4096] = [0; 4096];
 /// | argument | is then |
 /// |---|---|
 /// | a field of fixed length that goes in | zeros |
-/// | the length of a text or a key, in bytes or bits | that of what is given |
+/// | the length of a text or a key, in bytes, bits or keywords | that of what is given |
 /// | the count of a rule array | that of its keywords; of one that comes back, the most there can be |
 /// | the length of what comes back | room for a token, or for the longest text and its padding |
 ///
@@ -43,6 +43,7 @@ pub fn fill_in(arguments: &mut Arguments<'_>) {
                 Argument::Bytes(bytes),
             ) => (at, bytes.len()),
             (Kind::Bytes(Length::Bits(at)), Argument::Bytes(bytes)) => (at, 8 * bytes.len()),
+            (Kind::Bytes(Length::Words(at)), Argument::Bytes(bytes)) => (at, bytes.len() / KEYWORD_BYTES),
             // What is changed in place, in a length that is not answered, is changed only where it is there.
             (Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. }, Argument::Absent)
                 if parameter.direction == Direction::Out

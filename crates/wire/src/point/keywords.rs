@@ -56,6 +56,7 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::EncryptedPinTranslate => PIN_TRANSLATIONS,
         Verb::EncryptedPinTranslate2 => PIN_TRANSLATIONS_2,
         Verb::EncryptedPinVerify => PIN_VERIFICATIONS,
+        Verb::EncryptedPinVerify2 => PIN_VERIFICATIONS_2,
         Verb::FormatPreservingEncipher | Verb::FormatPreservingDecipher => FORMATS,
         Verb::FormatPreservingTranslate => FORMAT_TRANSLATIONS,
         Verb::ClearPinGenerate => CLEAR_PINS,
@@ -192,6 +193,17 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
             Point::PinCheckDigits,
             Point::PinFineCodes,
         ],
+        Verb::EncryptedPinVerify2 => &[
+            Point::PinDukpt,
+            Point::PinUnrestricted,
+            Point::PinIso1,
+            Point::PinAnyDigits,
+            Point::PinCheckDigits,
+            Point::PinFineCodes,
+        ],
+        Verb::RecoverPinFromOffset => {
+            &[Point::PinUnrestricted, Point::PinIso1, Point::PinAnyTable, Point::PinAnyDigits]
+        }
         Verb::FormatPreservingTranslate => &[Point::FormatWeaker, Point::FormatPreservingDecipher],
         Verb::ClearPinGenerate => &[Point::PinAnyTable, Point::PinAnyDigits],
         Verb::ClearPinGenerateAlternate => &[
@@ -336,6 +348,12 @@ rows! {
         ["ADUKPTOP"] - [] PinDukpt;
         ["ADUKPTBH"] - [] PinDukpt;
         ["PAN-CHG"] - [] PanChangeAuthenticated;
+    }
+    PIN_VERIFICATIONS_2 {
+        ["REFPIN"] - [] PinVerifyReference;
+        ["TRUNCPIN"] - [] PinVerifyTruncated;
+        ["DUKPT"] - [] PinDukpt;
+        ["ADUKPT"] - [] PinDukpt;
     }
     FORMATS {
         ["FF1"] - [] FormatFf1;

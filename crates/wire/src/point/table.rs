@@ -131,6 +131,9 @@ points! {
         PinVerifyInterbank "encrypted-pin-verify-interbank" = 0x00AE Permits NONE "Verify Interbank PINs";
         CvvVerify "cvv-verify" = 0x00E0 Permits MAC_VERIFY "Verify card verification values";
         EncryptedPinTranslate2 "encrypted-pin-translate2" = 0xF0DC Permits PIN "Put PIN blocks under another key of DES or AES, as is permitted";
+        EncryptedPinVerify2 "encrypted-pin-verify2" = 0xF0DE Permits PIN "Compare PINs in blocks, as is permitted";
+        PinVerifyReference "encrypted-pin-verify2-refpin" = 0x03B0 Permits NONE "Compare PINs in blocks whole";
+        PinVerifyTruncated "encrypted-pin-verify2-truncpin" = 0x03B1 Permits NONE "Compare the last digits of PINs in blocks";
         PinReformat2 "encrypted-pin-translate2-reformat" = 0x0391 Permits NONE "Put PINs into blocks of another format, to or from blocks of ISO-4";
         PinTranslate2 "encrypted-pin-translate2-translate" = 0x0392 Permits NONE "Put PIN blocks of ISO-4 as they are under another key";
         PanChangeAuthenticated "pin-authenticated-pan-change" = 0x038B Permits NONE "Put PINs of ISO-4 into blocks of another PAN, where a CMAC of both PANs proves the change";
@@ -151,6 +154,7 @@ points! {
         PinEncryptedIbm "encrypted-pin-generate-3624" = 0x00B0 Permits NONE "Make PINs of IBM 3624 in blocks";
         PinEncryptedPool "encrypted-pin-generate-gbp" = 0x00B1 Permits NONE "Make PINs of the German banking pool in blocks";
         PinEncryptedInterbank "encrypted-pin-generate-interbank" = 0x00B2 Permits NONE "Make Interbank PINs in blocks";
+        RecoverPinFromOffset "recover-pin-from-offset" = 0x02B0 Permits PIN "Put PINs that offsets lead to into blocks";
         CvvGenerate "cvv-generate" = 0x00DF Permits MAC_GENERATE "Make card verification values";
         DiversifiedKeyGenerate "diversified-key-generate" = 0xF0D3 Permits GENERATE "Derive DES keys from data, by the methods that are permitted";
         DiversifySingle "diversified-key-generate-clr8-enc" = 0x0040 Permits NONE "Derive keys of single length";

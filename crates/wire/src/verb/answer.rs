@@ -183,6 +183,7 @@ const fn length(parameters: &[Parameter], position: usize) -> Option<(usize, usi
         Kind::Bytes(Length::By(length) | Length::Padded { by: length, .. })
         | Kind::Key { length: Length::By(length), .. } => Some((length, 1)),
         Kind::Bytes(Length::Bits(length)) => Some((length, BITS)),
+        Kind::Bytes(Length::Words(length)) => Some((length, KEYWORD_BYTES)),
         Kind::Keywords(count) => Some((count, KEYWORD_BYTES)),
         _ => None,
     }

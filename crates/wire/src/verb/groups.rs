@@ -230,6 +230,10 @@ groups! {
     PinDerivationOut optional { Out "DUKPT-OP", SingleOut "UKPTOPIN", AesOut "ADUKPTOP" }
     /// Whether both are, by one method.
     PinDerivationBoth optional { Both "DUKPT-BH", SingleBoth "UKPTBOTH", AesBoth "ADUKPTBH" }
+    /// How much of a PIN is compared with a reference.
+    PinComparison required { Whole "REFPIN", Truncated "TRUNCPIN" }
+    /// Whether the key of a block that is compared is derived for the transaction.
+    PinDerivationOf optional { Tdes "DUKPT", Single "UKPT", Aes "ADUKPT" }
     /// Whether the PAN of a PIN block becomes another, as authentication data prove.
     PanChange optional { Change "PAN-CHG" }
     /// How the PANs lie in what the authentication data are a CMAC of.
@@ -606,6 +610,7 @@ pub(super) const PIN_TRANSLATE2_RULES: &[Rule] = &[
 ];
 const ONE_DERIVATION: &[&str] = &["DUKPT-IP", "DUKPT-OP", "ADUKPTIP", "ADUKPTOP"];
 const PAN_MESSAGES: &[&str] = &["PANAUTAS", "PANAUTI4"];
+pub(super) const PIN_VERIFY2_RULES: &[Rule] = &[Rule::Refused("UKPT")];
 // The one was proposed and not taken into SP 800-38G, the other has no public definition.
 pub(super) const FORMAT_RULES: &[Rule] = &[Rule::Refused("FF2"), Rule::Refused("FF2.1")];
 pub(super) const FORMAT_TRANSLATE_RULES: &[Rule] =

@@ -2,7 +2,7 @@
 
 use super::Length;
 use super::keywords::word;
-use crate::bounds::{LABEL_BYTES, TOKEN_BYTES_MAX};
+use crate::bounds::{KEYWORD_BYTES, LABEL_BYTES, TOKEN_BYTES_MAX};
 
 /// Where a token's header says how long it is, big-endian in two bytes.
 const LENGTH: usize = 2;
@@ -29,6 +29,7 @@ impl Length {
                 if words.contains(&word(with)) { (text / block + 1).checked_mul(block) } else { Some(text) }
             }
             Self::Bits(position) => usize::try_from(integer(position)).ok().map(|bits| bits.div_ceil(8)),
+            Self::Words(position) => usize::try_from(integer(position)).ok()?.checked_mul(KEYWORD_BYTES),
             Self::Keyed(rows) => {
                 let is_given = |text: &&str| words.contains(&word(text));
                 rows.iter().find(|(given, _)| given.iter().all(is_given)).map(|(_, bytes)| *bytes)
@@ -43,7 +44,7 @@ impl Length {
             Self::Fixed(bytes) => Some(bytes),
             Self::Keyed(rows) => rows.iter().map(|(_, bytes)| *bytes).max(),
             Self::Own => Some(TOKEN_BYTES_MAX),
-            Self::By(_) | Self::Padded { .. } | Self::Bits(_) => None,
+            Self::By(_) | Self::Padded { .. } | Self::Bits(_) | Self::Words(_) => None,
         }
     }
 
@@ -73,6 +74,10 @@ mod tests {
         assert_eq!(
             (bytes(Length::Fixed(9)), bytes(Length::By(1)), bytes(Length::By(2))),
             (Some(9), Some(17), None)
+        );
+        assert_eq!(
+            (bytes(Length::Words(1)), bytes(Length::Words(0)), bytes(Length::Words(2))),
+            (Some(8 * 17), Some(0), None)
         );
         assert_eq!(
             (bytes(Length::Bits(1)), bytes(Length::Bits(0)), bytes(Length::Bits(2))),

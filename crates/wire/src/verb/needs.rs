@@ -35,6 +35,7 @@ impl Verb {
             | Self::ClearPinGenerateAlternate
             | Self::EncryptedPinGenerate
             | Self::ClearPinEncrypt
+            | Self::RecoverPinFromOffset
             | Self::CvvGenerate
             | Self::CvvVerify
             | Self::DiversifiedKeyGenerate
@@ -74,6 +75,7 @@ impl Verb {
             Self::EncryptedPinTranslate
             | Self::EncryptedPinVerify
             | Self::EncryptedPinTranslate2
+            | Self::EncryptedPinVerify2
             | Self::CipherTextTranslate2
             | Self::KeyGenerate
             | Self::KeyTokenChange

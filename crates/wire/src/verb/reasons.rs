@@ -33,7 +33,6 @@ reasons! {
     "KEY-LEN" => "what the pattern tells of a key's length is not published";
     "KEY-NKM" => "no card has a master key before it is set";
     "NL-PIN-1" => "the method is not published";
-    "UKPTIPIN", "UKPTOPIN", "UKPTBOTH" => "the derived keys have a single length, which can be searched";
     [DiversifiedKeyGenerate] "A28OWFCL", "A28OWFEC", "A28XOREC" => "methods of the Australian standard AS 2805, which is not public";
     "AMEXPCU1", "AMEXPCU2", "EMV-PCU1", "AES-EMV1" => "the block that such cards take is not published where it was looked for";
     [SecureMessagingForPins] "AES-CBC", "AES-ECB" => "messages under AES keys are not served";
@@ -44,6 +43,7 @@ reasons! {
     [Tr31KeyExport] "SKEYHMAC" => "which hash a key of HMAC is for has no place in what is read here";
     [Tr31KeyImport] "EXTERNAL", "WKEY-AES", "WKEY-DES" => "a key for another system stays in its block";
     [Tr31KeyImport] "OKEYXLAT", "IKEYXLAT" => "codes of a block do not tell a key that translates from one that exports or imports";
+    "UKPTIPIN", "UKPTOPIN", "UKPTBOTH", "UKPT" => "the derived keys have a single length, which can be searched";
     "FF2", "ICFF2", "OCFF2" => "the method was proposed and not taken into SP 800-38G";
     "FF2.1", "ICFF2.1", "OCFF2.1" => "the method has no public definition";
     "IKEK-PKA" => "what is wrapped by an RSA key is an object without a token";

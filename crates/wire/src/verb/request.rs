@@ -7,6 +7,7 @@
 //! | `Integer` | `i64` |
 //! | bytes, in, by a length | `&[u8]` of exactly that length, at most [`TEXT_BYTES_MAX`] bytes: else the codes of the length |
 //! | the same, by a length in bits | `&[u8]`; only whole bytes are taken |
+//! | the same, by a count of keywords | `&[u8]` of exactly so many |
 //! | bytes, in, by a length, `empty` | none: 8/21 where it is not empty |
 //! | bytes, in, fixed | `&[u8; N]`, else 8/21; `optional`, or both ways: `Option`, `None` where it is empty |
 //! | bytes, in, by keywords | `&[u8]` as it came: a caller's field may be longer, and the verb takes what it needs |
@@ -162,6 +163,22 @@ pub(super) fn counted_bits<'a>(
     }
 }
 
+/// Bytes of exactly as many keywords as the integer at `count` says.
+#[inline]
+pub(super) fn counted_words<'a>(
+    arguments: &Arguments<'a>,
+    count: usize,
+    position: usize,
+    codes: Codes,
+) -> Result<&'a [u8], Fault> {
+    let bytes = arguments.bytes(position);
+    if arguments.integer(count).checked_mul(KEYWORD_BYTES as i64) == Some(bytes.len() as i64) {
+        Ok(bytes)
+    } else {
+        Err(refused(position, codes))
+    }
+}
+
 /// Refuses what must be empty.
 #[inline]
 pub(super) fn empty(
@@ -294,6 +311,13 @@ macro_rules! request {
         request! { $a $from
             { $($fields)* pub [<$name:lower>]: &$a [u8], }
             { $($reads)* [<$name:lower>]: request::counted_bits($from, $length, $name, CODES[$length])?, }
+            $checks $head $($rest)* }
+    };
+    ($a:lifetime $from:ident {$($fields:tt)*} {$($reads:tt)*} $checks:tt $head:tt
+        $name:ident: In Bytes(Words($length:ident)) []; $($rest:tt)*) => {
+        request! { $a $from
+            { $($fields)* pub [<$name:lower>]: &$a [u8], }
+            { $($reads)* [<$name:lower>]: request::counted_words($from, $length, $name, CODES[$length])?, }
             $checks $head $($rest)* }
     };
     ($a:lifetime $from:ident {$($fields:tt)*} {$($reads:tt)*} $checks:tt $head:tt

@@ -8,7 +8,7 @@
 //!     parameters { NAME: Direction Kind, mark, ...; ... }
 //! }
 //! ```
-//! A kind of a key is `uses`, `renews`, `makes` or `skeleton` of its length. An integer that says how long another
+//! `Words` of a count are keywords that the verb reads itself. A kind of a key is `uses`, `renews`, `makes` or `skeleton` of its length. An integer that says how long another
 //! parameter is, is a `Length`; in brackets the codes of a field that is not as long as it says, where they are not
 //! 8/21. Rules, and a field for keywords that no group has, are left out where there are none. Elements are those of a rule
 //! array that travels both ways: [`RuleArray::answers`](super::RuleArray::answers). Marks:

@@ -227,9 +227,9 @@ const fn null(kinds: &[Kind], must_be_empty: &[bool], position: usize, marks: &[
         _ if has(marks, "reserved") => Null::Ignored,
         _ if has(marks, "optional") => Null::Empty,
         Kind::Integer if counts_nothing(kinds, must_be_empty, position) => Null::Empty,
-        Kind::Bytes(Length::By(_) | Length::Padded { .. } | Length::Bits(_) | Length::Keyed(_)) => {
-            Null::Empty
-        }
+        Kind::Bytes(
+            Length::By(_) | Length::Padded { .. } | Length::Bits(_) | Length::Words(_) | Length::Keyed(_),
+        ) => Null::Empty,
         Kind::Key { length: Length::By(_) | Length::Bits(_) | Length::Keyed(_), .. } => Null::Empty,
         Kind::Keywords(_) => Null::Empty,
         _ => Null::Refused,
@@ -310,7 +310,9 @@ const fn lengths_are_named(parameters: &[Parameter], lengths: &[bool]) -> bool {
         let (mut named, mut other) = (false, 0);
         while other < parameters.len() {
             named |= match parameters[other].kind {
-                Kind::Bytes(Length::By(by) | Length::Padded { by, .. } | Length::Bits(by))
+                Kind::Bytes(
+                    Length::By(by) | Length::Padded { by, .. } | Length::Bits(by) | Length::Words(by),
+                )
                 | Kind::Key { length: Length::By(by) | Length::Bits(by), .. }
                 | Kind::Keywords(by) => by == position,
                 _ => false,

@@ -54,6 +54,8 @@ pub enum Length {
     },
     /// As many bytes as hold the bits that the integer parameter at this position says.
     Bits(usize),
+    /// As many keywords, of eight bytes each, as the integer parameter at this position says.
+    Words(usize),
     /// By the keywords that are given: the first row all of whose keywords are there; the last row has none.
     Keyed(&'static [(&'static [&'static str], usize)]),
     /// As the token's own header says: see [`Length::own`].

@@ -109,6 +109,17 @@ impl PinKeys {
                     }
                 }
             }
+            Verb::EncryptedPinVerify2 => {
+                let plain = pin::profile("ISO-0", "");
+                let block = pin::under(&pin::KEY, &pin::iso0("1234", TWELVE));
+                let side = (&self.inbound[..], &plain[..], TWELVE, &block[..]);
+                vec![pin::verify2::compare(&["REFPIN"], &[], side, side, 0)]
+            }
+            Verb::RecoverPinFromOffset => {
+                let keys = (&self.outbound[..], &self.generating[..]);
+                let elements = [pin::TABLE, "1122334455667788", ""];
+                vec![pin::verify2::recover(keys, &pin::profile("ISO-0", ""), TWELVE, "1234", elements)]
+            }
             Verb::EncryptedPinVerify => {
                 let keys = (&self.inbound[..], &self.verifying[..]);
                 let plain = pin::profile("ISO-0", "");

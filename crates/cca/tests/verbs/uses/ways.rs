@@ -324,6 +324,8 @@ impl Others {
             Verb::EncryptedPinTranslate
             | Verb::EncryptedPinTranslate2
             | Verb::EncryptedPinVerify
+            | Verb::EncryptedPinVerify2
+            | Verb::RecoverPinFromOffset
             | Verb::ClearPinGenerate
             | Verb::ClearPinGenerateAlternate
             | Verb::EncryptedPinGenerate

@@ -56,6 +56,7 @@ fn bytes(entry: &Entry, length: Length) -> String {
             format!("{} bytes, with {with} the next multiple of {block}", name(by))
         }
         Length::Bits(position) => format!("{} bits", name(position)),
+        Length::Words(position) => format!("{} keywords of 8 bytes", name(position)),
         Length::Keyed(rows) => {
             let row = |(words, bytes): &(&[&str], usize)| match words {
                 [] => format!("else {bytes}"),

@@ -6,7 +6,7 @@ macro_rules! chip_verbs {
     ($callback:path, $families:tt { $($rows:tt)* }) => {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Diversified_Key_Generate: a DES key that is derived from data.
-            DiversifiedKeyGenerate diversified_key_generate = 0x01D0 slot 122 "CSNBDKG" Coprocessor {
+            DiversifiedKeyGenerate diversified_key_generate = 0x01D0 slot 124 "CSNBDKG" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 1 to 3 {
                     process: Diversification, wrapping: TokenWrapping, bound: WrappingBound,
@@ -22,7 +22,7 @@ macro_rules! chip_verbs {
                 }
             }
             /// Diversified_Key_Generate2: an AES key that is derived from data.
-            DiversifiedKeyGenerate2 diversified_key_generate2 = 0x01D1 slot 123 "CSNBDKG2" Coprocessor {
+            DiversifiedKeyGenerate2 diversified_key_generate2 = 0x01D1 slot 125 "CSNBDKG2" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 1 to 3 {
                     process: Diversification2, length: DiversifiedLength,
@@ -45,7 +45,7 @@ macro_rules! chip_verbs {
                 }
             }
             /// EMV_Transaction: whether a card's request cryptogram is right, and the issuer's response to it.
-            EmvTransaction emv_transaction = 0x01D2 slot 124 "CSNBEAC" Coprocessor {
+            EmvTransaction emv_transaction = 0x01D2 slot 126 "CSNBEAC" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 2 to 7 {
                     algorithm: EmvAlgorithm, action: EmvAction, scheme: EmvScheme, session: EmvSession,
@@ -75,7 +75,7 @@ macro_rules! chip_verbs {
                 }
             }
             /// Derive_ICC_MK: the master key of a chip card, derived from the issuer's.
-            DeriveIccMk derive_icc_mk = 0x01D3 slot 125 "CSNBDCM" Coprocessor {
+            DeriveIccMk derive_icc_mk = 0x01D3 slot 127 "CSNBDCM" Coprocessor {
                 class: Pure; audited: true;
                 keywords: 1 to 4 {
                     algorithm: EmvAlgorithm, key: IccKey, card_key: EmvCardKey, sequence: EmvSequence,
@@ -99,7 +99,7 @@ macro_rules! chip_verbs {
                 }
             }
             /// PIN_Change_Unblock: the data of a command that gives a chip card a new PIN.
-            PinChangeUnblock pin_change_unblock = 0x01D5 slot 126 "CSNBPCU" Coprocessor {
+            PinChangeUnblock pin_change_unblock = 0x01D5 slot 128 "CSNBPCU" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 1 to 2 { session: PinChangeSession, method: PinChange }, rules PIN_CHANGE_RULES;
                 parameters {
@@ -129,7 +129,7 @@ macro_rules! chip_verbs {
                 }
             }
             /// Secure_Messaging_for_Keys: a message to a chip card with a key in it.
-            SecureMessagingForKeys secure_messaging_for_keys = 0x01D6 slot 127 "CSNBSKY" Coprocessor {
+            SecureMessagingForKeys secure_messaging_for_keys = 0x01D6 slot 129 "CSNBSKY" Coprocessor {
                 class: Pure; audited: true;
                 keywords: 0 to 1 { mode: MessageMode };
                 parameters {
@@ -148,7 +148,7 @@ macro_rules! chip_verbs {
                 }
             }
             /// Secure_Messaging_for_PINs: a message to a chip card with a PIN block in it.
-            SecureMessagingForPins secure_messaging_for_pins = 0x01D7 slot 128 "CSNBSPN" Coprocessor {
+            SecureMessagingForPins secure_messaging_for_pins = 0x01D7 slot 130 "CSNBSPN" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 0 to 2 { mode: PinMessageMode, encryption: PinInMessage }, rules PIN_MESSAGE_RULES;
                 parameters {

@@ -6,7 +6,7 @@ macro_rules! format_preserving_verbs {
     ($callback:path, $families:tt { $($rows:tt)* }) => {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Format_Preserving_Algorithms_Encipher: FF1.
-            FormatPreservingEncipher format_preserving_encipher = 0x01D9 slot 135 "CSNBFFXE" Coprocessor {
+            FormatPreservingEncipher format_preserving_encipher = 0x01D9 slot 137 "CSNBFFXE" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 3 to 3 {
                     method: FormatMethod, algorithm: FormatAlgorithm, alphabets: FormatAlphabets,
@@ -33,7 +33,7 @@ macro_rules! format_preserving_verbs {
                 }
             }
             /// Format_Preserving_Algorithms_Decipher: FF1.
-            FormatPreservingDecipher format_preserving_decipher = 0x01DA slot 136 "CSNBFFXD" Coprocessor {
+            FormatPreservingDecipher format_preserving_decipher = 0x01DA slot 138 "CSNBFFXD" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 3 to 3 {
                     method: FormatMethod, algorithm: FormatAlgorithm, alphabets: FormatAlphabets,
@@ -60,7 +60,7 @@ macro_rules! format_preserving_verbs {
                 }
             }
             /// Format_Preserving_Algorithms_Translate: from under one key, tweak and alphabet under others.
-            FormatPreservingTranslate format_preserving_translate = 0x01DB slot 137 "CSNBFFXT" Coprocessor {
+            FormatPreservingTranslate format_preserving_translate = 0x01DB slot 139 "CSNBFFXT" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 5 to 5 {
                     method_in: FormatMethodIn, method_out: FormatMethodOut, algorithm: FormatAlgorithm,

@@ -6,7 +6,7 @@ macro_rules! key_block_verbs {
     ($callback:path, $families:tt { $($rows:tt)* }) => {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// TR31_Key_Export: a key in a key block, under a key-encrypting key.
-            Tr31KeyExport tr31_key_export = 0x01C8 slot 129 "CSNBT31X" Coprocessor {
+            Tr31KeyExport tr31_key_export = 0x01C8 slot 131 "CSNBT31X" Coprocessor {
                 class: Pure; audited: true;
                 keywords: 1 to 6 {
                     method: KeyBlockMethod, usage: KeyBlockUsage, mode: KeyBlockMode, export: KeyBlockExport,
@@ -30,7 +30,7 @@ macro_rules! key_block_verbs {
                 }
             }
             /// TR31_Key_Import: the key of a key block, under the master key.
-            Tr31KeyImport tr31_key_import = 0x01C9 slot 130 "CSNBT31I" Coprocessor {
+            Tr31KeyImport tr31_key_import = 0x01C9 slot 132 "CSNBT31I" Coprocessor {
                 class: Pure; audited: true;
                 keywords: 1 to 7 {
                     place: KeyBlockPlace, wrapping_key: KeyBlockWrappingKey, key_type: KeyBlockType,
@@ -54,7 +54,7 @@ macro_rules! key_block_verbs {
                 }
             }
             /// TR31_Optional_Data_Build: an optional block behind others, for a key block to be made.
-            Tr31OptionalDataBuild tr31_optional_data_build = 0x01CA slot 131 "CSNBT31O" Coprocessor {
+            Tr31OptionalDataBuild tr31_optional_data_build = 0x01CA slot 133 "CSNBT31O" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 0 to 0 {};
                 parameters {
@@ -70,7 +70,7 @@ macro_rules! key_block_verbs {
                 }
             }
             /// TR31_Key_Token_Parse: what the header of a key block says.
-            Tr31KeyTokenParse tr31_key_token_parse = 0x01CB slot 132 "CSNBT31P" Coprocessor {
+            Tr31KeyTokenParse tr31_key_token_parse = 0x01CB slot 134 "CSNBT31P" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 0 to 0 {};
                 parameters {
@@ -89,7 +89,7 @@ macro_rules! key_block_verbs {
                 }
             }
             /// TR31_Optional_Data_Read: which optional blocks a key block has, or the data of one.
-            Tr31OptionalDataRead tr31_optional_data_read = 0x01CC slot 133 "CSNBT31R" Coprocessor {
+            Tr31OptionalDataRead tr31_optional_data_read = 0x01CC slot 135 "CSNBT31R" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 1 to 1 { reading: KeyBlockReading };
                 parameters {
@@ -106,7 +106,7 @@ macro_rules! key_block_verbs {
                 }
             }
             /// CVV_Key_Combine: two keys of single length for card verification values in one of double length.
-            CvvKeyCombine cvv_key_combine = 0x01CD slot 134 "CSNBCKC" Coprocessor {
+            CvvKeyCombine cvv_key_combine = 0x01CD slot 136 "CSNBCKC" Coprocessor {
                 class: Pure; audited: true;
                 keywords: 0 to 2 { wrapping: Import2Wrapping, translation: Import2Translation }, rules COMBINED_RULES;
                 parameters {

@@ -44,6 +44,62 @@ macro_rules! pin2_verbs {
                     RESERVED3: In Bytes(By(RESERVED3_LENGTH)), empty;
                 }
             }
+            /// Encrypted_PIN_Verify2: whether the PIN of a block is the PIN of another.
+            EncryptedPinVerify2 encrypted_pin_verify2 = 0x01DC slot 122 "CSNBPVR2" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 1 to 3 {
+                    comparison: PinComparison, derivation: PinDerivationOf, extraction: PinExtraction,
+                }, rules PIN_VERIFY2_RULES;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    REFERENCE_PIN_RULE_ARRAY_COUNT: In Length(KEYWORD_COUNT);
+                    REFERENCE_PIN_RULE_ARRAY: In Bytes(Words(REFERENCE_PIN_RULE_ARRAY_COUNT));
+                    PIN_CHECK_LENGTH: In Integer;
+                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH: In Length;
+                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(By(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH));
+                    REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH: In Length;
+                    REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(By(REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH));
+                    INPUT_PIN_PROFILE_LENGTH: In Length;
+                    INPUT_PIN_PROFILE: In Bytes(By(INPUT_PIN_PROFILE_LENGTH));
+                    INPUT_PIN_BLOCK_LENGTH: In Length;
+                    INPUT_PIN_BLOCK: In Bytes(By(INPUT_PIN_BLOCK_LENGTH));
+                    REFERENCE_PIN_PROFILE_LENGTH: In Length;
+                    REFERENCE_PIN_PROFILE: In Bytes(By(REFERENCE_PIN_PROFILE_LENGTH));
+                    REFERENCE_PIN_BLOCK_LENGTH: In Length;
+                    REFERENCE_PIN_BLOCK: In Bytes(By(REFERENCE_PIN_BLOCK_LENGTH));
+                    INPUT_PAN_DATA: In Bytes(Fixed(12)), optional;
+                    REFERENCE_PAN_DATA: In Bytes(Fixed(12)), optional;
+                    RESERVED1_LENGTH: In Length;
+                    RESERVED1: In Bytes(By(RESERVED1_LENGTH)), empty;
+                    RESERVED2_LENGTH: In Length;
+                    RESERVED2: In Bytes(By(RESERVED2_LENGTH)), empty;
+                    RESERVED3_LENGTH: In Length;
+                    RESERVED3: In Bytes(By(RESERVED3_LENGTH)), empty;
+                    RESERVED4_LENGTH: In Length;
+                    RESERVED4: In Bytes(By(RESERVED4_LENGTH)), empty;
+                }
+            }
+            /// Recover_PIN_From_Offset: the PIN that an offset leads to, in a block.
+            RecoverPinFromOffset recover_pin_from_offset = 0x01DD slot 123 "CSNBPFO" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 0 to 0 {};
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    PIN_ENC_KEY_ID_LENGTH: In Length;
+                    PIN_ENC_KEY_ID: InOut renews(By(PIN_ENC_KEY_ID_LENGTH));
+                    PIN_GEN_KEY_ID_LENGTH: In Length;
+                    PIN_GEN_KEY_ID: InOut renews(By(PIN_GEN_KEY_ID_LENGTH));
+                    PIN_PROFILE: In Bytes(Fixed(24));
+                    PAN_DATA: In Bytes(Fixed(12)), optional;
+                    OFFSET: In Bytes(Fixed(16));
+                    RESERVED_1: In Integer, reserved;
+                    DATA_ARRAY: In Bytes(Fixed(48));
+                    ENCRYPTED_PIN_BLK_LENGTH: InOut Length;
+                    ENCRYPTED_PIN_BLK: Out Bytes(By(ENCRYPTED_PIN_BLK_LENGTH));
+                }
+            }
         } }
     };
 }
