@@ -8,6 +8,7 @@ mod requests;
 mod requests2;
 mod translate;
 pub mod translate2;
+mod twins;
 mod verify;
 pub mod verify2;
 

@@ -16,7 +16,8 @@ use crate::peer::aes_ecb;
 use crate::support::{Reply, Request};
 use crate::uses::ways::entered2;
 
-const FIRST: [u8; 16] = 0x0011_2233_4455_6677_8899_AABB_CCDD_EEFF_u128.to_be_bytes();
+/// The value of the fixed key that blocks come from.
+pub const FIRST: [u8; 16] = 0x0011_2233_4455_6677_8899_AABB_CCDD_EEFF_u128.to_be_bytes();
 const SECOND: [u8; 32] = *b"another key, of thirty-two bytes";
 /// ANSI X9.24-3.
 pub const BASE: [u8; 16] = 0xFEDC_BA98_7654_3210_F1F1_F1F1_F1F1_F1F1_u128.to_be_bytes();
@@ -25,7 +26,7 @@ pub const BASE: [u8; 16] = 0xFEDC_BA98_7654_3210_F1F1_F1F1_F1F1_F1F1_u128.to_be_
 pub struct AesKeys {
     pub keys: Keys,
     /// PINPROT keys of [`FIRST`], by their keywords, and of [`SECOND`].
-    from_first: Vec<u8>,
+    pub from_first: Vec<u8>,
     to_first: Vec<u8>,
     to_second: Vec<u8>,
     from_second: Vec<u8>,
