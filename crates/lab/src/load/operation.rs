@@ -104,6 +104,10 @@ pub enum Payment {
     Tr31ImportD,
     /// A right request cryptogram of a chip card, verified and answered: option A, session key of EMV common.
     ArqcVerify,
+    /// A PIN block of ISO-4 from a key of AES DUKPT, of a counter with five bits set, under a fixed key of AES-128.
+    PinTranslateAesDukpt,
+    /// 16 digits by FF1 under a key of AES-256.
+    Ff1,
 }
 
 /// One operation.
@@ -170,7 +174,7 @@ pub const RSA_VERBS: [(Verb, &[RsaForm]); 6] = [
     (Verb::PkaKeyGenerate, &[RsaForm::Crt, RsaForm::Me]),
 ];
 
-const PAYMENTS: [(&str, Payment); 8] = [
+const PAYMENTS: [(&str, Payment); 10] = [
     ("pin-translate", Payment::PinTranslate),
     ("pin-reformat", Payment::PinReformat),
     ("pin-translate-dukpt", Payment::PinTranslateDukpt),
@@ -179,6 +183,8 @@ const PAYMENTS: [(&str, Payment); 8] = [
     ("tr31-import-b", Payment::Tr31ImportB),
     ("tr31-import-d", Payment::Tr31ImportD),
     ("arqc-verify", Payment::ArqcVerify),
+    ("pin-translate-aes-dukpt", Payment::PinTranslateAesDukpt),
+    ("ff1", Payment::Ff1),
 ];
 
 /// Sizes of RSA keys that the list of operations names; others from 512 to 4096 are served too.

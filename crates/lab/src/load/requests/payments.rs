@@ -1,6 +1,6 @@
 //! Requests of payments: keys are generated, blocks made on the card, and what comes back is compared with what leads back.
 
-use super::{Expected, Maker, Request, TOKEN_BYTES};
+use super::{Expected, Maker, Request, TOKEN_BYTES, VARIABLE_TOKEN_ROOM};
 use crate::load::LabError;
 use crate::load::operation::Payment;
 use wire::verb::{self, Verb};
@@ -13,6 +13,11 @@ const SERIAL: [u8; 10] = [0xFF, 0xFF, 0x98, 0x76, 0x54, 0x32, 0x10, 0xE0, 0x00, 
 
 /// What a cryptogram is of: amounts, country, results, currency, date, type, number and counter, and what the card says.
 const TRANSACTION: [u8; 33] = [7; 33];
+/// The same with all its digits.
+const WHOLE_PAN: &[u8; 16] = b"4012345678909123";
+/// Derivation data of a PIN key of AES-128, of a counter with five bits set.
+const AES_DERIVATION: [u8; 20] =
+    [1, 1, 0x10, 0, 0, 2, 0, 0x80, 0x12, 0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56, 0, 0, 0, 0x1F];
 
 /// A profile of this format; with a key serial number, where the key is derived.
 fn profile(format: &str, is_derived: bool) -> Vec<u8> {
@@ -40,6 +45,22 @@ fn translate(keys: [&[u8]; 2], profiles: [Vec<u8>; 2], block: &[u8], words: &[&s
         .integer(SEQUENCE_NUMBER, 0)
 }
 
+/// A PIN block of ISO-4 from under one key under another.
+fn translate2(keys: [&[u8]; 2], profiles: [Vec<u8>; 2], block: &[u8], words: &[&str]) -> Request {
+    use verb::encrypted_pin_translate2::*;
+    let [from, to] = profiles;
+    super::Request::new(Verb::EncryptedPinTranslate2, Expected::Done)
+        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, words)
+        .counted(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH, INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, keys[0])
+        .counted(OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH, OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, keys[1])
+        .counted(INPUT_PIN_PROFILE_LENGTH, INPUT_PIN_PROFILE, from)
+        .counted(INPUT_PAN_DATA_LENGTH, INPUT_PAN_DATA, *WHOLE_PAN)
+        .counted(INPUT_PIN_BLOCK_LENGTH, INPUT_PIN_BLOCK, block)
+        .counted(OUTPUT_PIN_PROFILE_LENGTH, OUTPUT_PIN_PROFILE, to)
+        .counted(OUTPUT_PAN_DATA_LENGTH, OUTPUT_PAN_DATA, *WHOLE_PAN)
+        .integer(OUTPUT_PIN_BLOCK_LENGTH, block.len())
+}
+
 /// Keys of one value for blocks that go out and that come in.
 struct Pair {
     outbound: Vec<u8>,
@@ -57,6 +78,8 @@ impl Maker<'_> {
             Payment::Tr31ImportB => self.tr31_import_b(),
             Payment::Tr31ImportD => self.tr31_import_d(),
             Payment::ArqcVerify => self.arqc_verify(),
+            Payment::PinTranslateAesDukpt => self.pin_translate_aes_dukpt(),
+            Payment::Ff1 => self.ff1(),
         }
     }
 
@@ -184,6 +207,91 @@ impl Maker<'_> {
             .bytes(CHAINING_VECTOR, [0; 18]);
         let mac = self.call(&request, MAC)?;
         Ok(mac[..8].to_vec())
+    }
+
+    fn pin_translate_aes_dukpt(&mut self) -> Result<Request, LabError> {
+        use verb::encrypted_pin_translate2::OUTPUT_PIN_BLOCK;
+        let base = self.variable_keys(&[&["DKYGENKY", "D-ALL", "A-DUKPT"]], 128)?.remove(0);
+        let sides: [&[&str]; 2] =
+            [&["PINPROT", "ENCRYPT", "PINXLATE", "ISO-4"], &["PINPROT", "DECRYPT", "PINXLATE", "ISO-4"]];
+        let [outbound, inbound] = self.variable_pair(sides)?;
+        let derived = [&b"ISO-4   NONE            "[..], &AES_DERIVATION].concat();
+        // A key derived of the base key enciphers it, whatever it is.
+        let block = *b"a block of ISO-4";
+        let words = ["TRANSLAT", "ADUKPTIP"];
+        let profiles = [derived.clone(), profile("ISO-4", false)];
+        let request = translate2([&base, &outbound], profiles, &block, &words);
+        let made = self.call(&request, OUTPUT_PIN_BLOCK)?;
+        let profiles = [profile("ISO-4", false), derived];
+        let back = translate2([&inbound, &base], profiles, &made, &["TRANSLAT", "ADUKPTOP"]);
+        if self.call(&back, OUTPUT_PIN_BLOCK)? != block {
+            return Err(LabError::facility("translate a PIN block back")("another block came back"));
+        }
+        Ok(Request { expected: Expected::Bytes(OUTPUT_PIN_BLOCK, made), ..request })
+    }
+
+    fn ff1(&mut self) -> Result<Request, LabError> {
+        use verb::format_preserving_encipher::*;
+        let text = *b"4012345678909123";
+        let key = self.variable_keys(&[&["CIPHER", "FF1"]], 256)?.remove(0);
+        let request = super::Request::new(Verb::FormatPreservingEncipher, Expected::Done)
+            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["FF1", "AES", "BASE10"])
+            .counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, key.clone())
+            .counted(PLAINTEXT_LENGTH, PLAINTEXT, text)
+            .integer(CIPHERTEXT_LENGTH, text.len());
+        let made = self.call(&request, CIPHERTEXT)?;
+        let back = {
+            use verb::format_preserving_decipher::*;
+            super::Request::new(Verb::FormatPreservingDecipher, Expected::Done)
+                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["FF1", "AES", "BASE10"])
+                .counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, key)
+                .counted(CIPHERTEXT_LENGTH, CIPHERTEXT, made.clone())
+                .integer(PLAINTEXT_LENGTH, text.len())
+        };
+        if self.call(&back, verb::format_preserving_decipher::PLAINTEXT)? != text {
+            return Err(LabError::facility("decipher a text again")("another text came back"));
+        }
+        Ok(Request { expected: Expected::Bytes(CIPHERTEXT, made), ..request })
+    }
+
+    /// Keys of AES of these types and usages, each of its own value.
+    fn variable_keys(&self, kinds: &[&[&str]], bits: usize) -> Result<Vec<Vec<u8>>, LabError> {
+        use verb::key_generate2::*;
+        let make = |words: &&[&str]| {
+            let request = super::Request::new(Verb::KeyGenerate2, Expected::Done)
+                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["AES", "OP"])
+                .integer(CLEAR_KEY_BIT_LENGTH, bits)
+                .bytes(KEY_TYPE_1, *b"TOKEN   ")
+                .bytes(KEY_TYPE_2, *b"        ")
+                .integer(GENERATED_KEY_IDENTIFIER_1_LENGTH, VARIABLE_TOKEN_ROOM)
+                .bytes(GENERATED_KEY_IDENTIFIER_1, self.variable_skeleton(words)?);
+            self.call(&request, GENERATED_KEY_IDENTIFIER_1)
+        };
+        kinds.iter().map(make).collect()
+    }
+
+    /// Two keys of AES-128 of one value, of these types and usages.
+    fn variable_pair(&self, [one, two]: [&[&str]; 2]) -> Result<[Vec<u8>; 2], LabError> {
+        use verb::key_generate2::*;
+        let request = super::Request::new(Verb::KeyGenerate2, Expected::Done)
+            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["AES", "OPOP"])
+            .integer(CLEAR_KEY_BIT_LENGTH, 128_usize)
+            .bytes(KEY_TYPE_1, *b"TOKEN   ")
+            .bytes(KEY_TYPE_2, *b"TOKEN   ")
+            .integer(GENERATED_KEY_IDENTIFIER_1_LENGTH, VARIABLE_TOKEN_ROOM)
+            .bytes(GENERATED_KEY_IDENTIFIER_1, self.variable_skeleton(one)?)
+            .integer(GENERATED_KEY_IDENTIFIER_2_LENGTH, VARIABLE_TOKEN_ROOM)
+            .bytes(GENERATED_KEY_IDENTIFIER_2, self.variable_skeleton(two)?);
+        self.call_for(&request, [GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2])
+    }
+
+    fn variable_skeleton(&self, words: &[&str]) -> Result<Vec<u8>, LabError> {
+        use verb::key_token_build2::*;
+        let words = [&["INTERNAL", "AES"][..], words].concat();
+        let request = super::Request::new(Verb::KeyTokenBuild2, Expected::Done)
+            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &words)
+            .integer(TARGET_KEY_TOKEN_LENGTH, VARIABLE_TOKEN_ROOM);
+        self.call(&request, TARGET_KEY_TOKEN)
     }
 
     /// Refuses to measure what does not give the block that it began with.
