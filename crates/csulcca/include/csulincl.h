@@ -362,6 +362,13 @@ void CSNBPEX2(long *return_code, long *reason_code, long *exit_data_length, unsi
 void CSNBPEXX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *source_key_token, unsigned char *kek_key_identifier);
 
+/* recover-pin-from-offset */
+void CSNBPFO(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *pin_enc_key_id_length, unsigned char *pin_enc_key_id,
+    long *pin_gen_key_id_length, unsigned char *pin_gen_key_id, unsigned char *pin_profile, unsigned char *pan_data,
+    unsigned char *offset, long *reserved_1, unsigned char *data_array, long *encrypted_pin_blk_length,
+    unsigned char *encrypted_pin_blk);
+
 /* clear-pin-generate */
 void CSNBPGN(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *pin_generating_key_identifier, long *rule_array_count, unsigned char *rule_array, long *pin_length,
@@ -392,6 +399,18 @@ void CSNBPVR(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *input_pin_encrypting_key_identifier, unsigned char *pin_verifying_key_identifier,
     unsigned char *input_pin_profile, unsigned char *pan_data, unsigned char *encrypted_pin_block,
     long *rule_array_count, unsigned char *rule_array, long *pin_check_length, unsigned char *data_array);
+
+/* encrypted-pin-verify2 */
+void CSNBPVR2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *reference_pin_rule_array_count,
+    unsigned char *reference_pin_rule_array, long *pin_check_length, long *input_pin_encrypting_key_identifier_length,
+    unsigned char *input_pin_encrypting_key_identifier, long *reference_pin_encrypting_key_identifier_length,
+    unsigned char *reference_pin_encrypting_key_identifier, long *input_pin_profile_length,
+    unsigned char *input_pin_profile, long *input_pin_block_length, unsigned char *input_pin_block,
+    long *reference_pin_profile_length, unsigned char *reference_pin_profile, long *reference_pin_block_length,
+    unsigned char *reference_pin_block, unsigned char *input_pan_data, unsigned char *reference_pan_data,
+    long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2,
+    long *reserved3_length, unsigned char *reserved3, long *reserved4_length, unsigned char *reserved4);
 
 /* restrict-key-attribute */
 void CSNBRKA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -780,11 +799,6 @@ void CSNBKSI(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *description_length, unsigned char *description, unsigned char *clear_master_key);
 void CSNBMKP(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_part);
-void CSNBPFO(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *pin_enc_key_id_length, unsigned char *pin_enc_key_id,
-    long *pin_gen_key_id_length, unsigned char *pin_gen_key_id, unsigned char *pin_profile, unsigned char *pan_data,
-    unsigned char *offset, long *reserved_1, unsigned char *data_array, long *encrypted_pin_blk_length,
-    unsigned char *encrypted_pin_blk);
 void CSNBPTRE(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *in_pinenc_key_idlength, unsigned char *in_pinenc_key_id,
     long *out_pinenc_key_idlength, unsigned char *out_pinenc_key_id, long *panenc_key_idlength,

@@ -1,6 +1,6 @@
 //! The exported names, with their parameters after `exit_data`: those of CCA's C header, one that older programs ask for,
-//! and verbs that the header lacks: of chip cards (CSNBDCM, CSNBEAC), of PINs under AES keys (CSNBPTR2), of FF1 (CSNBFFXE, CSNBFFXD,
-//! CSNBFFXT).
+//! and verbs that the header lacks: of chip cards (CSNBDCM, CSNBEAC), of PINs under AES keys (CSNBPTR2), of PINs that are compared
+//! (CSNBPVR2), of FF1 (CSNBFFXE, CSNBFFXD, CSNBFFXT).
 
 /// What Cryptographic_Facility_Version gives: the level of the interface, by which programs choose what they call, and the day
 /// of the build as eight digits. These are zeros: the same sources give the same library on any day.
@@ -412,6 +412,16 @@ capi::entry_points! {
     CSNBPVR(
         pin_enc_key_id, pin_ver_key_id, pin_profile, pan_data, encrypted_pin_blk, rule_array_count: long,
         rule_array, pin_check_length: long, data_array,
+    );
+    CSNBPVR2(
+        rule_array_count: long, rule_array, reference_pin_rule_array_count: long, reference_pin_rule_array,
+        pin_check_length: long, input_pin_encrypting_key_identifier_length: long,
+        input_pin_encrypting_key_identifier, reference_pin_encrypting_key_identifier_length: long,
+        reference_pin_encrypting_key_identifier, input_pin_profile_length: long, input_pin_profile,
+        input_pin_block_length: long, input_pin_block, reference_pin_profile_length: long,
+        reference_pin_profile, reference_pin_block_length: long, reference_pin_block, input_pan_data,
+        reference_pan_data, reserved1_length: long, reserved1, reserved2_length: long, reserved2,
+        reserved3_length: long, reserved3, reserved4_length: long, reserved4,
     );
     CSNBRKA(
         rule_array_count: long, rule_array, key_identifier_length: long, key_identifier,

@@ -117,14 +117,28 @@ fn expected(entry: &Entry, position: usize) -> Codes {
         | (Verb::CryptographicVariableEncipher, "plain_text")
         | (Verb::MdcGenerate, "text_data")
         | (Verb::DiversifiedKeyGenerate, "data")
+        | (Verb::DiversifiedKeyGenerate2, "derivation_data")
+        | (Verb::EmvTransaction, "cryptogram_info")
+        | (Verb::SecureMessagingForKeys | Verb::SecureMessagingForPins, "clear_text")
+        | (Verb::PinChangeUnblock, "key_generation_data")
         | (Verb::FormatPreservingEncipher, "plaintext")
         | (Verb::FormatPreservingDecipher, "ciphertext")
         | (Verb::CodeConversion, "source_text")
         | (Verb::MacGenerate2 | Verb::MacVerify2, "message_text") => code::TEXT_LENGTH,
+        (Verb::EmvTransaction | Verb::DeriveIccMk, "pan") => code::PAN,
+        (Verb::EncryptedPinVerify2, "reference_pin_rule_array") => code::KEYWORD_COUNT,
         (Verb::KeyTokenBuild2, "clear_key_value") | (Verb::KeyPartImport2, "clear_key_part") => {
             code::KEY_BITS
         }
-        (Verb::CipherTextTranslate2, "reserved1" | "reserved2")
+        (
+            Verb::CipherTextTranslate2
+            | Verb::DiversifiedKeyGenerate2
+            | Verb::EmvTransaction
+            | Verb::DeriveIccMk,
+            "reserved1" | "reserved2",
+        )
+        | (Verb::DiversifiedKeyGenerate2, "generated_key_id2")
+        | (Verb::PinChangeUnblock, "output_pin_data")
         | (Verb::KeyTokenBuild2 | Verb::KeyTest2 | Verb::KeyTokenParse2, "reserved")
         | (Verb::RestrictKeyAttribute, "opt_parameter1" | "opt_parameter2") => code::RESERVED_LENGTH,
         (Verb::EcDiffieHellman, "reserved" | "reserved2" | "reserved3" | "reserved4" | "reserved5") => {

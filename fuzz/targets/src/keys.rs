@@ -46,7 +46,7 @@ impl Keys {
     /// master key, and one for TLS; then keys of PINs (IPINENC, OPINENC, PINGEN, KEYGENKY) and of card verification values; then those
     /// of AES (PINPROT of either side, DKYGENKY, MAC for changes of PANs); then keys that derive those of chip cards, of DES and of
     /// AES, and that encipher messages to cards (SECMSG); then AES keys that protect key
-    /// blocks, and a pair of keys of card verification values.
+    /// blocks, a pair of keys of card verification values, and an AES key of FF1.
     pub fn new() -> Self {
         let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).expect("an engine");
         let mut processor = Processor::new(engine, 1);
@@ -98,6 +98,8 @@ impl Keys {
         keys.add_aes_pins(&mut secrets);
         keys.add_chips(&mut secrets);
         keys.add_protecting(&mut secrets);
+        let token = keys.entered_variable(&["CIPHER", "FF1"], &[0x15; 32]);
+        keys.tokens.push(token);
         secrets.retain(|secret| secret.len() >= 16);
         keys.secrets = secrets;
         keys.exported = keys.exported();

@@ -5,6 +5,6 @@
 pub mod requests;
 #[path = "../../../cca/tests/verbs/pin/requests2.rs"]
 #[allow(dead_code, reason = "made for the tests of verbs")]
-pub mod translate2;
+pub mod requests2;
 
 pub use requests::*;

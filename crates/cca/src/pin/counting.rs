@@ -147,7 +147,8 @@ pub(crate) fn of_interbank(block: &[u8; 8]) -> [u8; SUBJECT_BYTES] {
 pub(crate) fn of_reference(pan: Option<&[u8; 12]>, block: &[u8; 8]) -> [u8; SUBJECT_BYTES] {
     match pan {
         Some(pan) => {
-            let packed: [u8; 6] = std::array::from_fn(|at| (pan[2 * at] & 0x0F) << 4 | pan[2 * at + 1] & 0x0F);
+            let packed: [u8; 6] =
+                std::array::from_fn(|at| (pan[2 * at] & 0x0F) << 4 | pan[2 * at + 1] & 0x0F);
             subject(b'R', &packed)
         }
         None => subject(b'B', block),

@@ -5,7 +5,7 @@ mod cards;
 mod counting;
 mod methods;
 mod requests;
-mod requests2;
+pub mod requests2;
 mod translate;
 pub mod translate2;
 mod twins;

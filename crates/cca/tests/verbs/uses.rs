@@ -24,9 +24,9 @@ use wire::verb::{
     ec_diffie_hellman, encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_translate2,
     encrypted_pin_verify, format_preserving_translate, key_export, key_generate2, key_import, key_test2,
     key_translate, key_translate2, pin_change_unblock, pka_key_generate, pka_key_import, pka_key_translate,
-    prohibit_export2, recover_pin_from_offset, restrict_key_attribute, secure_messaging_for_keys, secure_messaging_for_pins,
-    symmetric_key_export, symmetric_key_generate, symmetric_key_import, symmetric_key_import2,
-    tr31_key_export, tr31_key_import,
+    prohibit_export2, recover_pin_from_offset, restrict_key_attribute, secure_messaging_for_keys,
+    secure_messaging_for_pins, symmetric_key_export, symmetric_key_generate, symmetric_key_import,
+    symmetric_key_import2, tr31_key_export, tr31_key_import,
 };
 
 use samples::{Sample, SampleKind, samples};

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// Commands under their headings, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
     ("OpenPGP files", &["encrypt", "decrypt", "sign", "verify", "pgp", "agent"]),
-    ("Keys on cards", &["key", "token", "verb", "emv", "role", "tenant"]),
+    ("Keys on cards", &["key", "token", "verb", "emv", "keyblock", "role", "tenant"]),
     ("A home and its cards", &["init", "serve", "stop", "reload", "upgrade", "card", "backup", "restore"]),
     ("Master keys and PINs", &["unseal", "master-key", "pin"]),
     ("Watching", &["status", "health", "top", "metrics"]),

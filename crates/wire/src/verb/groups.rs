@@ -674,6 +674,10 @@ pub(super) const KEY_BLOCK_IMPORT_RULES: &[Rule] = &[
     Rule::Refused("WKEY-DES"),
     Rule::Refused("OKEYXLAT"),
     Rule::Refused("IKEYXLAT"),
+    // No row of usages has them.
+    Rule::Refused("DMV"),
+    Rule::Refused("DALL"),
+    Rule::Refused("DKYL1"),
     Rule::Needs(&["ENH-ONLY"], &["WRAP-ENH"]),
 ];
 pub(super) const COMBINED_RULES: &[Rule] = &[Rule::Needs(&["ENH-ONLY"], &["WRAP-ENH"])];

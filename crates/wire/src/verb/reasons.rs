@@ -42,6 +42,7 @@ reasons! {
     [Tr31KeyExport] "KEK-WRAP" => "a key that protects blocks wraps tokens too";
     [Tr31KeyExport] "SKEYHMAC" => "which hash a key of HMAC is for has no place in what is read here";
     [Tr31KeyImport] "EXTERNAL", "WKEY-AES", "WKEY-DES" => "a key for another system stays in its block";
+    [Tr31KeyImport] "DMV", "DALL", "DKYL1" => "codes of a block do not tell a key that derives such keys, or by more than one step, from one that derives less";
     [Tr31KeyImport] "OKEYXLAT", "IKEYXLAT" => "codes of a block do not tell a key that translates from one that exports or imports";
     "UKPTIPIN", "UKPTOPIN", "UKPTBOTH", "UKPT" => "the derived keys have a single length, which can be searched";
     "FF2", "ICFF2", "OCFF2" => "the method was proposed and not taken into SP 800-38G";

@@ -46,6 +46,10 @@ fn a_combined_key_makes_the_values_of_its_pair() {
         combine(&one, &other, &[word]).ok(&mut processor);
     }
     combine(&one, &other, &["ENH-ONLY"]).refused(&mut processor, code::KEYWORD_COMBINATION);
+    // A key that asks for the enhanced wrapping does not lose it in a pair.
+    let bound = half(&mut processor, "MACVER", &["CVVKEY-A", "ENH-ONLY"], 0);
+    combine(&bound, &other, &["WRAP-ECB"]).refused(&mut processor, code::WRAPPING_BIT);
+    combine(&bound, &other, &["WRAP-ENH"]).ok(&mut processor);
 }
 
 #[test]

@@ -244,6 +244,16 @@ fn a_control_vector_goes_beside_usage_and_mode_or_in_their_place() {
     let reply = keys.import(&text, &["PINVER"]).ok(&mut keys.processor);
     assert_eq!((reply.integer(CV_SOURCE), vector(&token(&reply))), (1, vector(&source)));
     keys.import(&text, &["PINGEN"]).refused(&mut keys.processor, code::TYPE_AND_VECTOR);
+    let words = ["VARDRV-B", "VISAPVV", "ANY", "INCL-CV"];
+    let text = block(&keys.export(&source, &words).points(any).ok(&mut keys.processor));
+    assert_eq!(&text[5..9], "V2TN");
+    for words in [
+        &["VARDRV-B", "EMVCPMK", "DERIVE"][..],
+        &["VARDRV-B", "KEK-WRAP", "ENC-ONLY"],
+        &["VARDRV-B", "ENC", "ENCDEC", "SKEYHMAC"],
+    ] {
+        keys.export(&source, words).refused(&mut keys.processor, code::KEYWORD);
+    }
     // Beside codes of another type it is not taken in.
     let words = ["VARDRV-B", "PINENC", "ENC-ONLY", "INCL-CV"];
     let text = block(&keys.export(&source, &words).points(any).ok(&mut keys.processor));

@@ -115,9 +115,9 @@ fn keywords_that_say_what_the_block_says_are_taken_and_others_refused() {
         ("C0TC", &["CVK-CSC"], code::ACCESS_DENIED),
         ("D0TB", &["CVK-CVV"], code::TYPE_AND_VECTOR),
         ("E0TX", &["DMAC", "DKYL0"], code::OK),
-        ("E0TX", &["DMV"], code::TYPE_AND_VECTOR),
-        ("E0TX", &["DKYL1"], code::TYPE_AND_VECTOR),
-        ("E0TX", &["DALL"], code::TYPE_AND_VECTOR),
+        ("E0TX", &["DMV"], code::KEYWORD),
+        ("E0TX", &["DKYL1"], code::KEYWORD),
+        ("E0TX", &["DALL"], code::KEYWORD),
         ("E1TX", &["DMPIN"], code::OK),
         ("E4TX", &["DDATA", "DKYL0"], code::OK),
         ("V1TV", &["PINVER", "NOOFFSET"], code::OK),
@@ -154,6 +154,11 @@ fn keywords_that_say_what_the_block_says_are_taken_and_others_refused() {
     let text = made('B', "D0TB", 'E', 16);
     let bound = token(&keys.import(&text, &["WRAP-ENH", "ENH-ONLY"]).ok(&mut keys.processor));
     assert!(vector(&bound).is_enhanced_only());
+    // A control vector in the block that asks for the enhanced wrapping has it.
+    let source = keys.export(&bound, &["VARDRV-B", "ATTR-CV"]).ok(&mut keys.processor);
+    let of_vector = super::requests::block(&source);
+    keys.import(&of_vector, &["WRAP-ECB"]).refused(&mut keys.processor, code::WRAPPING_BIT);
+    keys.import(&of_vector, &["WRAP-ENH"]).ok(&mut keys.processor);
     let request = import(&text, &keys.importer, &["EXTERNAL"]);
     request.refused(&mut keys.processor, code::KEYWORD);
     import(&text, &keys.importer, &["PINVER"]).refused(&mut keys.processor, code::KEYWORD_COMBINATION);

@@ -1,11 +1,9 @@
-//! Requests of Encrypted_PIN_Translate2, and blocks of ISO-4 by OpenSSL.
+//! Requests of Encrypted_PIN_Translate2, Encrypted_PIN_Verify2 and Recover_PIN_From_Offset, and blocks of ISO-4 by OpenSSL.
 
-use wire::verb::Verb;
-use wire::verb::encrypted_pin_translate2::*;
+use wire::verb::{Verb, encrypted_pin_translate2, encrypted_pin_verify2, recover_pin_from_offset};
 
-use super::requests::{hex, profile};
+use super::requests::{data, hex, profile};
 use crate::peer::{aes_ecb, xor};
-use crate::support::Request;
 
 /// The PAN of the requests, whole, and as blocks of 8 bytes have it.
 pub const PAN: &str = "4012345678909";
@@ -14,8 +12,13 @@ pub const TWELVE: &str = "401234567890";
 /// Sides of a request: keys, profiles, PANs.
 pub type Sides<'a> = ((&'a [u8], &'a [u8]), (&'a [u8], &'a [u8]), (&'a str, &'a str));
 
-pub fn translate2(words: &[&str], (keys, profiles, pans): Sides<'_>, block: &[u8]) -> Request {
-    Request::new(Verb::EncryptedPinTranslate2)
+pub fn translate2(
+    words: &[&str],
+    (keys, profiles, pans): Sides<'_>,
+    block: &[u8],
+) -> crate::support::Request {
+    use encrypted_pin_translate2::*;
+    crate::support::Request::new(Verb::EncryptedPinTranslate2)
         .rules(words)
         .counted(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH, INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, keys.0)
         .counted(OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH, OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, keys.1)
@@ -52,4 +55,53 @@ pub fn clear4(key: &[u8], pan: &str, block: &[u8]) -> Vec<u8> {
 /// A PIN field with these bytes behind it.
 pub fn field4(pin: &str, rest: u64) -> [u8; 16] {
     hex(&format!("4{:X}{pin:A<14}{rest:016X}", pin.len()))
+}
+
+/// A side: key, profile, PAN, block.
+pub type Side<'a> = (&'a [u8], &'a [u8], &'a str, &'a [u8]);
+
+pub fn compare(
+    words: &[&str],
+    reference_words: &[&str],
+    own: Side<'_>,
+    other: Side<'_>,
+    checked: i64,
+) -> crate::support::Request {
+    use encrypted_pin_verify2::*;
+    let array: String = reference_words.iter().map(|word| format!("{word:8}")).collect();
+    crate::support::Request::new(Verb::EncryptedPinVerify2)
+        .rules(words)
+        .integer(REFERENCE_PIN_RULE_ARRAY_COUNT, reference_words.len() as i64)
+        .bytes(REFERENCE_PIN_RULE_ARRAY, array)
+        .integer(PIN_CHECK_LENGTH, checked)
+        .counted(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH, INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, own.0)
+        .counted(
+            REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH,
+            REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER,
+            other.0,
+        )
+        .counted(INPUT_PIN_PROFILE_LENGTH, INPUT_PIN_PROFILE, own.1)
+        .counted(REFERENCE_PIN_PROFILE_LENGTH, REFERENCE_PIN_PROFILE, other.1)
+        .counted(INPUT_PIN_BLOCK_LENGTH, INPUT_PIN_BLOCK, own.3)
+        .counted(REFERENCE_PIN_BLOCK_LENGTH, REFERENCE_PIN_BLOCK, other.3)
+        .bytes(INPUT_PAN_DATA, own.2)
+        .bytes(REFERENCE_PAN_DATA, other.2)
+}
+
+pub fn recover(
+    keys: (&[u8], &[u8]),
+    profile: &[u8],
+    pan: &str,
+    offset: &str,
+    elements: [&str; 3],
+) -> crate::support::Request {
+    use recover_pin_from_offset::*;
+    crate::support::Request::new(Verb::RecoverPinFromOffset)
+        .counted(PIN_ENC_KEY_ID_LENGTH, PIN_ENC_KEY_ID, keys.0)
+        .counted(PIN_GEN_KEY_ID_LENGTH, PIN_GEN_KEY_ID, keys.1)
+        .bytes(PIN_PROFILE, profile)
+        .bytes(PAN_DATA, pan)
+        .bytes(OFFSET, format!("{offset:16}"))
+        .bytes(DATA_ARRAY, data(elements))
+        .integer(ENCRYPTED_PIN_BLK_LENGTH, 8)
 }

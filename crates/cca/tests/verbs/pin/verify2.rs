@@ -2,48 +2,17 @@
 
 use wire::code;
 use wire::point::Point;
-use wire::verb::{Verb, encrypted_pin_verify2, recover_pin_from_offset};
+use wire::verb::recover_pin_from_offset;
 
 use super::requests::{
-    KEY, Keys, NO_CONTROL, OTHER, TABLE, clear, data, derived_profile, hex, iso0, profile, under, with_points,
+    KEY, Keys, NO_CONTROL, OTHER, TABLE, clear, derived_profile, hex, iso0, profile, under, with_points,
 };
+use super::requests2::*;
 use super::translate2::{AesKeys, BASE, aes_profile, transaction_key};
 use crate::support::{Request, entered};
 
-const TWELVE: &str = "401234567890";
 const OTHER_PAN: &str = "112233445566";
 const VALIDATION: &str = "1122334455667788";
-
-/// A side: key, profile, PAN, block.
-pub type Side<'a> = (&'a [u8], &'a [u8], &'a str, &'a [u8]);
-
-pub fn compare(
-    words: &[&str],
-    reference_words: &[&str],
-    own: Side<'_>,
-    other: Side<'_>,
-    checked: i64,
-) -> Request {
-    use encrypted_pin_verify2::*;
-    let array: String = reference_words.iter().map(|word| format!("{word:8}")).collect();
-    crate::support::Request::new(Verb::EncryptedPinVerify2)
-        .rules(words)
-        .integer(REFERENCE_PIN_RULE_ARRAY_COUNT, reference_words.len() as i64)
-        .bytes(REFERENCE_PIN_RULE_ARRAY, array)
-        .integer(PIN_CHECK_LENGTH, checked)
-        .counted(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH, INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, own.0)
-        .counted(
-            REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH,
-            REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER,
-            other.0,
-        )
-        .counted(INPUT_PIN_PROFILE_LENGTH, INPUT_PIN_PROFILE, own.1)
-        .counted(REFERENCE_PIN_PROFILE_LENGTH, REFERENCE_PIN_PROFILE, other.1)
-        .counted(INPUT_PIN_BLOCK_LENGTH, INPUT_PIN_BLOCK, own.3)
-        .counted(REFERENCE_PIN_BLOCK_LENGTH, REFERENCE_PIN_BLOCK, other.3)
-        .bytes(INPUT_PAN_DATA, own.2)
-        .bytes(REFERENCE_PAN_DATA, other.2)
-}
 
 fn compared(keys: &Keys, words: &[&str], pins: [&str; 2], checked: i64) -> Request {
     let zero = profile("ISO-0", "");
@@ -184,24 +153,6 @@ fn comparisons_are_refused_by_name() {
     }
     assert!(!wire::role::BUILT_IN[1].points.permits(Point::EncryptedPinVerify2));
     assert!(!wire::role::BUILT_IN[2].points.permits(Point::EncryptedPinVerify2));
-}
-
-pub fn recover(
-    keys: (&[u8], &[u8]),
-    profile: &[u8],
-    pan: &str,
-    offset: &str,
-    elements: [&str; 3],
-) -> Request {
-    use recover_pin_from_offset::*;
-    crate::support::Request::new(Verb::RecoverPinFromOffset)
-        .counted(PIN_ENC_KEY_ID_LENGTH, PIN_ENC_KEY_ID, keys.0)
-        .counted(PIN_GEN_KEY_ID_LENGTH, PIN_GEN_KEY_ID, keys.1)
-        .bytes(PIN_PROFILE, profile)
-        .bytes(PAN_DATA, pan)
-        .bytes(OFFSET, format!("{offset:16}"))
-        .bytes(DATA_ARRAY, data(elements))
-        .integer(ENCRYPTED_PIN_BLK_LENGTH, 8)
 }
 
 /// The intermediate PIN is 3413172576111483.

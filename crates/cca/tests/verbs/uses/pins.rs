@@ -7,7 +7,7 @@ use wire::verb::{Verb, encrypted_pin_translate, encrypted_pin_translate2, encryp
 
 use super::ways::entered2;
 use crate::pin;
-use crate::pin::translate2::{PAN, TWELVE, aes_profile, field4, translate2, under4};
+use crate::pin::requests2::{PAN, TWELVE, aes_profile, field4, translate2, under4};
 use crate::support::{Request, entered};
 
 const BLOCK: &[u8; 8] = b"8 bytes.";
@@ -113,12 +113,12 @@ impl PinKeys {
                 let plain = pin::profile("ISO-0", "");
                 let block = pin::under(&pin::KEY, &pin::iso0("1234", TWELVE));
                 let side = (&self.inbound[..], &plain[..], TWELVE, &block[..]);
-                vec![pin::verify2::compare(&["REFPIN"], &[], side, side, 0)]
+                vec![pin::requests2::compare(&["REFPIN"], &[], side, side, 0)]
             }
             Verb::RecoverPinFromOffset => {
                 let keys = (&self.outbound[..], &self.generating[..]);
                 let elements = [pin::TABLE, "1122334455667788", ""];
-                vec![pin::verify2::recover(keys, &pin::profile("ISO-0", ""), TWELVE, "1234", elements)]
+                vec![pin::requests2::recover(keys, &pin::profile("ISO-0", ""), TWELVE, "1234", elements)]
             }
             Verb::EncryptedPinVerify => {
                 let keys = (&self.inbound[..], &self.verifying[..]);

@@ -251,7 +251,7 @@ impl Maker<'_> {
         if self.call(&back, verb::format_preserving_decipher::PLAINTEXT)? != text {
             return Err(LabError::facility("decipher a text again")("another text came back"));
         }
-        Ok(Request { expected: Expected::Bytes(CIPHERTEXT, made), ..request })
+        Ok(super::Request { expected: Expected::Bytes(CIPHERTEXT, made), ..request })
     }
 
     /// Keys of AES of these types and usages, each of its own value.
