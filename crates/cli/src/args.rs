@@ -8,8 +8,9 @@ pub mod emv;
 mod groups;
 mod keyblock;
 pub mod openpgp;
+pub mod payment;
 pub mod pgp;
-mod pin;
+pub mod pin;
 mod role;
 mod tenant;
 pub mod time;
@@ -151,12 +152,12 @@ pub enum Command {
     /// Load parts of master keys, set and seal them
     #[command(subcommand)]
     MasterKey(MasterKey),
-    /// Store decimalisation tables; show and clear wrong PINs
+    /// Translate, verify and make PINs; decimalisation tables, wrong PINs
     #[command(subcommand)]
     Pin(Pin),
     /// Call a CCA verb, with parameters and answer as JSON
     Verb(Verb),
-    /// Derive keys of chip cards, verify cryptograms, make MACs of scripts
+    /// Derive keys of chip cards, verify cryptograms, sign scripts by MACs
     #[command(subcommand)]
     Emv(Emv),
     /// Ask for certificates of keys on cards, and check chains

@@ -42,6 +42,25 @@ pub enum Failure {
         /// Its codes.
         codes: Codes,
     },
+    /// The same of a payment verb, with what to do about it: exit code 3.
+    Payment {
+        /// Which verb.
+        verb: &'static str,
+        /// Its codes.
+        codes: Codes,
+        /// What to do.
+        hint: String,
+    },
+    /// Not every line of many requests was answered as it was asked, which was printed in its place: exit code 3 where some failed,
+    /// 4 where some do not verify.
+    Lines {
+        /// All of them.
+        lines: u64,
+        /// Those that failed.
+        failed: u64,
+        /// Those that do not verify.
+        not_verified: u64,
+    },
     /// No key record has the label: exit code 3.
     NoRecord(wire::Label),
     /// A folder that was to be restored from is not a backup.
@@ -141,7 +160,8 @@ impl Failure {
             Self::Usage(_) | Self::Level(level::LevelError::Variable(_)) => 2,
             // A value or a signature that does not verify.
             Self::Verb { codes, .. } if codes.return_code == 4 => 4,
-            Self::Verb { .. } | Self::NoRecord(_) => 3,
+            Self::Lines { failed: 0, .. } => 4,
+            Self::Verb { .. } | Self::Payment { .. } | Self::Lines { .. } | Self::NoRecord(_) => 3,
             Self::OpenPgp(failure) => failure.exit_code(),
             Self::Unwell(HealthState::Healthy) => 0,
             Self::Unwell(HealthState::Degraded) => 4,
@@ -221,6 +241,13 @@ impl fmt::Display for Failure {
                     wire::code::MASTER_KEY_NOT_LOADED => f.write_str("; `cryptand health` says what to do"),
                     _ => Ok(()),
                 }
+            }
+            Self::Payment { verb, codes, hint } => write!(f, "{verb}: {codes}; {hint}"),
+            Self::Lines { lines, failed, not_verified } => {
+                write!(
+                    f,
+                    "of {lines} lines {failed} failed, and {not_verified} do not verify: each says so in its place"
+                )
             }
             Self::NoRecord(label) => write!(
                 f,

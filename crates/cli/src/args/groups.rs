@@ -7,9 +7,10 @@ use std::fmt::Write as _;
 /// Commands under their headings, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
     ("OpenPGP files", &["encrypt", "decrypt", "sign", "verify", "pgp", "agent"]),
-    ("Keys on cards", &["key", "token", "verb", "emv", "keyblock", "role", "tenant"]),
+    ("Keys on cards", &["key", "keyblock", "token", "verb", "role", "tenant"]),
+    ("Payments", &["pin", "emv"]),
     ("A home and its cards", &["init", "serve", "stop", "reload", "upgrade", "card", "backup", "restore"]),
-    ("Master keys and PINs", &["unseal", "master-key", "pin"]),
+    ("Master keys", &["unseal", "master-key"]),
     ("Watching", &["status", "health", "top", "metrics"]),
     ("Serving TLS", &["tls", "cert"]),
     ("Measuring", &["speed", "report", "bench"]),

@@ -17,6 +17,7 @@ mod measure;
 mod metrics;
 mod officer;
 mod pages;
+mod payment;
 mod pgp;
 mod pin;
 mod reencipher;

@@ -1,5 +1,18 @@
-//! `cryptand pin`: what a home decides about PINs.
+//! `cryptand pin`: what a home decides about PINs, and what PIN verbs do.
+//!
+//! | need | module |
+//! |---|---|
+//! | blocks under other keys, in other formats | [`translate`] |
+//! | whether PINs are right | [`verify`] |
+//! | PINs, offsets, PVVs | [`make`] |
+//! | methods, and what they compute with | [`rule`] |
 
+mod make;
+mod rule;
+mod translate;
+mod verify;
+
+use super::payment;
 use super::status::moment;
 use super::{print, print_json, table};
 use crate::args::{Pin, PinFailures, PinTable};
@@ -12,6 +25,15 @@ use wire::tenant::Change;
 
 /// `cryptand pin`.
 pub fn run(asked: Option<&Path>, order: &Pin) -> Result<(), Failure> {
+    match order {
+        Pin::Translate(typed) => return payment::run(asked, &**typed, &typed.many),
+        Pin::Verify(typed) => return payment::run(asked, &**typed, &typed.many),
+        Pin::Generate(typed) => return make::generate(asked, typed),
+        Pin::Offset(typed) => return make::offset(asked, typed),
+        Pin::Pvv(typed) => return make::pvv(asked, typed),
+        Pin::Encrypt(typed) => return make::encrypt(asked, typed),
+        Pin::Table(_) | Pin::Failures(_) => {}
+    }
     let facility = session::connect(asked)?;
     match order {
         Pin::Failures(PinFailures::List { all, output }) => failures(&facility, *all, output.json),
@@ -27,6 +49,7 @@ pub fn run(asked: Option<&Path>, order: &Pin) -> Result<(), Failure> {
             eprintln!("{table}: removed");
             Ok(())
         }
+        _ => Ok(()),
     }
 }
 

@@ -1,0 +1,247 @@
+//! What options say, as the parameters of payment verbs have it.
+
+use crate::args::payment::{BlockFormat, Extraction, WorkingKey, name};
+use crate::failure::Failure;
+use crate::prompt::hexadecimal;
+use wire::Label;
+use wire::point::Point;
+
+/// Digits of a PAN in blocks of 8 bytes.
+const PAN_DIGITS: usize = 12;
+/// Length of the serial number of a key of TDES DUKPT in bytes.
+const TDES_SERIAL_BYTES: usize = 10;
+/// Length of the same of AES DUKPT: identifier of the initial key and counter.
+const AES_SERIAL_BYTES: usize = 12;
+
+/// What has to be given, in a line or as an option.
+pub fn given<'a>(option: &str, value: Option<&'a String>) -> Result<&'a str, Failure> {
+    value.map(String::as_str).ok_or_else(|| Failure::Usage(format!("{option} is missing")))
+}
+
+/// The label of an option.
+pub fn label(option: &str, value: Option<&String>) -> Result<Label, Failure> {
+    let text = given(option, value)?;
+    Label::new(text).map_err(|error| Failure::Usage(format!("{option} {text}: {error}")))
+}
+
+/// Hexadecimal digits of so many bytes.
+pub fn bytes(option: &str, text: &str, count: usize) -> Result<Vec<u8>, Failure> {
+    match hexadecimal(text) {
+        Ok(value) if value.len() == count => Ok(value.to_vec()),
+        _ => Err(Failure::Usage(format!("{option}: expected {} hexadecimal digits", 2 * count))),
+    }
+}
+
+/// The block of an option.
+pub fn block(option: &str, value: Option<&String>, format: BlockFormat) -> Result<Vec<u8>, Failure> {
+    let count = if format == BlockFormat::Iso4 { 16 } else { 8 };
+    bytes(option, given(option, value)?, count)
+}
+
+fn are_digits(text: &str, counts: std::ops::RangeInclusive<usize>) -> bool {
+    counts.contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_digit())
+}
+
+/// Whether these are the digits of a PIN.
+pub fn is_pin(digits: &[u8]) -> bool {
+    (4..=16).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// So many decimal digits.
+pub fn digits<'a>(
+    option: &str,
+    text: &'a str,
+    counts: std::ops::RangeInclusive<usize>,
+) -> Result<&'a str, Failure> {
+    if are_digits(text, counts.clone()) {
+        return Ok(text);
+    }
+    let many = match counts.start() == counts.end() {
+        true => counts.start().to_string(),
+        false => format!("{} to {}", counts.start(), counts.end()),
+    };
+    Err(Failure::Usage(format!("{option}: expected {many} digits")))
+}
+
+/// A PAN, whole.
+pub fn pan<'a>(option: &str, value: Option<&'a String>) -> Result<&'a str, Failure> {
+    let text = given(option, value)?;
+    if are_digits(text, 8..=19) {
+        return Ok(text);
+    }
+    Err(Failure::Usage(format!("{option}: expected a PAN of 8 to 19 digits, with its check digit")))
+}
+
+/// What of a PAN goes into a block: none of formats without one, all of ISO-4, twelve digits without the check digit of others.
+pub fn pan_of_block(
+    option: &str,
+    value: Option<&String>,
+    format: BlockFormat,
+) -> Result<Option<String>, Failure> {
+    if !format.has_pan() {
+        return Ok(None);
+    }
+    let whole = pan(option, value)?;
+    if format == BlockFormat::Iso4 {
+        return Ok(Some(whole.to_owned()));
+    }
+    let digits = format!("{:0>PAN_DIGITS$}", &whole[..whole.len() - 1]);
+    let from = if format == BlockFormat::Visa4 { 0 } else { digits.len() - PAN_DIGITS };
+    Ok(Some(digits[from..from + PAN_DIGITS].to_owned()))
+}
+
+/// A key serial number: by its length that of TDES DUKPT, or of AES DUKPT.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Serial {
+    /// Of TDES.
+    Tdes([u8; TDES_SERIAL_BYTES]),
+    /// Of AES: identifier of the initial key, and counter.
+    Aes([u8; AES_SERIAL_BYTES]),
+}
+
+impl Serial {
+    /// The serial number of an option.
+    pub fn of(option: &str, value: Option<&String>) -> Result<Option<Self>, Failure> {
+        let Some(text) = value else { return Ok(None) };
+        let bytes = hexadecimal(text).map(|bytes| bytes.to_vec()).unwrap_or_default();
+        if let Ok(serial) = bytes.as_slice().try_into() {
+            return Ok(Some(Self::Tdes(serial)));
+        }
+        if let Ok(serial) = bytes.as_slice().try_into() {
+            return Ok(Some(Self::Aes(serial)));
+        }
+        Err(Failure::Usage(format!(
+            "{option}: expected 20 hexadecimal digits of TDES DUKPT, or 24 of AES DUKPT (8 bytes of the initial key's \
+             identifier, 4 of the counter)"
+        )))
+    }
+
+    /// The same prefix of keywords that say that keys are derived.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tdes(_) => "DUKPT",
+            Self::Aes(_) => "ADUKPT",
+        }
+    }
+}
+
+/// Format, pad digit, and how the key is derived, of a block.
+pub struct Profile<'a> {
+    /// Format.
+    pub format: BlockFormat,
+    /// Pad digit; where there is none, F, and of VISA-2 zero.
+    pub pad: Option<&'a String>,
+    /// Key serial number.
+    pub serial: Option<Serial>,
+    /// What is derived by AES.
+    pub working_key: Option<WorkingKey>,
+}
+
+impl<'a> Profile<'a> {
+    /// Under a key that is not derived.
+    pub fn fixed(format: Option<BlockFormat>, pad: Option<&'a String>) -> Self {
+        Self { format: format.unwrap_or(BlockFormat::Iso0), pad, serial: None, working_key: None }
+    }
+
+    /// As verbs have it.
+    pub fn field(&self) -> Result<Vec<u8>, Failure> {
+        use BlockFormat::*;
+        let pad = match (self.pad, self.format) {
+            (Some(pad), _) if pad.len() == 1 && hexadecimal(&format!("0{pad}")).is_ok() => pad.to_uppercase(),
+            (Some(_), _) => {
+                return Err(Failure::Usage("--pad: expected one hexadecimal digit".to_owned()));
+            }
+            (None, Visa2) => "0".to_owned(),
+            (None, Visa3 | Visa4 | Ibm3621 | Ibm3624 | Epp4704) => "F".to_owned(),
+            (None, _) => String::new(),
+        };
+        let mut field = format!("{:8}NONE    {pad:>8}", self.format.keyword()).into_bytes();
+        match self.serial {
+            None if self.working_key.is_some() => {
+                return Err(Failure::Usage(
+                    "--working-key goes with a key serial number of AES DUKPT".to_owned(),
+                ));
+            }
+            None => {}
+            Some(Serial::Tdes(serial)) => {
+                field.extend(serial);
+                field.extend([b' '; 14]);
+            }
+            Some(Serial::Aes(serial)) => {
+                let usual = if self.format == Iso4 { WorkingKey::Aes128 } else { WorkingKey::Tdes2 };
+                // ANSI X9.24-3, 6.3.2: version, blocks, purpose (PIN), algorithm, bits.
+                field.extend([0x01, 0x01, 0x10, 0x00]);
+                field.extend(match self.working_key.unwrap_or(usual) {
+                    WorkingKey::Tdes2 => [0x00, 0x00, 0x00, 0x80],
+                    WorkingKey::Tdes3 => [0x00, 0x01, 0x00, 0xC0],
+                    WorkingKey::Aes128 => [0x00, 0x02, 0x00, 0x80],
+                    WorkingKey::Aes192 => [0x00, 0x03, 0x00, 0xC0],
+                    WorkingKey::Aes256 => [0x00, 0x04, 0x01, 0x00],
+                });
+                field.extend(serial);
+            }
+        }
+        Ok(field)
+    }
+}
+
+/// The points without which blocks of such formats are refused: of a translation, or of another verb.
+pub fn controls(formats: &[BlockFormat], is_translation: bool) -> Vec<Point> {
+    let is_ansi =
+        |format: &BlockFormat| matches!(format, BlockFormat::Iso0 | BlockFormat::Iso3 | BlockFormat::Iso4);
+    let mut points = Vec::new();
+    if !formats.iter().all(is_ansi) {
+        points.push(Point::PinUnrestricted);
+        points.extend(is_translation.then_some(Point::PinAnyBlock));
+    }
+    points.extend(formats.contains(&BlockFormat::Iso1).then_some(Point::PinIso1));
+    points
+}
+
+/// CCA's keyword for how a PIN is found.
+pub fn extraction(value: Option<Extraction>) -> Option<String> {
+    value.map(|value| name(value).to_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    #[test]
+    fn a_pan_goes_into_blocks_as_their_format_has_it() {
+        let of = |pan: &str, format| pan_of_block("--pan", some(pan).as_ref(), format).unwrap();
+        assert_eq!(of("4012345678909", BlockFormat::Iso0), some("401234567890"));
+        assert_eq!(of("4012345678901234567", BlockFormat::Iso3), some("567890123456"));
+        assert_eq!(of("40123456", BlockFormat::Iso0), some("000004012345"));
+        assert_eq!(of("4012345678901234567", BlockFormat::Visa4), some("401234567890"));
+        assert_eq!(of("4012345678901234567", BlockFormat::Iso4), some("4012345678901234567"));
+        assert_eq!(of("4012345678901234567", BlockFormat::Iso1), None);
+        for wrong in ["", "4012345", "40123456789012345678", "4012345x"] {
+            assert!(pan("--pan", some(wrong).as_ref()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn serial_numbers_say_how_keys_are_derived() {
+        let serial = |text: &str| Serial::of("--ksn", some(text).as_ref());
+        let profile = |format, serial, working_key| Profile { format, pad: None, serial, working_key };
+        let tdes = serial("FFFF9876543210E00001").unwrap();
+        let field = profile(BlockFormat::Iso0, tdes, None).field().unwrap();
+        assert_eq!(field[..24], *b"ISO-0   NONE            ");
+        assert_eq!(field[24..], *b"\xFF\xFF\x98\x76\x54\x32\x10\xE0\x00\x01              ");
+        let aes = serial("123456789012345600000001").unwrap();
+        let field = profile(BlockFormat::Iso4, aes, None).field().unwrap();
+        assert_eq!(crate::prompt::to_hexadecimal(&field[24..]), "0101100000020080123456789012345600000001");
+        let field = profile(BlockFormat::Ibm3624, aes, Some(WorkingKey::Tdes3)).field().unwrap();
+        assert_eq!(field[..24], *b"3624    NONE           F");
+        assert_eq!(crate::prompt::to_hexadecimal(&field[24..32]), "01011000000100C0");
+        assert!(profile(BlockFormat::Iso0, None, Some(WorkingKey::Tdes2)).field().is_err());
+        for wrong in ["", "FFFF9876543210E000", "FFFF9876543210E0000100", "FFFF9876543210E0000G"] {
+            assert!(serial(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `cryptand pin translate`: by Encrypted_PIN_Translate, or where a block of ISO-4, two ways to derive keys or a change of the PAN takes
+//! it by Encrypted_PIN_Translate2.
+
+use crate::args::payment::BlockFormat;
+use crate::args::pin::Translate;
+use crate::commands::payment::Order;
+use crate::commands::payment::call::{Call, Reading, Taken};
+use crate::commands::payment::fields::{
+    Profile, Serial, block, bytes, controls, extraction, label, pan_of_block,
+};
+use crate::failure::Failure;
+use wire::point::Point;
+use wire::verb::{Verb, encrypted_pin_translate as ptr, encrypted_pin_translate2 as ptr2};
+
+/// What stands for no sequence number.
+pub const NO_SEQUENCE: i64 = 99_999;
+
+/// The digits of a block whose PAN is not looked at.
+const NO_PAN: &str = "0000000000000";
+
+impl Order for Translate {
+    fn call(&self) -> Result<Call, Failure> {
+        let into = self.to_format.or(self.format);
+        let mut profile_in = Profile::fixed(self.format, self.pad.as_ref());
+        let mut profile_out = Profile::fixed(into, self.to_pad.as_ref().or(self.pad.as_ref()));
+        profile_in.serial = Serial::of("--ksn", self.ksn.as_ref())?;
+        profile_out.serial = Serial::of("--to-ksn", self.to_ksn.as_ref())?;
+        profile_in.working_key = self.working_key;
+        profile_out.working_key = self.to_working_key;
+        let four = BlockFormat::Iso4;
+        let is_changed = self.change_mac.is_some();
+        let is_looked_at =
+            self.to_format.is_some() || self.to_pan.is_some() || self.extraction.is_some() || is_changed;
+        let none = NO_PAN.to_owned();
+        // A block that goes as it is has no use for its PAN, but ISO-4, which is enciphered with it.
+        let pan = match &self.pan {
+            None if !is_looked_at && profile_in.format != four => Some(&none),
+            given => given.as_ref(),
+        };
+        let pan_in = pan_of_block("--pan", pan, profile_in.format)?;
+        let (option, pan) = match &self.to_pan {
+            Some(pan) => ("--to-pan", Some(pan)),
+            None => ("--pan", pan),
+        };
+        let pan_out = pan_of_block(option, pan, profile_out.format)?;
+        let mut words = vec![if is_looked_at { "REFORMAT" } else { "TRANSLAT" }.to_owned()];
+        let serials = (profile_in.serial, profile_out.serial);
+        let is_mixed = derivations(serials, &mut words);
+        words.extend(extraction(self.extraction));
+        if is_changed {
+            words.extend(["PAN-CHG".to_owned(), "PANAUTI4".to_owned()]);
+        }
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let (from, to) = (label("--from", self.from.as_ref())?, label("--to", self.to.as_ref())?);
+        let takes = (("--from", taken(&profile_in, true)), ("--to", taken(&profile_out, false)));
+        let mut points = controls(&[profile_in.format, profile_out.format], true);
+        points.extend((self.to_pan.is_some() && !is_changed).then_some(Point::PanChange));
+        let given = block("--block", self.block.as_ref(), profile_in.format)?;
+        let (field_in, field_out) = (profile_in.field()?, profile_out.field()?);
+        if ![profile_in.format, profile_out.format].contains(&four) && !is_mixed && !is_changed {
+            return Ok(Call::new(Verb::EncryptedPinTranslate, Reading::Bytes("block", ptr::PIN_BLOCK_OUT))
+                .key(ptr::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &from, takes.0)
+                .key(ptr::OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &to, takes.1)
+                .bytes(ptr::INPUT_PIN_PROFILE, field_in)
+                .bytes(ptr::OUTPUT_PIN_PROFILE, field_out)
+                .maybe(ptr::PAN_DATA_IN, pan_in)
+                .maybe(ptr::PAN_DATA_OUT, pan_out)
+                .bytes(ptr::PIN_BLOCK_IN, given)
+                .keywords(ptr::RULE_ARRAY, &words)
+                .integer(ptr::SEQUENCE_NUMBER, NO_SEQUENCE)
+                .controls(points));
+        }
+        let call = Call::new(Verb::EncryptedPinTranslate2, Reading::Bytes("block", ptr2::OUTPUT_PIN_BLOCK))
+            .keywords(ptr2::RULE_ARRAY, &words)
+            .key(ptr2::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &from, takes.0)
+            .key(ptr2::OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &to, takes.1)
+            .bytes(ptr2::INPUT_PIN_PROFILE, field_in)
+            .bytes(ptr2::OUTPUT_PIN_PROFILE, field_out)
+            .bytes(ptr2::INPUT_PAN_DATA, pan_in.unwrap_or_default())
+            .bytes(ptr2::OUTPUT_PAN_DATA, pan_out.unwrap_or_default())
+            .bytes(ptr2::INPUT_PIN_BLOCK, given)
+            .controls(points);
+        let Some(mac) = &self.change_mac else {
+            return Ok(call
+                .integer(ptr2::AUTHENTICATION_KEY_IDENTIFIER_LENGTH, 0)
+                .integer(ptr2::AUTHENTICATION_DATA_LENGTH, 0));
+        };
+        let proving: Taken = ("--change-key", "an AES MAC key with VERIFY and PTR2AUTH (aes128-mac)");
+        let key = label(proving.0, self.change_key.as_ref())?;
+        Ok(call
+            .key(ptr2::AUTHENTICATION_KEY_IDENTIFIER, &key, proving)
+            .bytes(ptr2::AUTHENTICATION_DATA, bytes("--change-mac", mac, 16)?))
+    }
+}
+
+/// Adds the keywords of how keys are derived; whether the sides differ in it, so that each has one.
+fn derivations(sides: (Option<Serial>, Option<Serial>), words: &mut Vec<String>) -> bool {
+    match sides {
+        (None, None) => false,
+        (Some(of), None) => {
+            words.push(ingoing(of));
+            false
+        }
+        (None, Some(of)) => {
+            words.push(outgoing(of));
+            false
+        }
+        (Some(one), Some(other)) if one.word() == other.word() => {
+            words.push(if one.word() == "DUKPT" { "DUKPT-BH" } else { "ADUKPTBH" }.to_owned());
+            false
+        }
+        (Some(one), Some(other)) => {
+            words.extend([ingoing(one), outgoing(other)]);
+            true
+        }
+    }
+}
+
+fn ingoing(serial: Serial) -> String {
+    if serial.word() == "DUKPT" { "DUKPT-IP" } else { "ADUKPTIP" }.to_owned()
+}
+
+fn outgoing(serial: Serial) -> String {
+    if serial.word() == "DUKPT" { "DUKPT-OP" } else { "ADUKPTOP" }.to_owned()
+}
+
+/// Which key a block is under that comes in, or goes out.
+fn taken(profile: &Profile<'_>, comes_in: bool) -> &'static str {
+    match (profile.serial, profile.format, comes_in) {
+        (Some(Serial::Tdes(_)), ..) => "a base key of TDES DUKPT (--type tdes-keygenky --usage UKPT)",
+        (Some(Serial::Aes(_)), ..) => {
+            "a base key of AES DUKPT (--type aes128-dkygenky --usage A-DUKPT,D-ALL)"
+        }
+        (None, BlockFormat::Iso4, true) => {
+            "a PINPROT key that deciphers (--type aes128-pinprot --usage DECRYPT,ISO-4)"
+        }
+        (None, BlockFormat::Iso4, false) => {
+            "a PINPROT key that enciphers (--type aes128-pinprot --usage ENCRYPT,ISO-4)"
+        }
+        (None, _, true) => "an IPINENC key (--type tdes-ipinenc)",
+        (None, _, false) => "an OPINENC key (--type tdes-opinenc)",
+    }
+}
+
+/// The same of a block of 8 bytes whose PIN is used.
+pub fn taken_in(serial: Option<Serial>) -> &'static str {
+    taken(&Profile { format: BlockFormat::Iso0, pad: None, serial, working_key: None }, true)
+}

@@ -1,0 +1,311 @@
+//! `cryptand pin` over labels, blocks and lines, with one home for all of it.
+//! Needs `cryptand-daemon` and `cryptand-card` beside the command, as `make test` builds them.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const PAN: &str = "4012345678909";
+/// ANSI X9.24-1, annex A.4: PIN 1234 of this PAN, in the first transaction.
+const SERIAL: &str = "FFFF9876543210E00001";
+const TERMINAL: &str = "1B9C1845EB993A7A";
+/// ANSI X9.24-3, as the tests of openemv/dukpt repeat it: PIN 1234 of another PAN, in a block of ISO-4.
+const AES_SERIAL: &str = "123456789012345600000001";
+const AES_TERMINAL: &str = "A912150391AB65A67E52883D81CE2D15";
+const AES_PAN: &str = "4111111111111111";
+const VALIDATION: &[&str] = &["--validation-data", "4012345678909000"];
+
+/// A home that serves.
+struct Served(tempfile::TempDir);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.run(&["stop"], "");
+    }
+}
+
+impl Served {
+    fn new() -> Self {
+        let new = Self(tempfile::Builder::new().prefix("c").tempdir_in("/tmp").unwrap());
+        new.ok(&["init", "--insecure-dev"]);
+        new.ok(&["serve", "--background"]);
+        new
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_string_lossy().into_owned()
+    }
+
+    fn run(&self, arguments: &[&str], input: &str) -> Output {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_cryptand"))
+            .args(["--home", &self.path("home")])
+            .args(arguments)
+            .env_remove("CRYPTAND_HOME")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A command that needs no input has ended perhaps.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        child.wait_with_output().unwrap()
+    }
+
+    /// What a command that succeeds prints.
+    fn given(&self, arguments: &[&str], input: &str) -> String {
+        let output = self.run(arguments, input);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+
+    fn ok(&self, arguments: &[&str]) -> String {
+        self.given(arguments, "")
+    }
+
+    /// Exit code and messages of a command that does not succeed.
+    fn refused(&self, arguments: &[&str]) -> (i32, String) {
+        let output = self.run(arguments, "");
+        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// A key of a known value, of two parts.
+    fn key(&self, label: &str, more: &[&str], parts: [&str; 2]) {
+        let first = ["key", "part", label, "first", "--type"];
+        self.given(&[&first[..], more].concat(), &format!("{}\n", parts[0]));
+        self.given(&["key", "part", label, "last"], &format!("{}\n", parts[1]));
+    }
+}
+
+fn values(output: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(output).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn pins_are_translated_verified_and_made() {
+    let home = Served::new();
+    let zone = ["0123456789ABCDEFFEDCBA9876543210", "1032547698BADCFE0F1E2D3C4B5A6978"];
+    home.key("ZONE.OUT", &["tdes-opinenc"], zone);
+    home.key("ZONE.IN", &["tdes-ipinenc"], zone);
+    let base = ["1032547698BADCFE0F1E2D3C4B5A6978", "1111111111111111F1C297A43D0E5B68"];
+    home.key("POS.BASE", &["tdes-keygenky", "--usage", "UKPT"], base);
+    let base = ["11111111111111111111111111111111", "EFCDAB8967452301E0E0E0E0E0E0E0E0"];
+    home.key("POS.AES", &["aes128-dkygenky", "--usage", "A-DUKPT,D-ALL"], base);
+    home.ok(&["key", "generate", "ISSUER.PVK", "--type", "tdes-pingen"]);
+    home.ok(&[
+        "key",
+        "generate",
+        "FOUR.OUT",
+        "--type",
+        "aes128-pinprot",
+        "--usage",
+        "ENCRYPT,ISO-4,REFORMAT",
+    ]);
+    translated(&home);
+    verified_and_made(&home);
+    clear(&home);
+    refusals(&home);
+    lines(&home);
+}
+
+fn of_terminal(home: &Served, more: &[&str]) -> String {
+    let own = ["pin", "translate", "--from", "POS.BASE", "--ksn", SERIAL, "--block", TERMINAL, "--pan", PAN];
+    home.ok(&[&own[..], &["--to", "ZONE.OUT"], more].concat())
+}
+
+fn translated(home: &Served) {
+    let block = of_terminal(home, &[]);
+    assert_eq!(
+        of_terminal(home, &["--to-format", "iso-0"]),
+        block,
+        "the same PIN and PAN make the same block"
+    );
+    assert_ne!(of_terminal(home, &["--to-format", "iso-3"]), block);
+    let said = of_terminal(home, &["--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&said).unwrap(), json!({ "block": block }));
+    let from_zone = ["pin", "translate", "--from", "ZONE.IN", "--block", &block, "--pan", PAN];
+    let back = [&from_zone[..], &["--to", "POS.BASE", "--to-ksn", SERIAL]].concat();
+    assert_eq!(home.ok(&back), TERMINAL);
+    let four = [&from_zone[..], &["--to", "FOUR.OUT", "--to-format", "iso-4"]].concat();
+    assert_eq!(home.ok(&four).len(), 32);
+    // A block of ISO-4 under a key that AES derived, into one under a key that DES derived.
+    let aes = ["pin", "translate", "--from", "POS.AES", "--ksn", AES_SERIAL, "--block", AES_TERMINAL];
+    let aes = [&aes[..], &["--format", "iso-4", "--pan", AES_PAN, "--to-format", "iso-0"]].concat();
+    let direct = home.ok(&[&aes[..], &["--to", "ZONE.OUT"]].concat());
+    let derived = home.ok(&[&aes[..], &["--to", "POS.BASE", "--to-ksn", SERIAL]].concat());
+    let on = ["pin", "translate", "--from", "POS.BASE", "--ksn", SERIAL, "--block", &derived];
+    assert_eq!(home.ok(&[&on[..], &["--to", "ZONE.OUT"]].concat()), direct);
+    assert_eq!(home.refused(&[&aes[..], &["--to", "ZONE.OUT", "--working-key", "aes256"]].concat()).0, 3);
+}
+
+fn verified_and_made(home: &Served) {
+    let key = ["--pin-key", "ISSUER.PVK"];
+    let block = of_terminal(home, &[]);
+    let of_block = ["--block", &block, "--block-key", "ZONE.IN", "--pan", PAN];
+    let offset = home.ok(&[&["pin", "offset"], &of_block[..], &key, VALIDATION].concat());
+    let pvv = home.ok(&[&["pin", "pvv"], &of_block[..], &key].concat());
+    assert_eq!((offset.len(), pvv.len()), (4, 4));
+    // Of the clear PIN 1234 they are the same.
+    let clear = ["--pin-file", "-"];
+    assert_eq!(home.given(&[&["pin", "offset"], &clear[..], &key, VALIDATION].concat(), "1234\n"), offset);
+    assert_eq!(home.given(&[&["pin", "pvv", "--pan", PAN], &clear[..], &key].concat(), "1234"), pvv);
+    let derived = ["--block", TERMINAL, "--block-key", "POS.BASE", "--ksn", SERIAL, "--pan", PAN];
+    for of in [&of_block[..], &derived] {
+        let by_pvv = [&["pin", "verify"], of, &key, &["--pvv", &pvv]].concat();
+        assert_eq!(home.ok(&by_pvv), "the PIN verifies");
+        let by_offset = [&["pin", "verify"], of, &key, VALIDATION, &["--offset", &offset, "--json"]].concat();
+        assert_eq!(home.ok(&by_offset), "{\"verified\":true}");
+        home.ok(&[&["pin", "verify"], of, &["--reference", &block, "--reference-key", "ZONE.IN"]].concat());
+    }
+    let other = if pvv == "0000" { "1111" } else { "0000" };
+    let wrong = [&["pin", "verify"], &of_block[..], &key, &["--pvv", other, "--json"]].concat();
+    let output = home.run(&wrong, "");
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(4), &b"{\"verified\":false}\n"[..]));
+    // An offset leads back to the PIN of which it was made.
+    let under = ["--block-key", "ZONE.OUT", "--pan", PAN];
+    let generate = [&["pin", "generate"], &key[..], VALIDATION, &under].concat();
+    assert_eq!(home.ok(&[&generate[..], &["--offset", &offset]].concat()), block);
+    let made = home.ok(&generate);
+    let of_made = ["pin", "verify", "--block", &made, "--block-key", "ZONE.IN", "--pan", PAN];
+    home.ok(&[&of_made[..], &key, VALIDATION].concat());
+}
+
+fn clear(home: &Served) {
+    let (file, given) = (home.path("pin"), home.path("given"));
+    let generate = [&["pin", "generate", "--pin-key", "ISSUER.PVK"], VALIDATION].concat();
+    assert_eq!(home.ok(&[&generate[..], &["--pin-file", &file]].concat()), "");
+    let pin = fs::read_to_string(&file).unwrap();
+    assert_eq!(home.ok(&[&generate[..], &["--pin-file", "-"]].concat()), pin.trim_end());
+    // What is there is not written over, and what is no PIN is not read.
+    assert_eq!(home.refused(&[&generate[..], &["--pin-file", &file]].concat()).0, 1);
+    let offset =
+        [&["pin", "offset", "--pin-key", "ISSUER.PVK", "--pin-file"], &[&*file][..], VALIDATION].concat();
+    assert_eq!(home.ok(&offset), "0000");
+    let offset =
+        [&["pin", "offset", "--pin-key", "ISSUER.PVK", "--pin-file"], &[&*given][..], VALIDATION].concat();
+    for wrong in ["", "123", "12 34", "12345678901234567", "123x"] {
+        fs::write(&given, wrong).unwrap();
+        let (exit, said) = home.refused(&offset);
+        assert_eq!((exit, said.contains("expected a PIN")), (2, true), "{said}");
+        assert!(wrong.is_empty() || !said.contains(wrong), "{said}");
+    }
+    assert!(Path::new(&given).exists());
+}
+
+fn refusals(home: &Served) {
+    let block = of_terminal(home, &[]);
+    let translate = |from, to, more: &[&str]| {
+        let own = ["pin", "translate", "--from", from, "--to", to, "--block", &block, "--pan", PAN];
+        home.refused(&[&own[..], more].concat())
+    };
+    for (from, to, more, exit, expected) in [
+        (
+            "ZONE.OUT",
+            "ZONE.IN",
+            &[][..],
+            3,
+            "--from takes an IPINENC key (--type tdes-ipinenc), --to takes an OPINENC",
+        ),
+        ("ZONE.IN", "ZONE.OUT", &["--ksn", SERIAL], 3, "a base key of TDES DUKPT"),
+        ("ZONE.IN", "ZONE.OUT", &["--to-format", "iso-1"], 3, "pin-disallow-iso-1 lifted"),
+        ("ZONE.IN", "ZONE.OUT", &["--to-pan", AES_PAN], 3, "pin-pan-change"),
+        ("ZONE.IN", "NO.KEY", &[], 3, "cryptand key list"),
+        ("ZONE.IN", "ZONE.OUT", &["--format", "iso-4"], 2, "--block: expected 32 hexadecimal digits"),
+        ("ZONE.IN", "ZONE.OUT", &["--ksn", "FFFF"], 2, "24 of AES DUKPT"),
+        ("ZONE.IN", "ZONE.OUT", &["--working-key", "aes128"], 2, "--working-key"),
+        ("ZONE.IN", "ZONE.OUT", &["--pad", "FF"], 2, "one hexadecimal digit"),
+    ] {
+        let (code, said) = translate(from, to, more);
+        assert_eq!((code, said.contains(expected)), (exit, true), "{from} {to} {more:?}: {said}");
+    }
+    let other = ["pin", "translate", "--from", "ZONE.IN", "--to", "ZONE.OUT", "--block", "0011223344556677"];
+    let (code, said) = home.refused(&[&other[..], &["--pan", PAN, "--to-format", "iso-3"]].concat());
+    assert_eq!((code, said.contains("8/2514")), (3, true), "{said}");
+    let random = ["pin", "encrypt", "--block-key", "ZONE.OUT", "--pan", PAN, "--random"];
+    let (_, said) = home.refused(&random);
+    assert!(said.contains("clear-pin-encrypt") && said.contains("cryptand role check"), "{said}");
+    let table = ["--table", "9876543210123456", "--pin-file", "-"];
+    let (code, said) =
+        home.refused(&[&["pin", "generate", "--pin-key", "ISSUER.PVK"], VALIDATION, &table].concat());
+    assert_eq!((code, said.contains("cryptand pin table add")), (3, true), "{said}");
+    for missing in [
+        &["pin", "translate"][..],
+        &["pin", "verify"],
+        &["pin", "generate"],
+        &["pin", "offset"],
+        &["pin", "pvv"],
+        &["pin", "encrypt"],
+    ] {
+        let (code, said) = home.refused(missing);
+        assert!(code == 2 && (said.contains("missing") || said.contains("give --")), "{missing:?}: {said}");
+    }
+}
+
+fn lines(home: &Served) {
+    let block = of_terminal(home, &[]);
+    let translate = ["pin", "translate", "--to", "ZONE.OUT", "--pan", PAN, "--lines"];
+    // More than are in flight at once, each in its place.
+    let file = home.path("lines");
+    let mut text = String::new();
+    for at in 0..300 {
+        text += &match at % 3 {
+            0 => format!("from=POS.BASE ksn={SERIAL} block={TERMINAL}\n"),
+            1 => format!("from=ZONE.IN block={block}\n\n"),
+            _ => "from=ZONE.IN block=12 pan=4012345678909\n".to_owned(),
+        };
+    }
+    fs::write(&file, text).unwrap();
+    let output = home.run(&[&translate[..], &[&file]].concat(), "");
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("of 300 lines 100 failed"), "{said}");
+    let answers = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<&str> = answers.lines().collect();
+    assert_eq!(answers.len(), 300);
+    for (at, answer) in answers.iter().enumerate() {
+        match at % 3 {
+            2 => assert!(answer.starts_with("error: --block"), "{answer}"),
+            _ => assert_eq!(*answer, block),
+        }
+    }
+    let verify =
+        ["pin", "verify", "--block-key", "ZONE.IN", "--pin-key", "ISSUER.PVK", "--json", "--lines", "-"];
+    let pvv = home.ok(&[
+        "pin",
+        "pvv",
+        "--block",
+        &block,
+        "--block-key",
+        "ZONE.IN",
+        "--pan",
+        PAN,
+        "--pin-key",
+        "ISSUER.PVK",
+    ]);
+    let other = if pvv == "0000" { "1111" } else { "0000" };
+    let right = json!({ "id": 1, "block": block, "pan": PAN, "pvv": pvv, "key_index": 1 });
+    let wrong = json!({ "id": "two", "block": block, "pan": PAN, "pvv": other, "key-index": "1" });
+    let output = home.run(&verify, &format!("{right}\n{wrong}\n"));
+    assert_eq!(output.status.code(), Some(4), "none failed");
+    let expected = [json!({ "verified": true, "id": 1 }), json!({ "verified": false, "id": "two" })];
+    assert_eq!(values(&output.stdout), expected);
+    let broken = json!({ "id": 3, "block": "0011223344556677", "pan": PAN, "pvv": pvv });
+    let output = home.run(&verify, &format!("{broken}\nno JSON\n{{\"x\": 1}}\n{{\"pin\": \"1234\"}}\n"));
+    let said = values(&output.stdout);
+    assert_eq!((output.status.code(), said.len()), (Some(3), 4));
+    assert_eq!((&said[0]["id"], &said[0]["reason_code"]), (&json!(3), &json!(2514)));
+    for (at, expected) in [(1, "no JSON object"), (2, "a line has no x"), (3, "a line has no pin")] {
+        assert!(said[at]["error"].as_str().unwrap().contains(expected), "{}", said[at]);
+    }
+    // Clear PINs go in and out by lines.
+    let offset = [&["pin", "offset", "--pin-key", "ISSUER.PVK", "--lines", "-"], VALIDATION].concat();
+    let made = home.given(&offset, "pin=1234\npin=1235\n");
+    assert_eq!(made.lines().count(), 2);
+    let generate =
+        ["pin", "generate", "--pin-key", "ISSUER.PVK", "--pin-file", "-", "--lines", "-", "--json"];
+    let made = home.given(&generate, "{\"validation-data\": \"4012345678909000\"}\n");
+    assert_eq!(serde_json::from_str::<Value>(&made).unwrap()["pin"].as_str().map(str::len), Some(4));
+}
