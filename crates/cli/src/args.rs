@@ -4,6 +4,7 @@
 pub mod agent;
 mod card;
 mod cert;
+pub mod cvv;
 pub mod emv;
 mod groups;
 mod keyblock;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 pub use agent::Agent;
 pub use card::{Card, CardOptions};
 pub use cert::{Cert, CertMake};
+pub use cvv::Cvv;
 pub use emv::Emv;
 pub use groups::command;
 pub use keyblock::{BlockExport, BlockVersion, Keyblock};
@@ -157,7 +159,10 @@ pub enum Command {
     Pin(Pin),
     /// Call a CCA verb, with parameters and answer as JSON
     Verb(Verb),
-    /// Derive keys of chip cards, verify cryptograms, sign scripts by MACs
+    /// Make and verify card verification values; join their keys
+    #[command(subcommand)]
+    Cvv(Cvv),
+    /// Derive keys of chip cards; cryptograms, and MACs of scripts
     #[command(subcommand)]
     Emv(Emv),
     /// Ask for certificates of keys on cards, and check chains

@@ -1,11 +1,12 @@
 //! `cryptand pin` over labels, blocks and lines, with one home for all of it.
 //! Needs `cryptand-daemon` and `cryptand-card` beside the command, as `make test` builds them.
 
+mod served;
+
 use serde_json::{Value, json};
+use served::Served;
 use std::fs;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
 const PAN: &str = "4012345678909";
 /// ANSI X9.24-1, annex A.4: PIN 1234 of this PAN, in the first transaction.
@@ -16,68 +17,6 @@ const AES_SERIAL: &str = "123456789012345600000001";
 const AES_TERMINAL: &str = "A912150391AB65A67E52883D81CE2D15";
 const AES_PAN: &str = "4111111111111111";
 const VALIDATION: &[&str] = &["--validation-data", "4012345678909000"];
-
-/// A home that serves.
-struct Served(tempfile::TempDir);
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        self.run(&["stop"], "");
-    }
-}
-
-impl Served {
-    fn new() -> Self {
-        let new = Self(tempfile::Builder::new().prefix("c").tempdir_in("/tmp").unwrap());
-        new.ok(&["init", "--insecure-dev"]);
-        new.ok(&["serve", "--background"]);
-        new
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.path().join(name).to_string_lossy().into_owned()
-    }
-
-    fn run(&self, arguments: &[&str], input: &str) -> Output {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_cryptand"))
-            .args(["--home", &self.path("home")])
-            .args(arguments)
-            .env_remove("CRYPTAND_HOME")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // A command that needs no input has ended perhaps.
-        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        child.wait_with_output().unwrap()
-    }
-
-    /// What a command that succeeds prints.
-    fn given(&self, arguments: &[&str], input: &str) -> String {
-        let output = self.run(arguments, input);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {errors}");
-        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
-    }
-
-    fn ok(&self, arguments: &[&str]) -> String {
-        self.given(arguments, "")
-    }
-
-    /// Exit code and messages of a command that does not succeed.
-    fn refused(&self, arguments: &[&str]) -> (i32, String) {
-        let output = self.run(arguments, "");
-        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
-    }
-
-    /// A key of a known value, of two parts.
-    fn key(&self, label: &str, more: &[&str], parts: [&str; 2]) {
-        let first = ["key", "part", label, "first", "--type"];
-        self.given(&[&first[..], more].concat(), &format!("{}\n", parts[0]));
-        self.given(&["key", "part", label, "last"], &format!("{}\n", parts[1]));
-    }
-}
 
 fn values(output: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(output).unwrap();

@@ -5,6 +5,7 @@ mod backup;
 mod card;
 mod carried;
 mod cert;
+mod cvv;
 mod decrypt;
 mod described;
 mod emv;
@@ -76,6 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::MasterKey(order) => officer::run(home, order),
         Command::Pin(order) => pin::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),
+        Command::Cvv(order) => cvv::run(home, order),
         Command::Emv(order) => emv::run(home, order),
         Command::Cert(typed) => cert::run(home, typed),
         Command::Tls(typed) => tls::run(typed),
