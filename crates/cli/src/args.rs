@@ -5,6 +5,7 @@ pub mod agent;
 mod card;
 mod cert;
 pub mod cvv;
+pub mod dukpt;
 pub mod emv;
 mod groups;
 mod keyblock;
@@ -26,6 +27,7 @@ pub use agent::Agent;
 pub use card::{Card, CardOptions};
 pub use cert::{Cert, CertMake};
 pub use cvv::Cvv;
+pub use dukpt::Dukpt;
 pub use emv::Emv;
 pub use groups::command;
 pub use keyblock::{BlockExport, BlockVersion, Keyblock};
@@ -159,6 +161,9 @@ pub enum Command {
     Pin(Pin),
     /// Call a CCA verb, with parameters and answer as JSON
     Verb(Verb),
+    /// Show key serial numbers of terminals, and make base keys
+    #[command(subcommand)]
+    Dukpt(Dukpt),
     /// Make and verify card verification values; join their keys
     #[command(subcommand)]
     Cvv(Cvv),

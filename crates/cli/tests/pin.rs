@@ -148,7 +148,7 @@ fn refusals(home: &Served) {
             3,
             "--from takes an IPINENC key (--type tdes-ipinenc), --to takes an OPINENC",
         ),
-        ("ZONE.IN", "ZONE.OUT", &["--ksn", SERIAL], 3, "a base key of TDES DUKPT"),
+        ("ZONE.IN", "ZONE.OUT", &["--ksn", SERIAL], 3, "a base key of TDES DUKPT (`cryptand dukpt base`"),
         ("ZONE.IN", "ZONE.OUT", &["--to-format", "iso-1"], 3, "pin-disallow-iso-1 lifted"),
         ("ZONE.IN", "ZONE.OUT", &["--to-pan", AES_PAN], 3, "pin-pan-change"),
         ("ZONE.IN", "NO.KEY", &[], 3, "cryptand key list"),
@@ -247,4 +247,44 @@ fn lines(home: &Served) {
         ["pin", "generate", "--pin-key", "ISSUER.PVK", "--pin-file", "-", "--lines", "-", "--json"];
     let made = home.given(&generate, "{\"validation-data\": \"4012345678909000\"}\n");
     assert_eq!(serde_json::from_str::<Value>(&made).unwrap()["pin"].as_str().map(str::len), Some(4));
+}
+
+#[test]
+fn base_keys_are_made_and_serial_numbers_taken_apart() {
+    let home = Served::new();
+    for (label, kind, serial, format) in [
+        ("BASE.TDES", "tdes", SERIAL, "iso-0"),
+        ("BASE.AES", "aes128", AES_SERIAL, "iso-0"),
+        ("BASE.AES256", "aes256", AES_SERIAL, "iso-4"),
+    ] {
+        home.ok(&["dukpt", "base", label, "--kind", kind]);
+        let block = if format == "iso-4" { AES_TERMINAL } else { TERMINAL };
+        // Under one base key and under another: what went in comes out.
+        let there = ["pin", "translate", "--format", format, "--pan", PAN, "--block", block];
+        let under = ["--from", "BASE.TDES", "--ksn", SERIAL, "--to", label, "--to-ksn", serial];
+        let under = if format == "iso-4" {
+            ["--from", label, "--ksn", serial, "--to", label, "--to-ksn", "123456789012345600000002"]
+        } else {
+            under
+        };
+        let made = home.ok(&[&there[..], &under].concat());
+        let back = ["pin", "translate", "--format", format, "--pan", PAN, "--block", &made];
+        let under = [under[0], under[5], under[2], under[7], under[4], under[1], under[6], under[3]];
+        assert_eq!(home.ok(&[&back[..], &under].concat()), block, "{label}");
+    }
+    let said = home.ok(&["dukpt", "show", SERIAL]);
+    assert!(said.contains("counter     1 (1 bits set)") && said.contains("1048574 transactions"), "{said}");
+    let said = home.ok(&["dukpt", "show", AES_SERIAL, "--json", "--next", "1"]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["next"], json!(["123456789012345600000002"]));
+    let (code, said) = home.refused(&["dukpt", "show", "FFFF9876543210FFFFFF"]);
+    assert_eq!((code, said.contains("no terminal gets to")), (2, true), "{said}");
+    // A card says so too.
+    let used =
+        ["pin", "translate", "--from", "BASE.TDES", "--to", "BASE.TDES", "--to-ksn", SERIAL, "--pan", PAN];
+    let (code, said) =
+        home.refused(&[&used[..], &["--ksn", "FFFF9876543210E00000", "--block", TERMINAL]].concat());
+    assert_eq!((code, said.contains("cryptand dukpt show KSN")), (3, true), "{said}");
+    let (code, _) = home.refused(&["dukpt", "base", "BASE.TDES"]);
+    assert_ne!(code, 0, "a key is not written over");
 }

@@ -24,7 +24,7 @@ use crate::prompt;
 use crate::session;
 use check::Given;
 use facility::Facility;
-use generate::Wanted;
+pub(super) use generate::{Wanted, generated};
 use std::path::Path;
 use wire::control::{RecordRow, Store};
 use wire::{Codes, Label};

@@ -8,6 +8,7 @@ mod cert;
 mod cvv;
 mod decrypt;
 mod described;
+mod dukpt;
 mod emv;
 mod encrypt;
 mod health;
@@ -77,6 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::MasterKey(order) => officer::run(home, order),
         Command::Pin(order) => pin::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),
+        Command::Dukpt(order) => dukpt::run(home, order),
         Command::Cvv(order) => cvv::run(home, order),
         Command::Emv(order) => emv::run(home, order),
         Command::Cert(typed) => cert::run(home, typed),

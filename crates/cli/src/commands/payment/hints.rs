@@ -27,8 +27,7 @@ pub fn hint(
                 .to_owned()
         }
         code::KEY_SERIAL | code::SERIAL_COUNTER => {
-            "the last digits are the counter of the terminal's transactions; is this its serial number?"
-                .to_owned()
+            "`cryptand dukpt show KSN` says what it is of, and which counters there are".to_owned()
         }
         code::MASTER_KEY_NOT_LOADED => "`cryptand health` says what to do".to_owned(),
         _ => format!("`cryptand verb {}` describes the verb", verb.entry().name),

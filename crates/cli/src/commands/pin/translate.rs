@@ -127,9 +127,11 @@ fn outgoing(serial: Serial) -> String {
 /// Which key a block is under that comes in, or goes out.
 fn taken(profile: &Profile<'_>, comes_in: bool) -> &'static str {
     match (profile.serial, profile.format, comes_in) {
-        (Some(Serial::Tdes(_)), ..) => "a base key of TDES DUKPT (--type tdes-keygenky --usage UKPT)",
+        (Some(Serial::Tdes(_)), ..) => {
+            "a base key of TDES DUKPT (`cryptand dukpt base`, tdes-keygenky with UKPT)"
+        }
         (Some(Serial::Aes(_)), ..) => {
-            "a base key of AES DUKPT (--type aes128-dkygenky --usage A-DUKPT,D-ALL)"
+            "a base key of AES DUKPT (`cryptand dukpt base`, aes128-dkygenky with A-DUKPT)"
         }
         (None, BlockFormat::Iso4, true) => {
             "a PINPROT key that deciphers (--type aes128-pinprot --usage DECRYPT,ISO-4)"
