@@ -34,6 +34,31 @@ fn the_page_of_payments_does_what_it_says() {
     // The forgery was told as one, and the partner verified what was sent.
     assert_eq!(said.matches("the value does not verify").count(), 2, "as meaning and as message: {said}");
     assert!(said.contains("\"meaning\": \"done\""), "{said}");
+    // PINs: the right one, again after the wrong one, and when what was counted is cleared; a wrong one, and ten more.
+    assert_eq!(said.matches("the PIN verifies\n").count(), 3, "{said}");
+    assert_eq!(said.matches("4/19 (the PIN does not verify)").count(), 11, "{said}");
+    // Each control refused what stands in its chapter, by its name or its code.
+    for refusal in [
+        "tr31-key-import: 8/66",
+        "pin-disallow-iso-1 lifted",
+        "pin-pan-change",
+        "encrypted-pin-generate: 8/102",
+        "too many PINs were wrong",
+        "8/2514",
+        "clear-pin-encrypt: ",
+        "tr31-key-export: 8/90",
+        "tr31-key-export: 8/39",
+    ] {
+        assert!(said.contains(refusal), "{refusal}: {said}");
+    }
+}
+
+#[test]
+fn the_first_page_says_that_nothing_is_approved() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/payments.md");
+    let page = fs::read_to_string(page).unwrap();
+    let first = page.split("\n## ").next().unwrap();
+    assert!(first.contains("no approval for PCI PIN or PCI HSM"), "{first}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub struct Translate {
     /// Pad digit of the new block
     #[arg(long, value_name = "DIGIT")]
     pub to_pad: Option<String>,
-    /// How the PIN is found in formats that leave it open: CCA's keyword
+    /// How the PIN is found in formats that leave it open: pinblock, paddigit, hexdigit, padexist, pinlen04 to pinlen16
     #[arg(long, value_enum, value_name = "KEYWORD", hide_possible_values = true)]
     #[serde(with = "by_name")]
     pub extraction: Option<Extraction>,
@@ -89,7 +89,7 @@ pub struct Block {
     /// Pad digit of formats that have one
     #[arg(long, value_name = "DIGIT")]
     pub pad: Option<String>,
-    /// How the PIN is found in formats that leave it open: CCA's keyword
+    /// How the PIN is found in formats that leave it open: pinblock, paddigit, hexdigit, padexist, pinlen04 to pinlen16
     #[arg(long, value_enum, value_name = "KEYWORD", hide_possible_values = true)]
     #[serde(with = "by_name")]
     pub extraction: Option<Extraction>,
@@ -154,7 +154,7 @@ pub struct Rule {
     /// PVV: four digits
     #[arg(long, value_name = "DIGITS")]
     pub pvv: Option<String>,
-    /// Key index (PVKI) of visa-pvv and interbank: 0 to 9 (1 unless given)
+    /// Key index (PVKI) of visa-pvv and interbank (1 unless given)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=9))]
     #[serde(deserialize_with = "number")]
     pub key_index: Option<u8>,

@@ -48,14 +48,14 @@ fn points(verb: Verb, words: &[[u8; KEYWORD_BYTES]], controls: &[Point]) -> Stri
         Kind::Forbids => format!("{} lifted", point.entry().name),
     };
     let names: Vec<String> = needed.iter().map(name).collect();
-    let mut text = format!(
+    let text = format!(
         "it takes a role with {}: `cryptand role check WHO LABEL {}` says what is refused, docs/payments.md what lifting it \
          re-opens",
         names.join(", "),
         verb.entry().name
     );
     if matches!(verb, Verb::EncryptedPinVerify | Verb::EncryptedPinVerify2) {
-        text += "; or too many PINs were wrong: `cryptand pin failures list`";
+        return format!("too many PINs were wrong (`cryptand pin failures list`), or {text}");
     }
     text
 }
