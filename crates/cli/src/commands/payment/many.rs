@@ -57,7 +57,7 @@ pub fn run(facility: &Facility, order: &impl Order, options: &Many, path: &Path)
     };
     let progress = progress(length);
     let mut input = BufReader::with_capacity(LINE_BYTES_MAX, input);
-    let base = object(order)?;
+    let base = Base::of(order)?;
     let mut output = Output { json: options.json, text: Zeroizing::new(Vec::with_capacity(OUTPUT_BYTES)) };
     let (mut outcome, mut sent) = (Outcome::default(), VecDeque::with_capacity(IN_FLIGHT_MAX));
     // Room for all of a line: nothing of it is copied while it grows.
@@ -197,18 +197,30 @@ impl Output {
     }
 }
 
-/// The options of the command line, by their names.
-fn object(order: &impl Order) -> Result<Map<String, Value>, Failure> {
-    match serde_json::to_value(order) {
-        Ok(Value::Object(object)) => Ok(object),
-        _ => Err(Failure::Unexpected("options")),
+/// What the command line says of every line.
+struct Base {
+    /// The names of options.
+    names: Vec<String>,
+    /// Those that are given.
+    given: Map<String, Value>,
+}
+
+impl Base {
+    fn of(order: &impl Order) -> Result<Self, Failure> {
+        let Ok(Value::Object(mut given)) = serde_json::to_value(order) else {
+            return Err(Failure::Unexpected("options"));
+        };
+        let names = given.keys().cloned().collect();
+        // Each line has a copy of them, and most options stand in few requests.
+        given.retain(|_, value| !value.is_null());
+        Ok(Self { names, given })
     }
 }
 
 /// The request of a line, and what its answer is told by.
 fn request<O: Order>(
     order: &O,
-    base: &Map<String, Value>,
+    base: &Base,
     line: &[u8],
     json: bool,
 ) -> (Option<Value>, Result<Call, Failure>) {
@@ -220,13 +232,13 @@ fn request<O: Order>(
     (id, built(order, base, said))
 }
 
-fn built<O: Order>(order: &O, base: &Map<String, Value>, said: Map<String, Value>) -> Result<Call, Failure> {
-    let (mut options, mut pin) = (base.clone(), None);
+fn built<O: Order>(order: &O, base: &Base, said: Map<String, Value>) -> Result<Call, Failure> {
+    let (mut options, mut pin) = (base.given.clone(), None);
     for (name, value) in said {
         let name = name.replace('_', "-");
         match value {
             Value::String(text) if name == "pin" => pin = Some(ClearPin(Zeroizing::new(text))),
-            value if options.contains_key(&name) => drop(options.insert(name, value)),
+            value if base.names.contains(&name) => drop(options.insert(name, value)),
             _ => return Err(unknown(&name, base)),
         }
     }
@@ -240,9 +252,8 @@ fn built<O: Order>(order: &O, base: &Map<String, Value>, said: Map<String, Value
     order_of_line.call()
 }
 
-fn unknown(name: &str, base: &Map<String, Value>) -> Failure {
-    let known: Vec<&str> = base.keys().map(String::as_str).collect();
-    Failure::Usage(format!("a line has no {name}; there are {}", known.join(", ")))
+fn unknown(name: &str, base: &Base) -> Failure {
+    Failure::Usage(format!("a line has no {name}; there are {}", base.names.join(", ")))
 }
 
 fn of_json(line: &[u8]) -> Result<Map<String, Value>, Failure> {
