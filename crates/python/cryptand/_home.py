@@ -73,6 +73,15 @@ def answer(verb: str, answered: tuple[int, int, dict[str, Output]]) -> dict[str,
     return outputs
 
 
+def proved(verb: str, answer: dict[str, Output]) -> dict[str, Output]:
+    """The answer of a verb that makes something if what it was given verifies: VerbError (return code 4) if it did not."""
+    return_code, reason_code = answer["return_code"], answer["reason_code"]
+    assert isinstance(return_code, int) and isinstance(reason_code, int)
+    if return_code == 0:
+        return answer
+    raise VerbError(verb, return_code, reason_code, _native.meaning(return_code, reason_code))
+
+
 def verbs() -> dict[str, list[str]]:
     """Every verb, with the names of its parameters in order."""
     return dict(_native.verbs())

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, overload
 
 from . import _batch
+from ._blocks import Key, Keys, Many
 from ._errors import Error
 from ._home import Given, Home, Output
-from .pin import Key, Keys, Many
 
 
 def _request(

@@ -1,55 +1,25 @@
 """PINs in blocks: translated, verified, made.
 
-A block is bytes under the key that is named beside it. PANs are given whole, with their check digit. `ksn` is a key serial number of 10
-bytes: the key beside it is then a base derivation key of DUKPT, from which that of the transaction is derived.
+A block is bytes under the key that is named beside it: 8 bytes under keys of DES, of ISO-4 16 under keys of AES. PANs are given whole,
+with their check digit. `ksn` is a key serial number of DUKPT (`cryptand.dukpt`): the key beside it is then a base derivation key, from
+which that of the transaction is derived.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, ClassVar, Protocol, overload
 
 from . import _batch
+from ._blocks import Key, Keys, Many, aes, derivation, derived_in, pan_digits, profile, whole
 from ._errors import Error
 from ._home import Given, Home, Output
+from ._translate import PanChange as PanChange, reformat as reformat, translate as translate
+from .dukpt import Ksn
 
-T = TypeVar("T")
-Key: TypeAlias = "str | bytes"
-"""The label of a record, or a token."""
-Keys: TypeAlias = "Key | Sequence[Key]"
-"""One key for all requests of a batch, or one for each."""
-Many: TypeAlias = "T | Sequence[T]"
-"""One value for all requests of a batch, or one for each."""
 TABLE = "0123456789012345"
 """The decimalisation table that is stored in every home."""
-
-
-def profile(format: str, pad: str, ksn: bytes | None) -> bytes:
-    """The PIN profile of a block: its format, no format control, its pad digit, and the key serial number."""
-    fields = f"{format:<8}NONE    {pad:>8}".encode("ascii")
-    if ksn is None:
-        return fields
-    if len(ksn) != 10:
-        raise ValueError(f"ksn: expected 10 bytes, not {len(ksn)}")
-    return fields + ksn + b" " * 14
-
-
-def whole(block: bytes) -> bytes:
-    """A PIN block, which has 8 bytes: the verb table alone would fill a shorter one with zeros."""
-    if len(block) != 8:
-        raise ValueError(f"block: expected 8 bytes, not {len(block)}")
-    return block
-
-
-def pan_digits(format: str, pan: str | None) -> str | None:
-    """The 12 digits of a PAN that go into a block of this format."""
-    if pan is None:
-        return None
-    if not (pan.isascii() and pan.isdigit() and 8 <= len(pan) <= 19):
-        raise ValueError("pan: expected 8 to 19 digits, with the check digit")
-    digits = pan[:-1].rjust(12, "0")
-    return digits[:12] if format == "VISA-4" else digits[-12:]
 
 
 class Method(Protocol):
@@ -132,144 +102,15 @@ class Interbank:
         return _elements(f"{self.pan[:-1][-11:]}6{self.key_index}{self.validation_data}")
 
 
-def _derivations(ksn: bytes | None, to_ksn: bytes | None) -> list[str]:
-    if ksn is not None and to_ksn is not None:
-        return ["DUKPT-BH"]
-    if ksn is not None:
-        return ["DUKPT-IP"]
-    return ["DUKPT-OP"] if to_ksn is not None else []
-
-
-def _moved(
-    word: str,
-    block: bytes,
-    from_key: Key,
-    to_key: Key,
-    format: str,
-    to_format: str,
-    pan: str | None,
-    to_pan: str | None,
-    ksn: bytes | None,
-    to_ksn: bytes | None,
-    pad: str,
-    to_pad: str,
-    extraction: str | None,
-    sequence: int,
-) -> dict[str, Given]:
-    words = [word, *_derivations(ksn, to_ksn)]
-    if extraction is not None:
-        words.append(extraction)
-    return {
-        "input_pin_encrypting_key_identifier": from_key,
-        "output_pin_encrypting_key_identifier": to_key,
-        "input_pin_profile": profile(format, pad, ksn),
-        "pan_data_in": pan_digits(format, pan),
-        "pin_block_in": whole(block),
-        "rule_array": words,
-        "output_pin_profile": profile(to_format, to_pad, to_ksn),
-        "pan_data_out": pan_digits(to_format, to_pan),
-        "sequence_number": sequence,
-    }
-
-
-def _block_out(answer: dict[str, Output]) -> bytes:
-    block = answer["pin_block_out"]
-    assert isinstance(block, bytes)
-    return block
-
-
-@overload
-def translate(
-    home: Home, block: bytes, *, from_key: Key, to_key: Key, format: str = "ISO-0", pan: str | None = None, ksn: bytes | None = None,
-    to_ksn: bytes | None = None, pad: str = "F"
-) -> bytes: ...
-@overload
-def translate(
-    home: Home, block: Sequence[bytes], *, from_key: Keys, to_key: Keys, format: Many[str] = "ISO-0", pan: Many[str | None] = None,
-    ksn: Many[bytes | None] = None, to_ksn: Many[bytes | None] = None, pad: Many[str] = "F"
-) -> list[bytes | Error]: ...
-def translate(
-    home: Home,
-    block: Any,
-    *,
-    from_key: Any,
-    to_key: Any,
-    format: Any = "ISO-0",
-    pan: Any = None,
-    ksn: Any = None,
-    to_ksn: Any = None,
-    pad: Any = "F",
-) -> Any:
-    """Puts a block under another key, as it is (Encrypted_PIN_Translate, TRANSLAT). The PAN is that of both sides."""
-
-    def request(block: bytes, format: str, pan: str | None, pad: str, **rest: Any) -> dict[str, Given]:
-        if pan is None and has_pan(format):
-            # The clear block is not looked at; the verb asks for digits all the same.
-            pan = "0" * 13
-        return _moved("TRANSLAT", block, format=format, to_format=format, pan=pan, to_pan=pan, pad=pad, to_pad=pad,
-                      extraction=None, sequence=99999, **rest)
-
-    values = dict(block=block, from_key=from_key, to_key=to_key, format=format, pan=pan, ksn=ksn, to_ksn=to_ksn, pad=pad)
-    return _batch.run(home, "encrypted-pin-translate", values, request, _block_out)
-
-
-def has_pan(format: str) -> bool:
-    """Whether blocks of this format hold digits of a PAN."""
-    return format in ("ISO-0", "ISO-3", "ISO-4", "VISA-4")
-
-
-@overload
-def reformat(
-    home: Home, block: bytes, *, from_key: Key, to_key: Key, to_format: str, format: str = "ISO-0", pan: str | None = None,
-    to_pan: str | None = None, ksn: bytes | None = None, to_ksn: bytes | None = None, pad: str = "F", to_pad: str = "F",
-    extraction: str | None = None, sequence: int = 99999
-) -> bytes: ...
-@overload
-def reformat(
-    home: Home, block: Sequence[bytes], *, from_key: Keys, to_key: Keys, to_format: Many[str], format: Many[str] = "ISO-0",
-    pan: Many[str | None] = None, to_pan: Many[str | None] = None, ksn: Many[bytes | None] = None, to_ksn: Many[bytes | None] = None,
-    pad: Many[str] = "F", to_pad: Many[str] = "F", extraction: Many[str | None] = None, sequence: Many[int] = 99999
-) -> list[bytes | Error]: ...
-def reformat(
-    home: Home,
-    block: Any,
-    *,
-    from_key: Any,
-    to_key: Any,
-    to_format: Any,
-    format: Any = "ISO-0",
-    pan: Any = None,
-    to_pan: Any = None,
-    ksn: Any = None,
-    to_ksn: Any = None,
-    pad: Any = "F",
-    to_pad: Any = "F",
-    extraction: Any = None,
-    sequence: Any = 99999,
-) -> Any:
-    """Puts the PIN of a block into one of another format under another key (Encrypted_PIN_Translate, REFORMAT).
-
-    `to_pan` is the PAN of the new block, if it is not `pan`: roles refuse that unless they say otherwise. `extraction` says how digits are
-    found in blocks that leave it open (PADDIGIT, HEXDIGIT, PADEXIST, PINLEN04 to PINLEN16).
-    """
-
-    def request(pan: str | None, to_pan: str | None, **rest: Any) -> dict[str, Given]:
-        return _moved("REFORMAT", pan=pan, to_pan=pan if to_pan is None else to_pan, **rest)
-
-    values = dict(block=block, from_key=from_key, to_key=to_key, to_format=to_format, format=format, pan=pan, to_pan=to_pan, ksn=ksn,
-                  to_ksn=to_ksn, pad=pad, to_pad=to_pad, extraction=extraction, sequence=sequence)
-    return _batch.run(home, "encrypted-pin-translate", values, request, _block_out)
-
-
 @overload
 def verify(
     home: Home, block: bytes, *, block_key: Key, pin_key: Key, method: Method, format: str = "ISO-0", pan: str | None = None,
-    ksn: bytes | None = None, pad: str = "F", extraction: str | None = None
+    ksn: Ksn | None = None, pad: str = "F", extraction: str | None = None
 ) -> bool: ...
 @overload
 def verify(
     home: Home, block: Sequence[bytes], *, block_key: Keys, pin_key: Keys, method: Many[Method], format: Many[str] = "ISO-0",
-    pan: Many[str | None] = None, ksn: Many[bytes | None] = None, pad: Many[str] = "F", extraction: Many[str | None] = None
+    pan: Many[str | None] = None, ksn: Many[Ksn | None] = None, pad: Many[str] = "F", extraction: Many[str | None] = None
 ) -> list[bool | Error]: ...
 def verify(
     home: Home,
@@ -284,14 +125,19 @@ def verify(
     pad: Any = "F",
     extraction: Any = None,
 ) -> Any:
-    """Whether the PIN in a block is right by this method (Encrypted_PIN_Verify). A block that is none raises VerbError."""
+    """Whether the PIN in a block of 8 bytes is right by this method (Encrypted_PIN_Verify). A block that is none raises VerbError.
+
+    A base key of AES is given by its label: tokens of this verb have 64 bytes.
+    """
 
     def request(
-        block: bytes, block_key: Key, pin_key: Key, method: Method, format: str, pan: str | None, ksn: bytes | None, pad: str,
+        block: bytes, block_key: Key, pin_key: Key, method: Method, format: str, pan: str | None, ksn: Ksn | None, pad: str,
         extraction: str | None,
     ) -> dict[str, Given]:
+        if isinstance(block_key, bytes) and aes(format, ksn) is not None:
+            raise ValueError("block_key: a base key of AES is given by its label here")
         words = [method.keyword]
-        words += [] if ksn is None else ["DUKPT-IP"]
+        words += derived_in(format, ksn)
         words += [] if extraction is None else [extraction]
         return {
             "input_pin_encrypting_key_identifier": block_key,
@@ -310,6 +156,75 @@ def verify(
     values = dict(block=block, block_key=block_key, pin_key=pin_key, method=method, format=format, pan=pan, ksn=ksn, pad=pad,
                   extraction=extraction)
     return _batch.run(home, "encrypted-pin-verify", values, request, result)
+
+
+@overload
+def compare(
+    home: Home, block: bytes, reference: bytes, *, block_key: Key, reference_key: Key, digits: int | None = None, format: str = "ISO-0",
+    reference_format: str = "ISO-0", pan: str | None = None, reference_pan: str | None = None, ksn: Ksn | None = None,
+    reference_ksn: Ksn | None = None, pad: str = "F", reference_pad: str = "F", extraction: str | None = None,
+    reference_extraction: str | None = None
+) -> bool: ...
+@overload
+def compare(
+    home: Home, block: Sequence[bytes], reference: Many[bytes], *, block_key: Keys, reference_key: Keys, digits: Many[int | None] = None,
+    format: Many[str] = "ISO-0", reference_format: Many[str] = "ISO-0", pan: Many[str | None] = None,
+    reference_pan: Many[str | None] = None, ksn: Many[Ksn | None] = None, reference_ksn: Many[Ksn | None] = None, pad: Many[str] = "F",
+    reference_pad: Many[str] = "F", extraction: Many[str | None] = None, reference_extraction: Many[str | None] = None
+) -> list[bool | Error]: ...
+def compare(
+    home: Home,
+    block: Any,
+    reference: Any,
+    *,
+    block_key: Any,
+    reference_key: Any,
+    digits: Any = None,
+    format: Any = "ISO-0",
+    reference_format: Any = "ISO-0",
+    pan: Any = None,
+    reference_pan: Any = None,
+    ksn: Any = None,
+    reference_ksn: Any = None,
+    pad: Any = "F",
+    reference_pad: Any = "F",
+    extraction: Any = None,
+    reference_extraction: Any = None,
+) -> Any:
+    """Whether the PIN of a block is that of a reference block (Encrypted_PIN_Verify2): whole (REFPIN), or, with `digits`, the last so many
+    of both (TRUNCPIN, 4 to 16). Both blocks have 8 bytes. `reference_pan` is given where it is not `pan`."""
+
+    def request(
+        block: bytes, reference: bytes, block_key: Key, reference_key: Key, digits: int | None, format: str, reference_format: str,
+        pan: str | None, reference_pan: str | None, ksn: Ksn | None, reference_ksn: Ksn | None, pad: str, reference_pad: str,
+        extraction: str | None, reference_extraction: str | None,
+    ) -> dict[str, Given]:
+        def words(format: str, ksn: Ksn | None, extraction: str | None) -> list[str]:
+            return [word for word in (derivation(format, ksn), extraction) if word]
+
+        of_reference = words(reference_format, reference_ksn, reference_extraction)
+        return {
+            "rule_array": ["REFPIN" if digits is None else "TRUNCPIN", *words(format, ksn, extraction)],
+            "reference_pin_rule_array_count": len(of_reference),
+            "reference_pin_rule_array": "".join(f"{word:<8}" for word in of_reference).encode("ascii"),
+            "pin_check_length": digits or 0,
+            "input_pin_encrypting_key_identifier": block_key,
+            "reference_pin_encrypting_key_identifier": reference_key,
+            "input_pin_profile": profile(format, pad, ksn),
+            "input_pin_block": whole(block),
+            "reference_pin_profile": profile(reference_format, reference_pad, reference_ksn),
+            "reference_pin_block": whole(reference),
+            "input_pan_data": pan_digits(format, pan),
+            "reference_pan_data": pan_digits(reference_format, pan if reference_pan is None else reference_pan),
+        }
+
+    def result(answer: dict[str, Output]) -> bool:
+        return answer["return_code"] == 0
+
+    values = dict(block=block, reference=reference, block_key=block_key, reference_key=reference_key, digits=digits, format=format,
+                  reference_format=reference_format, pan=pan, reference_pan=reference_pan, ksn=ksn, reference_ksn=reference_ksn,
+                  pad=pad, reference_pad=reference_pad, extraction=extraction, reference_extraction=reference_extraction)
+    return _batch.run(home, "encrypted-pin-verify2", values, request, result)
 
 
 def _digits(answer: dict[str, Output]) -> str:
@@ -431,6 +346,42 @@ def generate_block(
         request,
         _encrypted,
     )
+
+
+@overload
+def recover(
+    home: Home, *, pin_key: Key, block_key: Key, method: Ibm, format: str = "ISO-0", pan: str | None = None, pad: str = "F"
+) -> bytes: ...
+@overload
+def recover(
+    home: Home, *, pin_key: Keys, block_key: Keys, method: Sequence[Ibm], format: Many[str] = "ISO-0", pan: Many[str | None] = None,
+    pad: Many[str] = "F"
+) -> list[bytes | Error]: ...
+def recover(
+    home: Home, *, pin_key: Any, block_key: Any, method: Any, format: Any = "ISO-0", pan: Any = None, pad: Any = "F"
+) -> Any:
+    """The PIN that an offset of IBM 3624 leads to, in a block (Recover_PIN_From_Offset). `method` is an `Ibm` with an offset of 4 to 12
+    digits: as many has the PIN."""
+
+    def request(pin_key: Key, block_key: Key, method: Ibm, format: str, pan: str | None, pad: str) -> dict[str, Given]:
+        if method.offset is None or method.keyword != "IBM-PINO":
+            raise ValueError("method: expected Ibm with an offset")
+        return {
+            "pin_enc_key_id": block_key,
+            "pin_gen_key_id": pin_key,
+            "pin_profile": profile(format, pad, None),
+            "pan_data": pan_digits(format, pan),
+            "offset": method.offset,
+            "data_array": _elements(method.table, method.validation_data, ""),
+        }
+
+    def result(answer: dict[str, Output]) -> bytes:
+        block = answer["encrypted_pin_blk"]
+        assert isinstance(block, bytes)
+        return block
+
+    values = dict(pin_key=pin_key, block_key=block_key, method=method, format=format, pan=pan, pad=pad)
+    return _batch.run(home, "recover-pin-from-offset", values, request, result)
 
 
 def _encrypted(answer: dict[str, Output]) -> bytes:

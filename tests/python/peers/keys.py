@@ -12,3 +12,16 @@ def des(home: cryptand.Home, key_type: str, value: bytes, *words: str) -> bytes:
     for word, part in (("FIRST", odd), ("LAST", bytes(len(odd)))):
         token = home.call("key-part-import", rule_array=[word], key_part=part, key_identifier=token)["key_identifier"]
     return token
+
+
+def aes(home: cryptand.Home, key_type: str, value: bytes, *words: str) -> bytes:
+    """An AES token of variable length of this type, entered in one part."""
+    token = home.call("key-token-build2", rule_array=["INTERNAL", "AES", key_type, *words])["target_key_token"]
+    # Room for the token that comes back, which is longer than the skeleton.
+    first = dict(clear_key_part=value, clear_key_part_length=8 * len(value))
+    token = home.call("key-part-import2", rule_array=["AES", "FIRST", "MIN1PART"], **first, **_room(token))["key_identifier"]
+    return home.call("key-part-import2", rule_array=["AES", "COMPLETE"], clear_key_part_length=0, **_room(token))["key_identifier"]
+
+
+def _room(token: bytes) -> dict[str, object]:
+    return dict(key_identifier=token.ljust(725, b"\0"), key_identifier_length=725)

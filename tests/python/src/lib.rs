@@ -1,11 +1,14 @@
 //! The Python package as a user has it: the wheel, installed into a folder, and a home whose cards serve.
 #![forbid(unsafe_code)]
 
+use home::{PointItem, RoleSettings, Settings};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
 use system_tests::Installation;
 use tempfile::TempDir;
+use wire::tenant::Tenant;
 
 /// Random cases of each row: with `CRYPTAND_TEST_ALL` those of `make test-all`.
 pub fn cases() -> usize {
@@ -15,6 +18,36 @@ pub fn cases() -> usize {
 /// The root of the sources.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What the owner's role refuses and a differential test needs: wrong PINs of which none is counted, and what takes clear
+/// ones or puts secrets into messages.
+const LIFTED: [&str; 4] =
+    ["pin-uncounted", "clear-pin-encrypt", "secure-messaging-for-keys", "secure-messaging-for-pins"];
+
+/// The credential of the tenant that has them.
+const CREDENTIAL: [u8; 32] = [7; 32];
+
+/// The settings of a home with one card and a tenant `tests`, whose role is the owner's with [`LIFTED`].
+fn settings() -> Settings {
+    let mut settings = system_tests::settings(1, 0);
+    settings.tenant_number_next = 10;
+    settings.roles = vec![RoleSettings {
+        name: "differential".into(),
+        base: Some("owner".into()),
+        allow: LIFTED.iter().map(|name| PointItem::new(name).expect("a point")).collect(),
+        ..RoleSettings::default()
+    }];
+    settings.tenants = vec![Tenant {
+        credential_sha256: Some(hexadecimal(&engine::sha256(&CREDENTIAL))),
+        role: Some("differential".into()),
+        ..Tenant::new("tests", 1)
+    }];
+    settings
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A wheel that was installed, and a home with one card.
@@ -47,10 +80,21 @@ impl Package {
             .output()
             .expect("pip can be executed");
         assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
-        Self { folder, installation: Installation::new(1, 0) }
+        let mut installation = Installation::stopped(&settings());
+        installation.start();
+        installation.until_ready();
+        let mut credential = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(folder.path().join("credential"))
+            .expect("the folder is new");
+        credential.write_all(hexadecimal(&CREDENTIAL).as_bytes()).expect("there is room");
+        Self { folder, installation }
     }
 
     /// What a program of the folder `peers` says, with the package and other people's beside it.
+    /// `CRYPTAND_TEST_CREDENTIAL` names the credential of the tenant whose role refuses less than the owner's.
     ///
     /// # Panics
     /// If it cannot be executed.
@@ -62,6 +106,7 @@ impl Package {
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("CRYPTAND_HOME", self.installation.home.folder())
             .env_remove("CRYPTAND_CREDENTIAL_FILE")
+            .env("CRYPTAND_TEST_CREDENTIAL", self.folder.path().join("credential"))
             .output()
             .expect("python can be executed")
     }

@@ -1,4 +1,4 @@
-//! The package by its own tests in Python, and beside psec.
+//! The package by its own tests in Python, and beside the packages of other people.
 
 use std::process::Output;
 
@@ -15,6 +15,11 @@ fn the_package_does_what_it_says() {
 }
 
 #[test]
+fn keys_are_derived_and_blocks_of_iso_4_are_served() {
+    check(&Package::new().run("derived.py", &[]));
+}
+
+#[test]
 fn its_types_are_complete() {
     check(&Package::new().types());
 }
@@ -22,4 +27,10 @@ fn its_types_are_complete() {
 #[test]
 fn pins_and_card_values_are_those_of_psec() {
     check(&Package::new().run("psec_pins.py", &[&cases().to_string()]));
+}
+
+/// As many in `make test-all`: there the verbs are compared with the same programs, in `crates/cca`, in 100,000 cases.
+#[test]
+fn blocks_under_derived_keys_are_those_of_pydukpt_and_of_a_program_of_its_own() {
+    check(&Package::new().run("derived_pins.py", &["10000"]));
 }
