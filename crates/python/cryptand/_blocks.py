@@ -12,6 +12,8 @@ Key: TypeAlias = "str | bytes"
 """The label of a record, or a token."""
 Keys: TypeAlias = "Key | Sequence[Key]"
 """One key for all requests of a batch, or one for each."""
+KeyList: TypeAlias = "list[str] | list[bytes] | list[str | bytes]"
+"""The keys of a batch, one for each request: no type that a single label has too."""
 Many: TypeAlias = "T | Sequence[T]"
 """One value for all requests of a batch, or one for each."""
 

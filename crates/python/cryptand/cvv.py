@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, overload
 
 from . import _batch
-from ._blocks import Key, Keys, Many
+from ._blocks import Key, KeyList, Keys, Many
 from ._errors import Error
 from ._home import Given, Home, Output
 
@@ -75,3 +75,30 @@ def verify(home: Home, value: Any, *, key: Any, pan: Any, expiration_date: Any, 
 
     values = dict(value=value, key=key, pan=pan, expiration_date=expiration_date, service_code=service_code, key_b=key_b)
     return _batch.run(home, "cvv-verify", values, request, result)
+
+
+@overload
+def combine(home: Home, *, key: Key, key_b: Key, wrapping: str | None = None, enhanced_only: bool = False) -> bytes: ...
+@overload
+def combine(
+    home: Home, *, key: KeyList, key_b: Keys, wrapping: Many[str | None] = None, enhanced_only: Many[bool] = False
+) -> list[bytes | Error]: ...
+def combine(home: Home, *, key: Any, key_b: Any, wrapping: Any = None, enhanced_only: Any = False) -> Any:
+    """A pair of keys of single length as one key of double length, as key blocks have it (CVV_Key_Combine): a token.
+
+    `wrapping` is USECONFG, WRAP-ECB or WRAP-ENH; `enhanced_only` keeps it so.
+    """
+
+    def request(key: Key, key_b: Key, wrapping: str | None, enhanced_only: bool) -> dict[str, Given]:
+        return {
+            "rule_array": ([] if wrapping is None else [wrapping]) + (["ENH-ONLY"] if enhanced_only else []),
+            "key_aidentifier": key,
+            "key_bidentifier": key_b,
+        }
+
+    def result(answer: dict[str, Output]) -> bytes:
+        token = answer["output_key_identifier"]
+        assert isinstance(token, bytes)
+        return token
+
+    return _batch.run(home, "cvv-key-combine", dict(key=key, key_b=key_b, wrapping=wrapping, enhanced_only=enhanced_only), request, result)

@@ -111,7 +111,7 @@ impl Package {
             .expect("python can be executed")
     }
 
-    /// What mypy says of the package, without any exception.
+    /// What mypy says of the package and of a program that uses it, without any exception.
     ///
     /// # Panics
     /// If it cannot be executed.
@@ -119,6 +119,8 @@ impl Package {
         Command::new(python())
             .args(["-m", "mypy", "--strict", "--cache-dir=/dev/null"])
             .arg(self.folder.path().join("site/cryptand"))
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/typed.py"))
+            .env("MYPYPATH", self.folder.path().join("site"))
             .output()
             .expect("mypy can be executed")
     }

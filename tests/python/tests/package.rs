@@ -20,6 +20,11 @@ fn keys_are_derived_and_blocks_of_iso_4_are_served() {
 }
 
 #[test]
+fn keys_come_and_go_in_key_blocks() {
+    check(&Package::new().run("blocks.py", &[]));
+}
+
+#[test]
 fn its_types_are_complete() {
     check(&Package::new().types());
 }
@@ -33,4 +38,10 @@ fn pins_and_card_values_are_those_of_psec() {
 #[test]
 fn blocks_under_derived_keys_are_those_of_pydukpt_and_of_a_program_of_its_own() {
     check(&Package::new().run("derived_pins.py", &["10000"]));
+}
+
+/// As many in `make test-all`, for the same reason.
+#[test]
+fn key_blocks_are_those_of_psec() {
+    check(&Package::new().run("psec_blocks.py", &["10000"]));
 }

@@ -1,0 +1,24 @@
+"""A program that uses the package, for mypy alone: what is annotated here is what callers get. It is not run."""
+
+import cryptand
+from cryptand import cvv, dukpt, keyblock, pin
+
+home = cryptand.Home()
+block = bytes(8)
+ksn = bytes(12)
+
+one_block: bytes = pin.translate(home, block, from_key="A", to_key=b"B", ksn=ksn, to_ksn=dukpt.Aes(ksn, "AES-128"))
+many_blocks: list[bytes | cryptand.Error] = pin.reformat(home, [block], from_key=["A"], to_key="B", to_format="ISO-4", ksn=[None])
+is_right: bool = pin.compare(home, block, block, block_key="A", reference_key="B")
+are_right: list[bool | cryptand.Error] = pin.verify(home, [block], block_key="A", pin_key="B", method=[pin.Ibm("0")])
+recovered: bytes = pin.recover(home, pin_key="A", block_key="B", method=pin.Ibm("0", offset="1234"))
+
+token: bytes = keyblock.import_key(home, "text", under="K")
+tokens: list[bytes | cryptand.Error] = keyblock.import_key(home, ["text"], under=["K"])
+text: str = keyblock.export_key(home, b"token", under="K", usage="P0", mode="E")
+texts: list[str | cryptand.Error] = keyblock.export_key(home, [token], under="K", usage=["P0"], mode="E")
+header: keyblock.Header = keyblock.parse(home, text)
+lengths: dict[str, int] = keyblock.optional_blocks(home, text)
+data: str = keyblock.read_optional(home, text, "KS")
+several: list[str | cryptand.Error] = keyblock.read_optional(home, text, ["KS", "TS"])
+combined: bytes = cvv.combine(home, key="A", key_b="B")
