@@ -34,6 +34,7 @@ class Home:
         path = None if folder is None else os.fspath(folder)
         credential = None if credential_file is None else os.fspath(credential_file)
         self._connection = _native.Connection(path, credential, domain)
+        self._skeletons: dict[str, bytes] = {}
 
     def __repr__(self) -> str:
         return f"cryptand.Home({str(self._connection.folder())!r})"

@@ -157,7 +157,8 @@ def reformat(
     """Puts the PIN of a block into one of another format under another key (Encrypted_PIN_Translate or Encrypted_PIN_Translate2, REFORMAT).
 
     `to_pan` is the PAN of the new block, if it is not `pan`: roles refuse that unless they say otherwise, or a `PanChange` proves it
-    (VerbError with 4/1 where it does not). `extraction` says how digits are found in blocks that leave it open (PADDIGIT, HEXDIGIT, PADEXIST, PINLEN04 to PINLEN16).
+    (VerbError with 4/1 where it does not). `extraction` says how digits are found in blocks that leave it open (PADDIGIT, HEXDIGIT,
+    PADEXIST, PINLEN04 to PINLEN16).
     A clear block that is wrong raises VerbError with 8/2514, whatever is wrong with it.
     """
 

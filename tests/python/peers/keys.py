@@ -14,9 +14,9 @@ def des(home: cryptand.Home, key_type: str, value: bytes, *words: str) -> bytes:
     return token
 
 
-def aes(home: cryptand.Home, key_type: str, value: bytes, *words: str) -> bytes:
-    """An AES token of variable length of this type, entered in one part."""
-    token = home.call("key-token-build2", rule_array=["INTERNAL", "AES", key_type, *words])["target_key_token"]
+def aes(home: cryptand.Home, key_type: str, value: bytes, *words: str, token_data: bytes | None = None) -> bytes:
+    """An AES token of variable length of this type, entered in one part. `token_data` is the skeleton of what it derives."""
+    token = home.call("key-token-build2", rule_array=["INTERNAL", "AES", key_type, *words], token_data=token_data)["target_key_token"]
     # Room for the token that comes back, which is longer than the skeleton.
     first = dict(clear_key_part=value, clear_key_part_length=8 * len(value))
     token = home.call("key-part-import2", rule_array=["AES", "FIRST", "MIN1PART"], **first, **_room(token))["key_identifier"]

@@ -1,7 +1,7 @@
 """A program that uses the package, for mypy alone: what is annotated here is what callers get. It is not run."""
 
 import cryptand
-from cryptand import cvv, dukpt, keyblock, pin
+from cryptand import cvv, dukpt, emv, keyblock, pin
 
 home = cryptand.Home()
 block = bytes(8)
@@ -22,3 +22,12 @@ lengths: dict[str, int] = keyblock.optional_blocks(home, text)
 data: str = keyblock.read_optional(home, text, "KS")
 several: list[str | cryptand.Error] = keyblock.read_optional(home, text, ["KS", "TS"])
 combined: bytes = cvv.combine(home, key="A", key_b="B")
+
+card_key: bytes = emv.derive_icc_mk(home, "A", use="AC", pan="4")
+session: bytes = emv.derive_common_sk(home, card_key, bytes(8))
+sessions: list[bytes | cryptand.Error] = emv.derive_sk(home, "A", scheme="VISA", pan="4", atc=[bytes(2)])
+is_card: bool = emv.verify_arqc(home, "A", bytes(8), pan="4", atc=bytes(2), data=b"")
+arpc: bytes | None = emv.answer_arqc(home, "A", bytes(8), pan="4", atc=bytes(2), data=b"", arpc_rc=b"00")
+arpcs: list[bytes | None | cryptand.Error] = emv.answer_arqc(home, "A", [bytes(8)], pan=["4"], atc=bytes(2), data=b"", csu=bytes(4))
+mac: bytes = emv.generate_command_mac(home, session, b"")
+change: bytes = emv.change_pin(home, block, block_key="A", ac_key="B", enc_key="C", pan="4", atc=bytes(2))

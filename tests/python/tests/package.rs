@@ -25,6 +25,11 @@ fn keys_come_and_go_in_key_blocks() {
 }
 
 #[test]
+fn chip_cards_are_served() {
+    check(&Package::new().run("chips.py", &[]));
+}
+
+#[test]
 fn its_types_are_complete() {
     check(&Package::new().types());
 }
@@ -44,4 +49,10 @@ fn blocks_under_derived_keys_are_those_of_pydukpt_and_of_a_program_of_its_own() 
 #[test]
 fn key_blocks_are_those_of_psec() {
     check(&Package::new().run("psec_blocks.py", &["10000"]));
+}
+
+/// As many in `make test-all`: `tests/emv` compares the verbs in 100,000 cases of each kind.
+#[test]
+fn chip_cards_are_answered_as_by_pyemv() {
+    check(&Package::new().run("pyemv_cards.py", &["10000"]));
 }
