@@ -9,8 +9,8 @@ values of one kind take lists of them: a list makes the call a batch, whose requ
 In a batch an element that failed is the exception that a single call would have raised.
 """
 
-from . import cvv, dukpt, emv, keyblock, pin
+from . import cvv, dukpt, emv, fpe, keyblock, pin
 from ._errors import Error, HomeError, VerbError
 from ._home import Home, verbs
 
-__all__ = ["Error", "Home", "HomeError", "VerbError", "cvv", "dukpt", "emv", "keyblock", "pin", "verbs"]
+__all__ = ["Error", "Home", "HomeError", "VerbError", "cvv", "dukpt", "emv", "fpe", "keyblock", "pin", "verbs"]

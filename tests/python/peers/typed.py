@@ -1,7 +1,7 @@
 """A program that uses the package, for mypy alone: what is annotated here is what callers get. It is not run."""
 
 import cryptand
-from cryptand import cvv, dukpt, emv, keyblock, pin
+from cryptand import cvv, dukpt, emv, fpe, keyblock, pin
 
 home = cryptand.Home()
 block = bytes(8)
@@ -31,3 +31,7 @@ arpc: bytes | None = emv.answer_arqc(home, "A", bytes(8), pan="4", atc=bytes(2),
 arpcs: list[bytes | None | cryptand.Error] = emv.answer_arqc(home, "A", [bytes(8)], pan=["4"], atc=bytes(2), data=b"", csu=bytes(4))
 mac: bytes = emv.generate_command_mac(home, session, b"")
 change: bytes = emv.change_pin(home, block, block_key="A", ac_key="B", enc_key="C", pan="4", atc=bytes(2))
+
+enciphered: str = fpe.encipher(home, "0123456789", key="A", tweak="1")
+deciphered: list[str | cryptand.Error] = fpe.decipher(home, ["0123456789"], key="A", tweak=[b""], alphabet="0123456789")
+translated: str = fpe.translate(home, "0123456789", from_key="A", to_key="B")

@@ -30,6 +30,11 @@ fn chip_cards_are_served() {
 }
 
 #[test]
+fn texts_keep_their_format() {
+    check(&Package::new().run("texts.py", &[]));
+}
+
+#[test]
 fn its_types_are_complete() {
     check(&Package::new().types());
 }
@@ -55,4 +60,10 @@ fn key_blocks_are_those_of_psec() {
 #[test]
 fn chip_cards_are_answered_as_by_pyemv() {
     check(&Package::new().run("pyemv_cards.py", &["10000"]));
+}
+
+/// As many in `make test-all`: the verbs are compared with the crate `fpe` in `crates/cca`, and the program here is slow.
+#[test]
+fn ff1_is_that_of_a_program_of_its_own() {
+    check(&Package::new().run("ff1.py", &["10000"]));
 }
