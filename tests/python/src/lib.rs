@@ -99,16 +99,34 @@ impl Package {
     /// # Panics
     /// If it cannot be executed.
     pub fn run(&self, program: &str, arguments: &[&str]) -> Output {
-        Command::new(python())
+        self.command(program, arguments).output().expect("python can be executed")
+    }
+
+    /// The same, as a process of that tenant.
+    ///
+    /// # Panics
+    /// If it cannot be executed.
+    pub fn run_uncounted(&self, program: &str, arguments: &[&str]) -> Output {
+        let mut command = self.command(program, arguments);
+        command.env("CRYPTAND_CREDENTIAL_FILE", self.credential());
+        command.output().expect("python can be executed")
+    }
+
+    fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(python());
+        command
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(program))
             .args(arguments)
             .env("PYTHONPATH", self.folder.path().join("site"))
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("CRYPTAND_HOME", self.installation.home.folder())
             .env_remove("CRYPTAND_CREDENTIAL_FILE")
-            .env("CRYPTAND_TEST_CREDENTIAL", self.folder.path().join("credential"))
-            .output()
-            .expect("python can be executed")
+            .env("CRYPTAND_TEST_CREDENTIAL", self.credential());
+        command
+    }
+
+    fn credential(&self) -> PathBuf {
+        self.folder.path().join("credential")
     }
 
     /// What mypy says of the package and of a program that uses it, without any exception.

@@ -2,7 +2,8 @@
 
 use std::process::Output;
 
-use python_tests::{Package, cases};
+use python_tests::{Package, cases, root};
+use system_tests::program;
 
 fn check(output: &Output) {
     let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -66,4 +67,12 @@ fn chip_cards_are_answered_as_by_pyemv() {
 #[test]
 fn ff1_is_that_of_a_program_of_its_own() {
     check(&Package::new().run("ff1.py", &["10000"]));
+}
+
+#[test]
+fn c_python_and_the_command_answer_alike() {
+    let header = root().join("crates/csulcca/include/csulincl.h");
+    let files =
+        [program("libcsulcca.so"), header, program("cryptand")].map(|path| path.display().to_string());
+    check(&Package::new().run_uncounted("agreement.py", &files.each_ref().map(String::as_str)));
 }
