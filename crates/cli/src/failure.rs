@@ -159,7 +159,7 @@ impl Failure {
         match self {
             Self::Usage(_) | Self::Level(level::LevelError::Variable(_)) => 2,
             // A value or a signature that does not verify.
-            Self::Verb { codes, .. } if codes.return_code == 4 => 4,
+            Self::Verb { codes, .. } | Self::Payment { codes, .. } if codes.return_code == 4 => 4,
             Self::Lines { failed: 0, .. } => 4,
             Self::Verb { .. } | Self::Payment { .. } | Self::Lines { .. } | Self::NoRecord(_) => 3,
             Self::OpenPgp(failure) => failure.exit_code(),

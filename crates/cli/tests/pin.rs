@@ -288,3 +288,108 @@ fn base_keys_are_made_and_serial_numbers_taken_apart() {
     let (code, _) = home.refused(&["dukpt", "base", "BASE.TDES"]);
     assert_ne!(code, 0, "a key is not written over");
 }
+
+const LIFTED: &str = "
+[[role]]
+name = \"pins\"
+base = \"owner\"
+allow = [\"clear-pin-encrypt\", \"pin-disallow-iso-1\", \"pin-block-restrictions\", \"pin-only-ansi-blocks\"]
+";
+
+#[test]
+fn what_roles_lift_is_done() {
+    let mut home = Served::with(LIFTED);
+    let zone = ["0123456789ABCDEFFEDCBA9876543210", "1032547698BADCFE0F1E2D3C4B5A6978"];
+    home.key("ZONE.OUT", &["tdes-opinenc"], zone);
+    home.key("ZONE.IN", &["tdes-ipinenc"], zone);
+    home.ok(&["key", "generate", "ISSUER.PVK", "--type", "tdes-pingen"]);
+    home.ok(&["tenant", "add", "desk", "--role", "pins", "--label", "*"]);
+    let credential = home.path("credential");
+    home.ok(&["tenant", "credential", "desk", "--output", &credential]);
+    home.credential = Some(credential);
+
+    let encrypt = ["pin", "encrypt", "--block-key", "ZONE.OUT", "--pan", PAN];
+    let block = home.given(&[&encrypt[..], &["--pin-file", "-"]].concat(), "1234\n");
+    assert_eq!(home.ok(&[&encrypt[..], &["--random"]].concat()).len(), 16);
+    let lines = home.run(&[&encrypt[..], &["--lines", "-"]].concat(), "pin=1234\npin=12345678901234567\n");
+    let said = String::from_utf8(lines.stdout).unwrap();
+    assert!(said.starts_with(&format!("{block}\nerror: a PIN has")) && !said.contains("12345"), "{said}");
+
+    // Into every format and back, and verified there, by each method.
+    let key = ["--pin-key", "ISSUER.PVK"];
+    let pvv =
+        home.ok(
+            &[&["pin", "pvv", "--block", &block, "--block-key", "ZONE.IN", "--pan", PAN], &key[..]].concat()
+        );
+    for format in [
+        "iso-1", "iso-2", "iso-3", "visa-2", "visa-3", "visa-4", "eci-2", "eci-3", "3621", "3624", "4704-epp",
+    ] {
+        let translate = ["pin", "translate", "--from", "ZONE.IN", "--to", "ZONE.OUT", "--pan", PAN];
+        let into = ["--block", &block, "--to-format", format, "--sequence", "12"];
+        let made = home.ok(&[&translate[..], &into].concat());
+        let back = ["--block", &made, "--format", format, "--to-format", "iso-0"];
+        assert_eq!(home.ok(&[&translate[..], &back].concat()), block, "{format}");
+        let verify =
+            ["pin", "verify", "--block", &made, "--block-key", "ZONE.IN", "--format", format, "--pan", PAN];
+        home.ok(&[&verify[..], &key, &["--pvv", &pvv, "--method", "visa-pvv4"]].concat());
+    }
+    for (method, validation) in [("gbp", VALIDATION[1]), ("ibm-3624", VALIDATION[1]), ("interbank", "123")] {
+        let rule = [&key[..], &["--method", method, "--validation-data", validation, "--pan", PAN]].concat();
+        let made = home.ok(&[&["pin", "generate", "--block-key", "ZONE.OUT"], &rule[..]].concat());
+        home.ok(&[&["pin", "verify", "--block", &made, "--block-key", "ZONE.IN"], &rule[..]].concat());
+        assert_eq!(home.ok(&[&["pin", "generate", "--pin-file", "-"], &rule[..]].concat()).len(), 4);
+    }
+    let none = ["pin", "translate", "--from", "ZONE.IN", "--to", "ZONE.OUT", "--pan", PAN, "--block", &block];
+    let (code, said) = home.refused(&[&none[..], &["--to-format", "3621"]].concat());
+    assert_eq!((code, said.contains("--sequence")), (3, true), "{said}");
+}
+
+#[test]
+fn a_pan_changes_where_a_cmac_proves_it() {
+    let home = Served::new();
+    let zone = ["0123456789ABCDEFFEDCBA9876543210", "1032547698BADCFE0F1E2D3C4B5A6978"];
+    home.key("ZONE.OUT", &["tdes-opinenc"], zone);
+    home.key("ZONE.IN", &["tdes-ipinenc"], zone);
+    home.key("FOUR.IN", &["aes128-pinprot", "--usage", "DECRYPT,ISO-4,PINXLATE,REFORMAT"], zone);
+    home.key("FOUR.OUT", &["aes128-pinprot", "--usage", "ENCRYPT,ISO-4,PINXLATE,REFORMAT"], zone);
+    home.key("CHANGE", &["aes128-mac", "--usage", "VERIFY,PTR2AUTH"], zone);
+    home.key("CHANGE.MAKE", &["aes128-mac", "--usage", "GENERATE"], zone);
+    home.key(
+        "POS.BASE",
+        &["tdes-keygenky", "--usage", "UKPT"],
+        [zone[1], "1111111111111111F1C297A43D0E5B68"],
+    );
+    let made = ["pin", "translate", "--from", "POS.BASE", "--ksn", SERIAL, "--block", TERMINAL, "--pan", PAN];
+    let block = home.ok(&[&made[..], &["--to", "FOUR.OUT", "--to-format", "iso-4"]].concat());
+    // The PAN fields of both, as they are in blocks of ISO-4.
+    let fields = "1401234567890900000000000000000044111111111111111000000000000000";
+    let asked = json!({
+        "rule_array": ["AES"], "key_identifier": "label:CHANGE.MAKE", "message_text": format!("hex:{fields}"), "mac_length": 16,
+    });
+    let said: Value = serde_json::from_str(&home.ok(&["verb", "mac-generate2", &asked.to_string()])).unwrap();
+    let mac = said["mac_text"].as_str().unwrap().trim_start_matches("hex:").to_owned();
+    let change =
+        ["pin", "translate", "--from", "FOUR.IN", "--to", "FOUR.OUT", "--format", "iso-4", "--block", &block];
+    let change = [&change[..], &["--pan", PAN, "--to-pan", AES_PAN, "--change-key", "CHANGE"]].concat();
+    let changed = home.ok(&[&change[..], &["--change-mac", &mac]].concat());
+    let on = [
+        "pin",
+        "translate",
+        "--from",
+        "FOUR.IN",
+        "--to",
+        "ZONE.OUT",
+        "--format",
+        "iso-4",
+        "--to-format",
+        "iso-0",
+    ];
+    assert_eq!(home.ok(&[&on[..], &["--block", &changed, "--pan", AES_PAN]].concat()).len(), 16);
+    assert_eq!(
+        home.refused(&[&on[..], &["--block", &changed, "--pan", PAN]].concat()).0,
+        3,
+        "of the other PAN"
+    );
+    let wrong = if mac.starts_with('0') { mac.replacen('0', "1", 1) } else { format!("0{}", &mac[1..]) };
+    assert_eq!(home.refused(&[&change[..], &["--change-mac", &wrong]].concat()).0, 4);
+}

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum, ValueHint};
 use serde::{Deserialize, Deserializer, Serializer};
 use std::path::PathBuf;
+use std::str::FromStr;
 use zeroize::Zeroizing;
 
 /// Where many requests come from, and how answers are printed.
@@ -183,19 +184,23 @@ pub mod by_name {
 }
 
 /// A number in a line, or its digits.
-pub fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Error> {
+pub fn number<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: Deserialize<'de> + FromStr,
+    D: Deserializer<'de>,
+{
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Written {
-        Number(u8),
+    enum Written<T> {
+        Number(T),
         Digits(String),
     }
-    match Option::<Written>::deserialize(deserializer)? {
+    match Option::<Written<T>>::deserialize(deserializer)? {
         None => Ok(None),
         Some(Written::Number(number)) => Ok(Some(number)),
         Some(Written::Digits(digits)) => digits
             .parse()
             .map(Some)
-            .map_err(|_| serde::de::Error::custom(format!("{digits:?} is no number from 0 to 255"))),
+            .map_err(|_| serde::de::Error::custom(format!("{digits:?} is no number that this may be"))),
     }
 }

@@ -4,10 +4,15 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 /// A home that serves.
-pub struct Served(tempfile::TempDir);
+pub struct Served {
+    folder: tempfile::TempDir,
+    /// The file of the credential of who runs commands; without one the owner does.
+    pub credential: Option<String>,
+}
 
 impl Drop for Served {
     fn drop(&mut self) {
+        self.credential = None;
         self.run(&["stop"], "");
     }
 }
@@ -15,20 +20,33 @@ impl Drop for Served {
 impl Served {
     /// A development home, whose cards are started.
     pub fn new() -> Self {
-        let new = Self(tempfile::Builder::new().prefix("c").tempdir_in("/tmp").unwrap());
+        Self::with("")
+    }
+
+    /// The same with more settings.
+    pub fn with(settings: &str) -> Self {
+        let folder = tempfile::Builder::new().prefix("c").tempdir_in("/tmp").unwrap();
+        let new = Self { folder, credential: None };
         new.ok(&["init", "--insecure-dev"]);
+        let path = new.path("home/settings.toml");
+        let all = std::fs::read_to_string(&path).unwrap() + settings;
+        std::fs::write(&path, all).unwrap();
         new.ok(&["serve", "--background"]);
         new
     }
 
     /// A file beside it.
     pub fn path(&self, name: &str) -> String {
-        self.0.path().join(name).to_string_lossy().into_owned()
+        self.folder.path().join(name).to_string_lossy().into_owned()
     }
 
     /// Runs a command with this on its standard input.
     pub fn run(&self, arguments: &[&str], input: &str) -> Output {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_cryptand"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cryptand"));
+        if let Some(file) = &self.credential {
+            command.env("CRYPTAND_CREDENTIAL_FILE", file);
+        }
+        let mut child = command
             .args(["--home", &self.path("home")])
             .args(arguments)
             .env_remove("CRYPTAND_HOME")

@@ -57,6 +57,10 @@ pub struct Translate {
     #[arg(long, value_enum, value_name = "KEYWORD", hide_possible_values = true)]
     #[serde(with = "by_name")]
     pub extraction: Option<Extraction>,
+    /// Sequence number of a new block of 3621 and 4704-epp: up to four digits
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=9999))]
+    #[serde(deserialize_with = "number")]
+    pub sequence: Option<u16>,
     /// Proof that --to-pan takes the place of --pan, both of iso-4: CMAC of 32 hexadecimal digits, of both PAN fields
     #[arg(long, value_name = "HEX", requires = "change_key")]
     pub change_mac: Option<String>,
@@ -112,6 +116,10 @@ pub struct NewBlock {
     /// Pad digit of formats that have one
     #[arg(long, value_name = "DIGIT")]
     pub pad: Option<String>,
+    /// Sequence number of 3621 and 4704-epp: up to four digits
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=9999))]
+    #[serde(deserialize_with = "number")]
+    pub sequence: Option<u16>,
 }
 
 /// How PINs are computed.

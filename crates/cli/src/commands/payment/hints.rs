@@ -21,6 +21,8 @@ pub fn hint(
             format!("{}; `cryptand key show LABEL` says what a key is", keys.join(", "))
         }
         code::LABEL_NOT_FOUND => "`cryptand key list` shows those there are".to_owned(),
+        code::SEQUENCE_NUMBER => "--sequence gives the one of blocks of 3621 and 4704-epp".to_owned(),
+        code::VERIFICATION_FAILED => "what is to prove that another PAN takes the place does not".to_owned(),
         code::PIN_BLOCK => "the block is not under this key, or of another format or PAN".to_owned(),
         code::DECIMALISATION_TABLE => {
             "`cryptand pin table list` shows those that are stored, `cryptand pin table add` stores one"

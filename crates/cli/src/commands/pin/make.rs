@@ -2,7 +2,7 @@
 //! Clear_PIN_Generate_Alternate and Clear_PIN_Encrypt.
 
 use super::rule::of_8_bytes;
-use super::translate::{NO_SEQUENCE, taken_in};
+use super::translate::{sequence, taken_in};
 use crate::args::payment::ClearPin;
 use crate::args::pin::{Alternate, Encrypt, Generate, Method};
 use crate::commands::payment::call::{Call, Reading, Taken};
@@ -102,7 +102,7 @@ impl Order for Generate {
             .controls(controls(&[format], false))
             .bytes(epg::PIN_PROFILE, profile)
             .maybe(epg::PAN_DATA, pan)
-            .integer(epg::SEQUENCE_NUMBER, NO_SEQUENCE))
+            .integer(epg::SEQUENCE_NUMBER, sequence(new.sequence)))
     }
 }
 
@@ -216,7 +216,7 @@ impl Order for Encrypt {
             .controls(controls(&[format], false))
             .bytes(cpe::PIN_PROFILE, Profile::fixed(Some(format), new.pad.as_ref()).field()?)
             .maybe(cpe::PAN_DATA, pan_of_block("--pan", new.pan.as_ref(), format)?)
-            .integer(cpe::SEQUENCE_NUMBER, NO_SEQUENCE))
+            .integer(cpe::SEQUENCE_NUMBER, sequence(new.sequence)))
     }
 
     fn take_pin(&mut self, pin: ClearPin) -> bool {

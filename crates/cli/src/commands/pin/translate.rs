@@ -12,8 +12,10 @@ use crate::failure::Failure;
 use wire::point::Point;
 use wire::verb::{Verb, encrypted_pin_translate as ptr, encrypted_pin_translate2 as ptr2};
 
-/// What stands for no sequence number.
-pub const NO_SEQUENCE: i64 = 99_999;
+/// The sequence number of a block that is made; what stands for none is refused by the formats that have one.
+pub fn sequence(given: Option<u16>) -> i64 {
+    given.map_or(99_999, i64::from)
+}
 
 /// The digits of a block whose PAN is not looked at.
 const NO_PAN: &str = "0000000000000";
@@ -67,7 +69,7 @@ impl Order for Translate {
                 .maybe(ptr::PAN_DATA_OUT, pan_out)
                 .bytes(ptr::PIN_BLOCK_IN, given)
                 .keywords(ptr::RULE_ARRAY, &words)
-                .integer(ptr::SEQUENCE_NUMBER, NO_SEQUENCE)
+                .integer(ptr::SEQUENCE_NUMBER, sequence(self.sequence))
                 .controls(points));
         }
         let call = Call::new(Verb::EncryptedPinTranslate2, Reading::Bytes("block", ptr2::OUTPUT_PIN_BLOCK))
