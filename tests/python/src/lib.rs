@@ -125,6 +125,11 @@ impl Package {
         command
     }
 
+    /// A folder of its own, for what a program writes.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     fn credential(&self) -> PathBuf {
         self.folder.path().join("credential")
     }

@@ -76,3 +76,13 @@ fn c_python_and_the_command_answer_alike() {
         [program("libcsulcca.so"), header, program("cryptand")].map(|path| path.display().to_string());
     check(&Package::new().run_uncounted("agreement.py", &files.each_ref().map(String::as_str)));
 }
+
+/// In long runs alone: `scripts/test-all` writes where Maven has jPOS, or names what it lacks.
+#[test]
+fn cards_pins_and_texts_are_those_of_jpos() {
+    let classes = std::fs::read_to_string(root().join("target/jpos/classpath"));
+    let (Some(_), Ok(classes)) = (std::env::var_os("CRYPTAND_TEST_ALL"), classes) else { return };
+    let package = Package::new();
+    let folder = package.folder().display().to_string();
+    check(&package.run("jpos_cards.py", &[&cases().to_string(), classes.trim(), &folder]));
+}
