@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from .dukpt import AES_BYTES, TDES_BYTES, Aes, Ksn
@@ -29,9 +30,14 @@ def aes(format: str, ksn: Ksn | None) -> Aes | None:
     raise ValueError(f"ksn: expected {TDES_BYTES} bytes of TDES or {AES_BYTES} of AES, not {len(ksn)}")
 
 
+@lru_cache(maxsize=256)
+def _fields(format: str, pad: str) -> bytes:
+    return f"{format:<8}NONE    {' ' if format == 'ISO-4' else pad:>8}".encode("ascii")
+
+
 def profile(format: str, pad: str, ksn: Ksn | None) -> bytes:
     """The PIN profile of a block: its format, no format control, its pad digit, and how its key is derived."""
-    fields = f"{format:<8}NONE    {' ' if format == 'ISO-4' else pad:>8}".encode("ascii")
+    fields = _fields(format, pad)
     if ksn is None:
         return fields
     of_aes = aes(format, ksn)

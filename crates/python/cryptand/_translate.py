@@ -26,48 +26,45 @@ class PanChange:
     form: str = "PANAUTI4"
 
 
-def _verb(
-    *, format: str, to_format: str, ksn: Ksn | None, to_ksn: Ksn | None, change: PanChange | None = None, **_: Any
-) -> str:
-    if "ISO-4" in (format, to_format) or change is not None:
-        return "encrypted-pin-translate2"
-    is_aes = aes(format, ksn) is not None or aes(to_format, to_ksn) is not None
-    return "encrypted-pin-translate2" if is_aes else "encrypted-pin-translate"
-
-
 def _moved(
     word: str, block: bytes, from_key: Key, to_key: Key, format: str, to_format: str, pan: str | None, to_pan: str | None,
     ksn: Ksn | None, to_ksn: Ksn | None, pad: str, to_pad: str, extraction: str | None, sequence: int, change: PanChange | None,
-) -> dict[str, Given]:
-    words = [word, *derived(format, ksn, to_format, to_ksn)]
-    words += [] if extraction is None else [extraction]
-    pans = pan_digits(format, pan), pan_digits(to_format, to_pan)
-    profiles = profile(format, pad, ksn), profile(to_format, to_pad, to_ksn)
-    if _verb(format=format, to_format=to_format, ksn=ksn, to_ksn=to_ksn, change=change) == "encrypted-pin-translate":
-        return {
+) -> tuple[str, dict[str, Given]]:
+    """The verb, and its parameters."""
+    words = [word]
+    is_second = format == "ISO-4" or to_format == "ISO-4" or change is not None
+    if ksn is not None or to_ksn is not None:
+        words += derived(format, ksn, to_format, to_ksn)
+        is_second = is_second or aes(format, ksn) is not None or aes(to_format, to_ksn) is not None
+    if extraction is not None:
+        words.append(extraction)
+    digits = pan_digits(format, pan)
+    to_digits = digits if to_pan is pan and to_format == format else pan_digits(to_format, to_pan)
+    if not is_second:
+        return "encrypted-pin-translate", {
             "input_pin_encrypting_key_identifier": from_key,
             "output_pin_encrypting_key_identifier": to_key,
-            "input_pin_profile": profiles[0],
-            "pan_data_in": pans[0],
+            "input_pin_profile": profile(format, pad, ksn),
+            "pan_data_in": digits,
             "pin_block_in": whole(block),
             "rule_array": words,
-            "output_pin_profile": profiles[1],
-            "pan_data_out": pans[1],
+            "output_pin_profile": profile(to_format, to_pad, to_ksn),
+            "pan_data_out": to_digits,
             "sequence_number": sequence,
         }
     request: dict[str, Given] = {
         "input_pin_encrypting_key_identifier": from_key,
         "output_pin_encrypting_key_identifier": to_key,
-        "input_pin_profile": profiles[0],
-        "input_pan_data": pans[0],
+        "input_pin_profile": profile(format, pad, ksn),
+        "input_pan_data": digits,
         "input_pin_block": whole(block, format),
         "rule_array": words if change is None else [*words, "PAN-CHG", change.form],
-        "output_pin_profile": profiles[1],
-        "output_pan_data": pans[1],
+        "output_pin_profile": profile(to_format, to_pad, to_ksn),
+        "output_pan_data": to_digits,
     }
     if change is not None:
         request |= {"authentication_key_identifier": change.key, "authentication_data": change.mac}
-    return request
+    return "encrypted-pin-translate2", request
 
 
 def _block_out(answer: dict[str, Output]) -> bytes:
@@ -107,20 +104,18 @@ def translate(
     8, of ISO-4 16.
     """
 
-    def request(block: bytes, format: str, pan: str | None, pad: str, **rest: Any) -> dict[str, Given]:
+    def request(
+        block: bytes, from_key: Key, to_key: Key, format: str, pan: str | None, ksn: Ksn | None, to_ksn: Ksn | None, pad: str
+    ) -> tuple[str, dict[str, Given]]:
         if pan is None and has_pan(format):
             if format == "ISO-4":
                 raise ValueError("pan: a block of ISO-4 is enciphered with it")
             # The clear block is not looked at; the verb asks for digits all the same.
             pan = "0" * 13
-        return _moved("TRANSLAT", block, format=format, to_format=format, pan=pan, to_pan=pan, pad=pad, to_pad=pad,
-                      extraction=None, sequence=99999, change=None, **rest)
-
-    def verb(format: str, **rest: Any) -> str:
-        return _verb(format=format, to_format=format, **rest)
+        return _moved("TRANSLAT", block, from_key, to_key, format, format, pan, pan, ksn, to_ksn, pad, pad, None, 99999, None)
 
     values = dict(block=block, from_key=from_key, to_key=to_key, format=format, pan=pan, ksn=ksn, to_ksn=to_ksn, pad=pad)
-    return _batch.run(home, verb, values, request, _block_out)
+    return _batch.run_either(home, values, request, _block_out)
 
 
 @overload
@@ -162,9 +157,9 @@ def reformat(
     A clear block that is wrong raises VerbError with 8/2514, whatever is wrong with it.
     """
 
-    def request(pan: str | None, to_pan: str | None, **rest: Any) -> dict[str, Given]:
+    def request(pan: str | None, to_pan: str | None, **rest: Any) -> tuple[str, dict[str, Given]]:
         return _moved("REFORMAT", pan=pan, to_pan=pan if to_pan is None else to_pan, **rest)
 
     values = dict(block=block, from_key=from_key, to_key=to_key, to_format=to_format, format=format, pan=pan, to_pan=to_pan, ksn=ksn,
                   to_ksn=to_ksn, pad=pad, to_pad=to_pad, extraction=extraction, sequence=sequence, change=change)
-    return _batch.run(home, _verb, values, request, _block_out)
+    return _batch.run_either(home, values, request, _block_out)
