@@ -135,7 +135,7 @@ impl Failures {
             if row.of.forget(now) {
                 self.settle(&digest, before);
             } else {
-                self.remove(&digest);
+                self.remove_known(&digest, before);
             }
         }
     }
@@ -237,7 +237,7 @@ impl Failures {
         if row.of.forget(now) {
             self.settle(digest, before);
         } else {
-            self.remove(digest);
+            self.remove_known(digest, before);
         }
     }
 
@@ -260,7 +260,11 @@ impl Failures {
     }
 
     fn remove(&mut self, digest: &Digest) {
-        let before = self.standing(digest);
+        self.remove_known(digest, self.standing(digest));
+    }
+
+    /// Removes a row that was this before what it counts was forgotten.
+    fn remove_known(&mut self, digest: &Digest, before: Standing) {
         let Some(row) = self.rows.remove(digest) else { return };
         if let Some(due) = row.of.due() {
             self.due.remove(&(due, *digest));
@@ -409,6 +413,7 @@ mod tests {
         assert_eq!(of(&failures, 100), Standing::Counted);
         failures.apply(&failed(1, 100, 0), NOW + DAY, NOW + DAY);
         assert_eq!(of(&failures, 100), Standing::Refused);
+        failures.on_time(NOW + DAY + 3600);
         failures.on_time(NOW + 3 * DAY);
         assert_eq!(failures.count(), FailureCount::default());
         let told = failures.changes();

@@ -191,6 +191,35 @@ fn a_key_with_many_wrong_pins_is_refused_as_the_settings_say() {
 }
 
 #[test]
+fn no_card_verifies_a_pin_that_nobody_counts() {
+    let mut installation = Installation::stopped(&settings(1, 0));
+    installation.start();
+    installation.until_ready();
+    let owner = installation.facility();
+    let right = Issuer::new(&owner).right(&owner, VALIDATION);
+    guess(&owner, &right, 1);
+    let file = installation.home.folder().join("pin-failures");
+    let whole = std::fs::read(&file).unwrap();
+    // The card goes on while there is no daemon, and the next one takes it over.
+    installation.kill_daemon();
+    std::fs::write(&file, [&[0; 8], &whole[8..]].concat()).unwrap();
+    installation.start();
+    installation.until_ready();
+    let owner = installation.facility();
+    orders_obeyed(&installation, 1);
+    assert_eq!(right.codes(&owner), code::ACCESS_DENIED);
+    assert!(owner.failures(false).is_err());
+    installation.kill_daemon();
+    std::fs::write(&file, whole).unwrap();
+    installation.start();
+    installation.until_ready();
+    let owner = installation.facility();
+    orders_obeyed(&installation, 1);
+    assert_eq!(subjects(&owner, false)[0].failures, 1);
+    assert_eq!(right.codes(&owner), code::OK);
+}
+
+#[test]
 fn a_role_that_has_none_counted_guesses_on() {
     let credential = Credential([7; 32]);
     let digest = engine::sha256(&credential.0);

@@ -166,16 +166,19 @@ impl Pins {
 impl Daemon {
     /// Gives a card that runs what it counts with.
     pub(super) fn tell_counting(&mut self, index: u32) {
-        let Some(pins) = &self.pins else { return };
         let is_coprocessor = |card: &Card| {
             card.running_as.as_ref().is_some_and(|of| of.personality == Personality::Coprocessor)
         };
         if !self.cards.get(&index).is_some_and(|card| card.process.is_some() && is_coprocessor(card)) {
             return;
         }
-        let descriptor: io::Result<OwnedFd> = pins.table.read_only();
-        match descriptor {
-            Ok(table) => self.order_card(index, CardOrder::Counting { key: pins.key.clone() }, vec![table]),
+        let counted = match &self.pins {
+            Some(pins) => pins.table.read_only().map(|table| (pins.key.clone(), table)),
+            // A card that an earlier daemon started would go on with what that one knew, and have its wrong PINs counted by nobody.
+            None => for_nobody().map(|table| (CountingKey([0; 32]), table)),
+        };
+        match counted {
+            Ok((key, table)) => self.order_card(index, CardOrder::Counting { key }, vec![table]),
             Err(error) => {
                 tracing::error!(
                     card = index,
@@ -282,6 +285,13 @@ impl Daemon {
             .as_ref()
             .map_or(closed, |pins| FailureCount { is_closed: pins.is_closed, ..pins.failures.count() })
     }
+}
+
+/// A table by which everybody's verifications are refused.
+fn for_nobody() -> io::Result<OwnedFd> {
+    let table = FailureTable::create()?;
+    table.refuse_everybody(true);
+    table.read_only()
 }
 
 fn not_counted() -> Refusal {
