@@ -318,6 +318,35 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
             ],
         ),
         (
+            Verb::Tr31KeyExport,
+            vec![
+                ("rule_array", Bytes(b"VARDRV-BPINENC  ENC-ONLY")),
+                ("key_version_number", Bytes(b"00")),
+                ("source_key_identifier", Bytes(&keys.pin_out)),
+                ("wrap_kek_identifier", Bytes(&keys.exporter)),
+                ("tr31_key_block_length", Number(ROOM)),
+            ],
+        ),
+        (
+            Verb::Tr31KeyImport,
+            vec![
+                ("rule_array", Bytes(b"INTERNAL")),
+                ("tr31_key_block", Bytes(&keys.key_block)),
+                ("unwrap_kek_identifier", Bytes(&keys.importer)),
+                ("output_key_identifier_length", Number(64)),
+                ("output_key_identifier", Bytes(&NONE)),
+            ],
+        ),
+        (
+            Verb::CvvKeyCombine,
+            vec![
+                ("key_aidentifier", Bytes(&keys.halves[0])),
+                ("key_bidentifier", Bytes(&keys.halves[1])),
+                ("output_key_identifier_length", Number(64)),
+                ("output_key_identifier", Bytes(&NONE)),
+            ],
+        ),
+        (
             Verb::FormatPreservingEncipher,
             vec![
                 ("rule_array", Bytes(b"FF1     AES     BASE10  ")),
@@ -645,6 +674,9 @@ struct Keys {
     pin_gen: Vec<u8>,
     pin_block: Vec<u8>,
     card: Vec<u8>,
+    /// A pair of keys of card verification values, and the OPINENC key in a key block.
+    halves: [Vec<u8>; 2],
+    key_block: Vec<u8>,
     /// Keys that derive keys of chip cards, at both levels, one of AES, and what that derives.
     chip: Vec<u8>,
     chip_above: Vec<u8>,
@@ -725,6 +757,11 @@ fn transported(facility: &Facility, transport: &[u8]) -> Vec<u8> {
 
 /// A key-encrypting key of a known value: its first part, and all of it.
 fn entered(facility: &Facility, key_type: &[u8], uses: &[u8]) -> [Vec<u8>; 2] {
+    entered_from(facility, key_type, uses, PART)
+}
+
+/// The same of another part.
+fn entered_from(facility: &Facility, key_type: &[u8], uses: &[u8], first: &'static [u8; 16]) -> [Vec<u8>; 2] {
     let build = (Verb::KeyTokenBuild, vec![("key_type", Bytes(key_type)), ("rule_array", Bytes(uses))]);
     let skeleton = output(&call(facility, 0, &build), Verb::KeyTokenBuild, "key_token");
     let part = |step, part, token: &[u8]| {
@@ -732,7 +769,7 @@ fn entered(facility: &Facility, key_type: &[u8], uses: &[u8]) -> [Vec<u8>; 2] {
             vec![("rule_array", Bytes(step)), ("key_part", Bytes(part)), ("key_identifier", Bytes(token))];
         output(&call(facility, 0, &(Verb::KeyPartImport, values)), Verb::KeyPartImport, "key_identifier")
     };
-    let first = part(b"FIRST   ", PART, &skeleton);
+    let first = part(b"FIRST   ", first, &skeleton);
     let whole = part(b"LAST    ", &[0; 16], &first);
     [first, whole]
 }
@@ -791,6 +828,12 @@ impl Keys {
         [_, keys.pin_out] = entered(facility, b"OPINENC ", b"INTERNAL");
         [_, keys.pin_gen] = entered(facility, b"PINGEN  ", b"INTERNAL");
         [_, keys.card] = entered(facility, b"MAC     ", b"INTERNALDOUBLE  CVVKEY-A");
+        let half = |uses, part| {
+            let [_, half] = entered_from(facility, b"MAC     ", uses, part);
+            half
+        };
+        keys.halves =
+            [half(b"INTERNALSINGLE  CVVKEY-A", PART), half(b"INTERNALSINGLE  CVVKEY-B", b"another part of.")];
         [_, keys.chip] = entered(facility, b"DKYGENKY", b"INTERNALDKYL0   DMAC    ");
         [_, keys.chip_above] = entered(facility, b"DKYGENKY", b"INTERNALDKYL1   DMAC    ");
         [_, keys.chip_pins] = entered(facility, b"DKYGENKY", b"INTERNALDKYL0   DMPIN   ");
@@ -833,7 +876,9 @@ impl Keys {
         let wrapped = output(&export, Verb::SymmetricKeyExport, "rsa_enciphered_key");
         let export = call(facility, 0, &find(Verb::KeyExport));
         let external = output(&export, Verb::KeyExport, "target_key_token");
-        Self { external, signature: mac[..8].to_vec(), block, wrapped, ..keys }
+        let export = call(facility, 0, &find(Verb::Tr31KeyExport));
+        let key_block = output(&export, Verb::Tr31KeyExport, "tr31_key_block");
+        Self { external, key_block, signature: mac[..8].to_vec(), block, wrapped, ..keys }
     }
 }
 
