@@ -96,6 +96,10 @@ pub enum Payment {
     PinTranslateDukpt,
     /// A right PIN in a block under a key of DUKPT, verified by IBM-PIN.
     PinVerifyDukpt,
+    /// A clear PIN of 16 digits by the method of IBM 3624.
+    PinGenerate,
+    /// The offset of a PIN in a block of ISO-0, by the method of IBM 3624.
+    PinGenerateAlternate,
     /// A right card verification value of three digits.
     CvvVerify,
     /// A TDES key of a key block of version B.
@@ -174,11 +178,13 @@ pub const RSA_VERBS: [(Verb, &[RsaForm]); 6] = [
     (Verb::PkaKeyGenerate, &[RsaForm::Crt, RsaForm::Me]),
 ];
 
-const PAYMENTS: [(&str, Payment); 10] = [
+const PAYMENTS: [(&str, Payment); 12] = [
     ("pin-translate", Payment::PinTranslate),
     ("pin-reformat", Payment::PinReformat),
     ("pin-translate-dukpt", Payment::PinTranslateDukpt),
     ("pin-verify-dukpt", Payment::PinVerifyDukpt),
+    ("pin-generate", Payment::PinGenerate),
+    ("pin-generate-alternate", Payment::PinGenerateAlternate),
     ("cvv-verify", Payment::CvvVerify),
     ("tr31-import-b", Payment::Tr31ImportB),
     ("tr31-import-d", Payment::Tr31ImportD),

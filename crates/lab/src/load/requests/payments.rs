@@ -8,13 +8,12 @@ use wire::verb::{self, Verb};
 const PAN: &[u8; 12] = b"401234567890";
 /// Decimalisation table and validation data of IBM 3624.
 const METHOD_DATA: &[u8; 48] = b"01234567890123451122334455667788                ";
+/// A PAN with all its digits, for blocks of ISO-4.
+const WHOLE_PAN: &[u8; 16] = b"4012345678909123";
 /// A key serial number whose counter has five bits set.
 const SERIAL: [u8; 10] = [0xFF, 0xFF, 0x98, 0x76, 0x54, 0x32, 0x10, 0xE0, 0x00, 0x1F];
-
 /// What a cryptogram is of: amounts, country, results, currency, date, type, number and counter, and what the card says.
 const TRANSACTION: [u8; 33] = [7; 33];
-/// The same with all its digits.
-const WHOLE_PAN: &[u8; 16] = b"4012345678909123";
 /// Derivation data of a PIN key of AES-128, of a counter with five bits set.
 const AES_DERIVATION: [u8; 20] =
     [1, 1, 0x10, 0, 0, 2, 0, 0x80, 0x12, 0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56, 0, 0, 0, 0x1F];
@@ -74,6 +73,8 @@ impl Maker<'_> {
             Payment::PinReformat => self.pin_reformat(),
             Payment::PinTranslateDukpt => self.pin_translate_dukpt(),
             Payment::PinVerifyDukpt => self.pin_verify_dukpt(),
+            Payment::PinGenerate => self.pin_generate(),
+            Payment::PinGenerateAlternate => self.pin_generate_alternate(),
             Payment::CvvVerify => self.cvv_verify(),
             Payment::Tr31ImportB => self.tr31_import_b(),
             Payment::Tr31ImportD => self.tr31_import_d(),
@@ -139,6 +140,46 @@ impl Maker<'_> {
             .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["IBM-PIN", "DUKPT-IP"])
             .integer(PIN_CHECK_LENGTH, 4)
             .bytes(DATA_ARRAY, *METHOD_DATA))
+    }
+
+    /// The offset of the PIN that comes back is zero in each digit.
+    fn pin_generate(&mut self) -> Result<Request, LabError> {
+        use verb::clear_pin_generate::*;
+        let key = self.generated("PINGEN")?;
+        let asked = |method: &str, data: &[u8]| {
+            super::Request::new(Verb::ClearPinGenerate, Expected::Done)
+                .bytes(PIN_GENERATING_KEY_IDENTIFIER, key.clone())
+                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[method])
+                .integer(PIN_LENGTH, 16)
+                .integer(PIN_CHECK_LENGTH, 16)
+                .bytes(DATA_ARRAY, data)
+        };
+        let request = asked("IBM-PIN", METHOD_DATA);
+        let pin = self.call(&request, RETURNED_RESULT)?;
+        let with_pin = [&METHOD_DATA[..32], &pin].concat();
+        if self.call(&asked("IBM-PINO", &with_pin), RETURNED_RESULT)? != [b'0'; 16] {
+            return Err(LabError::facility("make the offset of a PIN")("it is not zero"));
+        }
+        Ok(super::Request { expected: Expected::Bytes(RETURNED_RESULT, pin), ..request })
+    }
+
+    /// The offset of the PIN that the key itself makes is zero in each digit.
+    fn pin_generate_alternate(&mut self) -> Result<Request, LabError> {
+        use verb::clear_pin_generate_alternate::*;
+        let (key, pair) = (self.generated("PINGEN")?, self.pair()?);
+        let block = self.pin_block_of(&key, &pair.outbound)?;
+        Ok(super::Request::new(
+            Verb::ClearPinGenerateAlternate,
+            Expected::Bytes(RETURNED_RESULT, b"0000            ".to_vec()),
+        )
+        .bytes(PIN_ENCRYPTION_KEY_IDENTIFIER, pair.inbound)
+        .bytes(PIN_GENERATION_KEY_IDENTIFIER, key)
+        .bytes(PIN_PROFILE, profile("ISO-0", false))
+        .bytes(PAN_DATA, *PAN)
+        .bytes(ENCRYPTED_PIN_BLOCK, block)
+        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["IBM-PINO"])
+        .integer(PIN_CHECK_LENGTH, 4)
+        .bytes(DATA_ARRAY, *METHOD_DATA))
     }
 
     fn cvv_verify(&mut self) -> Result<Request, LabError> {
