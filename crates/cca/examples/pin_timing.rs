@@ -1,0 +1,266 @@
+//! Whether the time of a verb tells what is in a PIN block: the statistic of dudect (Reparaz, Balasch and Verbauwhede, "Dude, is my code
+//! constant time?", 2017) over whole requests.
+//!
+//! ```text
+//! cargo run --release -p cca --example pin_timing -- [REQUESTS]
+//! ```
+//! Requests of each verb (200,000), with right blocks and with each kind of wrong ones in an order by chance, are computed one after the
+//! other in a role with every control. Printed is Welch's t of each kind against the one that it must not be told from: of a wrong PIN the
+//! right one, of a wrong block one with another fault. Times are cut at several quantiles, which takes out what the system did in between,
+//! and the largest |t| counts. It fails where one is beyond 10, or where an answer is not the one that its kind has.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use cca::{Batch, Incoming, Processor};
+use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, Mode, Options};
+use seeded::Random;
+use wire::control::{Handout, MasterKeyPair};
+use wire::frame::Arguments;
+use wire::point::{Point, PointSet};
+use wire::verb::{
+    Verb, encrypted_pin_translate as ptr, encrypted_pin_verify as pvr, key_part_import as kpi,
+    key_token_build as ktb,
+};
+use wire::{Codes, code};
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Beyond it two sets of times differ.
+const BOUND: f64 = 10.0;
+/// Quantiles of all times at which they are cut.
+const CUTS: [f64; 5] = [0.3, 0.5, 0.7, 0.9, 1.0];
+/// The value of every key here.
+const KEY: [u8; 16] = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210_u128.to_be_bytes();
+const PAN: &[u8; 12] = b"401234567890";
+const PROFILE: &[u8; 24] = b"ISO-0   NONE            ";
+
+/// What is in a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Right,
+    WrongPin,
+    Length,
+    Control,
+    Digit,
+    Pad,
+    Pan,
+}
+
+impl Kind {
+    const ALL: [(Self, &str); 7] = [
+        (Self::Right, "right"),
+        (Self::WrongPin, "another PIN"),
+        (Self::Length, "PIN of 2 digits"),
+        (Self::Control, "control digit of ISO-1"),
+        (Self::Digit, "PIN with a digit A"),
+        (Self::Pad, "pad digit E"),
+        (Self::Pan, "block of another PAN"),
+    ];
+
+    /// What it must not be told from.
+    fn beside(self) -> Option<Self> {
+        match self {
+            Self::Right | Self::Length => None,
+            Self::WrongPin => Some(Self::Right),
+            _ => Some(Self::Length),
+        }
+    }
+
+    /// A clear block, where the right PIN is this one.
+    fn block(self, right: u64, random: &mut Random) -> [u8; 8] {
+        let other = (right + 1 + random.number() % 9_999) % 10_000;
+        let pin = if self == Self::WrongPin { other } else { right };
+        let mut field = u64::from_str_radix(&format!("04{pin:04}FFFFFFFFFF"), 16).unwrap_or_default();
+        match self {
+            Self::Length => field ^= 0x04 << 56 ^ 0x02 << 56,
+            Self::Control => field |= 0x10 << 56,
+            Self::Digit => field = field & !(0xF << 52) | 0xA << 52,
+            Self::Pad => field ^= 1,
+            Self::Right | Self::WrongPin | Self::Pan => {}
+        }
+        let pan = if self == Self::Pan { 0x1122_3344_5566 } else { 0x4012_3456_7890_u64 };
+        (field ^ pan).to_be_bytes()
+    }
+}
+
+fn main() -> Result<ExitCode, Failure> {
+    let count = std::env::args().nth(1).map_or(Ok(200_000), |text| text.parse())?;
+    let mut bench = Bench::new()?;
+    let (verifying, inbound, outbound) =
+        (bench.key(b"PINVER  ")?, bench.key(b"IPINENC ")?, bench.key(b"OPINENC ")?);
+    let right = bench.pin()?;
+    let mut is_told = bench.watch(Verb::EncryptedPinVerify, count, right, |kind, block| {
+        let mut request = Arguments::new(Verb::EncryptedPinVerify);
+        request
+            .set_bytes(pvr::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &inbound)
+            .set_bytes(pvr::PIN_VERIFYING_KEY_IDENTIFIER, &verifying)
+            .set_bytes(pvr::INPUT_PIN_PROFILE, PROFILE)
+            .set_bytes(pvr::PAN_DATA, PAN)
+            .set_bytes(pvr::ENCRYPTED_PIN_BLOCK, block)
+            .set_integer(pvr::RULE_ARRAY_COUNT, 1)
+            .set_bytes(pvr::RULE_ARRAY, b"IBM-PIN ")
+            .set_integer(pvr::PIN_CHECK_LENGTH, 4)
+            .set_bytes(pvr::DATA_ARRAY, b"01234567890123451122334455667788                ");
+        let codes = match kind {
+            Kind::Right => code::OK,
+            Kind::WrongPin => code::PIN_NOT_VERIFIED,
+            _ => code::PIN_BLOCK,
+        };
+        written(&request).map(|payload| (payload, codes))
+    })?;
+    is_told |= bench.watch(Verb::EncryptedPinTranslate, count, right, |kind, block| {
+        let mut request = Arguments::new(Verb::EncryptedPinTranslate);
+        request
+            .set_bytes(ptr::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &inbound)
+            .set_bytes(ptr::OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &outbound)
+            .set_bytes(ptr::INPUT_PIN_PROFILE, PROFILE)
+            .set_bytes(ptr::PAN_DATA_IN, PAN)
+            .set_bytes(ptr::PIN_BLOCK_IN, block)
+            .set_integer(ptr::RULE_ARRAY_COUNT, 1)
+            .set_bytes(ptr::RULE_ARRAY, b"REFORMAT")
+            .set_bytes(ptr::OUTPUT_PIN_PROFILE, b"ISO-3   NONE            ")
+            .set_bytes(ptr::PAN_DATA_OUT, PAN);
+        let is_right = matches!(kind, Kind::Right | Kind::WrongPin);
+        let codes = if is_right { code::OK } else { code::PIN_BLOCK };
+        written(&request).map(|payload| (payload, codes))
+    })?;
+    Ok(if is_told { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn written(request: &Arguments<'_>) -> Result<Vec<u8>, Failure> {
+    let mut payload = Vec::new();
+    request.write_request(&mut payload)?;
+    Ok(payload)
+}
+
+/// A processor, and the role that asks it.
+struct Bench {
+    engine: Engine,
+    processor: Processor,
+    batch: Batch,
+    role: PointSet,
+}
+
+impl Bench {
+    fn new() -> Result<Self, Failure> {
+        let mut processor = Processor::new(Engine::new(Options::default())?, 1);
+        let mut keys: [MasterKeyPair; 4] = Default::default();
+        keys[0].current = (1..25).collect();
+        processor.load(&Handout { domain: 0, keys })?;
+        let mut role = wire::role::BUILT_IN[0].points;
+        role.allow(Point::PinUncounted);
+        Ok(Self { engine: Engine::new(Options::default())?, processor, batch: Batch::new(), role })
+    }
+
+    /// The answer to a request, and how long it took in nanoseconds.
+    fn timed(&mut self, verb: Verb, payload: &[u8]) -> Result<(Codes, f64), Failure> {
+        self.batch.clear();
+        self.batch.push(&Incoming { verb, domain: 0, points: &self.role, payload })?;
+        let begun = Instant::now();
+        self.processor.run(&mut self.batch);
+        let time = begun.elapsed().as_nanos() as f64;
+        Ok((self.batch.answers()[0].codes, time))
+    }
+
+    fn output(&mut self, request: &Arguments<'_>, position: usize) -> Result<Vec<u8>, Failure> {
+        let (codes, _) = self.timed(request.verb(), &written(request)?)?;
+        if !codes.has_output() {
+            return Err(format!("{}: {codes}", request.verb().entry().name).into());
+        }
+        Ok(Arguments::read_reply(request.verb(), &self.batch.answers()[0].payload)?.bytes(position).to_vec())
+    }
+
+    /// A key of this type and of [`KEY`], entered in parts.
+    fn key(&mut self, key_type: &[u8; 8]) -> Result<Vec<u8>, Failure> {
+        let mut request = Arguments::new(Verb::KeyTokenBuild);
+        request
+            .set_bytes(ktb::KEY_TYPE, key_type)
+            .set_integer(ktb::RULE_ARRAY_COUNT, 1)
+            .set_bytes(ktb::RULE_ARRAY, b"INTERNAL");
+        let mut token = self.output(&request, ktb::KEY_TOKEN)?;
+        for (step, part) in [(b"FIRST   ", &KEY), (b"LAST    ", &[0; 16])] {
+            let mut request = Arguments::new(Verb::KeyPartImport);
+            request
+                .set_integer(kpi::RULE_ARRAY_COUNT, 1)
+                .set_bytes(kpi::RULE_ARRAY, step)
+                .set_bytes(kpi::KEY_PART, part)
+                .set_bytes(kpi::KEY_IDENTIFIER, &token);
+            token = self.output(&request, kpi::KEY_IDENTIFIER)?;
+        }
+        Ok(token)
+    }
+
+    /// The PIN that IBM 3624 makes of the validation data: the first digits of what the key enciphers, as decimal ones.
+    fn pin(&self) -> Result<u64, Failure> {
+        let mut block = 0x1122_3344_5566_7788_u64.to_be_bytes();
+        self.encipher(&mut block)?;
+        let digits = block[..2].iter().flat_map(|byte| [byte >> 4, byte & 0x0F]);
+        Ok(digits.fold(0, |pin, digit| 10 * pin + u64::from(digit % 10)))
+    }
+
+    fn encipher(&self, block: &mut [u8; 8]) -> Result<(), Failure> {
+        let key: CipherKey = self.engine.cipher_key(CipherAlgorithm::Tdes2, &KEY)?;
+        let mut item = [CipherItem::new(&key, &[], block)];
+        self.engine.cipher_batch(Mode::Ecb, CipherDirection::Encipher, &mut item);
+        Ok(item[0].result?)
+    }
+
+    /// Times a verb over blocks of every kind; whether two are told apart that must not be.
+    fn watch(
+        &mut self,
+        verb: Verb,
+        count: usize,
+        right: u64,
+        request: impl Fn(Kind, &[u8; 8]) -> Result<(Vec<u8>, Codes), Failure>,
+    ) -> Result<bool, Failure> {
+        let name = verb.entry().name;
+        println!("{name}");
+        let mut random = Random(0x0DDC_0FFE);
+        let mut times: Vec<(Kind, f64)> = Vec::with_capacity(count);
+        for _ in 0..count {
+            let (kind, label) = Kind::ALL[random.number() as usize % Kind::ALL.len()];
+            let mut block = kind.block(right, &mut random);
+            self.encipher(&mut block)?;
+            let (payload, expected) = request(kind, &block)?;
+            let (codes, time) = self.timed(verb, &payload)?;
+            if codes != expected {
+                return Err(format!("{name}, {label}: {codes} in place of {expected}").into());
+            }
+            times.push((kind, time));
+        }
+        // The first ones warmed up.
+        times.drain(..count / 10);
+        let mut sorted: Vec<f64> = times.iter().map(|(_, time)| *time).collect();
+        sorted.sort_by(f64::total_cmp);
+        let of = |kind: Kind, cut: f64| -> Vec<f64> {
+            let longest = sorted[(cut * (sorted.len() - 1) as f64) as usize];
+            let own = times.iter().filter(|(of, time)| *of == kind && *time <= longest);
+            own.map(|(_, time)| *time).collect()
+        };
+        let mut is_told = false;
+        for (kind, label) in Kind::ALL {
+            let [mean, _] = moments(&of(kind, 0.9));
+            let Some(other) = kind.beside() else {
+                println!("  {label:24} mean {mean:8.1} ns");
+                continue;
+            };
+            let t = |cut: &f64| {
+                let ([one, variance], [two, other]) = (moments(&of(kind, *cut)), moments(&of(other, *cut)));
+                ((one - two) / (variance + other).sqrt()).abs()
+            };
+            let largest = CUTS.iter().map(t).filter(|t| t.is_finite()).fold(0.0, f64::max);
+            println!("  {label:24} mean {mean:8.1} ns, t {largest:6.2}");
+            is_told |= largest > BOUND;
+        }
+        Ok(is_told)
+    }
+}
+
+/// The mean, and the variance of the mean.
+fn moments(times: &[f64]) -> [f64; 2] {
+    let count = times.len() as f64;
+    let mean = times.iter().sum::<f64>() / count;
+    let variance = times.iter().map(|time| (time - mean) * (time - mean)).sum::<f64>() / (count - 1.0);
+    [mean, variance / count]
+}
