@@ -100,6 +100,7 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::ClearPinEncrypt
         | Verb::DiversifiedKeyGenerate
         | Verb::DeriveIccMk
+        | Verb::UniqueKeyDerive
         | Verb::PinChangeUnblock
         | Verb::SecureMessagingForKeys
         | Verb::SecureMessagingForPins

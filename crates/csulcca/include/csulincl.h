@@ -490,6 +490,18 @@ void CSNBT31X(long *return_code, long *reason_code, long *exit_data_length, unsi
     unsigned char *unwrap_kek_identifier, long *wrap_kek_identifier_length, unsigned char *wrap_kek_identifier,
     long *opt_blks_length, unsigned char *opt_blks, long *tr31_key_block_length, unsigned char *tr31_key_block);
 
+/* unique-key-derive */
+void CSNBUKD(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *base_derivation_key_identifier_length,
+    unsigned char *base_derivation_key_identifier, long *derivation_data_length, unsigned char *derivation_data,
+    long *generated_key_identifier1_length, unsigned char *generated_key_identifier1,
+    long *generated_key_identifier2_length, unsigned char *generated_key_identifier2,
+    long *generated_key_identifier3_length, unsigned char *generated_key_identifier3,
+    long *transport_key_identifier_length, unsigned char *transport_key_identifier, long *reserved2_length,
+    unsigned char *reserved2, long *reserved3_length, unsigned char *reserved3, long *reserved4_length,
+    unsigned char *reserved4, long *reserved5_length, unsigned char *reserved5, long *reserved6_length,
+    unsigned char *reserved6);
+
 /* code-conversion */
 void CSNBXEA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *text_length, unsigned char *source_text,
@@ -810,16 +822,6 @@ void CSNBTRV(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *transaction_key_length, unsigned char *transaction_key,
     long *transaction_info_length, unsigned char *transaction_info, long *validation_values_length,
     unsigned char *validation_values);
-void CSNBUKD(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *base_derivation_key_identifier_length,
-    unsigned char *base_derivation_key_identifier, long *derivation_data_length, unsigned char *derivation_data,
-    long *generated_key_identifier1_length, unsigned char *generated_key_identifier1,
-    long *generated_key_identifier2_length, unsigned char *generated_key_identifier2,
-    long *generated_key_identifier3_length, unsigned char *generated_key_identifier3,
-    long *transport_key_identifier_length, unsigned char *transport_key_identifier, long *reserved2_length,
-    unsigned char *reserved2, long *reserved3_length, unsigned char *reserved3, long *reserved4_length,
-    unsigned char *reserved4, long *reserved5_length, unsigned char *reserved5, long *reserved6_length,
-    unsigned char *reserved6);
 void CSNDPKH(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *public_key_name, long *hash_data_length,
     unsigned char *hash_data);

@@ -18,7 +18,6 @@ pub const REFUSED: &[(&str, &[&str])] = &[
         "how a card security code is computed is not published: what is found says two things, and no value to tell",
         &["CSNBTRV"],
     ),
-    ("initial keys of DUKPT are missing", &["CSNBUKD"]),
     ("format-preserving encryption is missing", &["CSNBFPED", "CSNBFPEE", "CSNBFPET"]),
     ("it changes what a key is for", &["CSNBCVT"]),
     ("the key store is made with the home", &["CSNBKSI"]),

@@ -127,7 +127,7 @@ impl Deriving {
 }
 
 /// Whether a key of the second vector leaves under other keys only where one of the first does, and in TR-31 blocks.
-fn leaves_in_no_other_way(generating: ControlVector, made: ControlVector) -> bool {
+pub fn leaves_in_no_other_way(generating: ControlVector, made: ControlVector) -> bool {
     let exports = |vector: ControlVector| vector.is_zero() || vector.bit(17);
     let in_blocks = |vector: ControlVector| vector.left() & bit(CONTROL_VECTOR_BIT_NO_TR31) == 0;
     (exports(generating) || !exports(made)) && (in_blocks(generating) || !in_blocks(made))

@@ -15,6 +15,7 @@
 //! | tokens of elliptic-curve keys | [`pka::ecc`] |
 //! | headers of TR-31 key blocks | [`tr31`] |
 //! | what keys of TR-31 blocks are here, and back | [`tr31::uses`] |
+//! | what keys of transactions by DUKPT may become | [`transaction`] |
 //! | token-validation values | [`tvv`] |
 //! | verification patterns: constants and field lengths | [`pattern`] |
 //! | values that no source read here prints | [`unconfirmed`], [`pka::unconfirmed`] |
@@ -30,6 +31,7 @@ pub mod key_type;
 pub mod pattern;
 pub mod pka;
 pub mod tr31;
+pub mod transaction;
 pub mod tvv;
 pub mod unconfirmed;
 pub mod usage;

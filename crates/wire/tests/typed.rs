@@ -126,6 +126,10 @@ fn expected(entry: &Entry, position: usize) -> Codes {
         | (Verb::CodeConversion, "source_text")
         | (Verb::MacGenerate2 | Verb::MacVerify2, "message_text") => code::TEXT_LENGTH,
         (Verb::EmvTransaction | Verb::DeriveIccMk, "pan") => code::PAN,
+        (Verb::UniqueKeyDerive, "derivation_data") => code::KEY_SERIAL,
+        (Verb::UniqueKeyDerive, "reserved2" | "reserved3" | "reserved4" | "reserved5" | "reserved6") => {
+            code::RESERVED_LENGTH
+        }
         (Verb::EncryptedPinVerify2, "reference_pin_rule_array") => code::KEYWORD_COUNT,
         (Verb::KeyTokenBuild2, "clear_key_value") | (Verb::KeyPartImport2, "clear_key_part") => {
             code::KEY_BITS

@@ -513,6 +513,15 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
             ],
         ),
         (
+            Verb::UniqueKeyDerive,
+            vec![
+                ("rule_array", Bytes(b"K3PIN   ")),
+                ("base_derivation_key_identifier", Bytes(&keys.base)),
+                ("derivation_data", Bytes(&[1; 10])),
+                ("generated_key_identifier3", Bytes(&keys.pin_in)),
+            ],
+        ),
+        (
             Verb::SymmetricKeyImport2,
             vec![
                 ("rule_array", Bytes(b"AES     AESKW   ")),
@@ -677,6 +686,8 @@ struct Keys {
     /// A pair of keys of card verification values, and the OPINENC key in a key block.
     halves: [Vec<u8>; 2],
     key_block: Vec<u8>,
+    /// Derives keys of transactions.
+    base: Vec<u8>,
     /// Keys that derive keys of chip cards, at both levels, one of AES, and what that derives.
     chip: Vec<u8>,
     chip_above: Vec<u8>,
@@ -834,6 +845,7 @@ impl Keys {
         };
         keys.halves =
             [half(b"INTERNALSINGLE  CVVKEY-A", PART), half(b"INTERNALSINGLE  CVVKEY-B", b"another part of.")];
+        [_, keys.base] = entered(facility, b"KEYGENKY", b"INTERNALUKPT    ");
         [_, keys.chip] = entered(facility, b"DKYGENKY", b"INTERNALDKYL0   DMAC    ");
         [_, keys.chip_above] = entered(facility, b"DKYGENKY", b"INTERNALDKYL1   DMAC    ");
         [_, keys.chip_pins] = entered(facility, b"DKYGENKY", b"INTERNALDKYL0   DMPIN   ");

@@ -20,6 +20,9 @@ mod pka_transport_aes;
 #[path = "../../../cca/tests/verbs/support.rs"]
 #[allow(dead_code, reason = "made for the tests of verbs")]
 mod support;
+#[path = "../../../cca/tests/verbs/unique/requests.rs"]
+#[allow(dead_code, reason = "made for the tests of verbs")]
+mod unique;
 mod uses;
 
 /// What requests assert is noted where verbs are tested, and not here.

@@ -28,7 +28,9 @@ pub(crate) enum Derive {
     X963 { secret: SecretBytes, hash: HashAlgorithm, shared: Vec<u8>, bytes: usize },
     /// The working key of a transaction by DUKPT from a base key of 16 bytes.
     Dukpt { base: SecretBytes, serial: Serial, purpose: Purpose },
-    /// The PIN key of a transaction by DUKPT with AES from a base key of AES.
+    /// The initial key of a terminal by DUKPT from a base key of 16 bytes, and the [block](payments::dukpt::tdes::initial_block) of its serial number.
+    DukptInitial { base: SecretBytes, block: [u8; 8] },
+    /// The key of a transaction, or the initial one of a terminal, by DUKPT with AES from a base key of AES.
     AesDukpt { base: SecretBytes, transaction: Transaction },
     /// The key of a chip card, or of one of its sessions.
     Diversify(Box<Diversify>),
@@ -44,7 +46,7 @@ pub(crate) enum Derived {
     LongPattern([u8; 16]),
     /// Of [`Derive::ChainingKeys`]; 12/764 where no master key is there.
     ChainingKeys(Result<ChainingKeys, Codes>),
-    /// Of [`Derive::X963`], [`Derive::Dukpt`], [`Derive::AesDukpt`] and [`Derive::Diversify`].
+    /// Of [`Derive::X963`], [`Derive::Dukpt`], [`Derive::DukptInitial`], [`Derive::AesDukpt`] and [`Derive::Diversify`].
     Key(Result<SecretBytes, Codes>),
     /// Of [`Derive::Transaction`].
     Cryptograms(Result<Cryptograms, Codes>),
@@ -117,9 +119,10 @@ impl<'a> Work<'a> for Derive {
         let others = asked.iter().zip(answers).filter(|(_, answer)| answer.is_none());
         for (work, answer) in others {
             *answer = Some(match work {
-                Self::Dukpt { .. } | Self::AesDukpt { .. } | Self::Diversify(_) => {
-                    Derived::Key(Err(code::SELF_CHECK))
-                }
+                Self::Dukpt { .. }
+                | Self::DukptInitial { .. }
+                | Self::AesDukpt { .. }
+                | Self::Diversify(_) => Derived::Key(Err(code::SELF_CHECK)),
                 Self::Transaction(_) => Derived::Cryptograms(Err(code::SELF_CHECK)),
                 Self::KeyTest { key, random } => Derived::Pattern(patterns::key_test(engine, key, random)),
                 Self::Sha256 { key } => {

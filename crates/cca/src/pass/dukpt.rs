@@ -4,7 +4,7 @@
 //! step before (ANSI X9.24-1:2009, annex A).
 
 use engine::{CipherAlgorithm, CipherDirection, Engine, SecretBytes};
-use payments::dukpt::tdes::{self, HALF_VARIANT, Purpose, Serial};
+use payments::dukpt::tdes::{self, HALF_VARIANT, Purpose};
 use wire::{Codes, code};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -23,7 +23,8 @@ struct Lane {
     key: [u8; 16],
     registers: [[u8; 8]; STEPS_MAX],
     steps: usize,
-    purpose: Purpose,
+    /// None of an initial key.
+    purpose: Option<Purpose>,
 }
 
 impl Drop for Lane {
@@ -35,18 +36,22 @@ impl Drop for Lane {
 /// Answers the derivations among what is asked.
 pub(super) fn run(engine: &Engine, asked: &[Derive], answers: &mut [Option<Derived>]) {
     let mut lanes = Vec::new();
-    let mut bases: Vec<(&[u8], Serial)> = Vec::new();
+    let mut bases: Vec<(&[u8], [u8; 8])> = Vec::new();
     for (at, work) in asked.iter().enumerate() {
-        if let Derive::Dukpt { base, serial, purpose } = work {
-            let mut lane =
-                Lane { at, key: [0; 16], registers: [[0; 8]; STEPS_MAX], steps: 0, purpose: *purpose };
-            for (place, register) in lane.registers.iter_mut().zip(serial.registers()) {
-                *place = register;
-                lane.steps += 1;
+        let mut lane = Lane { at, key: [0; 16], registers: [[0; 8]; STEPS_MAX], steps: 0, purpose: None };
+        match work {
+            Derive::Dukpt { base, serial, purpose } => {
+                lane.purpose = Some(*purpose);
+                for (place, register) in lane.registers.iter_mut().zip(serial.registers()) {
+                    *place = register;
+                    lane.steps += 1;
+                }
+                bases.push((base, serial.initial_block()));
             }
-            lanes.push(lane);
-            bases.push((base, *serial));
+            Derive::DukptInitial { base, block } => bases.push((base, *block)),
+            _ => continue,
         }
+        lanes.push(lane);
     }
     if lanes.is_empty() {
         return;
@@ -57,7 +62,7 @@ pub(super) fn run(engine: &Engine, asked: &[Derive], answers: &mut [Option<Deriv
     }
 }
 
-fn derive(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], Serial)]) -> Result<(), Codes> {
+fn derive(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], [u8; 8])]) -> Result<(), Codes> {
     initial(engine, lanes, bases)?;
     let most = lanes.iter().map(|lane| lane.steps).max().unwrap_or(0);
     let mut halves = Columns::new(CipherAlgorithm::Des, 2 * lanes.len());
@@ -75,26 +80,29 @@ fn derive(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], Serial)]) -> Res
         }
     }
     for lane in lanes.iter_mut() {
-        lane.key = tdes::varied(&lane.key, &lane.purpose.variant());
+        if let Some(purpose) = lane.purpose {
+            lane.key = tdes::varied(&lane.key, &purpose.variant());
+        }
     }
     // The key of a transaction must not follow from its key of data.
+    let is_one_way = |lane: &Lane| lane.purpose.is_some_and(Purpose::is_one_way);
     let mut halves = Columns::new(CipherAlgorithm::Tdes2, 2 * lanes.len());
-    for lane in lanes.iter().filter(|lane| lane.purpose.is_one_way()) {
+    for lane in lanes.iter().filter(|lane| is_one_way(lane)) {
         lane.key.as_chunks().0.iter().for_each(|half| halves.push(&lane.key, half));
     }
     halves.run(engine, CipherDirection::Encipher)?;
-    take(lanes.iter_mut().filter(|lane| lane.purpose.is_one_way()), &halves);
+    take(lanes.iter_mut().filter(|lane| is_one_way(lane)), &halves);
     Ok(())
 }
 
 /// Fills the lanes with their initial keys.
-fn initial(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], Serial)]) -> Result<(), Codes> {
+fn initial(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], [u8; 8])]) -> Result<(), Codes> {
     let mut halves = Columns::new(CipherAlgorithm::Tdes2, 2 * bases.len());
-    for (base, serial) in bases {
+    for (base, block) in bases {
         let base: &[u8; 16] = base.first_chunk().ok_or(code::KEY_USAGE)?;
         let variant = Zeroizing::new(tdes::varied(base, &HALF_VARIANT));
-        halves.push(base, &serial.initial_block());
-        halves.push(&variant[..], &serial.initial_block());
+        halves.push(base, block);
+        halves.push(&variant[..], block);
     }
     halves.run(engine, CipherDirection::Encipher)?;
     take(lanes.iter_mut(), &halves);
@@ -111,6 +119,7 @@ fn take<'l>(lanes: impl Iterator<Item = &'l mut Lane>, halves: &Columns) {
 #[cfg(test)]
 mod tests {
     use engine::Options;
+    use payments::dukpt::tdes::Serial;
 
     use super::*;
 
@@ -133,6 +142,26 @@ mod tests {
         let mut answers: Vec<_> = asked.iter().map(|_| None).collect();
         run(&engine, &asked, &mut answers);
         answers.into_iter().map(|answer| answer.unwrap().key().unwrap().to_vec()).collect()
+    }
+
+    /// ANSI X9.24-1:2009, annex A.4.
+    #[test]
+    fn an_initial_key_is_derived_among_others() {
+        let engine = Engine::new(Options::default()).unwrap();
+        let base = || SecretBytes::from_slice(&hex::<16>(BASE));
+        let serial = hex("FFFF9876543210E00001");
+        let working = || Derive::Dukpt {
+            base: base(),
+            serial: Serial::new(serial).unwrap(),
+            purpose: Purpose::DataRequest,
+        };
+        let initial = Derive::DukptInitial { base: base(), block: tdes::initial_block(&serial) };
+        let asked = [working(), initial, working()];
+        let mut answers = [None, None, None];
+        run(&engine, &asked, &mut answers);
+        let keys = answers.map(|answer| answer.unwrap().key().unwrap().to_vec());
+        assert_eq!(keys[1], hex::<16>("6AC292FAA1315B4D858AB3A3D7D5933A"));
+        assert_eq!([&keys[0], &keys[2]], [&hex::<16>("448D3F076D8304036A55A3D7E0055A78"); 2]);
     }
 
     /// ANSI X9.24-1:2009, annex A.4.

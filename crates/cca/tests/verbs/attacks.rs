@@ -15,6 +15,7 @@ mod payloads;
 mod pins;
 mod private_blocks;
 mod signatures;
+mod transactions;
 mod transport;
 mod variable;
 mod weakening;

@@ -132,7 +132,8 @@ fn doubled_unknown_and_too_many_keywords_are_refused_by_both() {
         }
         tries.push(vec![needed.first().copied().unwrap_or("no-such"); entry.keywords.most.min(31) + 1]);
         for words in tries {
-            let codes = plain(entry, &token).rules(&words).run(&mut processor).codes;
+            let request = plain(entry, &token).rules(&words).points(&PointSet::EVERYTHING);
+            let codes = request.run(&mut processor).codes;
             let says_no = SAYS_NO.contains(&codes);
             assert!(says_no, "{} {words:?}: {codes}", entry.name);
             // Words that the table leaves to other arguments are the verb's to refuse.

@@ -37,6 +37,7 @@ mod symmetric_key_generate;
 mod texts;
 mod token_forms;
 mod translate;
+mod unique;
 mod uses;
 mod variable;
 mod wrong_by_one;

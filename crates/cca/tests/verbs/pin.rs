@@ -8,7 +8,7 @@ mod requests;
 pub mod requests2;
 mod translate;
 pub mod translate2;
-mod twins;
+pub mod twins;
 mod verify;
 pub mod verify2;
 

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use token::control_vector::KeyForm;
-use token::derivation::{Derived, Deriving};
+use token::derivation::{Derived, Deriving, leaves_in_no_other_way};
+use token::transaction::{TerminalSide, TransactionKey};
 use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use token::usage::{CardValueHalf, PinBlockIn, PinBlockOut, PinMethod, PinStep, Side, Use, Wrapping};
 use token::variable::{Carrier, CipherMode, HmacHash, PinField, VariableUse};
@@ -26,7 +27,7 @@ use wire::verb::{
     key_translate, key_translate2, pin_change_unblock, pka_key_generate, pka_key_import, pka_key_translate,
     prohibit_export2, recover_pin_from_offset, restrict_key_attribute, secure_messaging_for_keys,
     secure_messaging_for_pins, symmetric_key_export, symmetric_key_generate, symmetric_key_import,
-    symmetric_key_import2, tr31_key_export, tr31_key_import,
+    symmetric_key_import2, tr31_key_export, tr31_key_import, unique_key_derive,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -155,6 +156,22 @@ fn of_chips(verb: Verb, position: usize, vector: ControlVector) -> Option<bool> 
         }
         (Verb::SecureMessagingForKeys, secure_messaging_for_keys::SESSION_KEY) => {
             Some(vector.may(Use::MessageOfKeys))
+        }
+        (Verb::UniqueKeyDerive, unique_key_derive::BASE_DERIVATION_KEY_IDENTIFIER) => {
+            let kept = KeyType::Cipher.vector_with(KeyForm::Double, ["NO-XPORT"]).unwrap();
+            Some(vector.may(Use::DeriveTransactionKeys) && leaves_in_no_other_way(vector, kept))
+        }
+        (Verb::UniqueKeyDerive, unique_key_derive::TRANSPORT_KEY_IDENTIFIER) => {
+            Some(vector.may(Use::Wrap(Side::Sending, Wrapping::Keys)))
+        }
+        (Verb::UniqueKeyDerive, position) => {
+            let key = match position {
+                unique_key_derive::GENERATED_KEY_IDENTIFIER1 => TransactionKey::Data,
+                unique_key_derive::GENERATED_KEY_IDENTIFIER2 => TransactionKey::Mac,
+                _ => TransactionKey::Pin,
+            };
+            let is_double = vector.form() == Some(KeyForm::Double);
+            Some(is_double && key.takes(TerminalSide::Both, vector))
         }
         (Verb::DeriveIccMk, derive_icc_mk::TRANSPORT_KEY_IDENTIFIER) => {
             Some(vector.may(Use::Wrap(Side::Sending, Wrapping::Keys)))

@@ -23,7 +23,7 @@ use wire::verb::{
 };
 use wire::verb::{
     key_test2, key_translate2, pin_change_unblock, pka_key_translate, prohibit_export2,
-    restrict_key_attribute, secure_messaging_for_keys, secure_messaging_for_pins,
+    restrict_key_attribute, secure_messaging_for_keys, secure_messaging_for_pins, unique_key_derive,
 };
 use wire::{Codes, KeyReference, code};
 
@@ -134,6 +134,7 @@ fn good(others: &mut Others, verb: Verb) -> Request {
             let token = others.chips.inbound.clone();
             key(others, secure_messaging_for_pins::IN_PIN_ENC_KEY_ID, &token)
         }
+        Verb::UniqueKeyDerive => others.unique.ways(unique_key_derive::RULE_ARRAY).remove(0),
         Verb::Tr31KeyExport | Verb::Tr31KeyImport => {
             let (position, kek) = match verb {
                 Verb::Tr31KeyExport => (tr31_key_export::WRAP_KEK_IDENTIFIER, others.exporter.clone()),

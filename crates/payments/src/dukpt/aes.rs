@@ -93,6 +93,18 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// Those of the keys that a base key leads to: of a transaction, and of its terminal.
+    const OF_TERMINALS: [Self; 8] = [
+        Self::Pin,
+        Self::MacGenerate,
+        Self::MacVerify,
+        Self::MacBoth,
+        Self::DataEncrypt,
+        Self::DataDecrypt,
+        Self::DataBoth,
+        Self::Initial,
+    ];
+
     const fn code(self) -> u16 {
         match self {
             Self::KeyEncryption => 0x0002,
@@ -143,22 +155,25 @@ impl Derivation {
 /// Length of the derivation data of a transaction in bytes.
 pub const TRANSACTION_BYTES: usize = 20;
 
-/// The PIN key of a transaction, as its derivation data say it. They lie as in a block of [`Derivation`], with the whole
-/// identifier: `01 01`, usage 1000, algorithm and length in bits of the key, identifier of the initial key, counter.
+/// A key of a transaction, or the initial key of a terminal, as its derivation data say it. They lie as in a block of
+/// [`Derivation`], with the whole identifier: `01 01`, usage, algorithm and length in bits of the key, identifier of the initial
+/// key, counter. The counter of an initial key is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transaction {
+    /// What the key is for.
+    pub purpose: Purpose,
     /// What the key is.
     pub kind: KeyKind,
     /// The identifier of the terminal's initial key.
     pub initial_id: [u8; INITIAL_ID_BYTES],
-    /// One that a terminal gets to.
+    /// One that a terminal gets to; zero for its initial key.
     counter: u32,
 }
 
-/// Why derivation data name no PIN key of a transaction.
+/// Why derivation data name no key of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionFault {
-    /// What stands in front of the identifier is not that of a PIN key of any length.
+    /// What stands in front of the identifier is not that of such a key of any length.
     Head,
     /// [`CounterFault`].
     Counter,
@@ -167,7 +182,7 @@ pub enum TransactionFault {
 impl std::fmt::Display for TransactionFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Head => f.write_str("the derivation data are not those of a PIN key"),
+            Self::Head => f.write_str("the derivation data are not those of a key for this"),
             Self::Counter => CounterFault.fmt(f),
         }
     }
@@ -176,23 +191,38 @@ impl std::fmt::Display for TransactionFault {
 impl std::error::Error for TransactionFault {}
 
 impl Transaction {
-    /// Reads derivation data.
+    /// Reads the derivation data of a PIN key.
     ///
     /// # Errors
     /// [`TransactionFault`].
     pub fn read(data: &[u8; TRANSACTION_BYTES]) -> Result<Self, TransactionFault> {
+        Self::read_any(data, &[Purpose::Pin])
+    }
+
+    /// Reads the derivation data of a key of a transaction, or of an initial key, for any purpose.
+    ///
+    /// # Errors
+    /// [`TransactionFault`].
+    pub fn read_for_any(data: &[u8; TRANSACTION_BYTES]) -> Result<Self, TransactionFault> {
+        Self::read_any(data, &Purpose::OF_TERMINALS)
+    }
+
+    fn read_any(data: &[u8; TRANSACTION_BYTES], purposes: &[Purpose]) -> Result<Self, TransactionFault> {
         let (head, rest) = data.split_at(8);
         let (id, counter) = rest.split_at(INITIAL_ID_BYTES);
         let mut initial_id = [0; INITIAL_ID_BYTES];
         initial_id.copy_from_slice(id);
         let counter = counter.iter().fold(0, |all, byte| all << 8 | u32::from(*byte));
-        let of = |kind| Derivation { purpose: Purpose::Pin, kind, initial_id, counter };
-        let kind = KeyKind::ALL.into_iter().find(|kind| of(*kind).block(1)[..8] == *head);
-        let kind = kind.ok_or(TransactionFault::Head)?;
-        if steps(counter).is_err() {
+        let all = purposes.iter().flat_map(|purpose| KeyKind::ALL.map(|kind| (*purpose, kind)));
+        let is_it = |(purpose, kind): &(Purpose, KeyKind)| {
+            Derivation { purpose: *purpose, kind: *kind, initial_id, counter }.block(1)[..8] == *head
+        };
+        let (purpose, kind) = all.into_iter().find(is_it).ok_or(TransactionFault::Head)?;
+        let is_counter = if purpose == Purpose::Initial { counter == 0 } else { steps(counter).is_ok() };
+        if !is_counter {
             return Err(TransactionFault::Counter);
         }
-        Ok(Self { kind, initial_id, counter })
+        Ok(Self { purpose, kind, initial_id, counter })
     }
 
     /// The data of all derivations from a base key of this kind to the key, each under the key of the one before.
@@ -201,8 +231,9 @@ impl Transaction {
             move |purpose, kind, counter| Derivation { purpose, kind, initial_id: self.initial_id, counter };
         let counters = steps(self.counter).into_iter().flatten();
         let between = counters.map(move |so_far| of(Purpose::Derivation, base, so_far));
-        let last = of(Purpose::Pin, self.kind, self.counter);
-        std::iter::once(of(Purpose::Initial, base, 0)).chain(between).chain([last])
+        let last = of(self.purpose, self.kind, self.counter);
+        let has_last = self.purpose != Purpose::Initial;
+        std::iter::once(of(Purpose::Initial, base, 0)).chain(between).chain(has_last.then_some(last))
     }
 }
 
@@ -328,6 +359,48 @@ mod tests {
         for (kind, head) in [(KeyKind::Tdes3, "00C0"), (KeyKind::Aes192, "00C0"), (KeyKind::Aes256, "0100")] {
             let text = format!("01011000{:04X}{head}123456789012345600000001", kind.code());
             assert_eq!(Transaction::read(&hex::<20>(&text)).unwrap().kind, kind);
+        }
+    }
+
+    #[test]
+    fn derivation_data_say_what_a_key_is_for() {
+        let base = hex::<16>("FEDCBA9876543210F1F1F1F1F1F1F1F1").to_vec();
+        let key = |text: &str| {
+            let transaction = Transaction::read_for_any(&hex::<20>(text))?;
+            let derivations = transaction.derivations(KeyKind::Aes128);
+            let key =
+                derivations.fold(base.clone(), |key, one| derive(&key, one.purpose, one.kind, one.counter));
+            Ok((transaction.purpose, key))
+        };
+        for (text, purpose, expected) in [
+            ("0101100000020080123456789012345600000001", Purpose::Pin, "AF8CB133A78F8DC2D1359F18527593FB"),
+            (
+                "0101200000020080123456789012345600000001",
+                Purpose::MacGenerate,
+                "A2DC23DE6FDE0824A2BC321E08E4B8B7",
+            ),
+            (
+                "0101300000020080123456789012345600000001",
+                Purpose::DataEncrypt,
+                "A35C412EFD41FDB98B69797C02DCD08F",
+            ),
+            (
+                "0101800100020080123456789012345600000000",
+                Purpose::Initial,
+                "1273671EA26AC29AFA4D1084127652A1",
+            ),
+        ] {
+            assert_eq!(key(text), Ok((purpose, hex::<16>(expected).to_vec())));
+        }
+        for (text, fault) in [
+            // Keys on the way, and key-encrypting keys.
+            ("0101800000020080123456789012345600000001", TransactionFault::Head),
+            ("0101000200020080123456789012345600000001", TransactionFault::Head),
+            ("0101200300020080123456789012345600000001", TransactionFault::Head),
+            ("0101800100020080123456789012345600000001", TransactionFault::Counter),
+            ("0101200200020080123456789012345600000000", TransactionFault::Counter),
+        ] {
+            assert_eq!(key(text), Err(fault), "{text}");
         }
     }
 

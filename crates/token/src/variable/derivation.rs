@@ -37,6 +37,24 @@ impl Attributes {
         }
     }
 
+    /// Whether a complete base key of DUKPT (DKYGENKY with A-DUKPT, DKYL0) of these attributes derives keys of transactions of those:
+    /// PINPROT, MAC and CIPHER keys, of the type that it names if it names one, with fields that permit no more.
+    pub fn derives_for_transactions(&self, made: &Self) -> bool {
+        let is_whole = |one: &Self| one.completeness() == Completeness::Complete;
+        let is_base = self.key_type == VariableType::DkyGenKy
+            && self.usage[0] & (UDX_ONLY | A_DUKPT) == A_DUKPT
+            && self.usage[1] & LEVEL == 0;
+        if !is_base || !is_whole(self) || !is_whole(made) || !self.leaves_for(made) {
+            return false;
+        }
+        let types = [VariableType::PinProt, VariableType::Mac, VariableType::Cipher];
+        let is_named = match self.derived_type() {
+            Some(derived) => made.key_type == derived && self.gives(made),
+            None => true,
+        };
+        is_named && types.contains(&made.key_type) && made.usage[0] & UDX_ONLY == 0
+    }
+
     /// Whether it derives keys of every type.
     pub fn derives_any(&self) -> bool {
         self.key_type == VariableType::DkyGenKy && self.usage[0] & 0xFF00 == 0

@@ -64,6 +64,7 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::EncryptedPinGenerate => ENCRYPTED_PINS,
         Verb::DiversifiedKeyGenerate => DIVERSIFICATIONS,
         Verb::DiversifiedKeyGenerate2 => DIVERSIFICATIONS_2,
+        Verb::UniqueKeyDerive => UNIQUE_KEYS,
         Verb::EmvTransaction => EMV_TRANSACTIONS,
         Verb::Tr31KeyExport => KEY_BLOCKS_OUT,
         Verb::Tr31KeyImport => KEY_BLOCKS_IN,
@@ -170,6 +171,7 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
             &[Point::DiversifyEqualHalves, Point::DiversifyAny, Point::SingleLengthDes]
         }
         Verb::DiversifiedKeyGenerate2 => &[Point::DiversifyAny2],
+        Verb::UniqueKeyDerive => &[Point::WeakTransport],
         Verb::EmvTransaction => &[Point::DiversifyAny],
         Verb::DeriveIccMk => &[Point::DeriveIccMkTransported, Point::DiversifyAny, Point::WeakTransport],
         Verb::PinChangeUnblock => &[
@@ -403,6 +405,12 @@ rows! {
         ["VERARQC"] - [] EmvVerify;
         ["VERGEN"] - [] EmvBoth;
         ["GENARPC"] - [] EmvRespond;
+    }
+    UNIQUE_KEYS {
+        ["K3IPEK"] - [] UniqueKeyInitial;
+        ["PIN-DATA"] - [] UniqueKeyPinAsData;
+        ["WRAP-ECB"] - [] UniqueKeyWrapping;
+        ["WRAP-ENH"] - [] UniqueKeyWrapping;
     }
     ENCRYPTED_PINS {
         ["IBM-PIN"] - [] PinEncryptedIbm;

@@ -168,6 +168,8 @@ points! {
         DiversifySession "diversified-key-generate2-sess-enc" = 0x02CC Permits NONE "Derive AES keys of sessions";
         DeriveIccMk "derive-icc-mk" = 0xF0D6 Permits GENERATE "Derive master keys of chip cards";
         DeriveIccMkTransported "derive-icc-mk-transported" = 0xF0D7 Permits NONE "Derive master keys of chip cards under EXPORTER keys";
+        UniqueKeyDerive "unique-key-derive" = 0x01C8 Permits GENERATE "Derive keys of transactions by DUKPT";
+        UniqueKeyWrapping "unique-key-derive-wrapping" = 0x01CA Permits NONE "Say how these keys are wrapped";
         PinChangeUnblock "pin-change-unblock" = 0xF0DA Permits PIN "Make the data of commands that give chip cards new PINs, from keys that are permitted";
         PinChangeOutbound "pin-change-unblock-opinenc" = 0x00BC Permits NONE "New PINs out of blocks under OPINENC keys";
         PinChangeInbound "pin-change-unblock-ipinenc" = 0x00BD Permits NONE "New PINs out of blocks under IPINENC keys";
@@ -358,6 +360,7 @@ points! {
         Tr31ImportA "tr31-key-import-a" = 0x0150 Permits NONE "Import keys of key blocks of version A: one in four thousand million edited headers passes";
         Tr31ImportC "tr31-key-import-c" = 0x0152 Permits NONE "Import keys of key blocks of version C: one in four thousand million edited headers passes";
         Tr31AnyWithVector "tr31-key-export-any-with-vector" = 0x0158 Permits NONE "Export keys under any usage of a key block that has their control vectors: others may heed the usage alone";
+        UniqueKeyInitial "unique-key-derive-initial" = 0x0335 Permits NONE "Derive initial keys of terminals by DUKPT into key blocks: who has one has every key of that terminal";
         CombinedMixed "cvv-key-combine-mixed" = 0x0157 Permits NONE "Put keys of different types into one key of card verification values";
     }
     LegacyPin {
@@ -373,6 +376,7 @@ points! {
         PinUncounted "pin-uncounted" = 0xF0DD Permits NONE "Verify PINs without counting what is wrong: whoever may, tries them all";
         PinCheckDigits "pin-check-digits" = 0x0055 Forbids NONE "Refuse blocks of ISO-0, ISO-3 and VISA-4 whose PIN has other than decimal digits: with wrong digits of a PAN, each refusal tells of the PIN";
         PinFineCodes "pin-general-error" = 0x039F Forbids NONE "Tell what is wrong in a clear PIN block, where 8/2514 says that something is: each answer tells of the PIN";
+        UniqueKeyPinAsData "unique-key-derive-pin-data" = 0x01C9 Permits NONE "Derive keys of PIN blocks as DATA keys, which decipher these blocks";
         Tr31PinAnyMode "tr31-key-import-pin-any-mode" = 0x017C Permits NONE "Import keys of PINs whose key blocks do not say whether they make or verify: a key that verifies becomes one that makes PINs";
         Tr31SecurityCode "tr31-key-import-security-code" = 0x015B Permits NONE "Import keys of card verification values as keys of card security codes";
     }

@@ -301,6 +301,18 @@ groups! {
     PinMessageMode Cbc { Cbc "TDES-CBC", Ecb "TDES-ECB", AesCbc "AES-CBC", AesEcb "AES-ECB" }
     /// Whether the PIN block of a message is also a key that enciphers it.
     PinInMessage Clear { Clear "CLEARPIN", Own "SELFENC" }
+    /// By which standard keys of transactions are derived: X9.24-1 with TDES, X9.24-3 with AES.
+    DerivationStandard Tdes { Tdes "DES", Aes "A-DUKPT" }
+    /// In what the initial key of a terminal leaves.
+    InitialKeyForm optional { Token "TDES-TOK", Block "TR31-TOK" }
+    /// The derived key of data.
+    DerivedDataKey optional { Data "K1DATA" }
+    /// The derived key of MACs.
+    DerivedMacKey optional { Mac "K2MAC" }
+    /// The derived key of PINs, or the initial key of the terminal.
+    DerivedPinKey optional { Pin "K3PIN", Initial "K3IPEK" }
+    /// Whether the key of PINs becomes a DATA key.
+    DerivedPinType optional { Data "PIN-DATA" }
     /// How a key block protects its key: the version of the block.
     KeyBlockMethod required { A "VARXOR-A", B "VARDRV-B", C "VARXOR-C", D "VARDRV-D" }
     /// What the key of a block is for.
@@ -631,6 +643,22 @@ pub(super) const DIVERSIFICATION_2_RULES: &[Rule] = &[
     Rule::Refused("KLEN128"),
     Rule::Refused("KLEN192"),
     Rule::Refused("KLEN256"),
+];
+pub(super) const UNIQUE_KEY_RULES: &[Rule] = &[
+    // Its control vector is not public.
+    Rule::Refused("TDES-TOK"),
+    WRAPENH2,
+    WRAPENH3,
+    Rule::Needs(&[], &["K1DATA", "K2MAC", "K3PIN", "K3IPEK"]),
+    Rule::Needs(&["K3IPEK"], &["TR31-TOK"]),
+    Rule::Needs(&["TR31-TOK"], &["K3IPEK"]),
+    // The initial key belongs to no transaction, and has no token that could be wrapped.
+    Rule::Excludes(&["K3IPEK"], &["K1DATA", "K2MAC", "USECONFG", "WRAP-ECB", "WRAP-ENH"]),
+    Rule::Needs(&["PIN-DATA"], &["K3PIN"]),
+    Rule::Excludes(&["A-DUKPT"], &["PIN-DATA"]),
+    // Derivation data of AES say what one key is for.
+    Rule::Excludes(&["A-DUKPT", "K1DATA"], &["K2MAC", "K3PIN"]),
+    Rule::Excludes(&["A-DUKPT", "K2MAC"], &["K3PIN"]),
 ];
 pub(super) const EMV_TRANSACTION_RULES: &[Rule] = &[
     Rule::Excludes(&["VISA"], EMV_ONLY),

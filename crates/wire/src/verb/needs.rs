@@ -83,6 +83,7 @@ impl Verb {
             | Self::KeyTranslate2
             | Self::ProhibitExport2
             | Self::SymmetricKeyExport
+            | Self::UniqueKeyDerive
             | Self::Tr31KeyExport
             | Self::Tr31KeyImport
             | Self::SymmetricKeyGenerate => SYMMETRIC,

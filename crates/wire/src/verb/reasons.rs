@@ -36,6 +36,7 @@ reasons! {
     [DiversifiedKeyGenerate] "A28OWFCL", "A28OWFEC", "A28XOREC" => "methods of the Australian standard AS 2805, which is not public";
     "AMEXPCU1", "AMEXPCU2", "EMV-PCU1", "AES-EMV1" => "the block that such cards take is not published where it was looked for";
     [SecureMessagingForPins] "AES-CBC", "AES-ECB" => "messages under AES keys are not served";
+    [UniqueKeyDerive] "TDES-TOK" => "the token is one that is not CCA's, and its control vector is not published: a key block says what the key is";
     "SELFENC" => "a PIN block under itself is compared with those of all PINs";
     "KDFFM-DK", "KLEN128", "KLEN192", "KLEN256" => "the derivation is one of the German banking industry, and not public";
     [Tr31KeyExport] "EMVCPMK" => "the keys that personalize a card are of three types, and a key derives those of one here";

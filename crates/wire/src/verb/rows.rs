@@ -30,6 +30,7 @@ mod attribute;
 mod chip;
 mod cipher;
 mod clear;
+mod derived;
 mod exchange;
 mod format_preserving;
 mod hash;
@@ -76,6 +77,7 @@ macro_rules! for_each_verb {
             chip_verbs
             key_block_verbs
             format_preserving_verbs
+            derived_verbs
             hash_verbs
             random_verbs
             pka_verbs

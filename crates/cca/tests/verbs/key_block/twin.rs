@@ -100,6 +100,38 @@ pub fn seal(protection: &[u8], header: &str, key: &[u8]) -> String {
     seal_payload(protection, header, &payload)
 }
 
+/// The clear payload of a block of B or D, whose MAC must be right.
+pub fn opened(protection: &[u8], text: &str) -> Vec<u8> {
+    let version = text.chars().next().unwrap();
+    let bytes = block_bytes(version);
+    let header_bytes = header_bytes(text);
+    let hexadecimal = |text: &str| -> Vec<u8> {
+        (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+    };
+    let (enciphered, mac) = text[header_bytes..].split_at(text.len() - header_bytes - 2 * bytes);
+    let (enciphered, mac) = (hexadecimal(enciphered), hexadecimal(mac));
+    let [encipher, authenticate] = keys(version, protection);
+    let mut chain = mac.clone();
+    let mut payload = Vec::new();
+    for one in enciphered.chunks(bytes) {
+        let clear = if version == 'D' {
+            peer::aes_ecb(&encipher, false, one)
+        } else {
+            peer::des(&encipher, false, one)
+        };
+        payload.extend(peer::xor(&chain, &clear));
+        chain = one.to_vec();
+    }
+    assert_eq!(cmac(version, &authenticate, &[text[..header_bytes].as_bytes(), &payload].concat()), mac);
+    payload
+}
+
+/// Where the optional blocks end, whose lengths have two digits.
+fn header_bytes(text: &str) -> usize {
+    let count: usize = text[12..14].parse().unwrap();
+    (0..count).fold(16, |at, _| at + usize::from_str_radix(&text[at + 2..at + 4], 16).unwrap())
+}
+
 /// A block with another header over the same enciphered payload, and the MAC that is right for it; of A and C alone.
 pub fn with_header(protection: &[u8], text: &str, edit: impl Fn(String) -> String) -> String {
     let version = text.chars().next().unwrap();

@@ -3,6 +3,8 @@ DUKPT with TDES. Each line of standard input is a case, each line of the output 
 
 aes BASE DATA PAN CLEAR     base key, 20 bytes of derivation data, PAN (of ISO-4 all digits), clear block of 16 or 8 bytes
 tdes BASE SERIAL PIN PAN    base key, key serial number, PIN, PAN with its check digit: the block is of ISO-0
+aes-key BASE DATA USAGE     the key itself that derivation data say, if it is one of this usage
+tdes-key BASE SERIAL WHAT   the key itself: initial, data, mac, pin
 """
 
 import sys
@@ -29,16 +31,18 @@ def derived(key, usage, kind, length, rest):
     return out[:length]
 
 
-def working_key(base, data):
-    """The PIN key of a transaction; None where the data name none."""
+def working_key(base, data, wanted=0x1000):
+    """The key of a transaction for this usage, or the initial key; None where the data name none."""
     version, usage, kind, bits = data[:2], data[2:4], data[4:6], int.from_bytes(data[6:8], "big")
     initial_id, counter = data[8:16], int.from_bytes(data[16:], "big")
-    if version != b"\x01\x01" or usage != b"\x10\x00" or KINDS.get(kind) != bits // 8 or bits % 8:
-        return None
-    if counter == 0 or bin(counter).count("1") > 16 or counter > 0xFFFF0000:
+    if version != b"\x01\x01" or usage != wanted.to_bytes(2, "big") or KINDS.get(kind) != bits // 8 or bits % 8:
         return None
     own = AES_KINDS[len(base)]
     key = derived(base, 0x8001, own, len(base), initial_id)
+    if wanted == 0x8001:
+        return key if counter == 0 and int.from_bytes(kind, "big") == own else None
+    if counter == 0 or bin(counter).count("1") > 16 or counter > 0xFFFF0000:
+        return None
     so_far = 0
     for bit in range(31, -1, -1):
         if counter >> bit & 1:
@@ -48,7 +52,7 @@ def working_key(base, data):
     # No key of AES is stronger than the one that it comes from.
     if number >= 2 and length > len(base):
         return None
-    return derived(key, 0x1000, number, length, initial_id[4:] + data[16:])
+    return derived(key, wanted, number, length, initial_id[4:] + data[16:])
 
 
 def xored(one, two):
@@ -95,10 +99,32 @@ def by_tdes(base, serial, pin, pan):
     return pydukpt.encrypt_pin(key, pin, pan)
 
 
+def aes_key(base, data, usage):
+    return working_key(bytes.fromhex(base), bytes.fromhex(data), int(usage, 16))
+
+
+def tdes_key(base, serial, what):
+    import pydukpt
+
+    base, serial = bytes.fromhex(base), bytes.fromhex(serial)
+    initial = pydukpt.derive_ipek(base, serial)
+    if what == "initial":
+        return initial
+    counter = pydukpt.ksn_counter(serial)
+    if counter == 0 or bin(counter).count("1") > 10:
+        return None
+    key = pydukpt.derive_key(initial, serial)
+    purposes = {"data": pydukpt.data_request_key, "mac": pydukpt.mac_request_key, "pin": pydukpt.pin_key}
+    return purposes[what](key)
+
+
+CASES = {"aes": by_aes, "tdes": by_tdes, "aes-key": aes_key, "tdes-key": tdes_key}
+
+
 def main():
     for line in sys.stdin:
         name, *arguments = line.split()
-        block = {"aes": by_aes, "tdes": by_tdes}[name](*arguments)
+        block = CASES[name](*arguments)
         print("refused" if block is None else block.hex())
 
 

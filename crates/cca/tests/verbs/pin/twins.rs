@@ -14,12 +14,13 @@ use super::translate2::{AesKeys, BASE, field4, translate2, under4};
 use crate::support::entered;
 use crate::uses::ways::entered2;
 
-fn cases() -> usize {
+/// How many cases there are of each kind.
+pub fn cases() -> usize {
     if std::env::var_os("CRYPTAND_TEST_ALL").is_some() { 100_000 } else { 10_000 }
 }
 
 /// What the twin says of these cases.
-fn answers(cases: &[String]) -> Vec<Option<Vec<u8>>> {
+pub fn answers(cases: &[String]) -> Vec<Option<Vec<u8>>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let python = root.join("target/payments/bin/python");
     assert!(python.exists(), "{}: `scripts/need test` makes it", python.display());
@@ -45,15 +46,16 @@ fn answers(cases: &[String]) -> Vec<Option<Vec<u8>>> {
     answers
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+/// Digits for the twin.
+pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
 /// Numbers that are as good as random, the same ones each time.
-struct Numbers(u64);
+pub struct Numbers(pub u64);
 
 impl Numbers {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -61,20 +63,20 @@ impl Numbers {
         mixed ^ mixed >> 31
     }
 
-    fn below(&mut self, most: u64) -> u64 {
+    pub fn below(&mut self, most: u64) -> u64 {
         self.next() % most
     }
 
-    fn bytes(&mut self, count: usize) -> Vec<u8> {
+    pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.next() as u8).collect()
     }
 
-    fn digits(&mut self, count: usize) -> String {
+    pub fn digits(&mut self, count: usize) -> String {
         (0..count).map(|_| char::from(b'0' + self.below(10) as u8)).collect()
     }
 
     /// A counter of so many bits at the most, with so many set.
-    fn counter(&mut self, bits: u32, set: u32) -> u32 {
+    pub fn counter(&mut self, bits: u32, set: u32) -> u32 {
         let mut counter = 0_u32;
         while counter.count_ones() < set {
             counter |= 1 << self.below(u64::from(bits));

@@ -26,6 +26,7 @@ use crate::chip::Chips;
 use crate::format_preserving;
 use crate::pka_transport_aes::book::foreign_ecc;
 use crate::support::{Request, aes_key, entered, generate, imported, mac, part, processor, verify};
+use crate::unique::Tried;
 
 const RSA_BITS: usize = 1024;
 const CAPACITY: i64 = 2500;
@@ -86,6 +87,8 @@ pub struct Others {
     pub pins: PinKeys,
     /// Keys of chip cards.
     pub chips: Chips,
+    /// Base keys of transactions, and what they are tried with.
+    pub unique: Tried,
     /// AES keys of that value that protect key blocks: EXPORTER, IMPORTER.
     pub aes_protecting: [Vec<u8>; 2],
     /// Key B of a pair for card verification values, of another value than key A.
@@ -197,6 +200,7 @@ impl Others {
             private_importer,
             pins: PinKeys::new(&mut processor),
             chips: Chips::new(&mut processor),
+            unique: Tried::new(),
             other_cvv_b: entered(&mut processor, "MAC", &["SINGLE", "CVVKEY-B"], &crate::pin::OTHER),
             aes_protecting: [VariableType::Exporter, VariableType::Importer]
                 .map(|key_type| entered2(&mut processor, key_type, &["WR-TR31"], &AES_TRANSPORT)),
@@ -342,6 +346,7 @@ impl Others {
             Verb::Tr31KeyExport | Verb::Tr31KeyImport | Verb::CvvKeyCombine => {
                 self.ways_of_blocks(verb, position, key)
             }
+            Verb::UniqueKeyDerive => self.unique.ways(position),
             Verb::FormatPreservingEncipher => {
                 vec![format_preserving::encipher(key, ("BASE10", b"", b"", b""), b"4012345678909123")]
             }
