@@ -52,8 +52,8 @@ pub const KEYWORDS: &[&str] = &[
     "INCL-CV", "ATTR-CV", "SKEY-DES", "SKEY-AES", "SKEYHMAC", "WKEY-AES", "WKEY-DES", "CVK-CVV", "CVK-CSC",
     "IKEYXLAT", "OPINENC", "IPINENC", "DDATA", "DMV", "NOOFFSET", "INFO", "WR-TR31", "CVVKEY-B", "FF1",
     "FF2", "FF2.1", "BASE10", "CUSTOM", "ICFF1", "OCFF1", "IBASE10", "OBASE10", "ICUSTOM", "OCUSTOM",
-    "ICFF2", "OCFF2", "ICFF2.1", "OCFF2.1", "REFPIN", "TRUNCPIN", "DUKPT", "ADUKPT",
-    "K1DATA", "K2MAC", "K3PIN", "K3IPEK", "PIN-DATA", "TDES-TOK", "TR31-TOK",
+    "ICFF2", "OCFF2", "ICFF2.1", "OCFF2.1", "REFPIN", "TRUNCPIN", "DUKPT", "ADUKPT", "K1DATA", "K2MAC",
+    "K3PIN", "K3IPEK", "PIN-DATA", "TDES-TOK", "TR31-TOK",
 ];
 
 /// A keyword as the interface has it.

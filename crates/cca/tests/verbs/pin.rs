@@ -8,6 +8,7 @@ mod requests;
 pub mod requests2;
 mod translate;
 pub mod translate2;
+mod twin_formats;
 pub mod twins;
 mod verify;
 pub mod verify2;
