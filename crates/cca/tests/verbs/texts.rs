@@ -126,7 +126,7 @@ fn a_data_key_changes_between_a_block_and_a_token() {
     let importer = entered(&mut processor, "IMPORTER", &["IMPORT"], &TRANSPORT);
     let exporter = entered(&mut processor, "EXPORTER", &["EXPORT"], &TRANSPORT);
     // With odd parity, as every key without a control vector leaves.
-    let odd = |byte: u8| byte ^ u8::from(byte.count_ones() % 2 == 0);
+    let odd = |byte: u8| byte ^ u8::from(byte.count_ones().is_multiple_of(2));
     let key = text(16).iter().map(|byte| odd(byte ^ 0x35)).collect::<Vec<_>>();
     let block = peer::des_cbc(&TRANSPORT, &[0; 8], &key);
     let token = external(&peer::des(&TRANSPORT, true, &key), ControlVector::ZERO);

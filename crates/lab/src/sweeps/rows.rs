@@ -169,7 +169,7 @@ mod tests {
             let found = ours.iter().find(|ours| ours.id() == id).unwrap();
             assert_eq!(found.metric(), row.metric());
             if row.field("operation").starts_with("pin-") {
-                assert_eq!((found.value, found.field("note")), (None, "not yet measured"));
+                assert!(found.value.is_some(), "{}", row.id());
             }
         }
         let value = |id: &str| ours.iter().find(|row| row.id() == id).unwrap().value;

@@ -25,8 +25,11 @@ fn asked<'a>(words: &'a [&'a str], cryptogram: [u8; 8]) -> Asked<'a> {
     Asked { words, pan: PAN, text: TEXT, counter: COUNTER, code: b"00", cryptogram, own: &[] }
 }
 
-/// A scheme, the key of its cryptogram, how its text is filled, and the key of its response, by OpenSSL.
-fn schemes() -> Vec<(Vec<&'static str>, Vec<u8>, Vec<u8>, Vec<u8>)> {
+/// A scheme, the key of its cryptogram, how its text is filled, and the key of its response.
+type Scheme = (Vec<&'static str>, Vec<u8>, Vec<u8>, Vec<u8>);
+
+/// The schemes, by OpenSSL.
+fn schemes() -> Vec<Scheme> {
     let zeros = [&TEXT[..], &[0; 7]].concat();
     let [counter, number] = [&COUNTER[..], &UNPREDICTABLE[..]].map(<[u8]>::to_vec);
     let session = common(&CARD_KEY, [&counter[..], &[0; 6]].concat().try_into().unwrap());

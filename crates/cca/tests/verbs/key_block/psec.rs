@@ -62,16 +62,19 @@ fn row(random: &mut Random) -> (&'static Row, bool, char) {
 
 /// A value of the key: with odd parity, which DES keys in parts have.
 fn value(random: &mut Random, is_aes: bool) -> Vec<u8> {
-    let odd = |byte: u8| byte ^ u8::from(byte.count_ones() % 2 == 0);
+    let odd = |byte: u8| byte ^ u8::from(byte.count_ones().is_multiple_of(2));
     let bytes = if is_aes { random.pick(&[16, 24, 32]) } else { 16 };
     let bytes = random.bytes(bytes);
     if is_aes { bytes } else { bytes.into_iter().map(odd).collect() }
 }
 
+/// An identifier and data by chance.
+type MadeBlock = fn(&mut Random) -> (&'static str, String);
+
 /// Up to three optional blocks, by identifier, none longer than two digits say: of longer ones psec counts the bytes of the length, X9.143 its
 /// digits.
 fn optional(random: &mut Random) -> Vec<(&'static str, String)> {
-    let all: [fn(&mut Random) -> (&'static str, String); 5] = [
+    let all: [MadeBlock; 5] = [
         |random| ("KS", hex(&random.array::<10>())),
         |random| ("TS", "2".repeat(1 + random.below(20))),
         |random| ("LB", "a-label.".repeat(random.below(30))),

@@ -105,7 +105,7 @@ fn the_twin_says_what_is_published() {
 #[test]
 fn keys_by_aes_are_those_of_the_twin() {
     let mut all = AesKeys::new();
-    let mut numbers = Numbers(24_3);
+    let mut numbers = Numbers(243);
     let bases: Vec<(Vec<u8>, Vec<u8>)> = (0..24)
         .map(|number| {
             let value = numbers.bytes([16, 24, 32][number % 3]);
@@ -185,7 +185,7 @@ fn keys_by_aes_are_those_of_the_twin() {
 #[test]
 fn keys_by_tdes_are_those_of_pydukpt() {
     let mut keys = Keys::new();
-    let mut numbers = Numbers(24_1);
+    let mut numbers = Numbers(241);
     let bases: Vec<(Vec<u8>, Vec<u8>)> = (0..16)
         .map(|_| {
             let value = numbers.bytes(16);
