@@ -23,6 +23,13 @@ const CRT_CLEAR: usize = 19;
 /// A token has at most this many bytes.
 const ROOM: i64 = wire::bounds::PKA_TOKEN_BYTES_MAX as i64;
 
+/// The value of the DES keys of PINs.
+pub const PIN_VALUE: [u8; 16] =
+    [0x61, 0x62, 0x64, 0x67, 0x68, 0x6B, 0x6D, 0x6E, 0x70, 0x73, 0x75, 0x76, 0x79, 0x7A, 0x7C, 0x7F];
+/// The value of the AES keys of PINs.
+pub const AES_PIN_VALUE: [u8; 16] =
+    [0x90, 0x92, 0x94, 0x96, 0x98, 0x9A, 0x9C, 0x9E, 0xA0, 0xA2, 0xA4, 0xA6, 0xA8, 0xAA, 0xAC, 0xAE];
+
 /// With the lowest bit such that the byte has odd parity, as DES keys do.
 fn odd(byte: u8) -> u8 {
     byte ^ u8::from(byte.count_ones().is_multiple_of(2))
@@ -33,6 +40,9 @@ pub struct Keys {
     pub processor: Processor,
     pub tokens: Vec<Vec<u8>>,
     pub secrets: Vec<Vec<u8>>,
+    /// Where among the tokens those of PINs begin: IPINENC, OPINENC, PINGEN and KEYGENKY of [`PIN_VALUE`], a key of card verification
+    /// values, then the four of AES of [`AES_PIN_VALUE`].
+    pub pins: usize,
     /// The AES-128 key as exported under the public key of the 1024-bit CRT key.
     pub exported: Vec<u8>,
     /// The CIPHER key of variable length as exported under the AES transport key.
@@ -60,6 +70,7 @@ impl Keys {
             processor,
             tokens: Vec::new(),
             secrets: Vec::new(),
+            pins: 0,
             exported: Vec::new(),
             external: Vec::new(),
         };
@@ -197,7 +208,8 @@ impl Keys {
 
     /// Keys of one value for PIN blocks that come in and go out, for PINs, for transactions and for card verification values.
     fn add_pins(&mut self, secrets: &mut Vec<Vec<u8>>) {
-        let value: Vec<u8> = (0..16u8).map(|index| odd(0x60 + 2 * index)).collect();
+        let value = PIN_VALUE.to_vec();
+        self.pins = self.tokens.len();
         let kinds: [(&str, &[&str]); 5] = [
             ("IPINENC", &[]),
             ("OPINENC", &[]),
@@ -214,7 +226,7 @@ impl Keys {
 
     /// The same of AES, with a key that verifies changes of PANs.
     fn add_aes_pins(&mut self, secrets: &mut Vec<Vec<u8>>) {
-        let value: Vec<u8> = (0..16u8).map(|index| 0x90 + 2 * index).collect();
+        let value = AES_PIN_VALUE.to_vec();
         let kinds: [&[&str]; 4] = [
             &["PINPROT", "DECRYPT", "PINXLATE", "REFORMAT", "RFMT4TO1", "EPINVER", "ISO-4"],
             &["PINPROT", "ENCRYPT", "PINXLATE", "REFORMAT", "RFMT1TO4", "EPINGEN", "ISO-4"],

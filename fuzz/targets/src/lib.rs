@@ -10,6 +10,7 @@ mod alphabets;
 mod batches;
 mod calls;
 mod certificates;
+mod chips;
 mod clients;
 mod credential;
 pub mod dictionaries;
@@ -22,6 +23,7 @@ mod keys;
 mod keywords;
 mod messages;
 mod offload;
+mod pins;
 mod queues;
 mod roles;
 mod samples;
@@ -30,6 +32,7 @@ mod session_keys;
 mod timed;
 mod tls_files;
 mod tokens;
+mod transactions;
 mod verbs;
 
 pub use accounts::accounts;
@@ -38,6 +41,7 @@ pub use alphabets::ff1_alphabet;
 pub use batches::{engine_aead, engine_cfb, engine_ciphers, engine_macs, engine_rsa};
 pub use calls::daemon_call;
 pub use certificates::openpgp_certificate;
+pub use chips::emv_data;
 pub use clients::daemon_clients;
 pub use credential::credential;
 pub use drive::tls_drive;
@@ -50,6 +54,7 @@ pub use messages::{
     openpgp_armor, openpgp_cleartext, openpgp_gnupg_aead, openpgp_packets, openpgp_seipd1, openpgp_seipd2,
 };
 pub use offload::offload_calls;
+pub use pins::{pin_verb, pin_verb_answer};
 pub use queues::{card_queue, client_queue};
 pub use roles::roles;
 pub use samples::samples;
@@ -58,6 +63,7 @@ pub use session_keys::openpgp_session_keys;
 pub use timed::timed_settings;
 pub use tls_files::{proxy_header, tls_certificate, tls_client, tls_clients, tls_settings};
 pub use tokens::key_token;
+pub use transactions::dukpt_serial;
 pub use verbs::{verb, verb_answer};
 
 use wire::control::{
@@ -116,6 +122,9 @@ pub const TARGETS: &[Target] = &[
     ("tr31_block", tr31_block),
     ("ff1_alphabet", ff1_alphabet),
     ("pin_failures", pin_failures),
+    ("pin_verb", pin_verb),
+    ("dukpt_serial", dukpt_serial),
+    ("emv_data", emv_data),
 ];
 
 /// The verb with this slot of the verb table; where there is none, one that there is. An input means the same

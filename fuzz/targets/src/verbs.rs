@@ -83,7 +83,7 @@ pub fn verb_answer(data: &[u8]) -> Option<(Verb, bool)> {
 
 /// No output is longer than the field that the verb table gives it, where the request is one that a caller's fields
 /// can make.
-fn within_fields(payload: &[u8], reply: &Arguments<'_>) {
+pub(crate) fn within_fields(payload: &[u8], reply: &Arguments<'_>) {
     let verb = reply.verb();
     let request = Arguments::read_request(verb, payload).expect("what was answered can be read");
     let parameters = verb.entry().parameters;

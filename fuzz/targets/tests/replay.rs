@@ -1,7 +1,7 @@
 //! Every kept input of every target, on stable Rust; and that each target has its entry and its seeds.
 
 use fuzz_targets::dictionaries::{self, MADE};
-use fuzz_targets::{KEYWORDS, TARGETS, verb_answer};
+use fuzz_targets::{KEYWORDS, TARGETS, pin_verb_answer, verb_answer};
 use std::fs;
 use std::path::{Path, PathBuf};
 use wire::verb::{Place, TABLE, Verb};
@@ -109,4 +109,15 @@ fn each_target_has_its_entry() {
     let mut names: Vec<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
     names.sort();
     assert_eq!(entries, names);
+}
+
+#[test]
+fn kept_requests_reach_inside_the_pin_verbs() {
+    let mut served = std::collections::BTreeSet::new();
+    for entry in fs::read_dir(fuzz_folder().join("corpus/pin_verb")).unwrap().flatten() {
+        if let Some((verb, true)) = pin_verb_answer(&fs::read(entry.path()).unwrap()) {
+            served.insert(verb.entry().name);
+        }
+    }
+    assert_eq!(served.len(), 9, "{served:?}");
 }

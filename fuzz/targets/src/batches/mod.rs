@@ -13,6 +13,9 @@ pub use ciphers::engine_ciphers;
 pub use macs::engine_macs;
 pub use rsa::engine_rsa;
 
+pub(crate) use choices::Choices;
+pub(crate) use peer::{ecb, run, three_parts};
+
 use engine::{Engine, Level, Options};
 use std::sync::LazyLock;
 

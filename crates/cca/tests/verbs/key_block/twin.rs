@@ -122,7 +122,7 @@ pub fn opened(protection: &[u8], text: &str) -> Vec<u8> {
         payload.extend(peer::xor(&chain, &clear));
         chain = one.to_vec();
     }
-    assert_eq!(cmac(version, &authenticate, &[text[..header_bytes].as_bytes(), &payload].concat()), mac);
+    assert_eq!(cmac(version, &authenticate, &[&text.as_bytes()[..header_bytes], &payload].concat()), mac);
     payload
 }
 
