@@ -5,8 +5,8 @@
 //! cargo run --release -p cca --example pin_timing -- [REQUESTS]
 //! ```
 //! Requests of each verb (200,000), with right blocks and with each kind of wrong ones in an order by chance, are computed one after the
-//! other in a role with every control. Printed is Welch's t of each kind against the one that it must not be told from: of a wrong PIN the
-//! right one, of a wrong block one with another fault. Times are cut at several quantiles, which takes out what the system did in between,
+//! other in a role with every control. Printed is Welch's t of each kind against the one that it must not be told from: of a PIN with one
+//! wrong digit any other, of a wrong block one with another fault. Whether a PIN is right the answer itself tells. Times are cut at several quantiles, which takes out what the system did in between,
 //! and the largest |t| counts. It fails where one is beyond 10, or where an answer is not the one that its kind has.
 
 use std::process::ExitCode;
@@ -40,6 +40,7 @@ const PROFILE: &[u8; 24] = b"ISO-0   NONE            ";
 enum Kind {
     Right,
     WrongPin,
+    NearPin,
     Length,
     Control,
     Digit,
@@ -48,9 +49,10 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Self, &str); 7] = [
+    const ALL: [(Self, &str); 8] = [
         (Self::Right, "right"),
         (Self::WrongPin, "another PIN"),
+        (Self::NearPin, "the last digit wrong"),
         (Self::Length, "PIN of 2 digits"),
         (Self::Control, "control digit of ISO-1"),
         (Self::Digit, "PIN with a digit A"),
@@ -61,8 +63,9 @@ impl Kind {
     /// What it must not be told from.
     fn beside(self) -> Option<Self> {
         match self {
-            Self::Right | Self::Length => None,
-            Self::WrongPin => Some(Self::Right),
+            Self::Right | Self::WrongPin | Self::Length => None,
+            // In the owner's role digits above nine are digits of a wrong PIN.
+            Self::NearPin | Self::Digit => Some(Self::WrongPin),
             _ => Some(Self::Length),
         }
     }
@@ -70,14 +73,18 @@ impl Kind {
     /// A clear block, where the right PIN is this one.
     fn block(self, right: u64, random: &mut Random) -> [u8; 8] {
         let other = (right + 1 + random.number() % 9_999) % 10_000;
-        let pin = if self == Self::WrongPin { other } else { right };
+        let pin = match self {
+            Self::WrongPin => other,
+            Self::NearPin => right / 10 * 10 + (right % 10 + 1) % 10,
+            _ => right,
+        };
         let mut field = u64::from_str_radix(&format!("04{pin:04}FFFFFFFFFF"), 16).unwrap_or_default();
         match self {
             Self::Length => field ^= 0x04 << 56 ^ 0x02 << 56,
             Self::Control => field |= 0x10 << 56,
             Self::Digit => field = field & !(0xF << 52) | 0xA << 52,
             Self::Pad => field ^= 1,
-            Self::Right | Self::WrongPin | Self::Pan => {}
+            Self::Right | Self::WrongPin | Self::NearPin | Self::Pan => {}
         }
         let pan = if self == Self::Pan { 0x1122_3344_5566 } else { 0x4012_3456_7890_u64 };
         (field ^ pan).to_be_bytes()
@@ -104,7 +111,7 @@ fn main() -> Result<ExitCode, Failure> {
             .set_bytes(pvr::DATA_ARRAY, b"01234567890123451122334455667788                ");
         let codes = match kind {
             Kind::Right => code::OK,
-            Kind::WrongPin => code::PIN_NOT_VERIFIED,
+            Kind::WrongPin | Kind::NearPin | Kind::Digit => code::PIN_NOT_VERIFIED,
             _ => code::PIN_BLOCK,
         };
         written(&request).map(|payload| (payload, codes))
@@ -121,7 +128,7 @@ fn main() -> Result<ExitCode, Failure> {
             .set_bytes(ptr::RULE_ARRAY, b"REFORMAT")
             .set_bytes(ptr::OUTPUT_PIN_PROFILE, b"ISO-3   NONE            ")
             .set_bytes(ptr::PAN_DATA_OUT, PAN);
-        let is_right = matches!(kind, Kind::Right | Kind::WrongPin);
+        let is_right = matches!(kind, Kind::Right | Kind::WrongPin | Kind::NearPin | Kind::Digit);
         let codes = if is_right { code::OK } else { code::PIN_BLOCK };
         written(&request).map(|payload| (payload, codes))
     })?;
