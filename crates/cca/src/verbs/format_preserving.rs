@@ -10,6 +10,7 @@
 
 use payments::Mask;
 use payments::ff1::{Alphabet, Direction, Fault, Ff1};
+use wire::verb::{FormatAlphabets, FormatMethod};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
@@ -20,6 +21,20 @@ use crate::call::Refusal;
 pub(super) enum Characters {
     Digits,
     Own,
+}
+
+impl Characters {
+    /// Those that the keywords of a verb with one side say.
+    ///
+    /// # Errors
+    /// 8/33 for another method than FF1.
+    pub(super) fn of(method: FormatMethod, alphabets: FormatAlphabets) -> Result<Self, Codes> {
+        match (method, alphabets) {
+            (FormatMethod::Ff1, FormatAlphabets::Digits) => Ok(Self::Digits),
+            (FormatMethod::Ff1, FormatAlphabets::Own) => Ok(Self::Own),
+            _ => Err(code::KEYWORD),
+        }
+    }
 }
 
 /// How one side of a verb enciphers.

@@ -5,9 +5,7 @@
 
 use payments::ff1::Direction;
 use token::variable::{CipherMode, VariableUse};
-use wire::code;
 use wire::verb::format_preserving_encipher::{Answer, Request};
-use wire::verb::{FormatAlphabets, FormatMethod};
 
 use super::format_preserving::{self, Characters, Format};
 use crate::call::{Call, Reply, Verdict};
@@ -15,13 +13,7 @@ use crate::call::{Call, Reply, Verdict};
 /// Answers with the ciphertext.
 pub(crate) async fn format_preserving_encipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
-    if request.method != FormatMethod::Ff1 {
-        return Err(code::KEYWORD.into());
-    }
-    let characters = match request.alphabets {
-        FormatAlphabets::Digits => Characters::Digits,
-        FormatAlphabets::Own => Characters::Own,
-    };
+    let characters = Characters::of(request.method, request.alphabets)?;
     let format = Format::read(characters, request.alphabet, request.tweak, request.tweak_alphabet)?;
     let text = format.text(request.plaintext, Direction::Encipher)?;
     request.ciphertext.holds(request.plaintext.len())?;
