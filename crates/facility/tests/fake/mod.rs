@@ -405,6 +405,10 @@ impl World {
         if !card.row.state.serves() || card.stop.load(Ordering::SeqCst) {
             return (ClientReply::Refused(Refusal::NoCardReady), Vec::new());
         }
+        // One that a request killed is not noted as dead yet.
+        let Ok(life) = PidFd::open(card.row.pid) else {
+            return (ClientReply::Refused(Refusal::NoCardReady), Vec::new());
+        };
         self.queues += 1;
         let queue = self.queues;
         let memory = QueueMemory::create_with(slots, blocks, queue).unwrap();
@@ -420,7 +424,7 @@ impl World {
             reply,
             Doorbell::connect(&self.home.card_doorbell(index as u32)).unwrap(),
             StatusPage::read_only(card.status.as_fd()).unwrap(),
-            PidFd::open(card.row.pid).unwrap().into_fd(),
+            life.into_fd(),
         ];
         self.attached.push((queue, index as u32));
         (ClientReply::Attached { queue, card: card.row.clone(), slots }, descriptors)
