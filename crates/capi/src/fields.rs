@@ -314,15 +314,16 @@ mod tests {
     #[test]
     fn of_a_longer_field_the_token_or_label_is_sent() {
         let sent = |role, header, room| key_bytes(role, header, room);
-        let rsa = [0x1F, 0, 1, 0x2C, 0, 0, 0, 0];
-        let (label, null) = (*b"A.LABEL ", [0; 8]);
+        let rsa = [0x1F, 0, 1, 0x2C, 0, 0, 0, 0, 0];
+        let (label, null) = (*b"A.LABEL  ", [0; 9]);
         for role in [Role::Uses, Role::Renews, Role::Skeleton] {
             assert_eq!([2500, 300, 299].map(|room| sent(role, rsa, room)), [300, 300, 299]);
             assert_eq!([label, null].map(|header| sent(role, header, 2500)), [64, 64]);
+            assert_eq!([*b"B0104B0TX", *b"B0104B0T."].map(|header| sent(role, header, 2500)), [104, 64]);
             // A clear key of 32 bytes that begins as a token of 16 does.
-            assert_eq!(sent(role, [0x1E, 0, 0, 16, 0, 0, 0, 0], 32), 32);
+            assert_eq!(sent(role, [0x1E, 0, 0, 16, 0, 0, 0, 0, 0], 32), 32);
             // A length that no token has.
-            assert_eq!(sent(role, [0x1E, 0, 0, 7, 0, 0, 0, 0], 2500), 2500);
+            assert_eq!(sent(role, [0x1E, 0, 0, 7, 0, 0, 0, 0, 0], 2500), 2500);
         }
     }
 
@@ -356,10 +357,10 @@ mod tests {
     #[test]
     fn what_is_no_form_of_a_key_to_be_made_is_not_sent() {
         let sent = |header, room| key_bytes(Role::Makes, header, room);
-        assert_eq!(sent([0x01, 0, 0, 60, 5, 0, 0, 0], 725), 60);
-        assert_eq!(sent(*b"A.LABEL ", 2500), 64);
-        assert_eq!(sent(*b"A.LABEL ", 32), 0);
-        assert_eq!(sent([0; 8], 2500), 0);
-        assert_eq!(sent([0x1F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0], 2500), 0);
+        assert_eq!(sent([0x01, 0, 0, 60, 5, 0, 0, 0, 0], 725), 60);
+        assert_eq!(sent(*b"A.LABEL  ", 2500), 64);
+        assert_eq!(sent(*b"A.LABEL  ", 32), 0);
+        assert_eq!(sent([0; 9], 2500), 0);
+        assert_eq!(sent([0x1F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0], 2500), 0);
     }
 }

@@ -30,7 +30,7 @@ pub use cvv::Cvv;
 pub use dukpt::Dukpt;
 pub use emv::Emv;
 pub use groups::command;
-pub use keyblock::{BlockExport, BlockVersion, Keyblock};
+pub use keyblock::{BlockExport, BlockVersion, GivenBlock, Keyblock};
 pub use measuring::{LevelName, Measuring, PersonalityName};
 pub use openpgp::{Decrypt, Encrypt, Sign, Verify};
 pub use pgp::{Pgp, PgpKey};

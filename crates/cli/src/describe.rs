@@ -14,6 +14,7 @@ mod variable;
 
 use crate::prompt::to_hexadecimal;
 use token::{Format, Holds, Under};
+use wire::bounds::LABEL_BYTES;
 use wire::control::{Register, TokenForm};
 
 /// A field: its name and what it says.
@@ -36,9 +37,6 @@ pub fn describe(bytes: &[u8]) -> Description {
 }
 
 fn read(bytes: &[u8]) -> Result<Vec<Field>, String> {
-    if token::tr31::begins(bytes) {
-        return tr31::fields(bytes);
-    }
     let format = Format::of(bytes);
     let length = token::describe(bytes).map(|found| found.bytes).map_err(|error| error.to_string());
     let own = |length: usize| bytes.get(..length).unwrap_or(bytes);
@@ -48,6 +46,11 @@ fn read(bytes: &[u8]) -> Result<Vec<Field>, String> {
         Format::AesInternal => fixed::aes(own(length.clone()?))?,
         Format::VariableInternal | Format::VariableExternal => variable::fields(bytes)?,
         Format::PkaInternal | Format::PkaExternal => pka::fields(bytes)?,
+        Format::KeyBlock => return tr31::fields(bytes),
+        // Of less than a header, or with blanks in it.
+        Format::Label if token::tr31::begins(bytes) && bytes.len() != LABEL_BYTES => {
+            return tr31::fields(bytes);
+        }
         Format::Label => {
             let length = length.clone().map_err(|_| {
                 "text, and neither a token in hexadecimal or in base64 nor a label, which has 64 bytes"
@@ -84,6 +87,7 @@ fn outline(bytes: &[u8]) -> Vec<Field> {
         Format::VariableExternal => "symmetric of variable length, external",
         Format::PkaInternal => "PKA, internal",
         Format::PkaExternal => "PKA, external",
+        Format::KeyBlock => "key block of TR-31",
         Format::Null | Format::Label | Format::Unknown => return Vec::new(),
     };
     let mut fields = vec![("kind", kind.to_owned())];

@@ -222,7 +222,7 @@ fn field(entry: &Entry, parameter: &Parameter, tried: &Try<'_>) -> Vec<u8> {
         Kind::Integer => tried.integers[0].to_ne_bytes().to_vec(),
         Kind::Keywords(_) => rules,
         Kind::Bytes(length) | Kind::Key { length, .. } => {
-            let bytes = length.bytes(|at| tried.integers[at], &words, || [tried.fill; 8]);
+            let bytes = length.bytes(|at| tried.integers[at], &words, || [tried.fill; 9]);
             match value(parameter, tried.key) {
                 Some(value) if tried.fill == FILLS[0] => value.to_vec(),
                 _ => vec![tried.fill; bytes.unwrap()],

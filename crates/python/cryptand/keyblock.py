@@ -93,7 +93,7 @@ def import_key(
     wrapping: Any = None,
     enhanced_only: Any = False,
 ) -> Any:
-    """The key of a block, as a token under the master key (TR31_Key_Import).
+    """The key of a block, or of one that is recorded under this label, as a token under the master key (TR31_Key_Import).
 
     Where usage and mode mean two keys, `as_type` says which: IPINENC or OPINENC, IMPORTER or EXPORTER, PINGEN or PINVER, CVK-CVV or
     CVK-CSC. `derives` (DMAC, DMV, DMPIN, DDATA, DALL) and `level` (DKYL0, DKYL1) name what a key of chip cards derives, `no_offset` takes

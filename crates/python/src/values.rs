@@ -112,13 +112,18 @@ fn read<'py>(verb: Verb, parameter: &Parameter, value: &Bound<'py, PyAny>) -> Py
                     _ => Value::Given(bytes.clone()),
                 });
             }
-            let text: &Bound<'_, PyString> = value
-                .cast()
-                .map_err(|_| refuse(if is_key { "bytes, or a label as str" } else { "bytes or str" }))?;
+            let text: &Bound<'_, PyString> = value.cast().map_err(|_| {
+                refuse(if is_key { "bytes, or a label or a key block as str" } else { "bytes or str" })
+            })?;
             let text = text.to_cow()?;
             if is_key {
-                let label = Label::new(&text).map_err(|error| refuse(&format!("a label, but {error}")))?;
-                return Ok(Value::Made(Zeroizing::new(label.to_field().to_vec())));
+                return match Label::new(&text) {
+                    Ok(label) => Ok(Value::Made(Zeroizing::new(label.to_field().to_vec()))),
+                    Err(_) if token::tr31::begins(text.as_bytes()) => {
+                        Ok(Value::Made(Zeroizing::new(text.as_bytes().to_vec())))
+                    }
+                    Err(error) => Err(refuse(&format!("a label, but {error}"))),
+                };
             }
             if !text.is_ascii() {
                 return Err(refuse("characters of ASCII, or bytes"));

@@ -9,8 +9,10 @@
 
 use wire::Label;
 use wire::control::Register;
+use wire::verb::Length;
 
 use crate::pattern::PATTERN_BYTES;
+use crate::tr31::Tr31;
 use crate::{TOKEN_BYTES, aes, des, pka, variable};
 
 /// Layout of a key-identifier field, by its first byte and, for symmetric tokens, the version at offset 4.
@@ -32,6 +34,8 @@ pub enum Format {
     PkaInternal,
     /// A PKA token for another system, or of a public or clear key: X'1E'.
     PkaExternal,
+    /// A key block of ASC X9 TR 31: a version and its length in digits, and none of what ends the first word of a label.
+    KeyBlock,
     /// A label: X'20' to X'FE'.
     Label,
     /// None of these.
@@ -52,6 +56,7 @@ impl Format {
             (0x02, _) => Self::DesExternal,
             (pka::INTERNAL, _) => Self::PkaInternal,
             (pka::EXTERNAL, _) => Self::PkaExternal,
+            _ if stated(field).is_some() => Self::KeyBlock,
             _ if Label::is_label_field(field) => Self::Label,
             _ => Self::Unknown,
         }
@@ -157,9 +162,23 @@ pub fn describe(field: &[u8]) -> Result<Description, DescribeError> {
         Format::AesInternal => (aes::holds(fixed(field)?)?, TOKEN_BYTES),
         Format::VariableInternal | Format::VariableExternal => variable::holds(field)?,
         Format::PkaInternal | Format::PkaExternal => pka::holds(field)?,
+        Format::KeyBlock => (Holds::Wrapped(Under::Key), key_block(field)?),
         Format::Unknown => return Err(DescribeError::Form),
     };
     Ok(Description { format, holds, bytes })
+}
+
+/// Length that the header of a key block says which starts a field; none where it starts as no block does.
+fn stated(field: &[u8]) -> Option<usize> {
+    Length::of_key_block(field.first_chunk()?)
+}
+
+/// Length of the key block that starts a field. The header is read, not the key behind it.
+fn key_block(field: &[u8]) -> Result<usize, DescribeError> {
+    let given = field.len();
+    let block =
+        stated(field).and_then(|length| field.get(..length)).ok_or(DescribeError::Length { given })?;
+    Tr31::parse(block).map(|_| block.len()).map_err(|_| DescribeError::Form)
 }
 
 /// The token or label of fixed length that starts a field.

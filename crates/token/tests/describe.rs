@@ -17,6 +17,12 @@ use token::{
 use wire::Label;
 use wire::control::{Register, TokenForm};
 
+/// A key block with one optional block; nobody has its keys.
+const BLOCK: &[u8] =
+    b"D0136P0AE00E0100KS18000102030405060708090000112233445566778899AABBCCDDEEFF00112233445566778899AABBCCDDEEFF00112233445566778899AABBCCDDEE";
+/// A key block that is as long as a label.
+const SHORT_BLOCK: &[u8; 64] = b"B0064D0DN00E000000112233445566778899AABBCCDDEEFF0011223344556677";
+
 const PATTERN: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 
 fn sealed(change: impl FnOnce(&mut [u8; 64])) -> Vec<u8> {
@@ -193,6 +199,19 @@ fn fixed_tokens() -> Vec<Row> {
             "an AES skeleton",
             AesToken::skeleton(16).unwrap().to_bytes().to_vec(),
             Ok((Format::AesInternal, Holds::Nothing)),
+        ),
+        ("a key block", BLOCK.to_vec(), Ok((Format::KeyBlock, Holds::Wrapped(Under::Key)))),
+        (
+            "a key block of the length of a label",
+            SHORT_BLOCK.to_vec(),
+            Ok((Format::KeyBlock, Holds::Wrapped(Under::Key))),
+        ),
+        ("a key block that is cut", BLOCK[..135].to_vec(), Err(DescribeError::Length { given: 135 })),
+        ("a key block of an unknown character", [&BLOCK[..135], &[7]].concat(), Err(DescribeError::Form)),
+        (
+            "a label that begins as a key block",
+            Label::new("B0064D0D.N00E0000").unwrap().to_field().to_vec(),
+            Ok((Format::Label, Holds::Named)),
         ),
         ("a label", Label::new("A.KEY").unwrap().to_field().to_vec(), Ok((Format::Label, Holds::Named))),
         ("a short label", b"A.KEY".to_vec(), Err(DescribeError::Length { given: 5 })),

@@ -178,6 +178,10 @@ impl Script<'_> {
                 // The verbs of clear keys take an external token as plain bytes.
                 Kind::Bytes(_) if parameter.name == "key" => values[position] = self.key(),
                 Kind::Bytes(length) => values[position] = fitted(self.text(), length),
+                // A key block is text, and none of the tokens.
+                Kind::Key { length, .. } if parameter.name.starts_with("tr31_key") => {
+                    values[position] = fitted(self.text(), length);
+                }
                 Kind::Key { length, .. } => values[position] = fitted(self.key(), length),
             }
             if let Kind::Bytes(Length::Words(at)) = parameter.kind {

@@ -55,6 +55,9 @@ class Blocks(unittest.TestCase):
         self.assertEqual(header, keyblock.Header("B", "B0", "T", "X", "12", "S", 104, 1, "STOREXCH"))
         self.assertEqual(keyblock.optional_blocks(self.home, PUBLISHED), {"KS": 20})
         self.assertEqual(keyblock.read_optional(self.home, PUBLISHED, "KS"), "00604B120F9292800000")
+        self.home.call("aes-key-record-create", key_label="BLOCKS.ONE", key_token=PUBLISHED.encode())
+        self.assertEqual(keyblock.parse(self.home, "BLOCKS.ONE"), header)
+        self.assertEqual(keyblock.read_optional(self.home, "BLOCKS.ONE", "KS"), "00604B120F9292800000")
         with self.assertRaisesRegex(cryptand.VerbError, "tr31-optional-data-read: 8/"):
             keyblock.read_optional(self.home, PUBLISHED, "LB")
         got = keyblock.parse(self.home, [PUBLISHED, PUBLISHED[:50], PUBLISHED])

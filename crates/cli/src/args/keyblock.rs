@@ -1,6 +1,6 @@
 //! `cryptand keyblock`.
 
-use clap::{Subcommand, ValueEnum, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
 /// `cryptand keyblock`.
@@ -12,9 +12,8 @@ pub enum Keyblock {
     /// block says; --as says which of two keys is meant where the block does not. A block that is wrong ends it with exit code 3.
     #[command(after_help = IMPORT_EXAMPLES)]
     Import {
-        /// File that holds the block as text (- for standard input)
-        #[arg(value_hint = ValueHint::FilePath)]
-        block: PathBuf,
+        #[command(flatten)]
+        block: GivenBlock,
         /// The label for the key
         #[arg(long)]
         label: String,
@@ -55,22 +54,36 @@ pub enum Keyblock {
         /// Into this file, which must not exist
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
+        /// Record the block under this label, which must be new; a block has no use but to be imported, shown, and read by `key show --raw`
+        #[arg(long, value_name = "LABEL", conflicts_with = "out")]
+        record: Option<String>,
         /// Domain whose master key wraps it
         #[arg(long, default_value_t = 0)]
         domain: u16,
     },
     /// Print what the header of a key block says, without a card
     ///
+    /// One under a label is read from its record, without a use of it.
     /// Nothing tells whether a block is what its maker made of it: its MAC is looked at where it is imported. What is no block ends it with
     /// exit code 2 and the place.
     Show {
-        /// File that holds the block as text (- for standard input)
-        #[arg(value_hint = ValueHint::FilePath)]
-        block: PathBuf,
+        #[command(flatten)]
+        block: GivenBlock,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
+}
+
+/// A block that is in a file, or recorded.
+#[derive(Args, Clone, Debug)]
+pub struct GivenBlock {
+    /// File that holds the block as text (- for standard input)
+    #[arg(value_hint = ValueHint::FilePath, required_unless_present = "recorded")]
+    pub block: Option<PathBuf>,
+    /// The label that the block is recorded under (`cryptand key write --store aes` records one)
+    #[arg(long, value_name = "LABEL", conflicts_with = "block")]
+    pub recorded: Option<String>,
 }
 
 /// Version of a block.
@@ -101,6 +114,7 @@ const IMPORT_EXAMPLES: &str = "\
 Examples:
   cryptand keyblock import partner.tr31 --label PAY.ZPK.IN --under PAY.KBPK
   cryptand keyblock import - --label PAY.KEK --under PAY.KBPK --as EXPORTER <partner.tr31
+  cryptand keyblock import --recorded PARTNER.BLOCK1 --label PAY.ZPK.IN --under PAY.KBPK
 ";
 
 const EXPORT_EXAMPLES: &str = "\

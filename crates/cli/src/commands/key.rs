@@ -26,6 +26,7 @@ use check::Given;
 use facility::Facility;
 pub(super) use generate::{Wanted, generated};
 use std::path::Path;
+use token::Format;
 use wire::control::{RecordRow, Store};
 use wire::{Codes, Label};
 
@@ -111,7 +112,7 @@ fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Resu
     let token = encoded::read(path)?;
     let store = store_of(&token).ok_or_else(|| {
         Failure::Usage(format!(
-            "{}: not a key token, as bytes, in hexadecimal or in base64",
+            "{}: no key token that is recorded, as bytes, in hexadecimal or in base64, and no key block",
             encoded::shown(path)
         ))
     })?;
@@ -124,17 +125,18 @@ fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Resu
     Ok(())
 }
 
-/// The store that a token belongs to: PKA by its header, AES by version 04 or 05, else DES.
+/// The store that a token belongs to; key blocks are in that of tokens of variable length.
 fn store_of(token: &[u8]) -> Option<Store> {
-    match (token.first()?, token.get(4)?) {
-        (0x1E | 0x1F, _) => Some(Store::Pka),
-        (0x01, 0x04 | 0x05) => Some(Store::Aes),
-        (0x01, _) => Some(Store::Des),
+    match Format::of(token) {
+        Format::PkaInternal | Format::PkaExternal => Some(Store::Pka),
+        Format::AesInternal | Format::VariableInternal | Format::KeyBlock => Some(Store::Aes),
+        Format::DesInternal => Some(Store::Des),
         _ => None,
     }
 }
 
-fn find(facility: &Facility, label: &Label) -> Result<(Store, Vec<u8>), Failure> {
+/// The record of a label, in whichever store it is.
+pub(super) fn find(facility: &Facility, label: &Label) -> Result<(Store, Vec<u8>), Failure> {
     find_row(facility, label).map(|(row, token)| (row.store, token))
 }
 

@@ -1,7 +1,7 @@
 //! `cryptand keyblock`: keys of labels in key blocks of TR-31, and what their headers say.
 
 use super::{described, print, print_json};
-use crate::args::{BlockExport, BlockVersion, Keyblock};
+use crate::args::{BlockExport, BlockVersion, GivenBlock, Keyblock};
 use crate::describe::describe;
 use crate::encoded::{self, shown};
 use crate::failure::Failure;
@@ -9,21 +9,23 @@ use crate::session;
 use facility::Facility;
 use std::io::Write;
 use std::path::Path;
+use token::Format;
 use wire::Label;
 use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::Store;
 use wire::frame::Arguments;
 use wire::verb::{KeyBlockMode, KeyBlockUsage, Verb, tr31_key_export, tr31_key_import};
+use zeroize::Zeroizing;
 
 /// `cryptand keyblock`.
 pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
     match order {
         Keyblock::Import { block, label, under, keywords, domain } => {
-            let text = read(block)?;
+            let field = field(block)?;
             let (label, under) = (parse(label)?, parse(under)?);
-            import(&session::connect(asked)?, &text, (&label, &under), keywords, *domain)
+            import(&session::connect(asked)?, &field, (&label, &under), keywords, *domain)
         }
-        Keyblock::Export { label, under, version, usage, mode, exportability, out, domain } => {
+        Keyblock::Export { label, under, version, usage, mode, exportability, out, record, domain } => {
             let mut words = vec![method(*version)];
             words.extend(meaning(usage, mode.as_deref())?);
             words.push(match exportability {
@@ -32,13 +34,30 @@ pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
                 BlockExport::S => "EXP-ANY",
             });
             let (label, under) = (parse(label)?, parse(under)?);
-            let text = export(&session::connect(asked)?, (&label, &under), &words, *domain)?;
-            match out {
-                Some(path) => write(path, &text),
-                None => print(&format!("{text}\n")),
+            let recorded = record.as_deref().map(parse).transpose()?;
+            let facility = session::connect(asked)?;
+            let text = export(&facility, (&label, &under), &words, *domain)?;
+            match (out, recorded) {
+                (Some(path), _) => write(path, &text),
+                (None, Some(recorded)) => {
+                    facility.record_create(Store::Aes, &recorded, text.as_bytes())?;
+                    eprintln!("{recorded}: recorded");
+                    Ok(())
+                }
+                (None, None) => print(&format!("{text}\n")),
             }
         }
-        Keyblock::Show { block, json } => show(block, *json),
+        Keyblock::Show { block, json } => show(asked, block, *json),
+    }
+}
+
+/// What holds the block: the text of a file, or the field of a label.
+fn field(block: &GivenBlock) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    match (&block.block, &block.recorded) {
+        (Some(path), _) => read(path),
+        (None, Some(recorded)) => Ok(Zeroizing::new(parse(recorded)?.to_field().to_vec())),
+        // One of them is required.
+        (None, None) => Err(Failure::Usage("a file with a block is missing, or --recorded LABEL".to_owned())),
     }
 }
 
@@ -47,10 +66,10 @@ fn parse(label: &str) -> Result<Label, Failure> {
 }
 
 /// The text of the block in a file.
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let bytes = encoded::read(path)?;
     if token::tr31::begins(&bytes) {
-        return Ok(bytes.to_vec());
+        return Ok(bytes);
     }
     Err(Failure::Usage(format!("{}: no TR-31 block begins like that", shown(path))))
 }
@@ -187,8 +206,20 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")).map_err(failed())
 }
 
-fn show(path: &Path, json: bool) -> Result<(), Failure> {
-    let bytes = read(path)?;
+fn show(asked: Option<&Path>, block: &GivenBlock, json: bool) -> Result<(), Failure> {
+    let (name, bytes) = match (&block.block, &block.recorded) {
+        (Some(path), _) => (shown(path), read(path)?),
+        (None, recorded) => {
+            let label = parse(recorded.as_deref().unwrap_or_default())?;
+            let (_, token) = super::key::find(&session::connect(asked)?, &label)?;
+            if Format::of(&token) != Format::KeyBlock {
+                return Err(Failure::Usage(format!(
+                    "{label}: holds a key token, no block; see `cryptand key show`"
+                )));
+            }
+            (label.to_string(), Zeroizing::new(token))
+        }
+    };
     let found = describe(&bytes);
     if json {
         print_json(&serde_json::json!({
@@ -199,6 +230,6 @@ fn show(path: &Path, json: bool) -> Result<(), Failure> {
     }
     match found.problem {
         None => Ok(()),
-        Some(problem) => Err(Failure::Usage(format!("{}: {problem}", shown(path)))),
+        Some(problem) => Err(Failure::Usage(format!("{name}: {problem}"))),
     }
 }

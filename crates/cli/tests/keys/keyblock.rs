@@ -65,3 +65,50 @@ fn keys_come_and_go_under_labels() {
     assert!(bench.fails(&["keyblock", "show", "-"], &PUBLISHED[..79], 2).contains("80 characters"));
     assert!(bench.succeeds(&["keyblock", "show", "-"], PUBLISHED).contains("P0"));
 }
+
+#[test]
+fn blocks_are_recorded_under_labels() {
+    let bench = Bench::development();
+    enter(&bench, "LINK.KBPK.IN", "IMPORTER");
+    enter(&bench, "LINK.KBPK.OUT", "EXPORTER");
+    bench.succeeds(&["key", "write", "LINK.BLOCK1", "-"], PUBLISHED);
+    assert_eq!(bench.succeeds(&["key", "show", "--raw", "LINK.BLOCK1"], ""), PUBLISHED);
+    let listed: Value =
+        serde_json::from_str(&bench.succeeds(&["key", "list", "LINK.BLOCK1", "--json"], "")).unwrap();
+    assert_eq!((&listed[0]["store"], &listed[0]["token_bytes"]), (&"aes".into(), &80.into()), "{listed}");
+    let of_label = bench.succeeds(&["keyblock", "show", "--json", "--recorded", "LINK.BLOCK1"], "");
+    assert_eq!(of_label, bench.succeeds(&["keyblock", "show", "--json", "-"], PUBLISHED));
+    let import = |block: &'static str, label: &'static str| {
+        ["keyblock", "import", "--recorded", block, "--label", label, "--under", "LINK.KBPK.IN"]
+    };
+    bench.succeeds(&import("LINK.BLOCK1", "LINK.ZPK"), "");
+    bench.succeeds(&["key", "test", "LINK.ZPK", "--check-value", "57C409"], "");
+    let export = ["keyblock", "export", "--label", "LINK.ZPK", "--under", "LINK.KBPK.OUT", "--version", "b"];
+    let export = [&export[..], &["--usage", "P0", "--mode", "E", "--record", "LINK.BLOCK2"]].concat();
+    assert_eq!(bench.succeeds(&export, ""), "");
+    assert!(bench.fails(&export, "", 1).contains("8/44"));
+    bench.succeeds(&import("LINK.BLOCK2", "LINK.ZPK2"), "");
+    bench.succeeds(&["key", "test", "LINK.ZPK2", "--check-value", "57C409"], "");
+
+    // The verbs take the label of a block where they take one; and a block is a key for none.
+    let label = format!("text:{:64}", "LINK.BLOCK1");
+    let parsed = bench.verb(
+        "tr31-key-token-parse",
+        &json!({"rule_array_count": 1, "tr31_key_length": 64, "tr31_key": label}),
+    );
+    assert_eq!(
+        (&parsed["key_usage"], &parsed["key_block_length"]),
+        (&"hex:5030".into(), &80.into()),
+        "{parsed}"
+    );
+    let listed =
+        json!({"rule_array": ["INFO"], "tr31_key_length": 64, "tr31_key": label, "num_opt_blocks": 9});
+    assert_eq!(bench.verb("tr31-optional-data-read", &listed)["num_opt_blocks"], 0);
+    assert!(bench.fails(&["key", "test", "LINK.BLOCK1"], "", 3).contains("8/47"));
+    assert!(bench.fails(&import("LINK.ZPK", "LINK.BAD"), "", 3).contains("8/47"));
+    assert!(bench.fails(&import("LINK.NONE", "LINK.BAD"), "", 3).contains("8/30"));
+    assert!(bench.fails(&["keyblock", "show", "--recorded", "LINK.KBPK.IN"], "", 2).contains("LINK.KBPK.IN"));
+    bench.fails(&["keyblock", "show"], "", 2);
+    bench.fails(&["keyblock", "show", "-", "--recorded", "LINK.BLOCK1"], "", 2);
+    bench.fails(&["key", "write", "LINK.BAD", "-"], &PUBLISHED[..79], 1);
+}

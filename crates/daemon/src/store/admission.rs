@@ -1,5 +1,5 @@
 //! Which tokens may be stored: complete ones, whose secret parts are wrapped under a master key of the
-//! home, or, of PKA keys, also under a transport key; and public keys.
+//! home, or, of PKA keys and in key blocks of TR-31, under a transport key; and public keys.
 //!
 //! What a token holds is told by [`token::describe()`]. No key is touched: the daemon has none.
 
@@ -80,7 +80,7 @@ pub fn admit(store: Store, token: &[u8]) -> Result<(), TokenFault> {
 pub fn store_of(token: &[u8]) -> Option<Store> {
     match Format::of(token) {
         Format::DesInternal => Some(Store::Des),
-        Format::AesInternal | Format::VariableInternal => Some(Store::Aes),
+        Format::AesInternal | Format::VariableInternal | Format::KeyBlock => Some(Store::Aes),
         Format::PkaInternal | Format::PkaExternal => Some(Store::Pka),
         _ => None,
     }

@@ -60,8 +60,8 @@ points! {
         AccessControlMaintenance "access-control-maintenance" = 0xF091 Permits NONE "Ask for the role that is in force";
         DigitalSignatureVerify "digital-signature-verify" = 0x0101 Permits VERIFY "Verify signatures";
         Tr31OptionalDataBuild "tr31-optional-data-build" = 0xF0E0 Permits NONE "Make optional blocks of key blocks";
-        Tr31KeyTokenParse "tr31-key-token-parse" = 0xF0E1 Permits NONE "Tell what headers of key blocks say";
-        Tr31OptionalDataRead "tr31-optional-data-read" = 0xF0E2 Permits NONE "Tell what optional blocks of key blocks say";
+        Tr31KeyTokenParse "tr31-key-token-parse" = 0xF0E1 Permits IMPORT "Tell what headers of key blocks say";
+        Tr31OptionalDataRead "tr31-optional-data-read" = 0xF0E2 Permits IMPORT "Tell what optional blocks of key blocks say";
     }
     Hash {
         HashSha1 "one-way-hash-sha-1" = 0x0107 Permits NONE "Hash by SHA-1";

@@ -6,8 +6,8 @@ use crate::bounds::{KEYWORD_BYTES, LABEL_BYTES, TOKEN_BYTES_MAX};
 
 /// Where a token's header says how long it is, big-endian in two bytes.
 const LENGTH: usize = 2;
-/// First bytes of a token that say what it is and how long.
-pub const TOKEN_HEADER_BYTES: usize = 8;
+/// First bytes of a token, a label or a key block that say what it is and how long.
+pub const TOKEN_HEADER_BYTES: usize = 9;
 /// Version byte of variable-length symmetric tokens, and where it is.
 const VARIABLE: u8 = 0x05;
 const VERSION: usize = 4;
@@ -48,15 +48,26 @@ impl Length {
         }
     }
 
-    /// Length of the token that begins so: PKA tokens and variable-length symmetric ones say it; any other, and a
+    /// Length of the token that begins so: PKA tokens, variable-length symmetric ones and key blocks say it; any other, and a
     /// label, has 64 bytes.
     pub fn own(header: &[u8; TOKEN_HEADER_BYTES]) -> usize {
         let said = usize::from(u16::from_be_bytes([header[LENGTH], header[LENGTH + 1]]));
         match header[0] {
             0x1E | 0x1F => said,
             0x01 | 0x02 if header[VERSION] == VARIABLE => said,
-            _ => LABEL_BYTES,
+            _ => Self::of_key_block(header).unwrap_or(LABEL_BYTES),
         }
+    }
+
+    /// Length that the header of a key block of ASC X9 TR 31 says, versions A to D; none for what is no such header, as of a label,
+    /// whose first word has at most eight characters.
+    pub fn of_key_block(header: &[u8; TOKEN_HEADER_BYTES]) -> Option<usize> {
+        let [b'A'..=b'D', digits @ .., _, _, _, _] = header else { return None };
+        let ends_word = |byte: &u8| matches!(byte, b'.' | b' ');
+        if !digits.iter().all(u8::is_ascii_digit) || header.iter().any(ends_word) {
+            return None;
+        }
+        Some(digits.iter().fold(0, |length, digit| 10 * length + usize::from(digit - b'0')))
     }
 }
 
@@ -112,10 +123,31 @@ mod tests {
 
     #[test]
     fn tokens_say_their_own_length() {
-        let own = |first: u8, version: u8| Length::own(&[first, 0, 1, 0x2C, version, 0, 0, 0]);
+        let own = |first: u8, version: u8| Length::own(&[first, 0, 1, 0x2C, version, 0, 0, 0, 0]);
         assert_eq!((own(0x1E, 0), own(0x1F, 0), own(0x01, 5), own(0x02, 5)), (300, 300, 300, 300));
         assert_eq!((own(0x01, 0), own(0x00, 5), own(b'A', 5)), (64, 64, 64));
-        assert_eq!(Length::Own.bytes(|_| 0, &[], || [0x1E, 0, 0, 8, 0, 0, 0, 0]), Some(8));
+        assert_eq!(Length::Own.bytes(|_| 0, &[], || [0x1E, 0, 0, 8, 0, 0, 0, 0, 0]), Some(8));
+    }
+
+    #[test]
+    fn key_blocks_are_told_from_labels() {
+        for (header, length) in
+            [(b"B0104B0TX", Some(104)), (b"D9992P0AE", Some(9992)), (b"A0000D0DN", Some(0))]
+        {
+            assert_eq!(Length::of_key_block(header), length);
+        }
+        for header in [
+            b"B0104B0T ",
+            b"B0104B0T.",
+            b"B0104.0TX",
+            b"E0104B0TX",
+            b"b0104B0TX",
+            b"B010AB0TX",
+            b"\x01\0\0\x40\0\0\0\0\0",
+        ] {
+            assert_eq!(Length::of_key_block(header), None);
+        }
+        assert_eq!((Length::own(b"B0104B0TX"), Length::own(b"B0104B0T.")), (104, 64));
     }
 
     // Every list ends with a row that always holds.

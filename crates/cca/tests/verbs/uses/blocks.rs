@@ -3,7 +3,9 @@
 use token::VariableToken;
 use token::variable::VariableKey;
 use wire::point::PointSet;
-use wire::verb::{Verb, cvv_key_combine, tr31_key_export, tr31_key_import};
+use wire::verb::{
+    Verb, cvv_key_combine, tr31_key_export, tr31_key_import, tr31_key_token_parse, tr31_optional_data_read,
+};
 
 use super::ways::Others;
 use super::wrapped::unwrapped;
@@ -39,9 +41,24 @@ impl Others {
                 vec![import(&text, key, &["INTERNAL"])]
             }
             Verb::Tr31KeyImport => {
-                let text = twin::seal(&super::ways::TRANSPORT, "B0000D0TB00E0000", &DATA);
-                vec![import(&text, &self.importer, &["INTERNAL"])]
+                let request = import(&recorded(), &self.importer, &["INTERNAL"]);
+                vec![match position {
+                    tr31_key_import::TR31_KEY_BLOCK => {
+                        request.counted(tr31_key_import::TR31_KEY_BLOCK_LENGTH, position, key)
+                    }
+                    _ => request,
+                }]
             }
+            Verb::Tr31KeyTokenParse => vec![
+                Request::new(verb)
+                    .counted(tr31_key_token_parse::TR31_KEY_LENGTH, position, key)
+                    .integer(tr31_key_token_parse::RULE_ARRAY_COUNT, 1),
+            ],
+            Verb::Tr31OptionalDataRead => vec![Request::new(verb).rules(&["INFO"]).counted(
+                tr31_optional_data_read::TR31_KEY_LENGTH,
+                position,
+                key,
+            )],
             Verb::CvvKeyCombine => {
                 let (one, other) = (&self.pins.cvv_a, &self.other_cvv_b);
                 vec![
@@ -56,6 +73,11 @@ impl Others {
             _ => Vec::new(),
         }
     }
+}
+
+/// A block that comes in under the importer of [`Others`].
+pub(super) fn recorded() -> String {
+    twin::seal(&super::ways::TRANSPORT, "B0000D0TB00E0000", &DATA)
 }
 
 /// The key of a block.

@@ -230,6 +230,7 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
     samples.extend([
         other("null token", vec![0; 64]),
         other("label", wire::Label::new("A.KEY").unwrap().to_field().to_vec()),
+        other("key block", super::blocks::recorded().into_bytes()),
         other("DES skeleton", internal_skeleton.to_bytes().to_vec()),
         other("DES external", external.to_bytes().to_vec()),
         other("RSA external XLATE-OK", translatable_rsa),

@@ -343,9 +343,11 @@ impl Others {
             | Verb::PinChangeUnblock
             | Verb::SecureMessagingForKeys
             | Verb::SecureMessagingForPins => self.chips.ways(verb, position, key, &self.exporter),
-            Verb::Tr31KeyExport | Verb::Tr31KeyImport | Verb::CvvKeyCombine => {
-                self.ways_of_blocks(verb, position, key)
-            }
+            Verb::Tr31KeyExport
+            | Verb::Tr31KeyImport
+            | Verb::Tr31KeyTokenParse
+            | Verb::Tr31OptionalDataRead
+            | Verb::CvvKeyCombine => self.ways_of_blocks(verb, position, key),
             Verb::UniqueKeyDerive => self.unique.ways(position),
             Verb::FormatPreservingEncipher => {
                 vec![format_preserving::encipher(key, ("BASE10", b"", b"", b""), b"4012345678909123")]

@@ -41,7 +41,7 @@ macro_rules! key_block_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     TR31_KEY_BLOCK_LENGTH: In Length;
-                    TR31_KEY_BLOCK: In Bytes(By(TR31_KEY_BLOCK_LENGTH));
+                    TR31_KEY_BLOCK: In uses(By(TR31_KEY_BLOCK_LENGTH));
                     UNWRAP_KEK_IDENTIFIER_LENGTH: In Length;
                     UNWRAP_KEK_IDENTIFIER: In uses(By(UNWRAP_KEK_IDENTIFIER_LENGTH));
                     WRAP_KEK_IDENTIFIER_LENGTH: In Length;
@@ -77,7 +77,7 @@ macro_rules! key_block_verbs {
                     RULE_ARRAY_COUNT: InOut Length;
                     RULE_ARRAY: Out Keywords(RULE_ARRAY_COUNT);
                     TR31_KEY_LENGTH: In Length;
-                    TR31_KEY: In Bytes(By(TR31_KEY_LENGTH));
+                    TR31_KEY: In uses(By(TR31_KEY_LENGTH));
                     KEY_BLOCK_VERSION: Out Bytes(Fixed(1));
                     KEY_BLOCK_LENGTH: Out Integer;
                     KEY_USAGE: Out Bytes(Fixed(2));
@@ -96,7 +96,7 @@ macro_rules! key_block_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     TR31_KEY_LENGTH: In Length;
-                    TR31_KEY: In Bytes(By(TR31_KEY_LENGTH));
+                    TR31_KEY: In uses(By(TR31_KEY_LENGTH));
                     OPT_BLOCK_ID: In Bytes(Fixed(2)), optional;
                     NUM_OPT_BLOCKS: InOut Integer;
                     OPT_BLOCK_IDS: Out Bytes(Keyed(OPTIONAL_BLOCK_LISTS));
