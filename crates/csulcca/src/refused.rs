@@ -15,7 +15,7 @@ pub const REFUSED: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "how a card security code is computed is not published: what is found says two things, and no value to tell",
+        "how a card security code is computed is not published, and what is found leaves two things open (docs/chip-cards.md)",
         &["CSNBTRV"],
     ),
     ("format-preserving encryption is missing", &["CSNBFPED", "CSNBFPEE", "CSNBFPET"]),
