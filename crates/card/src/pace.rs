@@ -17,12 +17,19 @@
 //! all. So if a pass takes long whatever its fill, the wait is extended while requests keep coming, up to half a pass: then
 //! more than sixteen come in the time of a pass, each of which would otherwise wait for a further pass.
 //!
+//! A pass whose time grows with its fill gains little from being full. Of many requests it takes half: then those who
+//! send them work while the card does, on the other half, and not in turns with it.
+//!
 //! No clock is read here: callers pass times, all in one unit.
 
 /// The wait for one more request is the last pass divided by this.
 const WAIT_SHARE: u64 = 16;
 /// All waiting before a pass whose time does not depend on its fill is the last pass divided by this.
 const LINGER_SHARE: u64 = 2;
+
+/// A pass whose time grows with its fill takes half of the requests from so many on: of fewer, what each pass costs beside
+/// its requests outweighs what is gained.
+const HALVES_MIN: usize = 24;
 
 /// What a card remembers of its last pass.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +40,8 @@ pub struct Pace {
     pass: u64,
     /// All waiting is the last pass divided by this.
     share: u64,
+    /// Requests that the next pass takes at the most: half of what there was, or whatever there is.
+    most: usize,
     /// The wait that has begun.
     wait: Option<Wait>,
 }
@@ -50,12 +59,12 @@ struct Wait {
 impl Pace {
     /// For passes whose time hardly depends on their fill, up to `lanes`.
     pub const fn even(lanes: usize) -> Self {
-        Self { lanes, wanted: 1, pass: 0, share: LINGER_SHARE, wait: None }
+        Self { lanes, wanted: 1, pass: 0, share: LINGER_SHARE, most: usize::MAX, wait: None }
     }
 
     /// For passes whose time grows with their fill, and which gain nothing from more than `lanes`.
     pub const fn growing(lanes: usize) -> Self {
-        Self { lanes, wanted: 1, pass: 0, share: WAIT_SHARE, wait: None }
+        Self { lanes, wanted: 1, pass: 0, share: WAIT_SHARE, most: usize::MAX, wait: None }
     }
 
     /// Requests that the next pass gains from, at the most.
@@ -66,9 +75,18 @@ impl Pace {
     /// A pass answered `answered` requests in `duration` and left `left` behind, those which came
     /// meanwhile among them.
     pub fn passed(&mut self, answered: usize, left: usize, duration: u64) {
-        self.wanted = (answered + left).clamp(1, self.lanes.max(1));
+        let outstanding = answered + left;
+        let grows = self.share == WAIT_SHARE;
+        let half = (grows && outstanding >= HALVES_MIN).then_some(outstanding.div_ceil(2));
+        self.most = half.unwrap_or(usize::MAX);
+        self.wanted = half.unwrap_or(outstanding).clamp(1, self.lanes.max(1));
         self.pass = duration;
         self.wait = None;
+    }
+
+    /// Requests that the next pass takes at the most.
+    pub fn most(&self) -> usize {
+        self.most
     }
 
     /// Whether more than `there` requests would make a pass more efficient and are likely to come: the last pass had several.
@@ -151,6 +169,71 @@ mod tests {
         let mut pace = Pace::growing(64);
         pace.passed(64, 0, 3200);
         assert!(!pace.is_ready(1, || 0) && !pace.is_ready(2, || 150) && pace.is_ready(3, || 200));
+    }
+
+    #[test]
+    fn of_many_requests_a_pass_that_grows_with_them_takes_half() {
+        let mut pace = Pace::growing(512);
+        assert_eq!(pace.most(), usize::MAX);
+        for (answered, left, half) in [(24, 0, 12), (64, 0, 32), (32, 32, 32), (10, 15, 13), (512, 512, 512)]
+        {
+            pace.passed(answered, left, 3200);
+            assert_eq!(pace.most(), half);
+            assert!(!pace.is_ready(half - 1, || 100) && pace.is_ready(half, || 100));
+        }
+        for (answered, left) in [(1, 0), (16, 7)] {
+            pace.passed(answered, left, 3200);
+            assert_eq!(pace.most(), usize::MAX);
+            assert!(pace.is_ready(answered + left, || 100));
+        }
+        let mut pace = Pace::even(512);
+        pace.passed(64, 0, 3200);
+        assert_eq!(pace.most(), usize::MAX);
+    }
+
+    /// Requests per second of one client with a processor of its own, which has `jobs` in flight and takes 600 ns for each, at a
+    /// card that takes 8 us a pass and 800 ns for each: answers are seen one by one, at the end of their pass.
+    fn of_one_client(jobs: usize, mut pace: Pace) -> f64 {
+        const PASS_NS: u64 = 8_000;
+        const AT_CARD_NS: u64 = 800;
+        const AT_CLIENT_NS: u64 = 600;
+        let mut coming: std::collections::VecDeque<u64> =
+            (0..jobs).map(|job| AT_CLIENT_NS * job as u64).collect();
+        let (mut now, mut queued, mut client, mut done) = (0, 0, AT_CLIENT_NS * jobs as u64, 0);
+        while now < 100_000_000 {
+            let mut arrive = |now: u64, queued: &mut usize| {
+                while coming.front().is_some_and(|at| *at <= now) {
+                    coming.pop_front();
+                    *queued += 1;
+                }
+            };
+            arrive(now, &mut queued);
+            if !pace.is_ready(queued, || now) {
+                now += 100;
+                continue;
+            }
+            let fill = queued.min(pace.most());
+            let duration = PASS_NS + AT_CARD_NS * fill as u64;
+            now += duration;
+            queued -= fill;
+            arrive(now, &mut queued);
+            for _ in 0..fill {
+                client = client.max(now) + AT_CLIENT_NS;
+                coming.push_back(client);
+            }
+            pace.passed(fill, queued, duration);
+            done += fill;
+        }
+        done as f64 * 1e9 / now as f64
+    }
+
+    #[test]
+    fn a_client_and_a_card_work_beside_each_other() {
+        for jobs in [24, 32, 48, 64, 128] {
+            let (in_turns, beside) =
+                (of_one_client(jobs, Pace::even(512)), of_one_client(jobs, Pace::growing(512)));
+            assert!(beside > 1.05 * in_turns, "{jobs} jobs: {beside:.0}/s against {in_turns:.0}/s");
+        }
     }
 
     #[test]

@@ -260,7 +260,8 @@ impl Server {
     fn is_full(&self, filling: &Filling) -> bool {
         let count = self.collecting.taken.len();
         let is_long = filling.kind.is_none() && filling.cost >= BATCH_NS;
-        let is_full = count >= BATCH_MAX.min(filling.count_max) || filling.bytes >= BATCH_BYTES_MAX;
+        let most = filling.tier.map_or(BATCH_MAX, |tier| self.pacing.paces[tier as usize].most());
+        let is_full = count >= BATCH_MAX.min(filling.count_max).min(most) || filling.bytes >= BATCH_BYTES_MAX;
         is_full || is_long || filling.is_closed
     }
 
