@@ -183,6 +183,11 @@ pub mod by_name {
     }
 }
 
+/// Whether something is meant, in a line: `true`, as a word or as JSON has it.
+pub fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    number(deserializer).map(Option::unwrap_or_default)
+}
+
 /// A number in a line, or its digits.
 pub fn number<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where

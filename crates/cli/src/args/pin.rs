@@ -1,7 +1,9 @@
 //! The command line of `cryptand pin`.
 
+mod blocks;
 mod verbs;
 
+pub use blocks::{Clear, Given, Numbered};
 pub use verbs::{Alternate, Encrypt, Generate, Method, Rule, Translate, Verify};
 
 use super::Json;

@@ -1,14 +1,12 @@
 //! `cryptand emv`: keys of chip cards, their cryptograms, and MACs of scripts, by the verbs for them.
 
-use super::{print, print_json, verb};
+use super::{print, print_json, verb, write_new};
 use crate::args::emv::{Arqc, Card, CardKey, CardOption, CardUse, Emv, Scheme, ScriptMac};
 use crate::failure::Failure;
 use crate::session;
 use facility::Facility;
 use serde_json::{Map, Value, json};
-use std::fs::OpenOptions;
-use std::io::{Read, Write, stdin};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{Read, stdin};
 use std::path::Path;
 use wire::verb::Verb;
 
@@ -40,15 +38,8 @@ fn card_key(facility: &Facility, typed: &CardKey) -> Result<(), Failure> {
     }
     let answer = call(facility, &typed.card, Verb::DeriveIccMk, &parameters)?;
     let token = bytes(&answer, "icc_master_key_identifier");
-    // What is there is left: a token that is replaced may be the only one of its key.
     let path = &typed.out;
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .and_then(|mut file| file.write_all(&token))
-        .map_err(Failure::io(format!("write {}", path.display())))?;
+    write_new(path, &token)?;
     if typed.card.json {
         return print_json(&json!({ "file": path.display().to_string(), "bytes": token.len() }));
     }

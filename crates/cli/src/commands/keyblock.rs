@@ -1,13 +1,12 @@
 //! `cryptand keyblock`: keys of labels in key blocks of TR-31, and what their headers say.
 
-use super::{described, print, print_json};
+use super::{described, print, print_json, write_new};
 use crate::args::{BlockExport, BlockVersion, GivenBlock, Keyblock};
 use crate::describe::describe;
 use crate::encoded::{self, shown};
 use crate::failure::Failure;
 use crate::session;
 use facility::Facility;
-use std::io::Write;
 use std::path::Path;
 use token::Format;
 use wire::Label;
@@ -38,7 +37,7 @@ pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
             let facility = session::connect(asked)?;
             let text = export(&facility, (&label, &under), &words, *domain)?;
             match (out, recorded) {
-                (Some(path), _) => write(path, &text),
+                (Some(path), _) => write_new(path, format!("{text}\n").as_bytes()),
                 (None, Some(recorded)) => {
                     facility.record_create(Store::Aes, &recorded, text.as_bytes())?;
                     eprintln!("{recorded}: recorded");
@@ -199,12 +198,6 @@ const MODES: [(&str, KeyBlockMode); 8] = [
     ("V", KeyBlockMode::Verify),
     ("X", KeyBlockMode::Derive),
 ];
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = || Failure::io(format!("write {}", path.display()));
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(failed())?;
-    file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")).map_err(failed())
-}
 
 fn show(asked: Option<&Path>, block: &GivenBlock, json: bool) -> Result<(), Failure> {
     let (name, bytes) = match (&block.block, &block.recorded) {

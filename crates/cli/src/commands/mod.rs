@@ -42,10 +42,14 @@ pub use officer::register_name;
 pub use status::{personality, state};
 
 use crate::args::{Arguments, Command};
+use crate::encoded::shown;
 use crate::failure::Failure;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
-use std::io::Write;
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -111,6 +115,21 @@ pub fn print(text: &str) -> Result<(), Failure> {
         .write_all(text.as_bytes())
         .and_then(|()| output.flush())
         .map_err(Failure::io("write to standard output"))
+}
+
+/// Writes a file that is for its owner alone, and must not be there yet: what is there may be the only copy of something.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = || Failure::io(format!("write {}", shown(path)));
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = file.map_err(|cause| {
+        let there = "it is there already, and is not written over; remove it, or name another file";
+        let is_there = cause.kind() == ErrorKind::AlreadyExists;
+        failed()(if is_there { io::Error::new(cause.kind(), there) } else { cause })
+    })?;
+    file.write_all(bytes).map_err(|cause| {
+        let _ = std::fs::remove_file(path);
+        failed()(cause)
+    })
 }
 
 /// Writes a value as JSON lines.

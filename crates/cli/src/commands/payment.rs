@@ -35,14 +35,8 @@ pub trait Order: Clone + Serialize + DeserializeOwned {
     /// [`Failure::Usage`] for an option that is missing or is not what it has to be.
     fn call(&self) -> Result<Call, Failure>;
 
-    /// Takes the clear PIN of a line; without one to take, false.
-    fn take_pin(&mut self, pin: ClearPin) -> bool {
-        drop(pin);
-        false
-    }
-
-    /// The clear PIN that the command line brought, for every line.
-    fn pin(&self) -> Option<ClearPin> {
+    /// Where the clear PIN stands that a line brings, or the command line for every line; none where no clear PIN is taken.
+    fn clear(&mut self) -> Option<&mut Option<ClearPin>> {
         None
     }
 }

@@ -1,6 +1,7 @@
 //! The commands of `cryptand pin` that call PIN verbs.
 
-use crate::args::payment::{BlockFormat, ClearPin, Extraction, Many, WorkingKey, by_name, number};
+use super::blocks::{Block, Change, Clear, Given, NewBlock, Reference, Target, Transaction};
+use crate::args::payment::{Many, by_name, flag, number};
 use clap::{Args, ValueEnum, ValueHint};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -13,113 +14,26 @@ pub struct Translate {
     /// iso-4 PINPROT
     #[arg(long, value_name = "LABEL")]
     pub from: Option<String>,
-    /// Label of the key that it comes under: OPINENC; with --to-ksn the base key; for iso-4 PINPROT
-    #[arg(long, value_name = "LABEL")]
-    pub to: Option<String>,
-    /// The PIN block: 16 hexadecimal digits, of iso-4 32
-    #[arg(long, value_name = "HEX")]
-    pub block: Option<String>,
-    /// Its format (iso-0 unless given)
-    #[arg(long, value_enum)]
-    #[serde(with = "by_name")]
-    pub format: Option<BlockFormat>,
-    /// Format of the new block. Without it the block goes under the other key as it is, and its PIN is not looked at
-    #[arg(long, value_enum)]
-    #[serde(with = "by_name")]
-    pub to_format: Option<BlockFormat>,
-    /// PAN with its check digit: 8 to 19 digits
-    #[arg(long)]
-    pub pan: Option<String>,
-    /// PAN of the new block, where it is another: roles refuse that, but with --change-mac
-    #[arg(long, value_name = "PAN")]
-    pub to_pan: Option<String>,
-    /// Key serial number of the terminal's transaction: 20 hexadecimal digits for TDES DUKPT, 24 for AES DUKPT
-    #[arg(long, value_name = "HEX")]
-    pub ksn: Option<String>,
-    /// The same of the new block
-    #[arg(long, value_name = "HEX")]
-    pub to_ksn: Option<String>,
-    /// With AES DUKPT: what the key of the transaction is (aes128 for iso-4, otherwise tdes2)
-    #[arg(long, value_enum, value_name = "KIND")]
-    #[serde(with = "by_name")]
-    pub working_key: Option<WorkingKey>,
-    /// The same of the new block
-    #[arg(long, value_enum, value_name = "KIND")]
-    #[serde(with = "by_name")]
-    pub to_working_key: Option<WorkingKey>,
-    /// Pad digit of formats that have one
-    #[arg(long, value_name = "DIGIT")]
-    pub pad: Option<String>,
-    /// Pad digit of the new block
-    #[arg(long, value_name = "DIGIT")]
-    pub to_pad: Option<String>,
-    /// How the PIN is found in formats that leave it open: pinblock, paddigit, hexdigit, padexist, pinlen04 to pinlen16
-    #[arg(long, value_enum, value_name = "KEYWORD", hide_possible_values = true)]
-    #[serde(with = "by_name")]
-    pub extraction: Option<Extraction>,
-    /// Sequence number of a new block of 3621 and 4704-epp: up to four digits
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=9999))]
-    #[serde(deserialize_with = "number")]
-    pub sequence: Option<u16>,
-    /// Proof that --to-pan takes the place of --pan, both of iso-4: CMAC of 32 hexadecimal digits, of both PAN fields
-    #[arg(long, value_name = "HEX", requires = "change_key")]
-    pub change_mac: Option<String>,
-    /// Label of the AES MAC key with VERIFY and PTR2AUTH that the proof is under
-    #[arg(long, value_name = "LABEL")]
-    pub change_key: Option<String>,
+    /// The block
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub given: Given,
+    /// How its key is derived
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub transaction: Transaction,
+    /// What it becomes
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub target: Target,
+    /// Whether the PAN changes
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub change: Change,
     /// Many at once
     #[command(flatten)]
     #[serde(skip)]
     pub many: Many,
-}
-
-/// A block whose PIN is verified, or used.
-#[derive(Args, Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-pub struct Block {
-    /// The PIN block: 16 hexadecimal digits
-    #[arg(long, value_name = "HEX")]
-    pub block: Option<String>,
-    /// Label of the key that it is under: IPINENC; with --ksn the base key (KEYGENKY, or DKYGENKY of AES)
-    #[arg(long, value_name = "LABEL")]
-    pub block_key: Option<String>,
-    /// Its format (iso-0 unless given)
-    #[arg(long, value_enum)]
-    #[serde(with = "by_name")]
-    pub format: Option<BlockFormat>,
-    /// PAN with its check digit: 8 to 19 digits
-    #[arg(long)]
-    pub pan: Option<String>,
-    /// Pad digit of formats that have one
-    #[arg(long, value_name = "DIGIT")]
-    pub pad: Option<String>,
-    /// How the PIN is found in formats that leave it open: pinblock, paddigit, hexdigit, padexist, pinlen04 to pinlen16
-    #[arg(long, value_enum, value_name = "KEYWORD", hide_possible_values = true)]
-    #[serde(with = "by_name")]
-    pub extraction: Option<Extraction>,
-}
-
-/// A block that is made.
-#[derive(Args, Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-pub struct NewBlock {
-    /// Label of the OPINENC key that the block comes under
-    #[arg(long, value_name = "LABEL")]
-    pub block_key: Option<String>,
-    /// Format of the block (iso-0 unless given)
-    #[arg(long, value_enum)]
-    #[serde(with = "by_name")]
-    pub format: Option<BlockFormat>,
-    /// PAN with its check digit: 8 to 19 digits
-    #[arg(long)]
-    pub pan: Option<String>,
-    /// Pad digit of formats that have one
-    #[arg(long, value_name = "DIGIT")]
-    pub pad: Option<String>,
-    /// Sequence number of 3621 and 4704-epp: up to four digits
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=9999))]
-    #[serde(deserialize_with = "number")]
-    pub sequence: Option<u16>,
 }
 
 /// How PINs are computed.
@@ -183,26 +97,18 @@ pub struct Verify {
     #[command(flatten)]
     #[serde(flatten)]
     pub block: Block,
-    /// Key serial number of the transaction: 20 hexadecimal digits for TDES DUKPT, 24 for AES DUKPT
-    #[arg(long, value_name = "HEX")]
-    pub ksn: Option<String>,
+    /// How its key is derived
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub transaction: Transaction,
     /// How the PIN is computed
     #[command(flatten)]
     #[serde(flatten)]
     pub rule: Rule,
-    /// Compare with the PIN of this block instead: 16 hexadecimal digits
-    #[arg(long, value_name = "HEX", conflicts_with_all = ["pin_key", "method"])]
-    pub reference: Option<String>,
-    /// Label of the IPINENC key that the other block is under
-    #[arg(long, value_name = "LABEL")]
-    pub reference_key: Option<String>,
-    /// Format of the other block (that of --format unless given)
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    #[serde(with = "by_name")]
-    pub reference_format: Option<BlockFormat>,
-    /// PAN of the other block (that of --pan unless given)
-    #[arg(long, value_name = "PAN")]
-    pub reference_pan: Option<String>,
+    /// What it is compared with instead
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub reference: Reference,
     /// Many at once
     #[command(flatten)]
     #[serde(skip)]
@@ -231,7 +137,7 @@ pub struct Generate {
     pub pin_file: Option<PathBuf>,
     /// Whether a clear PIN is asked for.
     #[arg(skip)]
-    #[serde(rename = "pin-file")]
+    #[serde(rename = "pin-file", deserialize_with = "flag")]
     pub is_clear: bool,
     /// Many at once
     #[command(flatten)]
@@ -247,14 +153,10 @@ pub struct Alternate {
     #[command(flatten)]
     #[serde(flatten)]
     pub block: Block,
-    /// Read the clear PIN from this file (- for standard input) in place of a block
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "block")]
+    /// The PIN itself, in place of a block
+    #[command(flatten)]
     #[serde(skip)]
-    pub pin_file: Option<PathBuf>,
-    /// The PIN, of the file or of a line.
-    #[arg(skip)]
-    #[serde(skip)]
-    pub pin: Option<ClearPin>,
+    pub clear: Clear,
     /// How the PIN is computed
     #[command(flatten)]
     #[serde(flatten)]
@@ -273,16 +175,13 @@ pub struct Encrypt {
     #[command(flatten)]
     #[serde(flatten)]
     pub block: NewBlock,
-    /// Read the clear PIN from this file (- for standard input)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "random")]
+    /// The PIN
+    #[command(flatten)]
     #[serde(skip)]
-    pub pin_file: Option<PathBuf>,
-    /// The PIN, of the file or of a line.
-    #[arg(skip)]
-    #[serde(skip)]
-    pub pin: Option<ClearPin>,
+    pub clear: Clear,
     /// A random PIN of four digits, which nobody sees
-    #[arg(long)]
+    #[arg(long, conflicts_with = "pin_file")]
+    #[serde(deserialize_with = "flag")]
     pub random: bool,
     /// Many at once
     #[command(flatten)]

@@ -20,7 +20,7 @@ pub struct Call {
     verb: Verb,
     values: Vec<(usize, Field)>,
     reading: Reading,
-    /// Its keys, for messages.
+    /// What its keys have to be, for messages.
     takes: Vec<Taken>,
     /// The points that what it asks for needs beside those of its keywords, for messages.
     controls: Vec<Point>,
@@ -111,9 +111,14 @@ impl Call {
     }
 
     /// Sets the key of a label, which an option gives, and which has to be such a key.
-    pub fn key(mut self, position: usize, label: &Label, taken: Taken) -> Self {
+    pub fn key(self, position: usize, label: &Label, taken: Taken) -> Self {
+        self.takes(taken).bytes(position, label.to_field())
+    }
+
+    /// Remembers what an option takes, for a refusal of keys.
+    pub fn takes(mut self, taken: Taken) -> Self {
         self.takes.push(taken);
-        self.bytes(position, label.to_field())
+        self
     }
 
     /// Remembers points that this request needs by what is in it.

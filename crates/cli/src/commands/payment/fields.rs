@@ -116,6 +116,14 @@ impl Serial {
         )))
     }
 
+    /// The base key that derives of it, for messages.
+    pub const fn base_key(self) -> &'static str {
+        match self {
+            Self::Tdes(_) => "a base key of TDES DUKPT (`cryptand dukpt base`, tdes-keygenky with UKPT)",
+            Self::Aes(_) => "a base key of AES DUKPT (`cryptand dukpt base`, aes128-dkygenky with A-DUKPT)",
+        }
+    }
+
     /// The same prefix of keywords that say that keys are derived.
     pub const fn word(self) -> &'static str {
         match self {
@@ -123,6 +131,24 @@ impl Serial {
             Self::Aes(_) => "ADUKPT",
         }
     }
+}
+
+/// Usage of keys of PIN blocks in derivation data.
+pub const USAGE_PIN: u16 = 0x1000;
+
+/// Derivation data of a key by AES DUKPT (ANSI X9.24-3, 6.3.2): version, blocks, usage, algorithm and bits; then the serial number.
+pub fn derivation_data(usage: u16, key: WorkingKey, serial: &[u8; AES_SERIAL_BYTES]) -> Vec<u8> {
+    let (algorithm, bits): (u16, u16) = match key {
+        WorkingKey::Tdes2 => (0, 128),
+        WorkingKey::Tdes3 => (1, 192),
+        WorkingKey::Aes128 => (2, 128),
+        WorkingKey::Aes192 => (3, 192),
+        WorkingKey::Aes256 => (4, 256),
+    };
+    let mut data = vec![0x01, 0x01];
+    data.extend([usage, algorithm, bits].into_iter().flat_map(u16::to_be_bytes));
+    data.extend(serial);
+    data
 }
 
 /// Format, pad digit, and how the key is derived, of a block.
@@ -169,16 +195,7 @@ impl<'a> Profile<'a> {
             }
             Some(Serial::Aes(serial)) => {
                 let usual = if self.format == Iso4 { WorkingKey::Aes128 } else { WorkingKey::Tdes2 };
-                // ANSI X9.24-3, 6.3.2: version, blocks, purpose (PIN), algorithm, bits.
-                field.extend([0x01, 0x01, 0x10, 0x00]);
-                field.extend(match self.working_key.unwrap_or(usual) {
-                    WorkingKey::Tdes2 => [0x00, 0x00, 0x00, 0x80],
-                    WorkingKey::Tdes3 => [0x00, 0x01, 0x00, 0xC0],
-                    WorkingKey::Aes128 => [0x00, 0x02, 0x00, 0x80],
-                    WorkingKey::Aes192 => [0x00, 0x03, 0x00, 0xC0],
-                    WorkingKey::Aes256 => [0x00, 0x04, 0x01, 0x00],
-                });
-                field.extend(serial);
+                field.extend(derivation_data(USAGE_PIN, self.working_key.unwrap_or(usual), &serial));
             }
         }
         Ok(field)

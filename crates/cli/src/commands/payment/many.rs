@@ -46,7 +46,7 @@ struct Outcome {
 }
 
 /// Answers each line of a file.
-pub fn run(facility: &Facility, order: &impl Order, options: &Many, path: &Path) -> Result<(), Failure> {
+pub fn run<O: Order>(facility: &Facility, order: &O, options: &Many, path: &Path) -> Result<(), Failure> {
     let is_standard = path == Path::new("-");
     let (input, length): (Box<dyn Read>, _) = if is_standard {
         (Box::new(std::io::stdin()), None)
@@ -80,7 +80,7 @@ pub fn run(facility: &Facility, order: &impl Order, options: &Many, path: &Path)
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let (id, called) = request(order, &base, &line, options.json);
+        let (id, called) = request::<O>(&base, &line, options.json);
         let state = match called {
             Err(failure) => State::Misread(failure),
             Ok(call) => {
@@ -203,6 +203,8 @@ struct Base {
     names: Vec<String>,
     /// Those that are given.
     given: Map<String, Value>,
+    /// The clear PIN that is given.
+    pin: Option<ClearPin>,
 }
 
 impl Base {
@@ -213,26 +215,22 @@ impl Base {
         let names = given.keys().cloned().collect();
         // Each line has a copy of them, and most options stand in few requests.
         given.retain(|_, value| !value.is_null());
-        Ok(Self { names, given })
+        let pin = order.clone().clear().and_then(Option::take);
+        Ok(Self { names, given, pin })
     }
 }
 
 /// The request of a line, and what its answer is told by.
-fn request<O: Order>(
-    order: &O,
-    base: &Base,
-    line: &[u8],
-    json: bool,
-) -> (Option<Value>, Result<Call, Failure>) {
+fn request<O: Order>(base: &Base, line: &[u8], json: bool) -> (Option<Value>, Result<Call, Failure>) {
     let mut said = match if json { of_json(line) } else { of_words(line) } {
         Ok(said) => said,
         Err(failure) => return (None, Err(failure)),
     };
     let id = if json { said.remove("id") } else { None };
-    (id, built(order, base, said))
+    (id, built::<O>(base, said))
 }
 
-fn built<O: Order>(order: &O, base: &Base, said: Map<String, Value>) -> Result<Call, Failure> {
+fn built<O: Order>(base: &Base, said: Map<String, Value>) -> Result<Call, Failure> {
     let (mut options, mut pin) = (base.given.clone(), None);
     for (name, value) in said {
         let name = name.replace('_', "-");
@@ -244,10 +242,8 @@ fn built<O: Order>(order: &O, base: &Base, said: Map<String, Value>) -> Result<C
     }
     let mut order_of_line: O = serde_json::from_value(Value::Object(options))
         .map_err(|error| Failure::Usage(format!("this line is no request: {error}")))?;
-    if let Some(pin) = pin.or_else(|| order.pin())
-        && !order_of_line.take_pin(pin)
-    {
-        return Err(unknown("pin", base));
+    if let Some(pin) = pin.or_else(|| base.pin.clone()) {
+        *order_of_line.clear().ok_or_else(|| unknown("pin", base))? = Some(pin);
     }
     order_of_line.call()
 }

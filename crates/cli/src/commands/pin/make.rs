@@ -4,21 +4,20 @@
 use super::rule::of_8_bytes;
 use super::translate::{sequence, taken_in};
 use crate::args::payment::ClearPin;
-use crate::args::pin::{Alternate, Encrypt, Generate, Method};
+use crate::args::pin::{Alternate, Clear, Encrypt, Generate, Method};
 use crate::commands::payment::call::{Call, Reading, Taken};
 use crate::commands::payment::fields::{
-    Profile, block, controls, digits, extraction, given, is_pin, label, pan_of_block,
+    Profile, block, controls, digits, extraction, is_pin, label, pan_of_block,
 };
 use crate::commands::payment::{self, Order, clear_pin};
+use crate::commands::write_new;
 use crate::failure::Failure;
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use wire::verb::{
     Verb, clear_pin_encrypt as cpe, clear_pin_generate as pgn, clear_pin_generate_alternate as cpa,
     encrypted_pin_generate as epg, recover_pin_from_offset as pfo,
 };
+use zeroize::Zeroizing;
 
 const PINGEN: Taken = ("--pin-key", "a PINGEN key of the method (--type tdes-pingen)");
 const OPINENC: Taken = ("--block-key", "an OPINENC key (--type tdes-opinenc)");
@@ -33,17 +32,10 @@ pub fn generate(asked: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
                 ));
             }
             let answer = payment::answered(asked, typed, typed.many.domain)?;
-            // What is there is left: it may be the only copy of something.
-            OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(file)
-                .and_then(|mut to| {
-                    to.write_all(answer.text().as_bytes())?;
-                    to.write_all(b"\n")
-                })
-                .map_err(Failure::io(format!("write {}", file.display())))
+            let mut line = Zeroizing::new(Vec::with_capacity(answer.text().len() + 1));
+            line.extend_from_slice(answer.text().as_bytes());
+            line.push(b'\n');
+            write_new(file, &line)
         }
         file => {
             // Lines make their orders of what is serialised, which files are not.
@@ -55,10 +47,10 @@ pub fn generate(asked: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
 
 impl Order for Generate {
     fn call(&self) -> Result<Call, Failure> {
-        let (rule, new) = (&self.rule, &self.block);
+        let (rule, form) = (&self.rule, &self.block.form);
         let pin_key = label("--pin-key", rule.pin_key.as_ref())?;
         let length = i64::from(self.length.unwrap_or(4));
-        let Some(under) = &new.block_key else {
+        let Some(under) = &self.block.block_key else {
             if !self.is_clear && self.pin_file.is_none() {
                 return Err(Failure::Usage(
                     "give --block-key LABEL for a block, or --pin-file FILE for the clear PIN".to_owned(),
@@ -69,11 +61,11 @@ impl Order for Generate {
                 .keywords(pgn::RULE_ARRAY, &[rule.keyword(false)])
                 .integer(pgn::PIN_LENGTH, length)
                 .integer(pgn::PIN_CHECK_LENGTH, rule.checked())
-                .bytes(pgn::DATA_ARRAY, rule.data(new.pan.as_ref(), None)?));
+                .bytes(pgn::DATA_ARRAY, rule.data(form.pan.as_ref(), None)?));
         };
-        let format = of_8_bytes(new.format)?;
-        let profile = Profile::fixed(Some(format), new.pad.as_ref()).field()?;
-        let pan = pan_of_block("--pan", new.pan.as_ref(), format)?;
+        let format = of_8_bytes(form.format)?;
+        let profile = Profile::fixed(Some(format), form.pad.as_ref()).field()?;
+        let pan = pan_of_block("--pan", form.pan.as_ref(), format)?;
         let under = label("--block-key", Some(under))?;
         if let Some(offset) = &rule.offset {
             if rule.method() != Method::Ibm {
@@ -98,12 +90,18 @@ impl Order for Generate {
             .key(epg::OUTBOUND_PIN_ENCRYPTING_KEY_IDENTIFIER, &under, OPINENC)
             .keywords(epg::RULE_ARRAY, &[rule.keyword(false)])
             .integer(epg::PIN_LENGTH, length)
-            .bytes(epg::DATA_ARRAY, rule.data(new.pan.as_ref(), None)?)
+            .bytes(epg::DATA_ARRAY, rule.data(form.pan.as_ref(), None)?)
             .controls(controls(&[format], false))
             .bytes(epg::PIN_PROFILE, profile)
             .maybe(epg::PAN_DATA, pan)
-            .integer(epg::SEQUENCE_NUMBER, sequence(new.sequence)))
+            .integer(epg::SEQUENCE_NUMBER, sequence(&self.block.numbered)))
     }
+}
+
+/// Reads the clear PIN of a file.
+fn read(clear: &mut Clear) -> Result<(), Failure> {
+    clear.pin = clear.pin_file.as_deref().map(clear_pin).transpose()?;
+    Ok(())
 }
 
 /// `cryptand pin offset`.
@@ -125,13 +123,14 @@ pub fn pvv(asked: Option<&Path>, typed: &Alternate) -> Result<(), Failure> {
 fn alternate(asked: Option<&Path>, typed: &Alternate, method: Method) -> Result<(), Failure> {
     let mut typed = typed.clone();
     typed.rule.method.get_or_insert(method);
-    typed.pin = typed.pin_file.as_deref().map(clear_pin).transpose()?;
+    read(&mut typed.clear)?;
     payment::run(asked, &typed, &typed.many)
 }
 
 impl Order for Alternate {
     fn call(&self) -> Result<Call, Failure> {
-        let (rule, of) = (&self.rule, &self.block);
+        let (rule, given) = (&self.rule, &self.block.given);
+        let form = &given.form;
         let name = match rule.method() {
             Method::Ibm | Method::Gbp => "offset",
             _ => "pvv",
@@ -141,7 +140,10 @@ impl Order for Alternate {
         }
         let pin_key = label("--pin-key", rule.pin_key.as_ref())?;
         let word = rule.keyword(true);
-        if let Some(pin) = &self.pin {
+        if let Some(pin) = &self.clear.pin {
+            if given.block.is_some() {
+                return Err(Failure::Usage("give --block or a clear PIN, not both".to_owned()));
+            }
             let ClearPin(clear) = pin;
             // Of more digits than are checked, an offset is of the last ones; the verb takes as many as it checks.
             return Ok(Call::new(Verb::ClearPinGenerate, Reading::Digits(name, pgn::RETURNED_RESULT))
@@ -149,9 +151,9 @@ impl Order for Alternate {
                 .keywords(pgn::RULE_ARRAY, &[word])
                 .integer(pgn::PIN_LENGTH, clear.len() as i64)
                 .integer(pgn::PIN_CHECK_LENGTH, rule.checked())
-                .bytes(pgn::DATA_ARRAY, rule.data(of.pan.as_ref(), Some(pin))?));
+                .bytes(pgn::DATA_ARRAY, rule.data(form.pan.as_ref(), Some(pin))?));
         }
-        if of.block.is_none() {
+        if given.block.is_none() {
             return Err(Failure::Usage(
                 "give --block HEX and --block-key LABEL, or --pin-file FILE".to_owned(),
             ));
@@ -161,43 +163,38 @@ impl Order for Alternate {
                 "--method gbp: an offset is made of a clear PIN alone, --pin-file FILE".to_owned(),
             ));
         }
-        let format = of_8_bytes(of.format)?;
-        let found = extraction(of.extraction);
+        let format = of_8_bytes(form.format)?;
+        let found = extraction(given.extraction);
         let words: Vec<&str> = [word].into_iter().chain(found.as_deref()).collect();
-        let under = label("--block-key", of.block_key.as_ref())?;
+        let under = label("--block-key", self.block.block_key.as_ref())?;
         Ok(Call::new(Verb::ClearPinGenerateAlternate, Reading::Digits(name, cpa::RETURNED_RESULT))
             .key(cpa::PIN_ENCRYPTION_KEY_IDENTIFIER, &under, ("--block-key", taken_in(None)))
             .key(cpa::PIN_GENERATION_KEY_IDENTIFIER, &pin_key, PINGEN)
             .controls(controls(&[format], false))
-            .bytes(cpa::PIN_PROFILE, Profile::fixed(Some(format), of.pad.as_ref()).field()?)
-            .maybe(cpa::PAN_DATA, pan_of_block("--pan", of.pan.as_ref(), format)?)
-            .bytes(cpa::ENCRYPTED_PIN_BLOCK, block("--block", of.block.as_ref(), format)?)
+            .bytes(cpa::PIN_PROFILE, Profile::fixed(Some(format), form.pad.as_ref()).field()?)
+            .maybe(cpa::PAN_DATA, pan_of_block("--pan", form.pan.as_ref(), format)?)
+            .bytes(cpa::ENCRYPTED_PIN_BLOCK, block("--block", given.block.as_ref(), format)?)
             .keywords(cpa::RULE_ARRAY, &words)
             .integer(cpa::PIN_CHECK_LENGTH, rule.checked())
-            .bytes(cpa::DATA_ARRAY, rule.data(of.pan.as_ref(), None)?))
+            .bytes(cpa::DATA_ARRAY, rule.data(form.pan.as_ref(), None)?))
     }
 
-    fn take_pin(&mut self, pin: ClearPin) -> bool {
-        self.pin = Some(pin);
-        true
-    }
-
-    fn pin(&self) -> Option<ClearPin> {
-        self.pin.clone()
+    fn clear(&mut self) -> Option<&mut Option<ClearPin>> {
+        Some(&mut self.clear.pin)
     }
 }
 
 /// `cryptand pin encrypt`.
 pub fn encrypt(asked: Option<&Path>, typed: &Encrypt) -> Result<(), Failure> {
     let mut typed = typed.clone();
-    typed.pin = typed.pin_file.as_deref().map(clear_pin).transpose()?;
+    read(&mut typed.clear)?;
     payment::run(asked, &typed, &typed.many)
 }
 
 impl Order for Encrypt {
     fn call(&self) -> Result<Call, Failure> {
-        let new = &self.block;
-        let (word, pin) = match (&self.pin, self.random) {
+        let form = &self.block.form;
+        let (word, pin) = match (&self.clear.pin, self.random) {
             (Some(ClearPin(pin)), _) => ("ENCRYPT", pin.as_str()),
             (None, true) => ("RANDOM", "0000"),
             (None, false) => return Err(Failure::Usage("give --pin-file FILE or --random".to_owned())),
@@ -205,26 +202,21 @@ impl Order for Encrypt {
         if !is_pin(pin.as_bytes()) {
             return Err(Failure::Usage("a PIN has 4 to 16 digits".to_owned()));
         }
-        given("--block-key", new.block_key.as_ref())?;
-        let format = of_8_bytes(new.format)?;
-        let mut clear = zeroize::Zeroizing::new([b' '; 16]);
+        let under = label("--block-key", self.block.block_key.as_ref())?;
+        let format = of_8_bytes(form.format)?;
+        let mut clear = Zeroizing::new([b' '; 16]);
         clear[..pin.len()].copy_from_slice(pin.as_bytes());
         Ok(Call::new(Verb::ClearPinEncrypt, Reading::Bytes("block", cpe::ENCRYPTED_PIN_BLOCK))
-            .key(cpe::PIN_ENCRYPTING_KEY_IDENTIFIER, &label("--block-key", new.block_key.as_ref())?, OPINENC)
+            .key(cpe::PIN_ENCRYPTING_KEY_IDENTIFIER, &under, OPINENC)
             .keywords(cpe::RULE_ARRAY, &[word])
             .bytes(cpe::CLEAR_PIN, *clear)
             .controls(controls(&[format], false))
-            .bytes(cpe::PIN_PROFILE, Profile::fixed(Some(format), new.pad.as_ref()).field()?)
-            .maybe(cpe::PAN_DATA, pan_of_block("--pan", new.pan.as_ref(), format)?)
-            .integer(cpe::SEQUENCE_NUMBER, sequence(new.sequence)))
+            .bytes(cpe::PIN_PROFILE, Profile::fixed(Some(format), form.pad.as_ref()).field()?)
+            .maybe(cpe::PAN_DATA, pan_of_block("--pan", form.pan.as_ref(), format)?)
+            .integer(cpe::SEQUENCE_NUMBER, sequence(&self.block.numbered)))
     }
 
-    fn take_pin(&mut self, pin: ClearPin) -> bool {
-        self.pin = Some(pin);
-        true
-    }
-
-    fn pin(&self) -> Option<ClearPin> {
-        self.pin.clone()
+    fn clear(&mut self) -> Option<&mut Option<ClearPin>> {
+        Some(&mut self.clear.pin)
     }
 }

@@ -2,7 +2,7 @@
 //! it by Encrypted_PIN_Translate2.
 
 use crate::args::payment::BlockFormat;
-use crate::args::pin::Translate;
+use crate::args::pin::{Numbered, Translate};
 use crate::commands::payment::Order;
 use crate::commands::payment::call::{Call, Reading, Taken};
 use crate::commands::payment::fields::{
@@ -13,8 +13,8 @@ use wire::point::Point;
 use wire::verb::{Verb, encrypted_pin_translate as ptr, encrypted_pin_translate2 as ptr2};
 
 /// The sequence number of a block that is made; what stands for none is refused by the formats that have one.
-pub fn sequence(given: Option<u16>) -> i64 {
-    given.map_or(99_999, i64::from)
+pub fn sequence(given: &Numbered) -> i64 {
+    given.sequence.map_or(99_999, i64::from)
 }
 
 /// The digits of a block whose PAN is not looked at.
@@ -22,25 +22,27 @@ const NO_PAN: &str = "0000000000000";
 
 impl Order for Translate {
     fn call(&self) -> Result<Call, Failure> {
-        let into = self.to_format.or(self.format);
-        let mut profile_in = Profile::fixed(self.format, self.pad.as_ref());
-        let mut profile_out = Profile::fixed(into, self.to_pad.as_ref().or(self.pad.as_ref()));
-        profile_in.serial = Serial::of("--ksn", self.ksn.as_ref())?;
-        profile_out.serial = Serial::of("--to-ksn", self.to_ksn.as_ref())?;
-        profile_in.working_key = self.working_key;
-        profile_out.working_key = self.to_working_key;
+        let (form, new, change) = (&self.given.form, &self.target, &self.change);
+        let into = new.to_format.or(form.format);
+        let mut profile_in = Profile::fixed(form.format, form.pad.as_ref());
+        let mut profile_out = Profile::fixed(into, new.to_pad.as_ref().or(form.pad.as_ref()));
+        profile_in.serial = Serial::of("--ksn", self.transaction.ksn.as_ref())?;
+        profile_out.serial = Serial::of("--to-ksn", new.to_ksn.as_ref())?;
+        profile_in.working_key = self.transaction.working_key;
+        profile_out.working_key = new.to_working_key;
         let four = BlockFormat::Iso4;
-        let is_changed = self.change_mac.is_some();
+        let is_changed = change.change_mac.is_some();
+        let extracted = self.given.extraction;
         let is_looked_at =
-            self.to_format.is_some() || self.to_pan.is_some() || self.extraction.is_some() || is_changed;
+            new.to_format.is_some() || new.to_pan.is_some() || extracted.is_some() || is_changed;
         let none = NO_PAN.to_owned();
         // A block that goes as it is has no use for its PAN, but ISO-4, which is enciphered with it.
-        let pan = match &self.pan {
+        let pan = match &form.pan {
             None if !is_looked_at && profile_in.format != four => Some(&none),
             given => given.as_ref(),
         };
         let pan_in = pan_of_block("--pan", pan, profile_in.format)?;
-        let (option, pan) = match &self.to_pan {
+        let (option, pan) = match &new.to_pan {
             Some(pan) => ("--to-pan", Some(pan)),
             None => ("--pan", pan),
         };
@@ -48,16 +50,16 @@ impl Order for Translate {
         let mut words = vec![if is_looked_at { "REFORMAT" } else { "TRANSLAT" }.to_owned()];
         let serials = (profile_in.serial, profile_out.serial);
         let is_mixed = derivations(serials, &mut words);
-        words.extend(extraction(self.extraction));
+        words.extend(extraction(extracted));
         if is_changed {
             words.extend(["PAN-CHG".to_owned(), "PANAUTI4".to_owned()]);
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let (from, to) = (label("--from", self.from.as_ref())?, label("--to", self.to.as_ref())?);
+        let (from, to) = (label("--from", self.from.as_ref())?, label("--to", new.to.as_ref())?);
         let takes = (("--from", taken(&profile_in, true)), ("--to", taken(&profile_out, false)));
         let mut points = controls(&[profile_in.format, profile_out.format], true);
-        points.extend((self.to_pan.is_some() && !is_changed).then_some(Point::PanChange));
-        let given = block("--block", self.block.as_ref(), profile_in.format)?;
+        points.extend((new.to_pan.is_some() && !is_changed).then_some(Point::PanChange));
+        let given = block("--block", self.given.block.as_ref(), profile_in.format)?;
         let (field_in, field_out) = (profile_in.field()?, profile_out.field()?);
         if ![profile_in.format, profile_out.format].contains(&four) && !is_mixed && !is_changed {
             return Ok(Call::new(Verb::EncryptedPinTranslate, Reading::Bytes("block", ptr::PIN_BLOCK_OUT))
@@ -69,7 +71,7 @@ impl Order for Translate {
                 .maybe(ptr::PAN_DATA_OUT, pan_out)
                 .bytes(ptr::PIN_BLOCK_IN, given)
                 .keywords(ptr::RULE_ARRAY, &words)
-                .integer(ptr::SEQUENCE_NUMBER, sequence(self.sequence))
+                .integer(ptr::SEQUENCE_NUMBER, sequence(&new.numbered))
                 .controls(points));
         }
         let call = Call::new(Verb::EncryptedPinTranslate2, Reading::Bytes("block", ptr2::OUTPUT_PIN_BLOCK))
@@ -82,13 +84,13 @@ impl Order for Translate {
             .bytes(ptr2::OUTPUT_PAN_DATA, pan_out.unwrap_or_default())
             .bytes(ptr2::INPUT_PIN_BLOCK, given)
             .controls(points);
-        let Some(mac) = &self.change_mac else {
+        let Some(mac) = &change.change_mac else {
             return Ok(call
                 .integer(ptr2::AUTHENTICATION_KEY_IDENTIFIER_LENGTH, 0)
                 .integer(ptr2::AUTHENTICATION_DATA_LENGTH, 0));
         };
         let proving: Taken = ("--change-key", "an AES MAC key with VERIFY and PTR2AUTH (aes128-mac)");
-        let key = label(proving.0, self.change_key.as_ref())?;
+        let key = label(proving.0, change.change_key.as_ref())?;
         Ok(call
             .key(ptr2::AUTHENTICATION_KEY_IDENTIFIER, &key, proving)
             .bytes(ptr2::AUTHENTICATION_DATA, bytes("--change-mac", mac, 16)?))
@@ -129,12 +131,7 @@ fn outgoing(serial: Serial) -> String {
 /// Which key a block is under that comes in, or goes out.
 fn taken(profile: &Profile<'_>, comes_in: bool) -> &'static str {
     match (profile.serial, profile.format, comes_in) {
-        (Some(Serial::Tdes(_)), ..) => {
-            "a base key of TDES DUKPT (`cryptand dukpt base`, tdes-keygenky with UKPT)"
-        }
-        (Some(Serial::Aes(_)), ..) => {
-            "a base key of AES DUKPT (`cryptand dukpt base`, aes128-dkygenky with A-DUKPT)"
-        }
+        (Some(serial), ..) => serial.base_key(),
         (None, BlockFormat::Iso4, true) => {
             "a PINPROT key that deciphers (--type aes128-pinprot --usage DECRYPT,ISO-4)"
         }

@@ -2,7 +2,7 @@
 
 use super::rule::of_8_bytes;
 use super::translate::taken_in;
-use crate::args::pin::Verify;
+use crate::args::pin::{Given, Verify};
 use crate::commands::payment::Order;
 use crate::commands::payment::call::{Call, Reading};
 use crate::commands::payment::fields::{Profile, Serial, block, controls, extraction, label, pan_of_block};
@@ -11,20 +11,22 @@ use wire::verb::{Verb, encrypted_pin_verify as pvr, encrypted_pin_verify2 as pvr
 
 impl Order for Verify {
     fn call(&self) -> Result<Call, Failure> {
-        let given = &self.block;
-        let format = of_8_bytes(given.format)?;
-        let serial = Serial::of("--ksn", self.ksn.as_ref())?;
-        let profile = Profile { format, pad: given.pad.as_ref(), serial, working_key: None };
-        let (field, pan) = (profile.field()?, pan_of_block("--pan", given.pan.as_ref(), format)?);
-        let key = label("--block-key", given.block_key.as_ref())?;
+        let Given { block: given_block, form, extraction: found } = &self.block.given;
+        let format = of_8_bytes(form.format)?;
+        let serial = Serial::of("--ksn", self.transaction.ksn.as_ref())?;
+        let working_key = self.transaction.working_key;
+        let profile = Profile { format, pad: form.pad.as_ref(), serial, working_key };
+        let (field, pan) = (profile.field()?, pan_of_block("--pan", form.pan.as_ref(), format)?);
+        let key = label("--block-key", self.block.block_key.as_ref())?;
         let taken = ("--block-key", taken_in(serial));
-        let block_in = block("--block", given.block.as_ref(), format)?;
-        let found = extraction(given.extraction);
-        if let Some(reference) = &self.reference {
-            let format = of_8_bytes(self.reference_format.or(given.format))?;
-            let profile = Profile::fixed(Some(format), given.pad.as_ref());
-            let card = self.reference_pan.as_ref().or(given.pan.as_ref());
-            let other = label("--reference-key", self.reference_key.as_ref())?;
+        let block_in = block("--block", given_block.as_ref(), format)?;
+        let found = extraction(*found);
+        let other = &self.reference;
+        if let Some(reference) = &other.reference {
+            let format = of_8_bytes(other.reference_format.or(form.format))?;
+            let profile = Profile::fixed(Some(format), form.pad.as_ref());
+            let card = other.reference_pan.as_ref().or(form.pan.as_ref());
+            let other_key = label("--reference-key", other.reference_key.as_ref())?;
             let mut words = vec!["REFPIN"];
             words.extend(serial.map(Serial::word));
             words.extend(found.as_deref());
@@ -37,7 +39,7 @@ impl Order for Verify {
                 .key(pvr2::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &key, taken)
                 .key(
                     pvr2::REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER,
-                    &other,
+                    &other_key,
                     ("--reference-key", taken_in(None)),
                 )
                 .bytes(pvr2::INPUT_PIN_PROFILE, field)
@@ -64,6 +66,6 @@ impl Order for Verify {
             .keywords(pvr::RULE_ARRAY, &words)
             .integer(pvr::PIN_CHECK_LENGTH, self.rule.checked())
             .controls(controls(&[format], false))
-            .bytes(pvr::DATA_ARRAY, self.rule.data(given.pan.as_ref(), None)?))
+            .bytes(pvr::DATA_ARRAY, self.rule.data(form.pan.as_ref(), None)?))
     }
 }
