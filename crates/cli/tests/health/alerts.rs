@@ -184,6 +184,22 @@ fn a_real_prometheus_sees_each_alert_fire_and_clear() {
     bench.done(&["master-key", "seal"], &PASSPHRASE.repeat(2));
     prometheus.until(&[]);
 
+    // Guesses of one card, until it is refused.
+    bench.done(&["key", "generate", "ZONE.IN", "--type", "tdes-ipinenc"], "");
+    bench.done(&["key", "generate", "ISSUER.PVK", "--type", "tdes-pinver"], "");
+    let of_block = ["--block", "0011223344556677", "--block-key", "ZONE.IN", "--pan", "4012345678909"];
+    let guess = [&["pin", "verify"], &of_block[..], &["--pin-key", "ISSUER.PVK", "--pvv", "4021"]].concat();
+    for _ in 0..10 {
+        let said = bench.run(&guess, "");
+        assert!(matches!(said.status.code(), Some(3 | 4)), "{said:?}");
+    }
+    prometheus.until(&["PinsRefused"]);
+    bench.done(&["pin", "failures", "clear", "--all"], "");
+    for label in ["ZONE.IN", "ISSUER.PVK"] {
+        bench.done(&["key", "delete", label, "--yes"], "");
+    }
+    prometheus.until(&[]);
+
     bench.done(&["card", "quiesce", "0"], "");
     prometheus.until(&["CardsMissing"]);
     bench.done(&["card", "resume", "0"], "");

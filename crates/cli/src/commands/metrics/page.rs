@@ -11,6 +11,7 @@ use crate::watch::{CardLook, Look};
 use facility::observe::{Counts, RowSamples, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use wire::bounds::PIN_FAILURE_ROWS_MAX;
 use wire::control::{CardState, FindingKind, HealthState, MasterKeyName, Status};
 use wire::pin::FailureCount;
 use wire::tenant::Confinement;
@@ -75,6 +76,12 @@ fn pin_failures(page: &mut Page, count: &FailureCount) {
     for (state, count) in [("counted", count.counted), ("refused", count.refused)] {
         page.sample(&[("state", state)], count as f64);
     }
+    page.family(
+        "cryptand_pin_failures_max",
+        Kind::Gauge,
+        "Cards and keys that wrong PINs are counted of at most; a tenant makes half of them at most.",
+    );
+    page.sample(&[], PIN_FAILURE_ROWS_MAX as f64);
     page.family(
         "cryptand_pin_failures_closed",
         Kind::Gauge,
