@@ -161,7 +161,7 @@ pub enum Command {
     Pin(Pin),
     /// Call a CCA verb, with parameters and answer as JSON
     Verb(Verb),
-    /// Show key serial numbers of terminals, and make base keys
+    /// Make and derive keys of terminals (DUKPT), show serial numbers
     #[command(subcommand)]
     Dukpt(Dukpt),
     /// Make and verify card verification values; join their keys

@@ -48,6 +48,7 @@ fn the_page_of_payments_does_what_it_says() {
         "clear-pin-encrypt: ",
         "tr31-key-export: 8/90",
         "tr31-key-export: 8/39",
+        "unique-key-derive-initial",
     ] {
         assert!(said.contains(refusal), "{refusal}: {said}");
     }

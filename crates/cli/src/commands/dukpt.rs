@@ -1,9 +1,11 @@
-//! `cryptand dukpt`: key serial numbers, and base keys.
+//! `cryptand dukpt`: key serial numbers, base keys, and the keys that are derived of them.
 //!
 //! | need | module |
 //! |---|---|
 //! | what a key serial number says, and which come next | [`serial`] |
+//! | initial keys of terminals, and keys of transactions | [`derived`] |
 
+mod derived;
 mod serial;
 
 use super::key;
@@ -19,6 +21,8 @@ pub fn run(asked: Option<&Path>, order: &Dukpt) -> Result<(), Failure> {
     match order {
         Dukpt::Show { ksn, next, json } => serial::show(ksn, *next, *json),
         Dukpt::Base { label, kind, domain } => base(asked, label, *kind, *domain),
+        Dukpt::Initial(typed) => derived::initial(asked, typed),
+        Dukpt::Derive(typed) => derived::derive(asked, typed),
     }
 }
 

@@ -28,6 +28,9 @@ pub fn hint(
             "`cryptand pin table list` shows those that are stored, `cryptand pin table add` stores one"
                 .to_owned()
         }
+        code::KEY_SERIAL if verb == Verb::UniqueKeyDerive => {
+            "an initial key is as long as its base key: --kind says which that is".to_owned()
+        }
         code::KEY_SERIAL | code::SERIAL_COUNTER => {
             "`cryptand dukpt show KSN` says what it is of, and which counters there are".to_owned()
         }
