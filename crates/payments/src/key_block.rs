@@ -21,6 +21,8 @@ mod optional;
 mod parse;
 mod payload;
 #[cfg(test)]
+mod published;
+#[cfg(test)]
 mod tests;
 mod write;
 

@@ -5,5 +5,7 @@ mod export;
 mod import;
 mod optional;
 mod psec;
+#[path = "../../../payments/src/key_block/published.rs"]
+pub mod published;
 pub mod requests;
 pub mod twin;

@@ -27,6 +27,7 @@ use wire::verb::{
 };
 use wire::{Codes, KeyReference, code};
 
+use crate::key_block::published::PUBLISHED;
 use crate::support::{DOMAIN, Request, generate, generated, imported, mac, part, run_raw, skeleton, verify};
 use crate::uses::NOT_READ;
 use crate::uses::ways::{Others, hmac, mac2, translate, verify_hmac, verify_mac2};
@@ -35,7 +36,7 @@ use crate::variable::{build2, generate2, generated2};
 const TEXT: [u8; 16] = *b"sixteen bytes...";
 const CAPACITY: i64 = 2500;
 /// Of TR-31, A.7.3.2.
-const BLOCK: &str = "B0104B0TX12S0100KS1800604B120F9292800000BB68BE8680A400D9191AD4ECE45B6E6C0D21C4738A52190E248719E24B433627";
+const BLOCK: &str = PUBLISHED[3].1;
 
 fn verbs() -> impl Iterator<Item = &'static Entry> {
     TABLE.iter().filter(|entry| entry.place != Place::Daemon)

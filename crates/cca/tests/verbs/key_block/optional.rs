@@ -5,6 +5,7 @@ use wire::verb::{
     Verb, tr31_key_token_parse as parse, tr31_optional_data_build as build, tr31_optional_data_read as read,
 };
 
+use super::published::PUBLISHED;
 use crate::support::Request;
 
 fn built(before: &str, room: usize, identifier: &str, data: &str) -> Request {
@@ -49,7 +50,7 @@ fn blocks_are_put_one_behind_the_other() {
     built("TS04", 8, "LB", "").ok(&mut processor);
 }
 
-const BLOCK: &str = "B0104B0TX12S0100KS1800604B120F9292800000BB68BE8680A400D9191AD4ECE45B6E6C0D21C4738A52190E248719E24B433627";
+const BLOCK: &str = PUBLISHED[3].1;
 
 #[test]
 fn headers_are_told() {
