@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use cca::Processor;
 use token::variable::VariableType;
 use wire::code;
 use wire::verb::{encrypted_pin_translate, encrypted_pin_translate2};
@@ -85,6 +86,38 @@ impl Numbers {
     }
 }
 
+/// Values and tokens of base keys of TDES DUKPT.
+pub fn tdes_bases(processor: &mut Processor, numbers: &mut Numbers) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let base = |value: Vec<u8>| {
+        let token = entered(processor, "KEYGENKY", &["UKPT"], &value[..].try_into().unwrap());
+        (value, token)
+    };
+    (0..16).map(|_| numbers.bytes(16)).map(base).collect()
+}
+
+/// Values and tokens of base keys of AES DUKPT, of all lengths.
+pub fn aes_bases(processor: &mut Processor, numbers: &mut Numbers) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let base = |value: Vec<u8>| {
+        let token = entered2(processor, VariableType::DkyGenKy, &["D-ALL", "A-DUKPT"], &value);
+        (value, token)
+    };
+    (0..24).map(|number| numbers.bytes([16, 24, 32][number % 3])).map(base).collect()
+}
+
+/// The key serial number of a terminal of TDES: of even cases with the counter of a transaction, of odd ones with one that none has.
+pub fn tdes_serial(numbers: &mut Numbers, case: usize) -> Vec<u8> {
+    let mut serial = numbers.bytes(10);
+    let set = match (case % 2, numbers.below(2)) {
+        (0, _) => 1 + numbers.below(10),
+        (_, 0) => 0,
+        _ => 11 + numbers.below(11),
+    };
+    let counter = numbers.counter(21, set as u32);
+    let id = u32::from_be_bytes([0, serial[7], serial[8], serial[9]]) & !0x1F_FFFF;
+    serial[7..].copy_from_slice(&(id | counter).to_be_bytes()[1..]);
+    serial
+}
+
 /// X9.24-3, as the tests of openemv/dukpt repeat it.
 #[test]
 fn the_twin_says_what_is_published() {
@@ -106,14 +139,7 @@ fn the_twin_says_what_is_published() {
 fn keys_by_aes_are_those_of_the_twin() {
     let mut all = AesKeys::new();
     let mut numbers = Numbers(243);
-    let bases: Vec<(Vec<u8>, Vec<u8>)> = (0..24)
-        .map(|number| {
-            let value = numbers.bytes([16, 24, 32][number % 3]);
-            let words = ["D-ALL", "A-DUKPT"];
-            let token = entered2(&mut all.keys.processor, VariableType::DkyGenKy, &words, &value);
-            (value, token)
-        })
-        .collect();
+    let bases = aes_bases(&mut all.keys.processor, &mut numbers);
     let first = super::translate2::FIRST;
     let (mut lines, mut requests) = (Vec::new(), Vec::new());
     for number in 0..cases() {
@@ -186,30 +212,11 @@ fn keys_by_aes_are_those_of_the_twin() {
 fn keys_by_tdes_are_those_of_pydukpt() {
     let mut keys = Keys::new();
     let mut numbers = Numbers(241);
-    let bases: Vec<(Vec<u8>, Vec<u8>)> = (0..16)
-        .map(|_| {
-            let value = numbers.bytes(16);
-            let token = entered(&mut keys.processor, "KEYGENKY", &["UKPT"], &value[..].try_into().unwrap());
-            (value, token)
-        })
-        .collect();
+    let bases = tdes_bases(&mut keys.processor, &mut numbers);
     let (mut lines, mut requests) = (Vec::new(), Vec::new());
     for number in 0..cases() {
         let (value, base) = &bases[numbers.below(16) as usize];
-        let mut serial = numbers.bytes(10);
-        let counter = match (number % 2, numbers.below(2)) {
-            (0, _) => {
-                let set = 1 + numbers.below(10) as u32;
-                numbers.counter(21, set)
-            }
-            (_, 0) => 0,
-            _ => {
-                let set = 11 + numbers.below(11) as u32;
-                numbers.counter(21, set)
-            }
-        };
-        let id = u32::from_be_bytes([0, serial[7], serial[8], serial[9]]) & !0x1F_FFFF;
-        serial[7..].copy_from_slice(&(id | counter).to_be_bytes()[1..]);
+        let serial = tdes_serial(&mut numbers, number);
         let (pin, pan) = (numbers.digits(4 + number % 9), numbers.digits(13 + number % 7));
         let twelve = &pan[pan.len() - 13..pan.len() - 1];
         let derived = derived_profile("ISO-0", "", &hexadecimal(&serial));

@@ -11,8 +11,7 @@ use crate::key_block::twin;
 use crate::peer::{aes_ecb, cmac_aes};
 use crate::pin::profile;
 use crate::pin::requests2::{PAN, field4, translate2, under4};
-use crate::pin::twins::{Numbers, answers, cases, hexadecimal};
-use crate::support::entered;
+use crate::pin::twins::{Numbers, aes_bases, answers, cases, hexadecimal, tdes_bases, tdes_serial};
 use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2, mac2};
 use crate::variable::encipher;
 
@@ -20,23 +19,13 @@ use crate::variable::encipher;
 fn keys_by_tdes_are_those_of_pydukpt() {
     let mut keys = Keys::new();
     let mut numbers = Numbers(24_11);
-    let bases: Vec<(Vec<u8>, Vec<u8>)> = (0..16)
-        .map(|_| {
-            let value = numbers.bytes(16);
-            let token = entered(&mut keys.processor, "KEYGENKY", &["UKPT"], &value[..].try_into().unwrap());
-            (value, token)
-        })
-        .collect();
+    let bases = tdes_bases(&mut keys.processor, &mut numbers);
     let fields = [keys.des("CIPHER", &[]), keys.des("MAC", &[]), keys.des("OPINENC", &[])];
     let fields = fields.each_ref().map(|field| &field[..]);
     let (mut lines, mut requests) = (Vec::new(), Vec::new());
     for number in 0..cases() {
         let (value, base) = &bases[numbers.below(16) as usize];
-        let set = if number % 2 == 0 { 1 + numbers.below(10) } else { 11 * numbers.below(2) } as u32;
-        let counter = numbers.counter(21, set);
-        let mut serial = numbers.bytes(10);
-        let id = u32::from_be_bytes([0, serial[7], serial[8], serial[9]]) & !0x1F_FFFF;
-        serial[7..].copy_from_slice(&(id | counter).to_be_bytes()[1..]);
+        let serial = tdes_serial(&mut numbers, number);
         for purpose in ["initial", "data", "mac", "pin"] {
             lines.push(format!("tdes-key {} {} {purpose}", hexadecimal(value), hexadecimal(&serial)));
         }
@@ -66,13 +55,7 @@ fn keys_by_tdes_are_those_of_pydukpt() {
 fn keys_by_aes_are_those_of_the_twin() {
     let mut keys = Keys::new();
     let mut numbers = Numbers(24_13);
-    let bases: Vec<(Vec<u8>, Vec<u8>)> = (0..24)
-        .map(|number| {
-            let value = numbers.bytes([16, 24, 32][number % 3]);
-            let words = ["D-ALL", "A-DUKPT"];
-            (value.clone(), entered2(&mut keys.processor, VariableType::DkyGenKy, &words, &value))
-        })
-        .collect();
+    let bases = aes_bases(&mut keys.processor, &mut numbers);
     let from = entered2(&mut keys.processor, VariableType::PinProt, PIN_IN, &AES_TRANSPORT);
     let (four, field) = (profile("ISO-4", ""), field4("1234", 7));
     let given = under4(&AES_TRANSPORT, PAN, &field);
