@@ -29,6 +29,7 @@ mod needs;
 mod reasons;
 mod request;
 mod rows;
+mod rules;
 mod table;
 mod types;
 

@@ -5,6 +5,7 @@ use crate::bounds::{KEYWORD_BYTES, KEYWORDS_MAX};
 use crate::code::{self, Codes};
 
 pub(super) use super::groups::*;
+pub(super) use super::rules::*;
 
 /// One keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
