@@ -4,7 +4,10 @@
 //! review. `CRYPTAND_BLESS=1 cargo test --release -p cca --test verbs uses` writes it anew.
 
 mod blocks;
+mod others;
+mod pairs;
 mod pins;
+mod requests;
 mod samples;
 pub mod ways;
 pub mod wrapped;
