@@ -34,6 +34,8 @@ pub enum Failure {
         object: String,
         /// Why.
         cause: FacilityError,
+        /// What to do, where that is known.
+        next: Option<Next>,
     },
     /// A verb was answered with a return code of 8 or more: exit code 3.
     Verb {
@@ -137,6 +139,27 @@ pub enum Failure {
     Declined,
 }
 
+/// What to do about a change that the home refuses.
+#[derive(Clone, Copy, Debug)]
+pub enum Next {
+    /// Look which decimalisation tables are stored.
+    Tables,
+    /// Look which failures of PINs are counted.
+    Failures,
+    /// Choose a label that no record has.
+    Label,
+}
+
+impl Next {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Tables => "`cryptand pin table list` shows those that are stored",
+            Self::Failures => "`cryptand pin failures list --all` shows what is counted",
+            Self::Label => "choose another label, or `cryptand key delete` this one",
+        }
+    }
+}
+
 impl Failure {
     /// For `map_err`: an I/O failure with what was tried.
     pub fn io(operation: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
@@ -145,7 +168,15 @@ impl Failure {
 
     /// For `map_err`: a failed change of a card or a tenant.
     pub fn change(object: impl Into<String>) -> impl FnOnce(FacilityError) -> Self {
-        move |cause| Self::Change { object: object.into(), cause }
+        move |cause| Self::Change { object: object.into(), cause, next: None }
+    }
+
+    /// For `map_err`: a failed change, and what to do where the home refuses it.
+    pub fn change_of(object: impl Into<String>, next: Next) -> impl FnOnce(FacilityError) -> Self {
+        move |cause| {
+            let is_refused = matches!(cause, FacilityError::Refused { .. });
+            Self::Change { object: object.into(), next: is_refused.then_some(next), cause }
+        }
     }
 
     /// Whether standard output was closed by its reader.
@@ -211,8 +242,16 @@ impl fmt::Display for Failure {
                 folder.display()
             ),
             Self::Facility(error) => error.fmt(f),
-            Self::Change { object, cause } => {
-                write!(f, "{object}: {cause}")?;
+            Self::Change { object, cause, next } => {
+                match cause {
+                    FacilityError::Refused { refusal: Refusal::Invalid(why), .. } if why.contains(object) => {
+                        f.write_str(why)?;
+                    }
+                    _ => write!(f, "{object}: {cause}")?,
+                }
+                if let Some(next) = next {
+                    return write!(f, "; {}", next.text());
+                }
                 match cause {
                     FacilityError::Refused { refusal: Refusal::NoSuchCard, .. } => {
                         f.write_str("; `cryptand card list` shows those there are")
@@ -238,6 +277,7 @@ impl fmt::Display for Failure {
                     wire::code::ACCESS_DENIED => f.write_str(
                         "; `cryptand role check WHO LABEL VERB` says which point of a role it takes",
                     ),
+                    wire::code::LABEL_NOT_FOUND => f.write_str("; `cryptand key list` shows those there are"),
                     wire::code::MASTER_KEY_NOT_LOADED => f.write_str("; `cryptand health` says what to do"),
                     _ => Ok(()),
                 }

@@ -81,6 +81,12 @@ fn keys_of_transactions_are_the_published_ones() {
     }
 
     let on = |more: &[&str]| home.refused(&[&derive[..], more].concat());
+    let (code, said) = home.refused(&["dukpt", "base", "POS.BASE"]);
+    assert_eq!(
+        (code, said.contains("POS.BASE: ") && said.contains("choose another label")),
+        (1, true),
+        "{said}"
+    );
     for (more, exit, expected) in [
         (&[][..], 2, "--type is missing"),
         (&["--type", "tdes-pingen"], 2, "no key of a transaction; there are"),
@@ -107,7 +113,7 @@ fn keys_of_transactions_are_the_published_ones() {
     for (more, exit, expected) in [
         (&["--ksn", SERIAL][..], 2, "--base is missing"),
         (&["--base", "POS.BASE"], 2, "--ksn is missing"),
-        (&["--base", "NO.KEY", "--ksn", SERIAL], 3, "cryptand key list"),
+        (&["--base", "NO.KEY", "--ksn", SERIAL], 3, "looked for: --base NO.KEY; `cryptand key list`"),
         (&["--base", "OF.FILE", "--ksn", SERIAL], 3, "--base takes a base key of TDES DUKPT"),
         (&["--base", "POS.BASE", "--ksn", "FFFF9876543210E00000"], 3, "cryptand dukpt show KSN"),
     ] {

@@ -94,4 +94,22 @@ fn keys_of_cards_cryptograms_and_macs_of_scripts() {
     assert_eq!(arqc(&mac, &["--scheme", "mc", "--unpredictable", "01020304"]).status.code(), Some(4));
     assert_eq!(arqc("12", &[]).status.code(), Some(2));
     assert_eq!(arqc(&mac, &["--response-code", "000"]).status.code(), Some(2));
+    // What is wrong is named, with what to do.
+    let given = ["emv", "arqc", "--counter", "001C", "--data", &text, "--arqc", &mac];
+    for (more, exit, expected) in [
+        (
+            &["EMV.AC", "--pan", "40123"][..],
+            2,
+            "--pan: expected a PAN of 8 to 19 digits, with its check digit, not 5",
+        ),
+        (&["EMV.AC", "--pan", "401234567890123X"], 2, "and 'X' is none"),
+        (&["EMV.AC", "--pan", PAN, "--sequence", "1"], 2, "--sequence: expected 2 digits, not 1"),
+        (&["emv.ac", "--pan", PAN], 2, "ISSUER emv.ac: a label holds A-Z"),
+        (&["NO.KEY", "--pan", PAN], 3, "looked for: ISSUER NO.KEY; `cryptand key list`"),
+        (&["EMV.OUT", "--pan", PAN], 3, "ISSUER takes a DKYGENKY key"),
+    ] {
+        let said = run(&[&given[..], more].concat());
+        let errors = String::from_utf8_lossy(&said.stderr);
+        assert!(said.status.code() == Some(exit) && errors.contains(expected), "{more:?}: {errors}");
+    }
 }

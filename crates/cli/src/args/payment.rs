@@ -22,8 +22,8 @@ pub struct Many {
 
 /// What stands below every command that takes lines.
 pub const LINES_HELP: &str = "\
-With --lines each line has options without their dashes, as block=... pan=..., and with --json as an object:
-  {\"block\": \"...\", \"pan\": \"...\", \"id\": 7}
+With --lines each line has options without their dashes, as NAME=VALUE NAME=VALUE, and with --json as an object:
+  {\"NAME\": \"VALUE\", \"id\": 7}
 There is an answer for each line, in their order; one that failed begins with `error:`, or has the field `error`.
 Exit code 3 if one of them failed, else 4 if one does not verify.";
 

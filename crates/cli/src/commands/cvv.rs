@@ -1,5 +1,6 @@
 //! `cryptand cvv`: card verification values, by CVV_Generate and CVV_Verify; pairs of keys joined by CVV_Key_Combine.
 
+use super::key;
 use super::payment::Order;
 use super::payment::call::{Call, Reading, Taken};
 use super::payment::fields::{digits, given, label};
@@ -118,7 +119,7 @@ fn join(asked: Option<&Path>, (a, b): (&String, &String), new: &String, domain: 
     let facility = session::connect(asked)?;
     let reply = facility.call(domain, &call.arguments())?;
     call.answer(&reply)?;
-    facility.record_create(Store::Des, &new, reply.arguments().bytes(ckc::OUTPUT_KEY_IDENTIFIER))?;
+    key::record(&facility, Store::Des, &new, reply.arguments().bytes(ckc::OUTPUT_KEY_IDENTIFIER))?;
     eprintln!("{new}: joined and recorded");
     Ok(())
 }

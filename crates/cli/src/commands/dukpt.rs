@@ -45,7 +45,7 @@ fn base(asked: Option<&Path>, label: &str, kind: BaseKind, domain: u16) -> Resul
     let wanted = key::Wanted { kind, usage: &Words::new(&usage, &[]), derives: None };
     let facility = session::connect(asked)?;
     let token = key::generated(&facility, domain, &wanted)?;
-    facility.record_create(kind.store(), &label, &token)?;
+    key::record(&facility, kind.store(), &label, &token)?;
     eprintln!("{label}: generated and recorded");
     Ok(())
 }

@@ -1,5 +1,8 @@
 //! `cryptand emv`: keys of chip cards, their cryptograms, and MACs of scripts, by the verbs for them.
 
+use super::payment::call::Taken;
+use super::payment::fields::{digits as decimals, label, pan};
+use super::payment::hints::{Said, hint};
 use super::{print, print_json, verb, write_new};
 use crate::args::emv::{Arqc, Card, CardKey, CardOption, CardUse, Emv, Scheme, ScriptMac};
 use crate::failure::Failure;
@@ -8,10 +11,19 @@ use facility::Facility;
 use serde_json::{Map, Value, json};
 use std::io::{Read, stdin};
 use std::path::Path;
+use wire::Codes;
+use wire::bounds::KEYWORD_BYTES;
 use wire::verb::Verb;
 
 /// Longest data of a cryptogram or a command in bytes.
 const DATA_BYTES_MAX: u64 = 1024;
+
+const ISSUER_OF_CARDS: Taken = (
+    "ISSUER",
+    "a DKYGENKY key of level 1 (--type tdes-dkygenky --usage DKYL1,DMAC; for --use enc DMPIN, for data DDATA)",
+);
+const ISSUER_OF_CRYPTOGRAMS: Taken =
+    ("ISSUER", "a DKYGENKY key for MACs (--type tdes-dkygenky --usage DKYL1,DMAC)");
 
 /// `cryptand emv`.
 pub fn run(asked: Option<&Path>, order: &Emv) -> Result<(), Failure> {
@@ -30,13 +42,16 @@ fn card_key(facility: &Facility, typed: &CardKey) -> Result<(), Failure> {
         CardUse::Data => "DATA",
     }];
     rules.extend(card_rules(&typed.card));
-    let mut parameters = card_parameters(&typed.card, &typed.issuer);
+    let mut parameters = card_parameters(&typed.card, &typed.issuer)?;
     parameters.insert("rule_array".into(), json!(rules));
     parameters.insert("icc_master_key_identifier".into(), json!(zeros(64)));
-    if let Some(label) = &typed.under {
+    let mut keys = vec![(ISSUER_OF_CARDS, typed.issuer.as_str())];
+    if let Some(under) = &typed.under {
+        let label = label("--under", Some(under))?;
         parameters.insert("transport_key_identifier".into(), json!(format!("label:{label}")));
+        keys.push((("--under", "an EXPORTER key (--type tdes-exporter)"), under));
     }
-    let answer = call(facility, &typed.card, Verb::DeriveIccMk, &parameters)?;
+    let answer = call(facility, &typed.card, Verb::DeriveIccMk, &parameters, &keys)?;
     let token = bytes(&answer, "icc_master_key_identifier");
     let path = &typed.out;
     write_new(path, &token)?;
@@ -62,7 +77,7 @@ fn arqc(asked: Option<&Path>, typed: &Arqc) -> Result<(), Failure> {
     rules.extend(session);
     rules.extend(card_rules(&typed.card));
     rules.extend(typed.status.as_ref().map(|_| "METHOD-2"));
-    let mut parameters = card_parameters(&typed.card, &typed.issuer);
+    let mut parameters = card_parameters(&typed.card, &typed.issuer)?;
     parameters.insert("cryptogram_info".into(), json!(hex(&data(&typed.data)?)));
     let mut put = |name: &str, value: String| drop(parameters.insert(name.into(), json!(value)));
     put("atc", digits("--counter", &typed.counter, 2)?);
@@ -80,14 +95,17 @@ fn arqc(asked: Option<&Path>, typed: &Arqc) -> Result<(), Failure> {
     if let Some(own) = &typed.own {
         put("reserved1", digits("--own", own, own.len() / 2)?);
     }
-    if let Some(label) = &typed.response_issuer {
+    let mut keys = vec![(ISSUER_OF_CRYPTOGRAMS, typed.issuer.as_str())];
+    if let Some(issuer) = &typed.response_issuer {
+        let label = label("--response-issuer", Some(issuer))?;
         put("issuer_arpc_master_key_identifier", format!("label:{label}"));
+        keys.push((("--response-issuer", ISSUER_OF_CRYPTOGRAMS.1), issuer));
     }
     parameters.insert("rule_array".into(), json!(rules));
     let facility = session::connect(asked)?;
     let (answer, codes) = verb::call(&facility, Verb::EmvTransaction, typed.card.domain, &parameters, &[])?;
     if !codes.has_output() {
-        return Err(Failure::Verb { verb: Verb::EmvTransaction.entry().name, codes });
+        return Err(refused(Verb::EmvTransaction, &parameters, codes, &keys));
     }
     let response = bytes(&answer, "arpc");
     // Method 2 has four bytes.
@@ -108,7 +126,7 @@ fn arqc(asked: Option<&Path>, typed: &Arqc) -> Result<(), Failure> {
 fn script_mac(asked: Option<&Path>, typed: &ScriptMac) -> Result<(), Failure> {
     let message = data(&typed.command)?;
     let facility = session::connect(asked)?;
-    let issuer = format!("label:{}", typed.issuer);
+    let issuer = format!("label:{}", label("ISSUER", Some(&typed.issuer))?);
     let (generating, rule, derived) = match (&typed.counter, &typed.arqc) {
         (Some(counter), _) => {
             let blocks = option_a(&typed.card)?;
@@ -121,17 +139,18 @@ fn script_mac(asked: Option<&Path>, typed: &ScriptMac) -> Result<(), Failure> {
             let (front, behind) = (&arqc[4..8], &arqc[10..]);
             let mut rules = vec!["MAC"];
             rules.extend(card_rules(&typed.card));
-            let mut parameters = card_parameters(&typed.card, &typed.issuer);
+            let mut parameters = card_parameters(&typed.card, &typed.issuer)?;
             parameters.insert("rule_array".into(), json!(rules));
             parameters.insert("icc_master_key_identifier".into(), json!(zeros(64)));
-            let card = call(&facility, &typed.card, Verb::DeriveIccMk, &parameters)?;
+            let keys = [(ISSUER_OF_CARDS, typed.issuer.as_str())];
+            let card = call(&facility, &typed.card, Verb::DeriveIccMk, &parameters, &keys)?;
             let card = hex(&bytes(&card, "icc_master_key_identifier"));
             (card, "TDES-ENC", format!("hex:{front}F0{behind}{front}0F{behind}"))
         }
         (None, None) => return Err(Failure::Usage("give --counter or --arqc".to_owned())),
     };
     let build = json!({ "key_type": "text:MAC     ", "rule_array": ["INTERNAL", "DOUBLE"] });
-    let skeleton = call(&facility, &typed.card, Verb::KeyTokenBuild, &object(build))?;
+    let skeleton = call(&facility, &typed.card, Verb::KeyTokenBuild, &object(build), &[])?;
     let derive = json!({
         "rule_array": [rule],
         "generating_key_id": generating,
@@ -139,13 +158,19 @@ fn script_mac(asked: Option<&Path>, typed: &ScriptMac) -> Result<(), Failure> {
         "decrypting_key_id": zeros(64),
         "generated_key_id": hex(&bytes(&skeleton, "key_token")),
     });
-    let key = call(&facility, &typed.card, Verb::DiversifiedKeyGenerate, &object(derive))?;
+    // Of a card's key by EMV the issuer's key was looked at before.
+    let own = [(
+        ("ISSUER", "a DKYGENKY key of level 0 (--type tdes-dkygenky --usage DKYL0,DMAC)"),
+        typed.issuer.as_str(),
+    )];
+    let keys = if typed.counter.is_some() { &own[..] } else { &[] };
+    let key = call(&facility, &typed.card, Verb::DiversifiedKeyGenerate, &object(derive), keys)?;
     let mac = json!({
         "key_identifier": hex(&bytes(&key, "generated_key_id")),
         "text": hex(&message),
         "rule_array": ["EMVMACD", "MACLEN8"],
     });
-    let answer = call(&facility, &typed.card, Verb::MacGenerate, &object(mac))?;
+    let answer = call(&facility, &typed.card, Verb::MacGenerate, &object(mac), &[])?;
     let mac = bytes(&answer, "mac");
     let mac = plain_hex(mac.get(..8).unwrap_or_default());
     if typed.card.json { print_json(&json!({ "mac": mac })) } else { print(&format!("{mac}\n")) }
@@ -164,9 +189,25 @@ fn call(
     card: &Card,
     verb_of: Verb,
     parameters: &Map<String, Value>,
+    keys: &[(Taken, &str)],
 ) -> Result<Value, Failure> {
     let (answer, codes) = verb::call(facility, verb_of, card.domain, parameters, &[])?;
-    if codes.is_ok() { Ok(answer) } else { Err(Failure::Verb { verb: verb_of.entry().name, codes }) }
+    if codes.is_ok() { Ok(answer) } else { Err(refused(verb_of, parameters, codes, keys)) }
+}
+
+/// A refusal, with what to do about it: which keys it was asked with, and what they have to be.
+fn refused(verb: Verb, parameters: &Map<String, Value>, codes: Codes, keys: &[(Taken, &str)]) -> Failure {
+    let words = parameters["rule_array"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let words = words.iter().filter_map(Value::as_str).map(|word| {
+        let mut keyword = [b' '; KEYWORD_BYTES];
+        keyword.iter_mut().zip(word.bytes()).for_each(|(to, byte)| *to = byte);
+        keyword
+    });
+    let takes: Vec<Taken> = keys.iter().map(|(taken, _)| *taken).collect();
+    let labels: Vec<_> = keys.iter().map(|(taken, label)| (taken.0, (*label).to_owned())).collect();
+    let said = Said { takes: &takes, labels: &labels, controls: &[] };
+    let hint = hint(verb, &words.collect::<Vec<_>>(), codes, &said);
+    Failure::Payment { verb: verb.entry().name, codes, hint }
 }
 
 fn card_rules(card: &Card) -> [&'static str; 2] {
@@ -177,23 +218,18 @@ fn card_rules(card: &Card) -> [&'static str; 2] {
     ["APPANSEQ", option]
 }
 
-fn card_parameters(card: &Card, issuer: &str) -> Map<String, Value> {
-    object(json!({
-        "issuer_master_key_identifier": format!("label:{issuer}"),
-        "pan": format!("text:{}", card.pan),
-        "pan_seq_number": format!("text:{}", card.sequence),
-    }))
+fn card_parameters(card: &Card, issuer: &String) -> Result<Map<String, Value>, Failure> {
+    Ok(object(json!({
+        "issuer_master_key_identifier": format!("label:{}", label("ISSUER", Some(issuer))?),
+        "pan": format!("text:{}", pan("--pan", Some(&card.pan))?),
+        "pan_seq_number": format!("text:{}", decimals("--sequence", &card.sequence, 2..=2)?),
+    })))
 }
 
 /// The two blocks of a card by option A.
 fn option_a(card: &Card) -> Result<Vec<u8>, Failure> {
-    let all = format!("{:0>16}", format!("{}{}", card.pan, card.sequence));
-    let is_number = all.bytes().all(|digit| digit.is_ascii_digit());
-    if !is_number || !(8..=19).contains(&card.pan.len()) || card.sequence.len() != 2 {
-        return Err(Failure::Usage(
-            "expected a PAN of 8 to 19 digits, and a sequence number of two".to_owned(),
-        ));
-    }
+    let (pan, sequence) = (pan("--pan", Some(&card.pan))?, decimals("--sequence", &card.sequence, 2..=2)?);
+    let all = format!("{:0>16}", format!("{pan}{sequence}"));
     if card.option == CardOption::B && card.pan.len() > 16 {
         return Err(Failure::Usage("--option b with --counter: of long PANs --arqc alone".to_owned()));
     }

@@ -18,16 +18,16 @@ use super::{described, print, print_json, reencipher, renew, table};
 use crate::args::{Key, StoreName};
 use crate::describe::describe;
 use crate::encoded;
-use crate::failure::Failure;
+use crate::failure::{Failure, Next};
 use crate::kind::{Kind, Words};
 use crate::prompt;
 use crate::session;
 use check::Given;
-use facility::Facility;
+use facility::{Facility, FacilityError};
 pub(super) use generate::{Wanted, generated};
 use std::path::Path;
 use token::Format;
-use wire::control::{RecordRow, Store};
+use wire::control::{RecordRow, Refusal, Store};
 use wire::{Codes, Label};
 
 const TOKEN_BYTES: usize = 64;
@@ -66,6 +66,16 @@ pub fn run(asked: Option<&Path>, key: &Key) -> Result<(), Failure> {
     }
 }
 
+/// Records a token under a label that is new.
+pub(super) fn record(facility: &Facility, store: Store, label: &Label, token: &[u8]) -> Result<(), Failure> {
+    facility.record_create(store, label, token).map_err(|error| match error {
+        FacilityError::Refused { refusal: Refusal::Verb(wire::code::LABEL_EXISTS), .. } => {
+            Failure::change_of(label.to_string(), Next::Label)(error)
+        }
+        error => error.into(),
+    })
+}
+
 fn parse(label: &str) -> Result<Label, Failure> {
     Label::new(label).map_err(|error| Failure::Usage(format!("{label}: {error}")))
 }
@@ -89,7 +99,7 @@ fn list(facility: &Facility, pattern: &str, store: Option<Store>, json: bool) ->
 
 fn generate(facility: &Facility, label: &Label, wanted: &Wanted<'_>, domain: u16) -> Result<(), Failure> {
     let token = generate::generated(facility, domain, wanted)?;
-    facility.record_create(wanted.kind.store(), label, &token)?;
+    record(facility, wanted.kind.store(), label, &token)?;
     eprintln!("{label}: generated and recorded");
     Ok(())
 }
@@ -119,7 +129,7 @@ fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Resu
     if replace {
         facility.record_write(store, label, &token)?
     } else {
-        facility.record_create(store, label, &token)?
+        record(facility, store, label, &token)?
     }
     eprintln!("{label}: recorded");
     Ok(())

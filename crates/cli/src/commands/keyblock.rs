@@ -1,6 +1,8 @@
 //! `cryptand keyblock`: keys of labels in key blocks of TR-31, and what their headers say.
 
-use super::{described, print, print_json, write_new};
+use super::payment::call::Taken;
+use super::payment::hints::{Said, hint};
+use super::{described, key, print, print_json, write_new};
 use crate::args::{BlockExport, BlockVersion, GivenBlock, Keyblock};
 use crate::describe::describe;
 use crate::encoded::{self, shown};
@@ -9,20 +11,25 @@ use crate::session;
 use facility::Facility;
 use std::path::Path;
 use token::Format;
-use wire::Label;
 use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::Store;
 use wire::frame::Arguments;
 use wire::verb::{KeyBlockMode, KeyBlockUsage, Verb, tr31_key_export, tr31_key_import};
+use wire::{Codes, Label};
 use zeroize::Zeroizing;
 
 /// `cryptand keyblock`.
 pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
     match order {
         Keyblock::Import { block, label, under, keywords, domain } => {
-            let field = field(block)?;
+            let recorded = block.recorded.as_deref().map(parse).transpose()?;
+            let field = match (&block.block, &recorded) {
+                (Some(path), _) => read(path)?,
+                (None, recorded) => Zeroizing::new(recorded.iter().flat_map(Label::to_field).collect()),
+            };
             let (label, under) = (parse(label)?, parse(under)?);
-            import(&session::connect(asked)?, &field, (&label, &under), keywords, *domain)
+            let given = (&field[..], recorded.as_ref());
+            import(&session::connect(asked)?, given, (&label, &under), keywords, *domain)
         }
         Keyblock::Export { label, under, version, usage, mode, exportability, out, record, domain } => {
             let mut words = vec![method(*version)];
@@ -39,7 +46,7 @@ pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
             match (out, recorded) {
                 (Some(path), _) => write_new(path, format!("{text}\n").as_bytes()),
                 (None, Some(recorded)) => {
-                    facility.record_create(Store::Aes, &recorded, text.as_bytes())?;
+                    key::record(&facility, Store::Aes, &recorded, text.as_bytes())?;
                     eprintln!("{recorded}: recorded");
                     Ok(())
                 }
@@ -47,16 +54,6 @@ pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
             }
         }
         Keyblock::Show { block, json } => show(asked, block, *json),
-    }
-}
-
-/// What holds the block: the text of a file, or the field of a label.
-fn field(block: &GivenBlock) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    match (&block.block, &block.recorded) {
-        (Some(path), _) => read(path),
-        (None, Some(recorded)) => Ok(Zeroizing::new(parse(recorded)?.to_field().to_vec())),
-        // One of them is required.
-        (None, None) => Err(Failure::Usage("a file with a block is missing, or --recorded LABEL".to_owned())),
     }
 }
 
@@ -79,7 +76,7 @@ fn rules(words: &[&str]) -> Vec<u8> {
 
 fn import(
     facility: &Facility,
-    block: &[u8],
+    (block, recorded): (&[u8], Option<&Label>),
     (label, under): (&Label, &Label),
     keywords: &[String],
     domain: u16,
@@ -90,7 +87,7 @@ fn import(
     }
     let mut words = vec!["INTERNAL"];
     words.extend(keywords.iter().map(String::as_str));
-    let (array, under) = (rules(&words), under.to_field());
+    let (array, under_label, under) = (rules(&words), under, under.to_field());
     let mut arguments = Arguments::new(Verb::Tr31KeyImport);
     arguments
         .set_integer(RULE_ARRAY_COUNT, words.len() as i64)
@@ -101,11 +98,15 @@ fn import(
         .set_bytes(UNWRAP_KEK_IDENTIFIER, &under)
         .set_integer(OUTPUT_KEY_IDENTIFIER_LENGTH, TOKEN_BYTES_MAX as i64);
     let reply = facility.call(domain, &arguments)?;
-    complete("tr31-key-import", reply.codes())?;
+    let importer = "an IMPORTER key (--type tdes-importer; for blocks of version D aes256-importer --usage IMPORT,WR-TR31 and the \
+                    kind of the key, such as WR-PIN)";
+    let mut keys = vec![("--under", under_label, importer)];
+    keys.extend(recorded.map(|label| ("--recorded", label, "a key block, which `cryptand key write` records")));
+    complete(Verb::Tr31KeyImport, &words, reply.codes(), &keys)?;
     let token = reply.arguments().bytes(OUTPUT_KEY_IDENTIFIER).to_vec();
     // Of variable length are AES keys alone.
     let store = if token.get(4) == Some(&0x05) { Store::Aes } else { Store::Des };
-    facility.record_create(store, label, &token)?;
+    key::record(facility, store, label, &token)?;
     eprintln!("{label}: imported and recorded");
     Ok(())
 }
@@ -117,7 +118,7 @@ fn export(
     domain: u16,
 ) -> Result<String, Failure> {
     use tr31_key_export::*;
-    let (array, source, under) = (rules(words), label.to_field(), under.to_field());
+    let (array, source, under_label, under) = (rules(words), label.to_field(), under, under.to_field());
     let mut arguments = Arguments::new(Verb::Tr31KeyExport);
     arguments
         .set_integer(RULE_ARRAY_COUNT, words.len() as i64)
@@ -129,12 +130,39 @@ fn export(
         .set_bytes(WRAP_KEK_IDENTIFIER, &under)
         .set_integer(TR31_KEY_BLOCK_LENGTH, TOKEN_BYTES_MAX as i64);
     let reply = facility.call(domain, &arguments)?;
-    complete("tr31-key-export", reply.codes())?;
+    let keys = [
+        (
+            "--label",
+            label,
+            "a key that can do no more under this usage and mode than it can here (docs/keyblocks.md)",
+        ),
+        (
+            "--under",
+            under_label,
+            "an EXPORTER key (--type tdes-exporter; for version D aes256-exporter --usage EXPORT,WR-TR31 and the kind of the key, \
+             such as WR-PIN)",
+        ),
+    ];
+    complete(Verb::Tr31KeyExport, words, reply.codes(), &keys)?;
     Ok(String::from_utf8_lossy(reply.arguments().bytes(TR31_KEY_BLOCK)).into_owned())
 }
 
-fn complete(verb: &'static str, codes: wire::Codes) -> Result<(), Failure> {
-    if codes.is_ok() { Ok(()) } else { Err(Failure::Verb { verb, codes }) }
+/// Whether the verb did it; otherwise what these keys, by their options, have to be.
+fn complete(
+    verb: Verb,
+    words: &[&str],
+    codes: Codes,
+    keys: &[(&'static str, &Label, &'static str)],
+) -> Result<(), Failure> {
+    if codes.is_ok() {
+        return Ok(());
+    }
+    let array = rules(words);
+    let words = array.as_chunks().0;
+    let takes: Vec<Taken> = keys.iter().map(|(option, _, what)| (*option, *what)).collect();
+    let labels: Vec<_> = keys.iter().map(|(option, label, _)| (*option, label.to_string())).collect();
+    let said = Said { takes: &takes, labels: &labels, controls: &[] };
+    Err(Failure::Payment { verb: verb.entry().name, codes, hint: hint(verb, words, codes, &said) })
 }
 
 fn method(version: BlockVersion) -> &'static str {
@@ -204,7 +232,7 @@ fn show(asked: Option<&Path>, block: &GivenBlock, json: bool) -> Result<(), Fail
         (Some(path), _) => (shown(path), read(path)?),
         (None, recorded) => {
             let label = parse(recorded.as_deref().unwrap_or_default())?;
-            let (_, token) = super::key::find(&session::connect(asked)?, &label)?;
+            let (_, token) = key::find(&session::connect(asked)?, &label)?;
             if Format::of(&token) != Format::KeyBlock {
                 return Err(Failure::Usage(format!(
                     "{label}: holds a key token, no block; see `cryptand key show`"

@@ -9,7 +9,7 @@
 
 pub mod call;
 pub mod fields;
-mod hints;
+pub mod hints;
 mod many;
 
 use super::{print, print_json};

@@ -16,7 +16,7 @@ use super::payment;
 use super::status::moment;
 use super::{print, print_json, table};
 use crate::args::{Pin, PinFailures, PinTable};
-use crate::failure::Failure;
+use crate::failure::{Failure, Next};
 use crate::session;
 use facility::Facility;
 use std::path::Path;
@@ -88,12 +88,14 @@ fn clear(facility: &Facility, digests: &[Digest]) -> Result<(), Failure> {
         eprintln!("all failures of PINs: cleared");
     }
     for digest in digests {
-        facility.clear_failures(Some(*digest)).map_err(Failure::change(digest.to_string()))?;
+        let failed = Failure::change_of(digest.to_string(), Next::Failures);
+        facility.clear_failures(Some(*digest)).map_err(failed)?;
         eprintln!("{digest}: cleared");
     }
     Ok(())
 }
 
 fn change(facility: &Facility, table: DecimalisationTable, change: Change) -> Result<(), Failure> {
-    facility.change(change).map_err(Failure::change(format!("decimalisation table {table}")))
+    let failed = Failure::change_of(format!("decimalisation table {table}"), Next::Tables);
+    facility.change(change).map_err(failed)
 }

@@ -50,7 +50,11 @@ fn keys_come_and_go_under_labels() {
     assert!(bench.succeeds(&words("p0", "e"), "").starts_with("B0080P0TE00E0000"));
     assert!(bench.succeeds(&[&export[..], &["--usage", "cv"]].concat(), "").contains("IBMC01"));
 
-    assert!(bench.fails(&words("P0", "D"), "", 3).contains("8/39"));
+    let refused = bench.fails(&words("P0", "D"), "", 3);
+    assert!(
+        refused.contains("8/39") && refused.contains("--label takes a key that can do no more"),
+        "{refused}"
+    );
     let legacy =
         words("P0", "E").iter().map(|word| if *word == "b" { "a" } else { word }).collect::<Vec<_>>();
     assert!(bench.fails(&legacy, "", 3).contains("not permitted"));
@@ -58,7 +62,13 @@ fn keys_come_and_go_under_labels() {
     bench.fails(&words("P0", "Q"), "", 2);
     bench.fails(&[&export[..], &["--usage", "P0"]].concat(), "", 2);
     let changed = PUBLISHED.replace("P0TE", "P0TD");
-    assert!(bench.fails(&import("LINK.BAD"), &changed, 3).contains("8/66"));
+    let refused = bench.fails(&import("LINK.BAD"), &changed, 3);
+    assert!(refused.contains("8/66") && refused.contains("was changed on its way"), "{refused}");
+    let missing = ["keyblock", "import", "-", "--label", "LINK.BAD", "--under", "NO.KBPK"];
+    let refused = bench.fails(&missing, PUBLISHED, 3);
+    assert!(refused.contains("looked for: --under NO.KBPK; `cryptand key list`"), "{refused}");
+    let taken = bench.fails(&import("LINK.ZPK"), PUBLISHED, 1);
+    assert!(taken.contains("LINK.ZPK: ") && taken.contains("choose another label"), "{taken}");
     bench.fails(&import("LINK.BAD"), "a text", 2);
     bench.fails(&[&import("LINK.BAD")[..], &["--as", "a long keyword"]].concat(), PUBLISHED, 2);
     bench.fails(&[&import("LINK.BAD")[..], &["--as", "IPINENC"]].concat(), PUBLISHED, 3);

@@ -5,7 +5,7 @@ use crate::args::payment::WorkingKey;
 use crate::commands::payment::call::{Call, Reading};
 use crate::commands::payment::fields::{Serial, USAGE_PIN, derivation_data, given, label};
 use crate::commands::payment::{self, Order};
-use crate::commands::write_new;
+use crate::commands::{key, write_new};
 use crate::failure::Failure;
 use crate::kind::{Kind, Words};
 use crate::prompt::hexadecimal;
@@ -45,7 +45,7 @@ pub fn derive(asked: Option<&Path>, typed: &Derive) -> Result<(), Failure> {
         return write_new(path, &token);
     }
     if let Some(new) = new {
-        facility.record_create(kind.store(), &new, &token)?;
+        key::record(&facility, kind.store(), &new, &token)?;
         eprintln!("{new}: derived and recorded");
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! One request of a payment verb, owned, and what its answer says.
 
-use super::hints::hint;
+use super::hints::{Said, hint};
 use crate::failure::Failure;
 use crate::prompt::to_hexadecimal;
 use facility::Reply;
@@ -22,6 +22,8 @@ pub struct Call {
     reading: Reading,
     /// What its keys have to be, for messages.
     takes: Vec<Taken>,
+    /// By which option each label came, for messages.
+    labels: Vec<(&'static str, String)>,
     /// The points that what it asks for needs beside those of its keywords, for messages.
     controls: Vec<Point>,
 }
@@ -81,7 +83,14 @@ impl Answer {
 impl Call {
     /// A request without values.
     pub fn new(verb: Verb, reading: Reading) -> Self {
-        Self { verb, values: Vec::with_capacity(16), reading, takes: Vec::new(), controls: Vec::new() }
+        Self {
+            verb,
+            values: Vec::with_capacity(16),
+            reading,
+            takes: Vec::new(),
+            labels: Vec::new(),
+            controls: Vec::new(),
+        }
     }
 
     /// Sets an integer.
@@ -111,7 +120,8 @@ impl Call {
     }
 
     /// Sets the key of a label, which an option gives, and which has to be such a key.
-    pub fn key(self, position: usize, label: &Label, taken: Taken) -> Self {
+    pub fn key(mut self, position: usize, label: &Label, taken: Taken) -> Self {
+        self.labels.push((taken.0, label.to_string()));
         self.takes(taken).bytes(position, label.to_field())
     }
 
@@ -152,7 +162,8 @@ impl Call {
             return Ok(Answer::Verified { is_right: !is_wrong, what, codes, verb });
         }
         if codes.return_code != 0 {
-            let hint = hint(self.verb, &self.words(), codes, (&self.takes, &self.controls));
+            let said = Said { takes: &self.takes, labels: &self.labels, controls: &self.controls };
+            let hint = hint(self.verb, &self.words(), codes, &said);
             return Err(Failure::Payment { verb, codes, hint });
         }
         let arguments = reply.arguments();

@@ -15,7 +15,9 @@ const AES_SERIAL_BYTES: usize = 12;
 
 /// What has to be given, in a line or as an option.
 pub fn given<'a>(option: &str, value: Option<&'a String>) -> Result<&'a str, Failure> {
-    value.map(String::as_str).ok_or_else(|| Failure::Usage(format!("{option} is missing")))
+    value
+        .map(String::as_str)
+        .ok_or_else(|| Failure::Usage(format!("{option} is missing; --help says what it takes")))
 }
 
 /// The label of an option.
@@ -28,7 +30,19 @@ pub fn label(option: &str, value: Option<&String>) -> Result<Label, Failure> {
 pub fn bytes(option: &str, text: &str, count: usize) -> Result<Vec<u8>, Failure> {
     match hexadecimal(text) {
         Ok(value) if value.len() == count => Ok(value.to_vec()),
-        _ => Err(Failure::Usage(format!("{option}: expected {} hexadecimal digits", 2 * count))),
+        _ => Err(Failure::Usage(format!(
+            "{option}: expected {} hexadecimal digits, {}",
+            2 * count,
+            misfit(text, |letter| letter.is_ascii_hexdigit())
+        ))),
+    }
+}
+
+/// What is wrong with digits: which character is none, or that there are so many.
+fn misfit(text: &str, is_digit: impl Fn(char) -> bool) -> String {
+    match text.chars().find(|letter| !is_digit(*letter)) {
+        Some(letter) => format!("and {letter:?} is none"),
+        None => format!("not {}", text.len()),
     }
 }
 
@@ -60,7 +74,8 @@ pub fn digits<'a>(
         true => counts.start().to_string(),
         false => format!("{} to {}", counts.start(), counts.end()),
     };
-    Err(Failure::Usage(format!("{option}: expected {many} digits")))
+    let wrong = misfit(text, |letter| letter.is_ascii_digit());
+    Err(Failure::Usage(format!("{option}: expected {many} digits, {wrong}")))
 }
 
 /// A PAN, whole.
@@ -69,7 +84,8 @@ pub fn pan<'a>(option: &str, value: Option<&'a String>) -> Result<&'a str, Failu
     if are_digits(text, 8..=19) {
         return Ok(text);
     }
-    Err(Failure::Usage(format!("{option}: expected a PAN of 8 to 19 digits, with its check digit")))
+    let wrong = misfit(text, |letter| letter.is_ascii_digit());
+    Err(Failure::Usage(format!("{option}: expected a PAN of 8 to 19 digits, with its check digit, {wrong}")))
 }
 
 /// What of a PAN goes into a block: none of formats without one, all of ISO-4, twelve digits without the check digit of others.

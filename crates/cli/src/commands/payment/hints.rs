@@ -6,21 +6,41 @@ use wire::point::{Kind, Point, keywords};
 use wire::verb::Verb;
 use wire::{Codes, code};
 
+/// What a request says that may be the cause of a refusal.
+#[derive(Default)]
+pub struct Said<'a> {
+    /// What its keys have to be.
+    pub takes: &'a [Taken],
+    /// By which option each label came.
+    pub labels: &'a [(&'static str, String)],
+    /// The points that it needs beside those of its keywords.
+    pub controls: &'a [Point],
+}
+
 /// What stands behind the codes in a message.
-pub fn hint(
-    verb: Verb,
-    words: &[[u8; KEYWORD_BYTES]],
-    codes: Codes,
-    (takes, controls): (&[Taken], &[Point]),
-) -> String {
+pub fn hint(verb: Verb, words: &[[u8; KEYWORD_BYTES]], codes: Codes, said: &Said<'_>) -> String {
+    let Said { takes, labels, controls } = said;
     match codes {
         code::ACCESS_DENIED => points(verb, words, controls),
         code::KEY_USAGE | code::TOKEN_INVALID | code::CONTROL_VECTOR_NOT_DATA | code::TOKEN_VERSION => {
-            let keys: Vec<String> =
-                takes.iter().map(|(option, what)| format!("{option} takes {what}")).collect();
-            format!("{}; `cryptand key show LABEL` says what a key is", keys.join(", "))
+            listed(
+                takes.iter().map(|(option, what)| format!("{option} takes {what}")),
+                "`cryptand key show LABEL` says what a key is",
+            )
         }
-        code::LABEL_NOT_FOUND => "`cryptand key list` shows those there are".to_owned(),
+        code::LABEL_NOT_FOUND => listed(
+            labels.iter().enumerate().map(|(at, (option, label))| {
+                format!("{}{option} {label}", if at == 0 { "looked for: " } else { "" })
+            }),
+            "`cryptand key list` shows those there are",
+        ),
+        code::PIN_FORMAT if matches!(verb, Verb::EncryptedPinVerify2 | Verb::EncryptedPinTranslate2) => {
+            "it takes blocks of iso-0 to iso-3 and 3624, of translations also iso-4".to_owned()
+        }
+        code::PIN_CHECK_LENGTH => {
+            "fewer than four digits are checked in roles with pin-enhanced-security lifted alone".to_owned()
+        }
+        code::PAN => "a PAN has 8 to 19 digits; for --change-of digits both have equally many".to_owned(),
         code::SEQUENCE_NUMBER => "--sequence gives the one of blocks of 3621 and 4704-epp".to_owned(),
         code::VERIFICATION_FAILED => "what is to prove that another PAN takes the place does not".to_owned(),
         code::PIN_BLOCK => "the block is not under this key, or of another format or PAN".to_owned(),
@@ -34,9 +54,20 @@ pub fn hint(
         code::KEY_SERIAL | code::SERIAL_COUNTER => {
             "`cryptand dukpt show KSN` says what it is of, and which counters there are".to_owned()
         }
+        code::RSA_BLOCK if verb == Verb::Tr31KeyImport => {
+            "the block was changed on its way, or its protection key is another: compare check values (`cryptand key test`)"
+                .to_owned()
+        }
+        code::STRENGTH => "a key goes under one that is at least as strong, and derives of such a one".to_owned(),
         code::MASTER_KEY_NOT_LOADED => "`cryptand health` says what to do".to_owned(),
         _ => format!("`cryptand verb {}` describes the verb", verb.entry().name),
     }
+}
+
+/// What is known, with commas between, and where to look.
+fn listed(known: impl Iterator<Item = String>, next: &str) -> String {
+    let known = known.collect::<Vec<_>>().join(", ");
+    if known.is_empty() { next.to_owned() } else { format!("{known}; {next}") }
 }
 
 /// Which points a request takes, and what else may be the cause.
