@@ -99,6 +99,21 @@ fn verified_and_made(home: &Served) {
         assert_eq!(home.ok(&by_offset), "{\"verified\":true}");
         home.ok(&[&["pin", "verify"], of, &["--reference", &block, "--reference-key", "ZONE.IN"]].concat());
     }
+    // A reference under a derived key, and a block under one that AES derived.
+    let reference = ["--reference", TERMINAL, "--reference-key", "POS.BASE", "--reference-ksn", SERIAL];
+    home.ok(&[&["pin", "verify"], &of_block[..], &reference].concat());
+    home.ok(&[&["pin", "verify"], &derived[..], &reference].concat());
+    let from_zone = ["pin", "translate", "--from", "ZONE.IN", "--block", &block, "--to", "POS.AES"];
+    let to_aes = ["--to-ksn", AES_SERIAL, "--to-working-key", "tdes3"];
+    let of_aes = home.ok(&[&from_zone[..], &to_aes].concat());
+    let of_aes = ["--block", &of_aes, "--block-key", "POS.AES", "--ksn", AES_SERIAL, "--pan", PAN];
+    let by_pvv = [&["pin", "verify"], &of_aes[..], &key, &["--pvv", &pvv]].concat();
+    home.ok(&[&by_pvv[..], &["--working-key", "tdes3"]].concat());
+    home.ok(&[&["pin", "verify"], &of_aes[..], &reference, &["--working-key", "tdes3"]].concat());
+    // Under another working key it is no block.
+    let (code, said) = home.refused(&by_pvv);
+    assert_eq!((code, said.contains("8/2514")), (3, true), "{said}");
+    home.ok(&[&["pin", "verify"], &of_block[..], &key, &["--pvv", &pvv]].concat());
     let other = if pvv == "0000" { "1111" } else { "0000" };
     let wrong = [&["pin", "verify"], &of_block[..], &key, &["--pvv", other, "--json"]].concat();
     let output = home.run(&wrong, "");
@@ -151,7 +166,7 @@ fn refusals(home: &Served) {
         ("ZONE.IN", "ZONE.OUT", &["--ksn", SERIAL], 3, "a base key of TDES DUKPT (`cryptand dukpt base`"),
         ("ZONE.IN", "ZONE.OUT", &["--to-format", "iso-1"], 3, "pin-disallow-iso-1 lifted"),
         ("ZONE.IN", "ZONE.OUT", &["--to-pan", AES_PAN], 3, "pin-pan-change"),
-        ("ZONE.IN", "NO.KEY", &[], 3, "cryptand key list"),
+        ("ZONE.IN", "NO.KEY", &[], 3, "looked for: --from ZONE.IN, --to NO.KEY; `cryptand key list`"),
         ("ZONE.IN", "ZONE.OUT", &["--format", "iso-4"], 2, "--block: expected 32 hexadecimal digits"),
         ("ZONE.IN", "ZONE.OUT", &["--ksn", "FFFF"], 2, "24 of AES DUKPT"),
         ("ZONE.IN", "ZONE.OUT", &["--working-key", "aes128"], 2, "--working-key"),
@@ -170,6 +185,20 @@ fn refusals(home: &Served) {
     let (code, said) =
         home.refused(&[&["pin", "generate", "--pin-key", "ISSUER.PVK"], VALIDATION, &table].concat());
     assert_eq!((code, said.contains("cryptand pin table add")), (3, true), "{said}");
+    for (arguments, exit, expected) in [
+        (&["pin", "table", "remove", "9876543210123456"][..], 1, "is not stored; `cryptand pin table list`"),
+        (
+            &["pin", "failures", "clear", "5f0c6a1be2d94c8f7a3be1905d24c617"],
+            1,
+            "`cryptand pin failures list --all`",
+        ),
+    ] {
+        let (code, said) = home.refused(arguments);
+        assert_eq!((code, said.contains(expected)), (exit, true), "{arguments:?}: {said}");
+    }
+    let (code, said) =
+        home.refused(&["pin", "verify", "--block-key", "ZONE.IN", "--block", &block, "--pan", PAN]);
+    assert_eq!((code, said.contains("give --pvv, --validation-data or --reference")), (2, true), "{said}");
     for missing in [
         &["pin", "translate"][..],
         &["pin", "verify"],
@@ -311,9 +340,21 @@ fn what_roles_lift_is_done() {
     let encrypt = ["pin", "encrypt", "--block-key", "ZONE.OUT", "--pan", PAN];
     let block = home.given(&[&encrypt[..], &["--pin-file", "-"]].concat(), "1234\n");
     assert_eq!(home.ok(&[&encrypt[..], &["--random"]].concat()).len(), 16);
+    let random = home.given(&[&encrypt[..], &["--lines", "-"]].concat(), "random=true\n");
+    assert_eq!(random.len(), 16);
     let lines = home.run(&[&encrypt[..], &["--lines", "-"]].concat(), "pin=1234\npin=12345678901234567\n");
     let said = String::from_utf8(lines.stdout).unwrap();
     assert!(said.starts_with(&format!("{block}\nerror: a PIN has")) && !said.contains("12345"), "{said}");
+
+    // PINs that end alike.
+    let longer = home.given(&[&encrypt[..], &["--pin-file", "-"]].concat(), "991234\n");
+    let compared = ["pin", "verify", "--block", &block, "--block-key", "ZONE.IN", "--pan", PAN];
+    let compared = [&compared[..], &["--reference", &longer, "--reference-key", "ZONE.IN"]].concat();
+    assert_eq!(home.refused(&compared).0, 4);
+    assert_eq!(home.ok(&[&compared[..], &["--reference-digits", "4"]].concat()), "the PIN verifies");
+    assert_eq!(home.refused(&[&compared[..], &["--reference-digits", "5"]].concat()).0, 4);
+    let (code, said) = home.refused(&[&compared[..], &["--reference-digits", "3"]].concat());
+    assert_eq!((code, said.contains("pin-enhanced-security")), (3, true), "{said}");
 
     // Into every format and back, and verified there, by each method.
     let key = ["--pin-key", "ISSUER.PVK"];
@@ -332,6 +373,14 @@ fn what_roles_lift_is_done() {
         let verify =
             ["pin", "verify", "--block", &made, "--block-key", "ZONE.IN", "--format", format, "--pan", PAN];
         home.ok(&[&verify[..], &key, &["--pvv", &pvv, "--method", "visa-pvv4"]].concat());
+        let reference = ["--reference", &block, "--reference-key", "ZONE.IN", "--reference-format", "iso-0"];
+        let compared = [&verify[..], &reference].concat();
+        if ["iso-1", "iso-2", "iso-3", "3624"].contains(&format) {
+            home.ok(&compared);
+        } else {
+            let (code, said) = home.refused(&compared);
+            assert_eq!((code, said.contains("iso-0 to iso-3 and 3624")), (3, true), "{said}");
+        }
     }
     for (method, validation) in [("gbp", VALIDATION[1]), ("ibm-3624", VALIDATION[1]), ("interbank", "123")] {
         let rule = [&key[..], &["--method", method, "--validation-data", validation, "--pan", PAN]].concat();
@@ -361,13 +410,16 @@ fn a_pan_changes_where_a_cmac_proves_it() {
     );
     let made = ["pin", "translate", "--from", "POS.BASE", "--ksn", SERIAL, "--block", TERMINAL, "--pan", PAN];
     let block = home.ok(&[&made[..], &["--to", "FOUR.OUT", "--to-format", "iso-4"]].concat());
+    let proof = |message: &str| {
+        let asked = json!({
+            "rule_array": ["AES"], "key_identifier": "label:CHANGE.MAKE", "message_text": message, "mac_length": 16,
+        });
+        let said = home.ok(&["verb", "mac-generate2", &asked.to_string()]);
+        let said: Value = serde_json::from_str(&said).unwrap();
+        said["mac_text"].as_str().unwrap().trim_start_matches("hex:").to_owned()
+    };
     // The PAN fields of both, as they are in blocks of ISO-4.
-    let fields = "1401234567890900000000000000000044111111111111111000000000000000";
-    let asked = json!({
-        "rule_array": ["AES"], "key_identifier": "label:CHANGE.MAKE", "message_text": format!("hex:{fields}"), "mac_length": 16,
-    });
-    let said: Value = serde_json::from_str(&home.ok(&["verb", "mac-generate2", &asked.to_string()])).unwrap();
-    let mac = said["mac_text"].as_str().unwrap().trim_start_matches("hex:").to_owned();
+    let mac = proof("hex:1401234567890900000000000000000044111111111111111000000000000000");
     let change =
         ["pin", "translate", "--from", "FOUR.IN", "--to", "FOUR.OUT", "--format", "iso-4", "--block", &block];
     let change = [&change[..], &["--pan", PAN, "--to-pan", AES_PAN, "--change-key", "CHANGE"]].concat();
@@ -392,4 +444,15 @@ fn a_pan_changes_where_a_cmac_proves_it() {
     );
     let wrong = if mac.starts_with('0') { mac.replacen('0', "1", 1) } else { format!("0{}", &mac[1..]) };
     assert_eq!(home.refused(&[&change[..], &["--change-mac", &wrong]].concat()).0, 4);
+    // The digits of both as characters, which are equally many.
+    let (other, digits) = ("4111111111116", ["--change-of", "digits", "--change-mac"]);
+    let by_digits = ["pin", "translate", "--from", "FOUR.IN", "--to", "FOUR.OUT", "--format", "iso-4"];
+    let by_digits = [&by_digits[..], &["--block", &block, "--pan", PAN, "--change-key", "CHANGE"], &digits];
+    let by_digits = by_digits.concat();
+    let mac = proof(&format!("text:{PAN}{other}"));
+    let changed = home.ok(&[&by_digits[..], &[&*mac, "--to-pan", other]].concat());
+    assert_eq!(home.ok(&[&on[..], &["--block", &changed, "--pan", other]].concat()).len(), 16);
+    assert_eq!(home.refused(&[&by_digits[..], &[&*mac, "--to-pan", "4111111111124"]].concat()).0, 4);
+    let longer = proof(&format!("text:{PAN}{AES_PAN}"));
+    assert_eq!(home.refused(&[&by_digits[..], &[&*longer, "--to-pan", AES_PAN]].concat()).0, 3);
 }

@@ -3,7 +3,7 @@
 mod blocks;
 mod verbs;
 
-pub use blocks::{Clear, Given, Numbered};
+pub use blocks::{ChangeOf, Clear, Given, Numbered, Reference};
 pub use verbs::{Alternate, Encrypt, Generate, Method, Rule, Translate, Verify};
 
 use super::Json;
@@ -33,7 +33,7 @@ pub enum Pin {
     /// Verify the PINs in blocks
     ///
     /// By an offset, a PVV or validation data under a PIN key, or with the PIN of another block (--reference; of the roles that
-    /// come with a home the owner's alone has it). Exit code 4: it does not verify. Wrong PINs are counted for all cards of the home (`cryptand pin failures`).
+    /// come with a home the owner's alone has it), whole or by its last digits. Exit code 4: it does not verify. Wrong PINs are counted for all cards of the home (`cryptand pin failures`).
     #[command(after_help = verify_examples())]
     Verify(Box<Verify>),
     /// Make PINs by a method: into blocks, or clear into a file
@@ -70,6 +70,9 @@ Examples:
       --pan 4012345678909 --to-format iso-3
   cryptand pin translate --from POS.BASE --ksn FFFF9876543210E00001 --to HOST.ZONE \\
       --block 1B9C1845EB993A7A --pan 4012345678909
+  cryptand pin translate --from CARD.IN --to CARD.OUT --format iso-4 --block A912150391AB65A67E52883D81CE2D15 \\
+      --pan 4111111111111111 --to-pan 4012345678901234 --change-key CARD.CHANGE --change-of digits \\
+      --change-mac 8C1F0E6A3D5B27C8F4A1908E7D6C5B4A
   cryptand pin translate --from POS.BASE --to HOST.ZONE --lines blocks.txt >answers.txt
 
 {LINES_HELP}"
@@ -84,6 +87,8 @@ Examples:
       --pin-key ISSUER.PVK --pvv 4021
   cryptand pin verify --block 1B9C1845EB993A7A --block-key POS.BASE --ksn FFFF9876543210E00001 \\
       --pan 4012345678909 --pin-key ISSUER.PINVER --validation-data 4012345678909000 --offset 1019
+  cryptand pin verify --block 1B9C1845EB993A7A --block-key HOST.IN --pan 4012345678909 \\
+      --reference 8F1A5C4B3E2D7190 --reference-key CARD.IN --reference-digits 4
   cryptand pin verify --block-key HOST.IN --pin-key ISSUER.PVK --lines pins.json --json
 
 {LINES_HELP}"

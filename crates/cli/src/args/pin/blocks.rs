@@ -1,7 +1,7 @@
 //! What the commands of `cryptand pin` say of PIN blocks, each once.
 
 use crate::args::payment::{BlockFormat, ClearPin, Extraction, WorkingKey, by_name, number};
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -131,6 +131,19 @@ pub struct Change {
     /// Label of the AES MAC key with VERIFY and PTR2AUTH that the proof is under
     #[arg(long, value_name = "LABEL")]
     pub change_key: Option<String>,
+    /// What the proof is a CMAC of (fields unless given)
+    #[arg(long, value_enum, value_name = "WHAT")]
+    #[serde(with = "by_name")]
+    pub change_of: Option<ChangeOf>,
+}
+
+/// How two PANs lie in what a CMAC is made of, the old one first.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeOf {
+    /// The PAN fields of their blocks of iso-4, of 16 bytes each (PANAUTI4)
+    Fields,
+    /// Their digits as characters; both have equally many (PANAUTAS)
+    Digits,
 }
 
 /// The block that another is compared with.
@@ -140,7 +153,7 @@ pub struct Reference {
     /// Compare with the PIN of this block instead: 16 hexadecimal digits
     #[arg(long, value_name = "HEX", conflicts_with_all = ["pin_key", "method"])]
     pub reference: Option<String>,
-    /// Label of the IPINENC key that the other block is under
+    /// Label of the key that the other block is under: IPINENC; with --reference-ksn the base key
     #[arg(long, value_name = "LABEL")]
     pub reference_key: Option<String>,
     /// Format of the other block (that of --format unless given)
@@ -150,6 +163,24 @@ pub struct Reference {
     /// PAN of the other block (that of --pan unless given)
     #[arg(long, value_name = "PAN")]
     pub reference_pan: Option<String>,
+    /// Pad digit of the other block (that of --pad unless given)
+    #[arg(long, value_name = "DIGIT")]
+    pub reference_pad: Option<String>,
+    /// How the PIN is found in the other block, where it has a format of its own
+    #[arg(long, value_enum, value_name = "KEYWORD", hide_possible_values = true)]
+    #[serde(with = "by_name")]
+    pub reference_extraction: Option<Extraction>,
+    /// Key serial number of the other block
+    #[arg(long, value_name = "HEX")]
+    pub reference_ksn: Option<String>,
+    /// As --working-key, of the other block
+    #[arg(long, value_enum, value_name = "KIND")]
+    #[serde(with = "by_name")]
+    pub reference_working_key: Option<WorkingKey>,
+    /// Compare the last digits alone, so many of them, which both PINs have: PINs that end alike
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16), requires = "reference")]
+    #[serde(deserialize_with = "number")]
+    pub reference_digits: Option<u8>,
 }
 
 /// A clear PIN, by a file or by a line.

@@ -2,7 +2,7 @@
 //! it by Encrypted_PIN_Translate2.
 
 use crate::args::payment::BlockFormat;
-use crate::args::pin::{Numbered, Translate};
+use crate::args::pin::{ChangeOf, Numbered, Translate};
 use crate::commands::payment::Order;
 use crate::commands::payment::call::{Call, Reading, Taken};
 use crate::commands::payment::fields::{
@@ -52,7 +52,11 @@ impl Order for Translate {
         let is_mixed = derivations(serials, &mut words);
         words.extend(extraction(extracted));
         if is_changed {
-            words.extend(["PAN-CHG".to_owned(), "PANAUTI4".to_owned()]);
+            let form = match change.change_of.unwrap_or(ChangeOf::Fields) {
+                ChangeOf::Fields => "PANAUTI4",
+                ChangeOf::Digits => "PANAUTAS",
+            };
+            words.extend(["PAN-CHG".to_owned(), form.to_owned()]);
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let (from, to) = (label("--from", self.from.as_ref())?, label("--to", new.to.as_ref())?);
