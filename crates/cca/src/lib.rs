@@ -13,7 +13,7 @@
 //!
 //! | need | item |
 //! |---|---|
-//! | master keys of every domain, running batches | [`Processor`] |
+//! | master keys of every domain, running batches, what of a batch was done when | [`Processor`], [`Step`] |
 //! | requests and their answers | [`Batch`], [`Incoming`], [`Answer`] |
 //! | what is counted of wrong PINs | [`Count`], [`Failures`] |
 //! | verification patterns of master keys | [`patterns`] |
@@ -42,7 +42,7 @@ mod wrap;
 
 pub use batch::{Answer, Batch, BatchFull, Incoming};
 pub use pin::counting::{Count, Failures};
-pub use processor::{LoadError, Processor};
+pub use processor::{LoadError, Processor, Step};
 pub use registers::{DomainPatterns, RegisterPatterns};
 pub use search::{Found, Search};
 pub use self_test::SelfTestFailure;

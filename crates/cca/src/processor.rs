@@ -67,6 +67,19 @@ impl std::fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
+/// What of a batch has just been done, for a caller that has a clock (see [`Processor::run_watched`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The arguments of all requests were read.
+    Read,
+    /// The computations went on as far as they get without kernel work.
+    Computed,
+    /// A pass did the kernel work of this kind, by the name of its queue.
+    Kernel(&'static str),
+    /// The answers are complete.
+    Answered,
+}
+
 /// A verb that runs: ends with its verdict.
 pub(crate) type Computation<'f> = Pin<Box<dyn Future<Output = Verdict> + 'f>>;
 
@@ -226,6 +239,11 @@ impl Processor {
 
     /// Runs a batch to its end: every request has its answer afterwards.
     pub fn run(&mut self, batch: &mut Batch) {
+        self.run_watched(batch, |_| {});
+    }
+
+    /// As [`Processor::run`]; `watch` is told after each step what was done since the one before.
+    pub fn run_watched(&mut self, batch: &mut Batch, mut watch: impl FnMut(Step)) {
         let Batch { requests, answers, len } = batch;
         let (requests, answers) = (&requests[..*len], &mut answers[..*len]);
         // Read where they are kept: they are large beside what a short request costs.
@@ -276,7 +294,9 @@ impl Processor {
                 }
             });
         }
-        drive(&pass, &mut Kernel { engine, domains, tokens, found }, &mut running, &mut verdicts);
+        watch(Step::Read);
+        let mut kernel = Kernel { engine, domains, tokens, found };
+        drive(&pass, &mut kernel, &mut running, &mut verdicts, &mut watch);
         drop(running);
 
         let outcomes: Vec<_> = replies.iter_mut().zip(verdicts).map(conclude).collect();
@@ -287,6 +307,7 @@ impl Processor {
             (answer.outcome, answer.codes, answer.is_unsound) = outcome;
             answer.count = count.get();
         }
+        watch(Step::Answered);
     }
 
     /// Reads the arguments of a request, and says why it does not run where it cannot; nothing else of
@@ -311,6 +332,7 @@ pub(crate) fn drive(
     kernel: &mut Kernel<'_>,
     running: &mut [Option<Computation<'_>>],
     verdicts: &mut [Verdict],
+    watch: &mut impl FnMut(Step),
 ) {
     let mut context = Context::from_waker(Waker::noop());
     loop {
@@ -325,6 +347,7 @@ pub(crate) fn drive(
                 Poll::Pending => waiting = true,
             }
         }
+        watch(Step::Computed);
         if !waiting {
             return;
         }
@@ -333,7 +356,7 @@ pub(crate) fn drive(
             // caller. It keeps the verdict that it began with.
             return;
         }
-        pass.run(kernel);
+        pass.run(kernel, watch);
     }
 }
 
@@ -369,7 +392,7 @@ mod tests {
             vec![Some(Box::pin(std::future::pending())), None, Some(Box::pin(async { Ok(code::OK) }))];
         let begun: Verdict = Err(code::SELF_CHECK.into());
         let mut verdicts = vec![begun; 3];
-        drive(&pass, &mut kernel, &mut running, &mut verdicts);
+        drive(&pass, &mut kernel, &mut running, &mut verdicts, &mut |_| {});
         assert_eq!(verdicts, [begun, begun, Ok(code::OK)]);
     }
 }

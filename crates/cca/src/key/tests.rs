@@ -97,6 +97,7 @@ fn run(verb: impl for<'f> FnOnce(Call<'f, 'f>) -> Computation<'f>) -> Verdict {
         },
         &mut running,
         &mut verdicts,
+        &mut |_| {},
     );
     drop(running);
     verdicts[0]

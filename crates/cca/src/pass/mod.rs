@@ -38,6 +38,7 @@ mod queue;
 use engine::Engine;
 use wire::control::TokenForms;
 
+use crate::processor::Step;
 use crate::registers::Domain;
 use crate::search::Found;
 
@@ -96,9 +97,12 @@ macro_rules! kinds {
                 true $(&& self.$field.is_idle())*
             }
 
-            /// Does everything that is asked.
-            pub(crate) fn run(&self, kernel: &mut Kernel<'_>) {
-                $(self.$field.run(kernel);)*
+            /// Does everything that is asked; `watch` is told of each kind that something was asked of.
+            pub(crate) fn run(&self, kernel: &mut Kernel<'_>, watch: &mut impl FnMut(Step)) {
+                $(if !self.$field.is_idle() {
+                    self.$field.run(kernel);
+                    watch(Step::Kernel(stringify!($field)));
+                })*
             }
         }
     };

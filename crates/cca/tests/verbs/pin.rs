@@ -4,6 +4,7 @@ mod blocks;
 mod cards;
 mod counting;
 mod methods;
+mod passes;
 mod requests;
 pub mod requests2;
 mod translate;

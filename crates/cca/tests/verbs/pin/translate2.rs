@@ -28,7 +28,7 @@ pub struct AesKeys {
     /// PINPROT keys of [`FIRST`], by their keywords, and of [`SECOND`].
     pub from_first: Vec<u8>,
     to_first: Vec<u8>,
-    to_second: Vec<u8>,
+    pub to_second: Vec<u8>,
     from_second: Vec<u8>,
     /// DKYGENKY of [`BASE`] for AES DUKPT.
     pub base: Vec<u8>,
