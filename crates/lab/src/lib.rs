@@ -7,7 +7,7 @@
 //!   helpers for levels below the machine's own, other libraries by their own benchmark.
 //! - [`published`]: the figures that ours are set beside. [`experiment`]: cases that run several times, by one runner;
 //!   what became of a published statement, and what is promised of a measure.
-//! - The subjects: [`engine`] beside other libraries, [`cards`], [`queues`] and tenants, many of them on timed cards,
+//! - The subjects: [`engine`] beside other libraries, [`cards`], [`payments`], [`queues`] and tenants, many of them on timed cards,
 //!   [`openpgp`] files by whole programs, [`tls`] servers as clients see them, [`sweeps`] as the published reports have them, [`container`] of a tenant's own,
 //!   [`faults`].
 //! - Readers of them: [`report`], `cryptand report`, and [`promises`], `make bench`.
@@ -23,6 +23,7 @@ pub mod faults;
 pub mod kit;
 pub mod load;
 pub mod openpgp;
+pub mod payments;
 pub mod promises;
 pub mod published;
 pub mod queues;

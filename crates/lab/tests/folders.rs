@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground floor up.
-const FOLDERS: [&str; 14] = [
+const FOLDERS: [&str; 15] = [
     "kit",
     "load",
     "published",
     "experiment",
     "engine",
     "cards",
+    "payments",
     "queues",
     "openpgp",
     "tls",

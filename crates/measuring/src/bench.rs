@@ -55,6 +55,8 @@ pub enum BenchPart {
     Openpgp,
     /// TLS with keys on cards compared with nginx
     Tls,
+    /// PINs, key blocks, card values and chip cards through a card, compared with open packages
+    Payments,
 }
 
 fn rounds(text: &str) -> Result<usize, String> {

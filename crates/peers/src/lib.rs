@@ -1,8 +1,8 @@
-//! Other libraries, called each in its best way, to be measured beside the engine; and what a port of this
+//! Other libraries, called each in its best way, to be measured beside the engine and cards; and what a port of this
 //! core can do.
 //!
 //! A crate of its own, because it is the one place above the engine that calls C: the lab, which judges,
-//! stays without unsafe code; [`rpgp`] needs none. One module for each bound library, `ffi` in its name, holds all of that
+//! stays without unsafe code; [`rpgp`] and [`ff1`] need none. One module for each bound library, `ffi` in its name, holds all of that
 //! library's unsafe code:
 //!
 //! - [`openssl_ffi`]: the system's OpenSSL 3, found when the program runs: nothing of it is needed to build.
@@ -10,12 +10,14 @@
 //! - [`aws_lc_ffi`]: AWS-LC as the engine is linked with it, called directly.
 //! - `table_ffi`: how the functions of a library that is found at run time are declared.
 //! - [`rpgp`]: rPGP's own message builder and reader, for whole files.
+//! - [`ff1`]: FF1 of the crate `fpe`.
 //! - [`core_ffi`]: instructions of this core in a counted loop, and its time-stamp counter.
 //!
 //! Nothing here is for keys that are worth anything: nothing is wiped.
 
 pub mod aws_lc_ffi;
 pub mod core_ffi;
+pub mod ff1;
 pub mod ipsec_mb_ffi;
 pub mod openssl_ffi;
 pub mod rpgp;

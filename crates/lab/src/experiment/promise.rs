@@ -25,7 +25,7 @@ pub struct Measure {
     pub spread: Option<(f64, f64)>,
     /// What is promised; none for figures stated for the record.
     pub promise: Option<Promise>,
-    /// The ratio that is hoped for.
+    /// What is hoped for: the ratio, or our figure where that is promised.
     pub stretch: Option<f64>,
     /// Which part it belongs to.
     pub part: Part,

@@ -23,6 +23,11 @@ pub fn des_key(job: usize, len: usize) -> Vec<u8> {
     key
 }
 
+/// A TDES key of two parts for payments, with odd parity; `number` tells those of a job apart.
+pub fn payment_key(job: usize, number: u64) -> Vec<u8> {
+    test_bytes(0x9A11 + number, job, 16).into_iter().map(odd).collect()
+}
+
 /// A key of a cipher.
 pub fn cipher_key(cipher: Cipher, job: usize) -> Vec<u8> {
     if is_aes(cipher) { test_bytes(0xAE5, job, cipher.key_bytes()) } else { des_key(job, cipher.key_bytes()) }

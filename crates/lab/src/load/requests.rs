@@ -68,11 +68,41 @@ pub(crate) struct Request {
     expected: Expected,
     last: Vec<u8>,
     answers: u64,
+    case: Option<Case>,
+}
+
+/// What a request asks for, with clear keys, as other programs compute it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Case {
+    /// The fields that programs are given, in the order that they know.
+    pub given: Vec<Vec<u8>>,
+    /// What they must say.
+    pub answer: Vec<u8>,
 }
 
 impl Request {
     fn new(verb: Verb, expected: Expected) -> Self {
-        Self { verb, values: Vec::new(), expected, last: Vec::new(), answers: 0 }
+        Self { verb, values: Vec::new(), expected, last: Vec::new(), answers: 0, case: None }
+    }
+
+    /// With what other programs are given in its place, and what they must say.
+    fn beside(self, given: &[&[u8]], answer: impl Into<Vec<u8>>) -> Self {
+        let given = given.iter().map(|field| field.to_vec()).collect();
+        Self { case: Some(Case { given, answer: answer.into() }), ..self }
+    }
+
+    /// What other programs are given in its place; none where there is nothing to give.
+    pub fn case(&self) -> Option<&Case> {
+        self.case.as_ref()
+    }
+
+    /// The bytes of the argument at this position; empty where it has none.
+    pub fn given(&self, position: usize) -> &[u8] {
+        let found = self.values.iter().find(|(at, _)| *at == position);
+        match found {
+            Some((_, Value::Bytes(bytes))) => bytes,
+            _ => &[],
+        }
     }
 
     fn integer(mut self, position: usize, value: usize) -> Self {
@@ -266,7 +296,7 @@ impl<'a> Maker<'a> {
             Operation::Verb { verb, key: None } => self.plain_verb(workload, verb, job),
             Operation::EcdsaP256Sign => self.ecdsa(EcdsaJob::new(job).map_err(refused)?),
             Operation::EcdhP256 => self.ecdh(),
-            Operation::Payment(payment) => self.payment(payment),
+            Operation::Payment(payment) => self.payment(payment, job),
             Operation::KeyGenerate2Opex => self.key_generate2_opex(),
             Operation::Hmac(_) => {
                 let (operation, personality) = (workload.operation, workload.personality());

@@ -5,6 +5,7 @@
 //! removed when its [`Target`] is dropped; an interrupt ends the run first, so that this happens.
 
 use crate::load::Bench;
+use crate::load::requests::{Case, Maker, Request};
 use crate::load::tenants::Tenants;
 use crate::load::{
     Context, Interface, LabError, Load, Measurement, Outcome, Refusal, Together, Tokens, Window, Workload,
@@ -273,6 +274,31 @@ impl Target {
             on_card(load.workload).check()?;
         }
         card::measure_together(loads, &self.engine, home, &mut self.tokens, context)
+    }
+
+    /// What other programs are given in the place of a workload's requests; none of it where an operation has no such cases.
+    ///
+    /// # Errors
+    /// As [`Target::run`].
+    pub(crate) fn cases(&mut self, workload: &Workload) -> Result<Vec<Case>, LabError> {
+        let mut cases = Vec::new();
+        for job in 0..workload.jobs {
+            cases.extend(self.request_of(workload, job)?.case().cloned());
+        }
+        Ok(cases)
+    }
+
+    /// The request of a workload's first job.
+    ///
+    /// # Errors
+    /// As [`Target::run`].
+    pub(crate) fn request(&mut self, workload: &Workload) -> Result<Request, LabError> {
+        self.request_of(workload, 0)
+    }
+
+    fn request_of(&mut self, workload: &Workload, job: usize) -> Result<Request, LabError> {
+        let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
+        Maker::new(&self.engine, home, &mut self.tokens).request(workload, job)
     }
 
     /// Keeps a workload's jobs in flight from one event loop of `facility`.

@@ -9,7 +9,7 @@ use crate::kit::machine::{Machine, unix_seconds, utc_text};
 use crate::load::LabError;
 use crate::openpgp::promised;
 use crate::queues::promised::{CALLER, CARD, Effort};
-use crate::tls;
+use crate::{payments, tls};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,8 @@ pub fn table(measures: &Measures) -> String {
             | Part::Queues
             | Part::Kills
             | Part::Openpgp
-            | Part::Tls => {
+            | Part::Tls
+            | Part::Payments => {
                 let mut ratio =
                     row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", row.peer));
                 if let Some(before) = other(row, BEFORE) {
@@ -222,7 +223,7 @@ const fn section(part: Part, columns: &'static [Column], text: fn(&Options) -> S
     Section { part, of: |_| true, text, columns }
 }
 
-const SECTIONS: [Section; 8] = [
+const SECTIONS: [Section; 11] = [
     section(
         Part::Timing,
         &[
@@ -316,6 +317,49 @@ const SECTIONS: [Section; 8] = [
         )
     }),
     section(Part::Tls, BOUNDED, tls::promised::remark),
+    Section {
+        of: |row| row.unit == payments::RATE_UNIT,
+        ..section(
+            Part::Payments,
+            &[
+                ("operation", MEASURE.1),
+                (">one card", FIGURE.1),
+                SPREAD,
+                PROMISED,
+                (">stretch", |row| match row.stretch {
+                    Some(stretch) if row.ours >= stretch => format!("{}: reached", figure(stretch)),
+                    stretch => stretch.map_or(String::new(), figure),
+                }),
+                (">published", |row| its_figure(row, payments::PUBLISHED)),
+                ("beside, on clear keys", |row| {
+                    let packages = row.others.iter().filter(|other| other.name != payments::PUBLISHED);
+                    packages.map(package).collect::<Vec<_>>().join("; ")
+                }),
+            ],
+            payments::remark,
+        )
+    },
+    Section {
+        of: |row| row.unit != payments::RATE_UNIT && row.unit != payments::PASS_UNIT,
+        ..section(Part::Payments, BOUNDED, payments::remark_alone)
+    },
+    Section {
+        of: |row| row.unit == payments::PASS_UNIT,
+        ..section(
+            Part::Payments,
+            &[
+                ("step", MEASURE.1),
+                (">ns a request, 64 at once", |row| figure(row.ours)),
+                SPREAD,
+                (">of all steps", |row| {
+                    row.ratio.map_or(String::new(), |ratio| format!("{:.0} %", 100.0 * ratio))
+                }),
+                (">ns, one alone", |row| its_figure(row, payments::ALONE)),
+                BOUND,
+            ],
+            payments::remark_passes,
+        )
+    },
 ];
 
 /// Writes a table. What bounds one row after the other alike is said at the first of them.
@@ -389,6 +433,15 @@ const ENGINE: &[Column] = &[
 
 fn its_figure(row: &Measure, library: &str) -> String {
     other(row, library).map_or(String::new(), |other| figure(other.value))
+}
+
+/// A package that computes the same: its rate, and how many times as many a card does; or what is missing.
+fn package(other: &Other) -> String {
+    if payments::is_missing(&other.name) {
+        return other.name.clone();
+    }
+    let spread = spread(other.spread, figure);
+    format!("{}: {} ({spread}), ratio {}", other.name, figure(other.value), ratio(other.ratio))
 }
 
 fn its_ratio(row: &Measure, library: &str) -> String {

@@ -5,6 +5,7 @@ use super::{Measure, Part};
 use crate::cards::{EMPTY_VERB, SECURE_MAC};
 use crate::kit::digits::{figure, thousands};
 use crate::kit::machine::Machine;
+use crate::payments;
 use crate::queues::promised::isolated_case;
 use crate::tls::promised::FULL_RSA;
 use std::fmt::Write;
@@ -16,8 +17,8 @@ const NAMED_MAX: usize = 6;
 type Line = (Part, String, &'static str);
 
 /// The lines, where their rows were measured: the engine beside OpenSSL, what a card costs, a file beside gpg, a
-/// server beside nginx.
-fn lines() -> [Line; 9] {
+/// server beside nginx, a card beside packages of payments.
+fn lines() -> [Line; 10] {
     let engine = |case: &str, title| (Part::Engine, case.to_owned(), title);
     [
         engine("TDES-CBC encrypt, 512 streams of 4 KiB", "triple DES in CBC, 512 texts of 4 KiB at once"),
@@ -39,6 +40,11 @@ fn lines() -> [Line; 9] {
             Part::Tls,
             FULL_RSA.to_owned(),
             "full TLS 1.3 handshakes, RSA-2048 on a card, server and card together",
+        ),
+        (
+            Part::Payments,
+            payments::TRANSLATE.to_owned(),
+            "PIN blocks translated under secure keys, one card, 64 outstanding",
         ),
     ]
 }
@@ -128,7 +134,7 @@ mod tests {
         assert!(text.contains("at once | 2,475 MB/s | OpenSSL | 62 |"), "{text}");
         assert!(text.contains("file to file | 2,475 MB/s | gpg 2.4 | 5.7 |"), "{text}");
         assert!(
-            text.contains("**2 of 11 promises are kept.** The tables name those that are not."),
+            text.contains("**2 of 12 promises are kept.** The tables name those that are not."),
             "{text}"
         );
     }

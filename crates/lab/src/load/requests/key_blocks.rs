@@ -2,7 +2,7 @@
 //! the one that left.
 
 use super::{Expected, Maker, Request, TOKEN_BYTES, VARIABLE_TOKEN_ROOM};
-use crate::load::LabError;
+use crate::load::{LabError, keys};
 use wire::verb::{self, Verb};
 
 /// Room for a block.
@@ -10,15 +10,13 @@ const BLOCK_ROOM: usize = 1_000;
 
 impl Maker<'_> {
     /// A CIPHER key of double length under TDES keys.
-    pub(super) fn tr31_import_b(&mut self) -> Result<Request, LabError> {
-        let skeleton = self.key_skeleton("CIPHER", &["INTERNAL", "DES", "NO-KEY", "DOUBLE"])?;
-        let source =
-            self.call(&super::generate_from(skeleton), verb::key_generate::GENERATED_KEY_IDENTIFIER_1)?;
-        let value = self.random_key()?;
-        let exporter = self.entered("EXPORTER", &value)?;
-        let importer = self.entered("IMPORTER", &value)?;
+    pub(super) fn tr31_import_b(&mut self, job: usize) -> Result<Request, LabError> {
+        let (clear, value) = (keys::payment_key(job, 0), keys::payment_key(job, 1));
+        let source = self.entered("CIPHER", &["DOUBLE"], &clear)?;
+        let exporter = self.entered("EXPORTER", &["DOUBLE"], &value)?;
+        let importer = self.entered("IMPORTER", &["DOUBLE"], &value)?;
         let block = self.block(&source, &exporter, "VARDRV-B")?;
-        let request = import(block, importer);
+        let request = import(block.clone(), importer).beside(&[&value, &block], clear);
         let made = self.call(&request, verb::tr31_key_import::OUTPUT_KEY_IDENTIFIER)?;
         let enciphers = |token: &[u8]| {
             use verb::encipher::*;
@@ -37,15 +35,13 @@ impl Maker<'_> {
     }
 
     /// A CIPHER key of AES-128 under AES-256 keys.
-    pub(super) fn tr31_import_d(&mut self) -> Result<Request, LabError> {
-        use verb::key_generate2::*;
-        let generated = super::generate2("OP", "CIPHER", Expected::Done).integer(CLEAR_KEY_BIT_LENGTH, 128);
-        let source = self.call(&generated, GENERATED_KEY_IDENTIFIER_1)?;
-        let value = [self.random_key()?, self.random_key()?].concat();
-        let exporter = self.entered_variable("EXPORTER", &value)?;
-        let importer = self.entered_variable("IMPORTER", &value)?;
+    pub(super) fn tr31_import_d(&mut self, job: usize) -> Result<Request, LabError> {
+        let (clear, value) = (keys::test_bytes(0x7431, job, 16), keys::test_bytes(0x7432, job, 32));
+        let source = self.entered_variable(&["CIPHER"], &clear)?;
+        let exporter = self.entered_variable(&["EXPORTER", "WR-TR31"], &value)?;
+        let importer = self.entered_variable(&["IMPORTER", "WR-TR31"], &value)?;
         let block = self.block(&source, &exporter, "VARDRV-D")?;
-        let request = import(block, importer);
+        let request = import(block.clone(), importer).beside(&[&value, &block], clear);
         let made = self.call(&request, verb::tr31_key_import::OUTPUT_KEY_IDENTIFIER)?;
         let enciphers = |token: &[u8]| {
             use verb::symmetric_algorithm_encipher::*;
@@ -84,18 +80,11 @@ impl Maker<'_> {
         self.call(&request, TR31_KEY_BLOCK)
     }
 
-    fn random_key(&self) -> Result<Vec<u8>, LabError> {
-        use verb::random_number_generate_long::*;
-        let request = super::Request::new(Verb::RandomNumberGenerateLong, Expected::Done)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["RANDOM"])
-            .integer(RANDOM_NUMBER_LENGTH, 16);
-        self.call(&request, RANDOM_NUMBER)
-    }
-
-    /// A transport key of DES of this value, in parts.
-    fn entered(&self, key_type: &str, value: &[u8]) -> Result<Vec<u8>, LabError> {
+    /// A DES key of this type, value and words, in parts.
+    pub(super) fn entered(&self, key_type: &str, words: &[&str], value: &[u8]) -> Result<Vec<u8>, LabError> {
         use verb::key_part_import::*;
-        let mut token = self.key_skeleton(key_type, &["INTERNAL", "DES", "NO-KEY", "DOUBLE"])?;
+        let words = [&["INTERNAL", "DES", "NO-KEY"], words].concat();
+        let mut token = self.key_skeleton(key_type, &words)?;
         for (step, part) in [("FIRST", value), ("LAST", &[0; 16])] {
             let request = super::Request::new(Verb::KeyPartImport, Expected::Done)
                 .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[step])
@@ -106,15 +95,9 @@ impl Maker<'_> {
         Ok(token)
     }
 
-    /// A transport key of AES of this value that protects key blocks, in parts.
-    fn entered_variable(&self, key_type: &str, value: &[u8]) -> Result<Vec<u8>, LabError> {
-        let mut token = {
-            use verb::key_token_build2::*;
-            let request = super::Request::new(Verb::KeyTokenBuild2, Expected::Done)
-                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["INTERNAL", "AES", key_type, "WR-TR31"])
-                .integer(TARGET_KEY_TOKEN_LENGTH, VARIABLE_TOKEN_ROOM);
-            self.call(&request, TARGET_KEY_TOKEN)?
-        };
+    /// An AES key of this type with its words, and value, in parts.
+    pub(super) fn entered_variable(&self, words: &[&str], value: &[u8]) -> Result<Vec<u8>, LabError> {
+        let mut token = self.variable_skeleton(words)?;
         for (words, part) in [(&["AES", "FIRST", "MIN1PART"][..], value), (&["AES", "COMPLETE"], &[])] {
             use verb::key_part_import2::*;
             let request = super::Request::new(Verb::KeyPartImport2, Expected::Done)

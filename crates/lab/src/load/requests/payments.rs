@@ -1,13 +1,27 @@
-//! Requests of payments: keys are generated, blocks made on the card, and what comes back is compared with what leads back.
+//! Requests of payments: keys are entered in parts, blocks made on the card, and what comes back is compared with what leads back. Other
+//! programs get the same cases with the keys in the clear.
 
 use super::{Expected, Maker, Request, TOKEN_BYTES, VARIABLE_TOKEN_ROOM};
-use crate::load::LabError;
 use crate::load::operation::Payment;
+use crate::load::{LabError, keys};
 use wire::verb::{self, Verb};
 
 const PAN: &[u8; 12] = b"401234567890";
+/// The PAN with a check digit, which blocks of ISO-0 do not have.
+const CHECKED_PAN: &[u8; 13] = b"4012345678909";
+/// What a program says whose result is the one that it must be.
+const RIGHT: &[u8; 1] = b"1";
 /// Decimalisation table and validation data of IBM 3624.
 const METHOD_DATA: &[u8; 48] = b"01234567890123451122334455667788                ";
+/// What a card verification value is of.
+const CARD_PAN: &[u8; 16] = b"4123456789012345";
+const EXPIRES: &[u8; 4] = b"8701";
+const SERVICE: &[u8; 3] = b"101";
+/// A chip card: PAN, its sequence number and its counter of transactions; and the code that answers it.
+const CHIP_PAN: &[u8; 19] = b"4012345678901230123";
+const CHIP_SEQUENCE: &[u8; 2] = b"01";
+const CHIP_COUNTER: [u8; 2] = [0, 7];
+const RESPONSE_CODE: &[u8; 2] = b"00";
 /// A PAN with all its digits, for blocks of ISO-4.
 const WHOLE_PAN: &[u8; 16] = b"4012345678909123";
 /// A key serial number whose counter has five bits set.
@@ -60,59 +74,65 @@ fn translate2(keys: [&[u8]; 2], profiles: [Vec<u8>; 2], block: &[u8], words: &[&
         .integer(OUTPUT_PIN_BLOCK_LENGTH, block.len())
 }
 
-/// Keys of one value for blocks that go out and that come in.
+/// Keys of one value for blocks that go out and that come in, and that value.
 struct Pair {
+    value: Vec<u8>,
     outbound: Vec<u8>,
     inbound: Vec<u8>,
 }
 
 impl Maker<'_> {
-    pub(super) fn payment(&mut self, payment: Payment) -> Result<Request, LabError> {
+    pub(super) fn payment(&mut self, payment: Payment, job: usize) -> Result<Request, LabError> {
         match payment {
-            Payment::PinTranslate => self.pin_translate(),
-            Payment::PinReformat => self.pin_reformat(),
-            Payment::PinTranslateDukpt => self.pin_translate_dukpt(),
-            Payment::PinVerifyDukpt => self.pin_verify_dukpt(),
-            Payment::PinGenerate => self.pin_generate(),
-            Payment::PinGenerateAlternate => self.pin_generate_alternate(),
-            Payment::CvvVerify => self.cvv_verify(),
-            Payment::Tr31ImportB => self.tr31_import_b(),
-            Payment::Tr31ImportD => self.tr31_import_d(),
-            Payment::ArqcVerify => self.arqc_verify(),
+            Payment::PinTranslate => self.pin_translate(job),
+            Payment::PinReformat => self.pin_reformat(job),
+            Payment::PinTranslateDukpt => self.pin_translate_dukpt(job),
+            Payment::PinVerifyDukpt => self.pin_verify_dukpt(job),
+            Payment::PinGenerate => self.pin_generate(job),
+            Payment::PinGenerateAlternate => self.pin_generate_alternate(job),
+            Payment::CvvVerify => self.cvv_verify(job),
+            Payment::Tr31ImportB => self.tr31_import_b(job),
+            Payment::Tr31ImportD => self.tr31_import_d(job),
+            Payment::ArqcVerify => self.arqc_verify(job),
             Payment::PinTranslateAesDukpt => self.pin_translate_aes_dukpt(),
-            Payment::Ff1 => self.ff1(),
+            Payment::Ff1 => self.ff1(job),
         }
     }
 
-    fn pin_translate(&mut self) -> Result<Request, LabError> {
+    fn pin_translate(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::encrypted_pin_translate::PIN_BLOCK_OUT;
-        let (ours, theirs) = (self.pair()?, self.pair()?);
-        let block = self.pin_block(&ours.outbound)?;
+        let (ours, theirs) = (self.pair(job, 0)?, self.pair(job, 1)?);
+        let block = self.pin_block(&ours.outbound, job)?;
         let profiles = || [profile("ISO-0", false), profile("ISO-0", false)];
         let request = translate([&ours.inbound, &theirs.outbound], profiles(), &block, &["TRANSLAT"]);
         let made = self.call(&request, PIN_BLOCK_OUT)?;
         let back = translate([&theirs.inbound, &ours.outbound], profiles(), &made, &["TRANSLAT"]);
         self.leads_back(&back, &block)?;
+        let given = [&ours.value[..], &theirs.value, &block, CHECKED_PAN];
+        let request = request.beside(&given, made.clone());
         Ok(Request { expected: Expected::Bytes(PIN_BLOCK_OUT, made), ..request })
     }
 
-    /// The block that comes out is filled with random digits.
-    fn pin_reformat(&mut self) -> Result<Request, LabError> {
+    /// The block that comes out is filled with random digits: programs are given one, whose PIN must be the one that they find.
+    fn pin_reformat(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::encrypted_pin_translate::PIN_BLOCK_OUT;
-        let (ours, theirs) = (self.pair()?, self.pair()?);
-        let block = self.pin_block(&ours.outbound)?;
+        let (ours, theirs) = (self.pair(job, 0)?, self.pair(job, 1)?);
+        let block = self.pin_block(&ours.outbound, job)?;
         let profiles = [profile("ISO-0", false), profile("ISO-3", false)];
         let request = translate([&ours.inbound, &theirs.outbound], profiles, &block, &["REFORMAT"]);
         let made = self.call(&request, PIN_BLOCK_OUT)?;
         let profiles = [profile("ISO-3", false), profile("ISO-0", false)];
         let back = translate([&theirs.inbound, &ours.outbound], profiles, &made, &["REFORMAT"]);
         self.leads_back(&back, &block)?;
+        let given = [&ours.value[..], &theirs.value, &block, CHECKED_PAN, &made];
+        let request = request.beside(&given, *RIGHT);
         Ok(Request { expected: Expected::Fresh(PIN_BLOCK_OUT, block.len()), ..request })
     }
 
-    fn pin_translate_dukpt(&mut self) -> Result<Request, LabError> {
+    fn pin_translate_dukpt(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::encrypted_pin_translate::PIN_BLOCK_OUT;
-        let (ours, theirs) = (self.deriving()?, self.deriving()?);
+        let values = [0, 1].map(|number| keys::payment_key(job, number));
+        let (ours, theirs) = (self.base_key(&values[0])?, self.base_key(&values[1])?);
         // A key derived of ours enciphers it, whatever it is.
         let block = *b"a block!";
         let profiles = || [profile("ISO-0", true), profile("ISO-0", true)];
@@ -120,18 +140,23 @@ impl Maker<'_> {
         let request = translate([&ours, &theirs], profiles(), &block, &words);
         let made = self.call(&request, PIN_BLOCK_OUT)?;
         self.leads_back(&translate([&theirs, &ours], profiles(), &made, &words), &block)?;
+        let request = request.beside(&[&values[0], &values[1], &SERIAL, &block], made.clone());
         Ok(Request { expected: Expected::Bytes(PIN_BLOCK_OUT, made), ..request })
     }
 
-    fn pin_verify_dukpt(&mut self) -> Result<Request, LabError> {
+    fn pin_verify_dukpt(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::encrypted_pin_translate::PIN_BLOCK_OUT;
         use verb::encrypted_pin_verify::*;
-        let (pair, deriving, generating) = (self.pair()?, self.deriving()?, self.generated("PINGEN")?);
+        let pair = self.pair(job, 0)?;
+        let (base, method) = (keys::payment_key(job, 1), keys::payment_key(job, 2));
+        let (deriving, generating) = (self.base_key(&base)?, self.entered("PINGEN", &[], &method)?);
         let fixed = self.pin_block_of(&generating, &pair.outbound)?;
         let profiles = [profile("ISO-0", false), profile("ISO-0", true)];
         let into = translate([&pair.inbound, &deriving], profiles, &fixed, &["TRANSLAT", "DUKPT-OP"]);
         let block = self.call(&into, PIN_BLOCK_OUT)?;
+        let given = [&base[..], &SERIAL, &method, &block, CHECKED_PAN, METHOD_DATA];
         Ok(super::Request::new(Verb::EncryptedPinVerify, Expected::Done)
+            .beside(&given, *RIGHT)
             .bytes(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, deriving)
             .bytes(PIN_VERIFYING_KEY_IDENTIFIER, generating)
             .bytes(INPUT_PIN_PROFILE, profile("ISO-0", true))
@@ -143,9 +168,9 @@ impl Maker<'_> {
     }
 
     /// The offset of the PIN that comes back is zero in each digit.
-    fn pin_generate(&mut self) -> Result<Request, LabError> {
+    fn pin_generate(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::clear_pin_generate::*;
-        let key = self.generated("PINGEN")?;
+        let key = self.entered("PINGEN", &[], &keys::payment_key(job, 0))?;
         let asked = |method: &str, data: &[u8]| {
             super::Request::new(Verb::ClearPinGenerate, Expected::Done)
                 .bytes(PIN_GENERATING_KEY_IDENTIFIER, key.clone())
@@ -164,9 +189,10 @@ impl Maker<'_> {
     }
 
     /// The offset of the PIN that the key itself makes is zero in each digit.
-    fn pin_generate_alternate(&mut self) -> Result<Request, LabError> {
+    fn pin_generate_alternate(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::clear_pin_generate_alternate::*;
-        let (key, pair) = (self.generated("PINGEN")?, self.pair()?);
+        let pair = self.pair(job, 0)?;
+        let key = self.entered("PINGEN", &[], &keys::payment_key(job, 1))?;
         let block = self.pin_block_of(&key, &pair.outbound)?;
         Ok(super::Request::new(
             Verb::ClearPinGenerateAlternate,
@@ -182,30 +208,32 @@ impl Maker<'_> {
         .bytes(DATA_ARRAY, *METHOD_DATA))
     }
 
-    fn cvv_verify(&mut self) -> Result<Request, LabError> {
+    fn cvv_verify(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::cvv_verify::*;
-        let skeleton = self.key_skeleton("MAC", &["INTERNAL", "DES", "NO-KEY", "DOUBLE", "CVVKEY-A"])?;
-        let key = self.generated_from(skeleton)?;
+        let value = keys::payment_key(job, 0);
+        let key = self.entered("MAC", &["DOUBLE", "CVVKEY-A"], &value)?;
         let card = |verb: Verb| {
             super::Request::new(verb, Expected::Done)
                 .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PAN-16", "CVV-3"])
-                .bytes(PAN_DATA, *b"4123456789012345")
-                .bytes(EXPIRATION_DATE, *b"8701")
-                .bytes(SERVICE_CODE, *b"101")
+                .bytes(PAN_DATA, *CARD_PAN)
+                .bytes(EXPIRATION_DATE, *EXPIRES)
+                .bytes(SERVICE_CODE, *SERVICE)
                 .bytes(CVV_KEY_A_IDENTIFIER, key.clone())
                 .bytes(CVV_KEY_B_IDENTIFIER, [0; TOKEN_BYTES])
         };
         // Both verbs have their parameters at the same places.
-        let value = self.call(&card(Verb::CvvGenerate), verb::cvv_generate::CVV_VALUE)?;
-        Ok(card(Verb::CvvVerify).bytes(CVV_VALUE, value))
+        let found = self.call(&card(Verb::CvvGenerate), verb::cvv_generate::CVV_VALUE)?;
+        let digits = found.get(..3).unwrap_or_default().to_vec();
+        let request = card(Verb::CvvVerify).bytes(CVV_VALUE, found);
+        Ok(request.beside(&[&value, CARD_PAN, EXPIRES, SERVICE], digits))
     }
 
     /// The cryptogram is the MAC of another verb, under the key of the session that is derived step by step.
-    fn arqc_verify(&mut self) -> Result<super::Request, LabError> {
+    fn arqc_verify(&mut self, job: usize) -> Result<super::Request, LabError> {
         use verb::emv_transaction::*;
         let base = ["INTERNAL", "DES", "NO-KEY"];
-        let above = self.key_skeleton("DKYGENKY", &[&base[..], &["DKYL1", "DMAC"]].concat())?;
-        let issuer = self.generated_from(above)?;
+        let value = keys::payment_key(job, 0);
+        let issuer = self.entered("DKYGENKY", &["DKYL1", "DMAC"], &value)?;
         let below = self.key_skeleton("DKYGENKY", &[&base[..], &["DKYL0", "DMAC"]].concat())?;
         let mac = self.key_skeleton("MAC", &[&base[..], &["DOUBLE"]].concat())?;
         let number = [0x45, 0x67, 0x89, 0x01, 0x23, 0x01, 0x23, 0x01];
@@ -216,13 +244,16 @@ impl Maker<'_> {
         let request = super::Request::new(Verb::EmvTransaction, Expected::Done)
             .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["VERGEN", "EMV", "EMVCSK", "APPANSEQ"])
             .counted(ISSUER_MASTER_KEY_IDENTIFIER_LENGTH, ISSUER_MASTER_KEY_IDENTIFIER, issuer)
-            .counted(PAN_LENGTH, PAN, *b"4012345678901230123")
-            .bytes(PAN_SEQ_NUMBER, *b"01")
+            .counted(PAN_LENGTH, PAN, *CHIP_PAN)
+            .bytes(PAN_SEQ_NUMBER, *CHIP_SEQUENCE)
             .counted(CRYPTOGRAM_INFO_LENGTH, CRYPTOGRAM_INFO, TRANSACTION)
-            .bytes(ATC, [0, 7])
-            .bytes(ARC, *b"00")
-            .bytes(ARQC, cryptogram);
+            .bytes(ATC, CHIP_COUNTER)
+            .bytes(ARC, *RESPONSE_CODE)
+            .bytes(ARQC, cryptogram.clone());
         let response = self.call(&request, ARPC)?;
+        let given =
+            [&value[..], CHIP_PAN, CHIP_SEQUENCE, &CHIP_COUNTER, &TRANSACTION, &cryptogram, RESPONSE_CODE];
+        let request = request.beside(&given, response.get(..8).unwrap_or_default());
         Ok(super::Request { expected: Expected::Bytes(ARPC, response), ..request })
     }
 
@@ -271,10 +302,11 @@ impl Maker<'_> {
         Ok(Request { expected: Expected::Bytes(OUTPUT_PIN_BLOCK, made), ..request })
     }
 
-    fn ff1(&mut self) -> Result<Request, LabError> {
+    fn ff1(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::format_preserving_encipher::*;
         let text = *b"4012345678909123";
-        let key = self.variable_keys(&[&["CIPHER", "FF1"]], 256)?.remove(0);
+        let value = keys::test_bytes(0xFF1, job, 32);
+        let key = self.entered_variable(&["CIPHER", "FF1"], &value)?;
         let request = super::Request::new(Verb::FormatPreservingEncipher, Expected::Done)
             .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["FF1", "AES", "BASE10"])
             .counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, key.clone())
@@ -292,6 +324,7 @@ impl Maker<'_> {
         if self.call(&back, verb::format_preserving_decipher::PLAINTEXT)? != text {
             return Err(LabError::facility("decipher a text again")("another text came back"));
         }
+        let request = request.beside(&[&value, &text], made.clone());
         Ok(super::Request { expected: Expected::Bytes(CIPHERTEXT, made), ..request })
     }
 
@@ -326,7 +359,7 @@ impl Maker<'_> {
         self.call_for(&request, [GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2])
     }
 
-    fn variable_skeleton(&self, words: &[&str]) -> Result<Vec<u8>, LabError> {
+    pub(super) fn variable_skeleton(&self, words: &[&str]) -> Result<Vec<u8>, LabError> {
         use verb::key_token_build2::*;
         let words = [&["INTERNAL", "AES"][..], words].concat();
         let request = super::Request::new(Verb::KeyTokenBuild2, Expected::Done)
@@ -344,9 +377,9 @@ impl Maker<'_> {
         Err(LabError::facility("translate a PIN block back")("another block came back"))
     }
 
-    /// A block of ISO-0 with a PIN that a new key makes.
-    fn pin_block(&mut self, outbound: &[u8]) -> Result<Vec<u8>, LabError> {
-        let generating = self.generated("PINGEN")?;
+    /// A block of ISO-0 with a PIN that a key of its own makes.
+    fn pin_block(&mut self, outbound: &[u8], job: usize) -> Result<Vec<u8>, LabError> {
+        let generating = self.entered("PINGEN", &[], &keys::payment_key(job, 2))?;
         self.pin_block_of(&generating, outbound)
     }
 
@@ -364,29 +397,15 @@ impl Maker<'_> {
         self.call(&request, ENCRYPTED_PIN_BLOCK)
     }
 
-    /// An OPINENC and an IPINENC key of one value (Key_Generate, OPOP).
-    fn pair(&self) -> Result<Pair, LabError> {
-        use verb::key_generate::*;
-        let request = super::Request::new(Verb::KeyGenerate, Expected::Done)
-            .bytes(KEY_FORM, *b"OPOP")
-            .bytes(KEY_LENGTH, *b"DOUBLE  ")
-            .bytes(KEY_TYPE_1, *b"OPINENC ")
-            .bytes(KEY_TYPE_2, *b"IPINENC ")
-            .bytes(KEK_KEY_IDENTIFIER_1, [0; TOKEN_BYTES])
-            .bytes(KEK_KEY_IDENTIFIER_2, [0; TOKEN_BYTES])
-            .bytes(GENERATED_KEY_IDENTIFIER_1, [0; TOKEN_BYTES])
-            .bytes(GENERATED_KEY_IDENTIFIER_2, [0; TOKEN_BYTES]);
-        let [outbound, inbound] =
-            self.call_for(&request, [GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2])?;
-        Ok(Pair { outbound, inbound })
+    /// An OPINENC and an IPINENC key of one value.
+    fn pair(&self, job: usize, number: u64) -> Result<Pair, LabError> {
+        let value = keys::payment_key(job, number);
+        let [outbound, inbound] = ["OPINENC", "IPINENC"].map(|key_type| self.entered(key_type, &[], &value));
+        Ok(Pair { outbound: outbound?, inbound: inbound?, value })
     }
 
-    /// A KEYGENKY key for DUKPT.
-    fn deriving(&self) -> Result<Vec<u8>, LabError> {
-        self.generated_from(self.deriving_skeleton()?)
-    }
-
-    fn generated_from(&self, skeleton: Vec<u8>) -> Result<Vec<u8>, LabError> {
-        self.call(&super::generate_from(skeleton), verb::key_generate::GENERATED_KEY_IDENTIFIER_1)
+    /// A KEYGENKY key of this value for DUKPT.
+    fn base_key(&self, value: &[u8]) -> Result<Vec<u8>, LabError> {
+        self.entered("KEYGENKY", &["DOUBLE", "UKPT"], value)
     }
 }
