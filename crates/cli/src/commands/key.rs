@@ -122,7 +122,7 @@ fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Resu
     let token = encoded::read(path)?;
     let store = store_of(&token).ok_or_else(|| {
         Failure::Usage(format!(
-            "{}: no key token that is recorded, as bytes, in hexadecimal or in base64, and no key block",
+            "{}: not a key token, as bytes, in hexadecimal or in base64, nor a key block",
             encoded::shown(path)
         ))
     })?;

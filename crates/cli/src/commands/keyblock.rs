@@ -101,7 +101,9 @@ fn import(
     let importer = "an IMPORTER key (--type tdes-importer; for blocks of version D aes256-importer --usage IMPORT,WR-TR31 and the \
                     kind of the key, such as WR-PIN)";
     let mut keys = vec![("--under", under_label, importer)];
-    keys.extend(recorded.map(|label| ("--recorded", label, "a key block, which `cryptand key write` records")));
+    keys.extend(
+        recorded.map(|label| ("--recorded", label, "a key block, which `cryptand key write` records")),
+    );
     complete(Verb::Tr31KeyImport, &words, reply.codes(), &keys)?;
     let token = reply.arguments().bytes(OUTPUT_KEY_IDENTIFIER).to_vec();
     // Of variable length are AES keys alone.
