@@ -161,6 +161,38 @@ mod tests {
     }
 
     #[test]
+    fn one_part_alone_leaves_a_page_whose_rows_are_not_at_hand() {
+        let folder = tempfile::tempdir().unwrap();
+        write(&measures(), folder.path()).unwrap();
+        let path = folder.path().join("docs/performance.md");
+        let earlier = fs::read_to_string(&path).unwrap();
+        let other = |name: &str, value, ratio| Other { name: name.to_owned(), value, ratio, spread: None };
+        for rate in [70_000.0, 80_000.0] {
+            // Nothing of the other parts, as on a machine where they were not measured.
+            fs::remove_file(folder.path().join("target/performance.json")).unwrap();
+            let row = Measure {
+                part: Part::Payments,
+                stretch: Some(75_000.0),
+                others: vec![
+                    other("psec 1", 3_000.0, 25.0),
+                    other("jPOS is missing: install it", 0.0, 0.0),
+                    other("published, two cards", 2_144.0, 35.0),
+                ],
+                ..Measure::alone("PIN", "ops/s", &[rate], Some(Promise::AtLeast(75_000.0)))
+            };
+            let options = Options { only: Some(Part::Payments), ..Options::default() };
+            write(&Measures { rows: vec![row], options, ..measures() }, folder.path()).unwrap();
+        }
+        let page = fs::read_to_string(&path).unwrap();
+        assert!(page.starts_with(earlier.trim_end()), "{page}");
+        assert_eq!(page.matches("\n## Payments\n\nMeasured by itself on ").count(), 1, "{page}");
+        assert!(page.contains("1 of 1 promises of this part are kept.\n"), "{page}");
+        let cells = "| 80000 ops/s | 80000 to 80000 | >= 75000: kept | 75000: reached | 2144 | psec 1: 3000, ratio 25.0; \
+                     jPOS is missing: install it |";
+        assert!(page.contains(cells) && !page.contains("70000"), "{page}");
+    }
+
+    #[test]
     fn engine_rows_show_whom_they_are_judged_by() {
         let other = |name: &str, ratio| Other { name: name.to_owned(), value: 1.0, ratio, spread: None };
         let row = Measure {

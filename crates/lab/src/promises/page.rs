@@ -109,7 +109,8 @@ fn figure(value: f64) -> String {
 }
 
 /// Writes `target/performance.json` and `docs/performance.md` with its plot below a folder. Where one part alone was
-/// measured, the rows of the others are taken over from `target/performance.json`, and the page says of when they are.
+/// measured, the rows of the others are taken over from `target/performance.json`, and the page says of when they are; where
+/// nothing of them is there, their sections stay in the page as they are.
 ///
 /// # Errors
 /// [`LabError::Io`].
@@ -118,8 +119,11 @@ pub fn write(measures: &Measures, folder: &Path) -> Result<(), LabError> {
     let measures = &with_earlier(measures, &folder.join("target/performance.json"));
     let json = serde_json::to_string_pretty(&measures.rows).map_err(LabError::io(what))?;
     let plot = plot::ratios(&measures.rows);
-    let page = page(measures, plot.is_some());
-    let files = [("target/performance.json", Some(json)), ("docs/performance.md", Some(page)), (PLOT, plot)];
+    let before = fs::read_to_string(folder.join(PAGE)).unwrap_or_default();
+    let is_alone = measures.options.only.is_some_and(|only| measures.rows.iter().all(|row| row.part == only));
+    let kept = if is_alone { with_section(&before, measures) } else { None };
+    let page = kept.unwrap_or_else(|| page(measures, plot.is_some()));
+    let files = [("target/performance.json", Some(json)), (PAGE, Some(page)), (PLOT, plot)];
     for (path, text) in files.into_iter().filter_map(|(path, text)| Some((path, text?))) {
         let path = folder.join(path);
         if let Some(folder) = path.parent() {
@@ -152,7 +156,7 @@ fn page(measures: &Measures, has_plot: bool) -> String {
     }
     let _ = writeln!(
         out,
-        "\n## How it was measured\n\nWritten by `make bench`; do not edit. Machine: {}, {} processors online, {:.1} GiB, {}, \
+        "\n{HOW}\n\nWritten by `make bench`; do not edit. Machine: {}, {} processors online, {:.1} GiB, {}, \
          Linux {}. Engine level: {}. Load before: {:.2} (above a few tenths, others took part). {}.\n\n\
          A figure is a median, its spread the smallest and the largest; a ratio is the median over rounds in which \
          all sides ran in turn. Absolute figures drift with the machine: quote the ratios.",
@@ -172,6 +176,57 @@ fn page(measures: &Measures, has_plot: bool) -> String {
             utc_text(earlier)
         );
     }
+    out.push_str(&sections(measures));
+    out
+}
+
+/// A page with what one part has to say in the place where it said it before, else behind the others, and on which machine and
+/// when: the head of the page is of the others. None where the page has no others.
+fn with_section(before: &str, measures: &Measures) -> Option<String> {
+    let machine = Machine::this();
+    let text = sections(measures);
+    let is_heading = |line: &str| line.starts_with("## ");
+    let headings: Vec<&str> = text.lines().filter(|line| is_heading(line)).collect();
+    let mut others =
+        before.lines().filter(|line| is_heading(line) && *line != HOW && !headings.contains(line));
+    others.next()?;
+    let promised: Vec<_> = measures.rows.iter().filter(|row| row.promise.is_some()).collect();
+    let said = format!(
+        "Measured by itself on {}, {} processors online, Linux {}. Load before: {:.2}. {}. {} of {} promises of this part are kept.",
+        machine.processor,
+        machine.processors_online,
+        machine.kernel,
+        measures.load_before,
+        utc_text(unix_seconds()),
+        promised.iter().filter(|row| row.is_kept()).count(),
+        promised.len()
+    );
+    let section = match headings.first() {
+        Some(first) => text.replacen(first, &format!("{first}\n\n{said}"), 1),
+        None => text.clone(),
+    };
+    let (mut out, mut is_ours, mut is_placed) = (String::new(), false, false);
+    for line in before.lines() {
+        if is_heading(line) {
+            is_ours = headings.contains(&line);
+        }
+        if !is_ours {
+            let _ = writeln!(out, "{line}");
+        } else if !std::mem::replace(&mut is_placed, true) {
+            let _ = writeln!(out, "{}\n", section.trim());
+        }
+    }
+    if !is_placed {
+        let _ = writeln!(out, "\n{}", section.trim());
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    Some(out)
+}
+
+/// What each part has to say that has rows.
+fn sections(measures: &Measures) -> String {
+    let mut out = String::new();
     let mut levels: Vec<&str> = Vec::new();
     for row in measures.rows.iter().filter(|row| row.part == Part::Engine) {
         if !levels.contains(&row.level.as_str()) {
@@ -440,8 +495,8 @@ fn package(other: &Other) -> String {
     if payments::is_missing(&other.name) {
         return other.name.clone();
     }
-    let spread = spread(other.spread, figure);
-    format!("{}: {} ({spread}), ratio {}", other.name, figure(other.value), ratio(other.ratio))
+    let spread = other.spread.map_or(String::new(), |ends| format!(" ({})", spread(Some(ends), figure)));
+    format!("{}: {}{spread}, ratio {}", other.name, figure(other.value), ratio(other.ratio))
 }
 
 fn its_ratio(row: &Measure, library: &str) -> String {
@@ -458,5 +513,9 @@ fn spread(ends: Option<(f64, f64)>, figure: fn(f64) -> String) -> String {
     ends.map_or(String::new(), |(low, high)| format!("{} to {}", figure(low), figure(high)))
 }
 
+/// The heading of what is said of all rows.
+const HOW: &str = "## How it was measured";
+/// The page.
+const PAGE: &str = "docs/performance.md";
 /// Where the plot lies, beside the page that shows it.
 const PLOT: &str = "docs/performance.svg";
