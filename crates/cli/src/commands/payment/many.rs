@@ -12,6 +12,7 @@ use crate::encoded::shown;
 use crate::failure::Failure;
 use facility::{Facility, FacilityError, Ticket};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
@@ -213,7 +214,7 @@ impl Base {
             return Err(Failure::Unexpected("options"));
         };
         let names = given.keys().cloned().collect();
-        // Each line has a copy of them, and most options stand in few requests.
+        // Each line has them, and most options stand in few requests.
         given.retain(|_, value| !value.is_null());
         let pin = order.clone().clear().and_then(Option::take);
         Ok(Self { names, given, pin })
@@ -231,17 +232,21 @@ fn request<O: Order>(base: &Base, line: &[u8], json: bool) -> (Option<Value>, Re
 }
 
 fn built<O: Order>(base: &Base, said: Map<String, Value>) -> Result<Call, Failure> {
-    let (mut options, mut pin) = (base.given.clone(), None);
+    let (mut own, mut pin) = (Vec::with_capacity(said.len()), None);
     for (name, value) in said {
-        let name = name.replace('_', "-");
+        let name = if name.contains('_') { name.replace('_', "-") } else { name };
         match value {
             Value::String(text) if name == "pin" => pin = Some(ClearPin(Zeroizing::new(text))),
-            value if base.names.contains(&name) => drop(options.insert(name, value)),
+            value if base.names.contains(&name) => own.push((name, value)),
             _ => return Err(unknown(&name, base)),
         }
     }
-    let mut order_of_line: O = serde_json::from_value(Value::Object(options))
-        .map_err(|error| Failure::Usage(format!("this line is no request: {error}")))?;
+    let is_own = |name: &String| own.iter().any(|(own, _)| own == name);
+    let given = base.given.iter().filter(|(name, _)| !is_own(name));
+    let options = own.iter().map(|(name, value)| (name, value)).chain(given);
+    let options = options.map(|(name, value)| (name.as_str(), value));
+    let mut order_of_line = O::deserialize(MapDeserializer::new(options))
+        .map_err(|error: serde_json::Error| Failure::Usage(format!("this line is no request: {error}")))?;
     if let Some(pin) = pin.or_else(|| base.pin.clone()) {
         *order_of_line.clear().ok_or_else(|| unknown("pin", base))? = Some(pin);
     }
