@@ -620,8 +620,10 @@ pub const NOT_FOR_THE_OWNER: [Verb; 4] = [
 /// A part of a key-encrypting key.
 pub const PART: &[u8; 16] = b"a part of a key!";
 
-/// Verbs whose keys are public, clear, skeletons, or those that are made.
-pub const OPEN: [Verb; 14] = [
+/// Verbs whose keys are public, clear, skeletons, or those that are made, and those that read headers alone.
+pub const OPEN: [Verb; 16] = [
+    Verb::Tr31KeyTokenParse,
+    Verb::Tr31OptionalDataRead,
     Verb::KeyTokenParse,
     Verb::KeyTokenParse2,
     Verb::KeyGenerate,
