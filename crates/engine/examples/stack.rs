@@ -164,6 +164,7 @@ fn columns(engine: &Engine, algorithm: MacAlgorithm, key: &[u8], texts: &[u8]) {
 fn aead(engine: &Engine) {
     let key = [1; 32];
     let (gcm, ocb) = (engine.gcm_key(&key).unwrap(), engine.ocb_key(&key).unwrap());
+    let chacha = engine.chacha_key(&key).unwrap();
     let (eax, hctr2) = (engine.eax_key(&key).unwrap(), engine.hctr2_key(&key).unwrap());
     let wrapping = engine.cipher_key(CipherAlgorithm::Aes256, &key).unwrap();
     for bytes in [16, 1000, 70_000] {
@@ -174,6 +175,9 @@ fn aead(engine: &Engine) {
             let mut items: Vec<_> =
                 texts.iter_mut().map(|text| GcmItem::encipher(&gcm, &[1; 12], &[2; 40], text)).collect();
             engine.gcm_batch(direction, &mut items);
+            let mut items: Vec<_> =
+                texts.iter_mut().map(|text| AeadItem::encipher(&chacha, &[1; 12], &[2; 40], text)).collect();
+            engine.chacha_batch(direction, &mut items);
             let mut items: Vec<_> =
                 texts.iter_mut().map(|text| AeadItem::encipher(&ocb, &[1; 12], &[2; 40], text)).collect();
             engine.ocb_batch(direction, &mut items);

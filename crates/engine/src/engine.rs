@@ -17,6 +17,7 @@ use crate::mid::aes::gcm::{self, GcmItem, GcmKey};
 use crate::mid::aes::hctr2::{self, Hctr2Item, Hctr2Key};
 use crate::mid::aes::ocb::{self, OcbItem, OcbKey};
 use crate::mid::aes::wrap::{self, KeyWrapItem};
+use crate::mid::chacha::{self, ChaChaItem, ChaChaKey};
 use crate::mid::cipher::{self, CipherItem, CipherKey};
 use crate::mid::columns::{Column, ColumnMut};
 use crate::mid::des::columns::{DesColumns, KeyColumn, WrappedColumn};
@@ -215,6 +216,17 @@ impl Engine {
     /// batch, under one key or each under its own.
     pub fn gcm_batch(&self, direction: CipherDirection, items: &mut [GcmItem<'_>]) {
         gcm::batch(self.cpu, direction, items);
+    }
+
+    /// Prepares a key of 32 bytes for ChaCha20-Poly1305 (RFC 8439).
+    pub fn chacha_key(&self, key: &[u8]) -> Result<ChaChaKey, KeyError> {
+        ChaChaKey::new(key)
+    }
+
+    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place, with ChaCha20-Poly1305. Each
+    /// goes through the bound library: nothing is gained by a batch.
+    pub fn chacha_batch(&self, direction: CipherDirection, items: &mut [ChaChaItem<'_>]) {
+        chacha::batch(direction, items);
     }
 
     /// Prepares an AES key of 16, 24 or 32 bytes for OCB.

@@ -38,6 +38,11 @@ pub enum KeyError {
         /// Length given, in bytes.
         bytes: usize,
     },
+    /// The key of ChaCha20-Poly1305 is not 32 bytes long.
+    ChaChaKeyLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
     /// The key of AES-OCB is not 16, 24 or 32 bytes long.
     OcbKeyLength {
         /// Length given, in bytes.
@@ -98,6 +103,18 @@ pub enum CipherError {
     },
     /// A tag of GCM is 4 to 16 bytes long. Nothing was changed.
     TagLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// ChaCha20-Poly1305 takes a nonce of 12 bytes and at most 2^38 - 64 bytes of text (RFC 8439, 2.8). Nothing was changed.
+    ChaChaLength {
+        /// Length of the nonce in bytes.
+        nonce_bytes: usize,
+        /// Length of the text in bytes.
+        text_bytes: usize,
+    },
+    /// A tag of ChaCha20-Poly1305 is 16 bytes long. Nothing was changed.
+    ChaChaTagLength {
         /// Length given, in bytes.
         bytes: usize,
     },
@@ -367,6 +384,9 @@ impl fmt::Display for KeyError {
             KeyError::GcmKeyLength { bytes } => {
                 write!(out, "a key of AES-GCM has 16, 24 or 32 bytes, not {bytes}")
             }
+            KeyError::ChaChaKeyLength { bytes } => {
+                write!(out, "a key of ChaCha20-Poly1305 has 32 bytes, not {bytes}")
+            }
             KeyError::OcbKeyLength { bytes } => {
                 write!(out, "a key of AES-OCB has 16, 24 or 32 bytes, not {bytes}")
             }
@@ -404,6 +424,13 @@ impl fmt::Display for CipherError {
                 "GCM takes a nonce of at least one byte and at most 2^36 - 32 bytes of text, not {nonce_bytes} and {text_bytes}"
             ),
             CipherError::TagLength { bytes } => write!(out, "a tag of GCM has 4 to 16 bytes, not {bytes}"),
+            CipherError::ChaChaLength { nonce_bytes, text_bytes } => write!(
+                out,
+                "ChaCha20-Poly1305 takes a nonce of 12 bytes and at most 2^38 - 64 bytes of text, not {nonce_bytes} and {text_bytes}"
+            ),
+            CipherError::ChaChaTagLength { bytes } => {
+                write!(out, "a tag of ChaCha20-Poly1305 has 16 bytes, not {bytes}")
+            }
             CipherError::AeadTagLength { bytes } => {
                 write!(out, "a tag of OCB or EAX has 8 to 16 bytes, not {bytes}")
             }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | encipher with a key that comes with each call, least overhead | [`Engine::cipher`] |
 //! | encipher many texts under prepared keys | [`Engine::cipher_key`], [`Engine::cipher_batch`] |
-//! | encipher and authenticate | [`Engine::gcm_key`], [`Engine::gcm_batch`]; also OCB and EAX: [`Engine::ocb_key`], [`Engine::ocb_batch`], [`Engine::eax_key`], [`Engine::eax_batch`] |
+//! | encipher and authenticate | [`Engine::gcm_key`], [`Engine::gcm_batch`]; also OCB and EAX: [`Engine::ocb_key`], [`Engine::ocb_batch`], [`Engine::eax_key`], [`Engine::eax_batch`], and ChaCha20-Poly1305: [`Engine::chacha_key`], [`Engine::chacha_batch`] |
 //! | encipher keys and other short messages at their own length, bound to what stands beside them | [`Engine::hctr2_key`], [`Engine::hctr2_batch`] |
 //! | AES-CFB in pieces; with SHA-1 of the plain text, as OpenPGP has it | [`Engine::cfb`], [`Engine::cfb_sha1`] |
 //! | MAC from a block cipher (X9.9, X9.19, CMAC), whole or in segments | [`Engine::mac_key`], [`Engine::mac_batch`] |
@@ -129,6 +129,7 @@ pub use mid::aes::gcm::{GCM_TAG_BYTES_MIN, GcmItem, GcmKey};
 pub use mid::aes::hctr2::{Hctr2Item, Hctr2Key};
 pub use mid::aes::ocb::{OcbItem, OcbKey};
 pub use mid::aes::wrap::KeyWrapItem;
+pub use mid::chacha::{CHACHA_KEY_BYTES, CHACHA_NONCE_BYTES, ChaChaItem, ChaChaKey};
 pub use mid::cipher::{CipherItem, CipherKey};
 pub use mid::columns::{Column, ColumnMut};
 pub use mid::des::columns::{DesColumns, KeyColumn, WrappedColumn};

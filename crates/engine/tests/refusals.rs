@@ -329,6 +329,34 @@ fn curve_keys_that_are_none() {
     assert_eq!(ed25519_verify(&[1; 32], b"", &[0xff; 64]), Err(EcError::Signature));
 }
 
+/// Lengths that ChaCha20-Poly1305 does not take change nothing.
+#[test]
+fn chacha20_poly1305_of_other_lengths() {
+    let engine = strict();
+    for bytes in (0..=40).filter(|bytes| *bytes != 32) {
+        let error = engine.chacha_key(&vec![7; bytes]).unwrap_err();
+        assert_eq!(error, KeyError::ChaChaKeyLength { bytes });
+    }
+    let key = engine.chacha_key(&[7; 32]).unwrap();
+    for direction in [CipherDirection::Encipher, CipherDirection::Decipher] {
+        for nonce_bytes in (0..=24).filter(|bytes| *bytes != 12) {
+            let (nonce, mut text) = (vec![1; nonce_bytes], [0x55; 20]);
+            let mut items = [ChaChaItem::encipher(&key, &nonce, &[], &mut text)];
+            engine.chacha_batch(direction, &mut items);
+            let error = CipherError::ChaChaLength { nonce_bytes, text_bytes: 20 };
+            assert_eq!(items[0].result, Err(error));
+            assert_eq!(text, [0x55; 20]);
+        }
+        for bytes in (0..=20).filter(|bytes| *bytes != 16) {
+            let mut text = [0x55; 20];
+            let mut items = [ChaChaItem::decipher(&key, &[1; 12], &[], &mut text, &vec![0; bytes])];
+            engine.chacha_batch(direction, &mut items);
+            assert_eq!(items[0].result, Err(CipherError::ChaChaTagLength { bytes }));
+            assert_eq!(text, [0x55; 20]);
+        }
+    }
+}
+
 /// Every message names what was wrong and says nothing of the bytes.
 #[test]
 fn messages_name_cause_and_object() {
@@ -354,6 +382,7 @@ fn debug_shows_no_key() {
         format!("{:?}", engine.cipher_key(CipherAlgorithm::Tdes3, &key).unwrap()),
         format!("{:?}", engine.mac_key(MacAlgorithm::CmacTdes3, &key).unwrap()),
         format!("{:?}", engine.gcm_key(&key).unwrap()),
+        format!("{:?}", engine.chacha_key(&[0xa5; 32]).unwrap()),
         format!("{:?}", engine.hmac_key(HashAlgorithm::Sha1, &key).unwrap()),
         format!("{:?}", SecretBytes::from_slice(&key)),
         format!("{:?}", EcPrivateKey::from_bytes(Curve::P256, &[0xa5; 32]).unwrap()),

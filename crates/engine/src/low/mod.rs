@@ -262,6 +262,7 @@ mod tests {
             lanes.load(3, keys, &[0xa5; 80]);
             assert_eq!(freed_by_dropping(lanes), (1, 0));
         }
+        assert_eq!(freed_by_dropping(engine.chacha_key(&key).unwrap()), (1, 0));
         assert_eq!(freed_by_dropping(engine.ocb_key(&key).unwrap()), (1, 0));
         assert_eq!(freed_by_dropping(engine.eax_key(&key).unwrap()), (1, 0));
         let mut cfb = engine.cfb_sha1(CipherDirection::Encipher, &key, &[0; 16]).unwrap();

@@ -1,6 +1,7 @@
 //! Algorithms and batches over the kernels of `low`; what is asked of them is checked here.
 
 pub(crate) mod aes;
+pub(crate) mod chacha;
 pub(crate) mod cipher;
 pub(crate) mod columns;
 pub(crate) mod des;

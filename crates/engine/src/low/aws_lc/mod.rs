@@ -1,10 +1,10 @@
 //! The bound C library, AWS-LC: a file for each family of its functions.
 
+pub(crate) mod aead;
 pub(crate) mod aes;
 pub(crate) mod bignum;
 pub(crate) mod dsa;
 pub(crate) mod ec;
-pub(crate) mod gcm;
 pub(crate) mod hash;
 pub(crate) mod internal;
 pub(crate) mod memory;

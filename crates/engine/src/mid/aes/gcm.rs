@@ -15,8 +15,8 @@ use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
 use crate::low::aes::RoundKeys;
 use crate::low::aes::gcm::{GcmKernel, GcmTable, GcmText, NONCE_BYTES, TEXT_BYTES_MAX};
+use crate::low::aws_lc::aead::{AeadContext, TAG_BYTES as GCM_TAG_BYTES};
 use crate::low::aws_lc::aes::AesSchedule;
-use crate::low::aws_lc::gcm::{GCM_TAG_BYTES, GcmContext};
 use crate::low::cpu::Cpu;
 use crate::low::{wipe_block, wipe_bytes};
 
@@ -29,7 +29,7 @@ const GCM_TEXT_BYTES_MAX: u64 = (1 << 36) - 32;
 pub struct GcmKey {
     /// For the kernel, where there is one: in one allocation that does not move.
     own: Option<Box<OwnKey>>,
-    library: OnceLock<GcmContext>,
+    library: OnceLock<AeadContext>,
     key_bytes: usize,
 }
 
@@ -50,7 +50,7 @@ impl GcmKey {
             kernel.fill(&made.schedule, &mut made.table);
             own = Some(made);
         } else {
-            let _ = library.set(GcmContext::new(key).ok_or(wrong_length)?);
+            let _ = library.set(AeadContext::gcm(key).ok_or(wrong_length)?);
         }
         Ok(GcmKey { own, library, key_bytes: key.len() })
     }
@@ -63,10 +63,10 @@ impl GcmKey {
     }
 
     /// The library's form.
-    fn library(&self) -> &GcmContext {
+    fn library(&self) -> &AeadContext {
         self.library.get_or_init(|| {
             let (keys, _) = self.own().expect("a key has at least one form");
-            GcmContext::new(keys.key()).expect("a schedule was made of it")
+            AeadContext::gcm(keys.key()).expect("a schedule was made of it")
         })
     }
 

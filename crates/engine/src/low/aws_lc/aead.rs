@@ -1,31 +1,31 @@
-//! AES in Galois/Counter Mode (SP 800-38D), in place.
+//! AES in Galois/Counter Mode (SP 800-38D) and ChaCha20-Poly1305 (RFC 8439), in place.
 
 use std::mem::MaybeUninit;
 use std::ptr;
 
 use aws_lc_sys::{
-    EVP_AEAD_CTX, EVP_AEAD_CTX_cleanup, EVP_AEAD_CTX_init, EVP_AEAD_CTX_open_gather,
+    EVP_AEAD, EVP_AEAD_CTX, EVP_AEAD_CTX_cleanup, EVP_AEAD_CTX_init, EVP_AEAD_CTX_open_gather,
     EVP_AEAD_CTX_seal_scatter, EVP_AEAD_CTX_zero, EVP_aead_aes_128_gcm, EVP_aead_aes_192_gcm,
-    EVP_aead_aes_256_gcm,
+    EVP_aead_aes_256_gcm, EVP_aead_chacha20_poly1305,
 };
 
 use crate::low::{wipe, wipe_bytes};
 
 /// Length of a whole tag in bytes.
-pub(crate) const GCM_TAG_BYTES: usize = 16;
+pub(crate) const TAG_BYTES: usize = 16;
 
-/// A prepared key: AES schedule and hash subkey, in one allocation that does not move; zero when dropped.
-pub(crate) struct GcmContext(Box<EVP_AEAD_CTX>);
+/// A prepared key: what the mode makes of it, in one allocation that does not move; zero when dropped.
+pub(crate) struct AeadContext(Box<EVP_AEAD_CTX>);
 
-// SAFETY: the context is plain data once made (the library's GCM state holds no pointers to itself and no
+// SAFETY: the context is plain data once made (the library's state of either mode holds no pointers to itself and no
 // locks); every later use reads it only.
-unsafe impl Send for GcmContext {}
+unsafe impl Send for AeadContext {}
 // SAFETY: as for Send; seal and open take the context as const and keep their state on the stack.
-unsafe impl Sync for GcmContext {}
+unsafe impl Sync for AeadContext {}
 
-impl GcmContext {
-    /// None unless `key` is 16, 24 or 32 bytes long.
-    pub(crate) fn new(key: &[u8]) -> Option<GcmContext> {
+impl AeadContext {
+    /// AES-GCM. None unless `key` is 16, 24 or 32 bytes long.
+    pub(crate) fn gcm(key: &[u8]) -> Option<AeadContext> {
         // SAFETY: these take no arguments and return pointers to static descriptions.
         let aead = unsafe {
             match key.len() {
@@ -35,6 +35,17 @@ impl GcmContext {
                 _ => return None,
             }
         };
+        AeadContext::new(aead, key)
+    }
+
+    /// ChaCha20-Poly1305. None for want of memory alone.
+    pub(crate) fn chacha20_poly1305(key: &[u8; 32]) -> Option<AeadContext> {
+        // SAFETY: takes no arguments and returns a pointer to a static description.
+        AeadContext::new(unsafe { EVP_aead_chacha20_poly1305() }, key)
+    }
+
+    /// `key` has the length that the description asks for.
+    fn new(aead: *const EVP_AEAD, key: &[u8]) -> Option<AeadContext> {
         let mut context = Box::<EVP_AEAD_CTX>::new_uninit();
         // SAFETY: writes zeros over the whole context, for which zeros are valid.
         unsafe { EVP_AEAD_CTX_zero(context.as_mut_ptr()) };
@@ -42,22 +53,16 @@ impl GcmContext {
         let mut context = unsafe { context.assume_init() };
         // SAFETY: a zeroed context, a static description, and a key of the length that it asks for.
         let made = unsafe {
-            EVP_AEAD_CTX_init(&mut *context, aead, key.as_ptr(), key.len(), GCM_TAG_BYTES, ptr::null_mut())
+            EVP_AEAD_CTX_init(&mut *context, aead, key.as_ptr(), key.len(), TAG_BYTES, ptr::null_mut())
         };
-        (made == 1).then_some(GcmContext(context))
+        (made == 1).then_some(AeadContext(context))
     }
 
-    /// Enciphers `data` in place and writes the whole tag. False for an empty nonce or a text beyond the
-    /// mode's limit of 2^36 - 32 bytes.
+    /// Enciphers `data` in place and writes the whole tag. False for a nonce that the mode does not take or a text beyond
+    /// its limit: GCM takes any but an empty one and 2^36 - 32 bytes, ChaCha20-Poly1305 12 bytes and 2^38 - 64.
     #[inline]
     #[must_use]
-    pub(crate) fn seal(
-        &self,
-        nonce: &[u8],
-        aad: &[u8],
-        data: &mut [u8],
-        tag: &mut [u8; GCM_TAG_BYTES],
-    ) -> bool {
+    pub(crate) fn seal(&self, nonce: &[u8], aad: &[u8], data: &mut [u8], tag: &mut [u8; TAG_BYTES]) -> bool {
         let mut tag_bytes = 0;
         // SAFETY: every pointer goes with the length of its own slice; input and output are the same
         // exclusive slice, which the function allows; there is no extra input.
@@ -78,14 +83,14 @@ impl GcmContext {
                 aad.len(),
             )
         };
-        sealed == 1 && tag_bytes == GCM_TAG_BYTES
+        sealed == 1 && tag_bytes == TAG_BYTES
     }
 
     /// Checks the tag, whole or cut to its first bytes, and deciphers `data` in place. False, with `data`
     /// wiped, if it does not fit.
     #[must_use]
     pub(crate) fn open(&self, nonce: &[u8], aad: &[u8], data: &mut [u8], tag: &[u8]) -> bool {
-        let opened = if tag.len() == GCM_TAG_BYTES {
+        let opened = if tag.len() == TAG_BYTES {
             open_with(&self.0, nonce, aad, data, tag)
         } else {
             // The library compares exactly as many bytes as the context says: a copy says fewer.
@@ -96,7 +101,7 @@ impl GcmContext {
             let mut shortened = Shortened(Box::new_uninit());
             let copy = shortened.0.as_mut_ptr();
             // SAFETY: from one allocation to another of the same type, and never by way of the stack, where the key
-            // would stay; the copy owns nothing, as GCM keeps its state inside the context, and is whole before its
+            // would stay; the copy owns nothing, as both modes keep their state inside the context, and is whole before its
             // length is set and a reference to it is made.
             let copy = unsafe {
                 ptr::copy_nonoverlapping(&raw const *self.0, copy, 1);
@@ -112,7 +117,7 @@ impl GcmContext {
     }
 }
 
-impl Drop for GcmContext {
+impl Drop for AeadContext {
     fn drop(&mut self) {
         // SAFETY: the context was initialised by `EVP_AEAD_CTX_init` and is not used again; its memory is
         // plain data.
