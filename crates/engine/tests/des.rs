@@ -133,6 +133,64 @@ fn few_ciphers_at_every_number_of_requests() {
     }
 }
 
+/// Texts under one key beside each other, which share passes, between others under keys of their own: as many and as long as
+/// make one pass, several, and rests in every form.
+#[test]
+fn neighbours_under_one_key_are_what_each_would_be_alone() {
+    let engines = engines();
+    let mut random = Random(18);
+    for round in 0..count(2_500) {
+        let mode = random.pick(&[Mode::Ecb, Mode::Cbc, Mode::Ctr]);
+        let direction = random.pick(&[CipherDirection::Encipher, CipherDirection::Decipher]);
+        let lengths =
+            random.pick(&[&[178][..], &[1, 8, 25, 178, 188], &[0, 1, 63, 64, 65], &[511, 512, 513, 1100]]);
+        let algorithms = random.pick(&KINDS[..4]);
+        let mut cases = Vec::new();
+        for _ in 0..1 + random.below(3) {
+            let algorithm = random.pick(algorithms);
+            let key = random.bytes(algorithm.key_bytes());
+            for _ in 0..random.pick(&[1, 2, 3, 17, 47]) {
+                let bytes: usize = 8 * random.pick(lengths);
+                let bytes = if mode == Mode::Ctr { bytes.saturating_sub(random.below(8)) } else { bytes };
+                let (chain, text) = (random.array(), random.bytes(bytes));
+                cases.push(Case { algorithm, key: key.clone(), chain, text });
+            }
+        }
+        let expected: Vec<_> = cases.iter().map(|case| expected_cipher(case, mode, direction)).collect();
+        for engine in &engines {
+            // One prepared key for each run of equal ones: by that the engine knows them.
+            let mut keys: Vec<CipherKey> = Vec::new();
+            let mut places = Vec::new();
+            for (at, case) in cases.iter().enumerate() {
+                if at == 0 || cases[at - 1].key != case.key {
+                    keys.push(engine.cipher_key(case.algorithm, &case.key).unwrap());
+                }
+                places.push(keys.len() - 1);
+            }
+            let mut texts: Vec<_> = cases.iter().map(|case| case.text.clone()).collect();
+            let mut items: Vec<_> = cases
+                .iter()
+                .zip(&places)
+                .zip(&mut texts)
+                .map(|((case, place), text)| CipherItem::new(&keys[*place], &case.chain, text))
+                .collect();
+            engine.cipher_batch(mode, direction, &mut items);
+            for (at, (item, (result, text, chain))) in items.iter().zip(&expected).enumerate() {
+                let place = || {
+                    format!(
+                        "round {round}: {at} of {} {mode:?} {direction:?} {}",
+                        cases.len(),
+                        engine.level()
+                    )
+                };
+                assert_eq!(item.result, *result, "{}", place());
+                assert!(*item.data == **text, "{}", place());
+                assert_eq!(item.chain, *chain, "{}", place());
+            }
+        }
+    }
+}
+
 type Ciphered = (Result<(), CipherError>, Vec<u8>, [u8; 16]);
 
 fn expected_cipher(case: &Case, mode: Mode, direction: CipherDirection) -> Ciphered {

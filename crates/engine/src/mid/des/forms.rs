@@ -127,12 +127,6 @@ impl<const LANES: usize> KeyColumns<LANES> {
         self.lanes += 1;
     }
 
-    /// Lanes that have a key.
-    #[inline]
-    pub(crate) fn lanes(&self) -> usize {
-        self.lanes
-    }
-
     /// Sets the keys of a kernel to the first parts of these.
     pub(crate) fn set<F: Form>(&self, token: F::Token, keys: &mut F::Keys, key_parts: usize) {
         for (index, column) in self.parts[..key_parts].iter().enumerate() {
