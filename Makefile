@@ -28,6 +28,7 @@ test: ## Build and run the whole test suite (about 25 minutes from a clean clone
 	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p agent -p terminator -p timed -p lab -p csulcca -p cryptand-offload -p cryptand-python
 	$(CARGO) test --release --locked --workspace --no-fail-fast
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/link/loom/Cargo.toml
+	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/ipsec/loom/Cargo.toml
 	cd crates/sim && $(CARGO) test --release --locked && $(CARGO) run --release --locked -- --seeds 200
 	scripts/levels
 	$(MAKE) --no-print-directory lint

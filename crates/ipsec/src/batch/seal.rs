@@ -1,0 +1,225 @@
+//! Packets of IP become packets of ESP.
+
+use super::{HasPacket, Outcome, Work, bring_together, crypto, runs};
+use crate::address::Family;
+use crate::congestion;
+use crate::esp::{self, HEADER_BYTES, NO_NEXT_HEADER, TRAILER_BYTES};
+use crate::frame::Frame;
+use crate::inner::Inner;
+use crate::limits::Standing;
+use crate::outer::{HOP_LIMIT, Outer};
+use crate::reason::Reason;
+use crate::sa::{Direction, FragmentRule, Mode, Sa};
+use crate::time::Time;
+use crate::worker::Worker;
+
+/// A packet to be sealed, and its SA.
+#[derive(Debug)]
+pub struct SealItem<'a, 't> {
+    /// The SA, for which the caller asked policies ([`Worker::route`]).
+    pub sa: &'t Sa,
+    /// In: a packet of IP. Out: a packet of ESP, from its SPI to its ICV; [`Outer::write`] puts headers before it.
+    pub frame: Frame<'a>,
+    /// How it went.
+    pub outcome: Outcome<Sealed>,
+    payload: Payload,
+}
+
+/// What a frame holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Payload {
+    Packet,
+    /// Bytes without a meaning (RFC 4303, 2.6).
+    Dummy,
+}
+
+/// A packet that was sealed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sealed {
+    /// What is outside it.
+    pub outer: Outer,
+    /// Its whole sequence number.
+    pub number: u64,
+}
+
+impl<'a, 't> SealItem<'a, 't> {
+    /// A packet of IP.
+    pub fn new(sa: &'t Sa, frame: Frame<'a>) -> SealItem<'a, 't> {
+        SealItem { sa, frame, outcome: Outcome::Waiting, payload: Payload::Packet }
+    }
+
+    /// A dummy packet (RFC 4303, 2.6) with these bytes inside, which its receiver throws away: traffic that says nothing, among traffic.
+    pub fn dummy(sa: &'t Sa, frame: Frame<'a>) -> SealItem<'a, 't> {
+        SealItem { sa, frame, outcome: Outcome::Waiting, payload: Payload::Dummy }
+    }
+}
+
+impl HasPacket for SealItem<'_, '_> {
+    #[inline]
+    fn packet(&mut self) -> &mut [u8] {
+        self.frame.bytes_mut()
+    }
+}
+
+impl Worker {
+    /// Seals packets, those of one SA in their order with consecutive numbers. Each says how it went; what is dropped is counted.
+    pub fn seal(&mut self, now: Time, items: &mut [SealItem<'_, '_>]) {
+        let mut works = Vec::with_capacity(items.len());
+        for item in items {
+            match lay_out(item) {
+                Ok((outer, bytes)) => {
+                    let sa = item.sa;
+                    item.outcome = Outcome::Done(Sealed { outer, number: 0 });
+                    let mut work = Work::new(sa, item, 0);
+                    work.bytes = bytes;
+                    works.push(work);
+                }
+                Err(reason) => {
+                    item.outcome = Outcome::Dropped(reason);
+                    self.counters.count(reason);
+                }
+            }
+        }
+        bring_together(&mut works);
+        for run in runs(&mut works) {
+            self.number_run(now, run);
+        }
+        crypto::seal(&self.engine, &mut self.random, &mut works);
+        for run in runs(&mut works) {
+            self.tell_standing(run[0].sa, now);
+        }
+    }
+
+    /// Charges packets of one SA, takes numbers for them and writes their headers: one step of each counter that threads share for all of them.
+    fn number_run(&mut self, now: Time, run: &mut [Work<'_, '_, SealItem<'_, '_>>]) {
+        let sa = run[0].sa;
+        let peer = sa.peer();
+        if sa.standing(now) == Standing::Hard {
+            let reason = if sa.numbers.is_at_end() { Reason::SequenceEnd } else { Reason::Expired };
+            return run.iter_mut().for_each(|work| self.drop_work(work, reason));
+        }
+        let bytes = run.iter().map(|work| work.bytes).sum();
+        let mut charged = sa.usage.charge(sa.limits(), now, run.len() as u64, bytes);
+        let within = run.iter().take_while(|work| charged.take(work.bytes)).count();
+        let (within, beyond) = run.split_at_mut(within);
+        beyond.iter_mut().for_each(|work| self.drop_work(work, Reason::Expired));
+        let mut numbers = sa.numbers.take(within.len() as u64);
+        for work in within {
+            let Some(number) = numbers.next() else {
+                self.drop_work(work, Reason::SequenceEnd);
+                continue;
+            };
+            work.number = number;
+            let packet = work.item.frame.bytes_mut();
+            packet[..4].copy_from_slice(&sa.spi.to_be_bytes());
+            packet[4..HEADER_BYTES].copy_from_slice(&(number as u32).to_be_bytes());
+            if let Outcome::Done(sealed) = &mut work.item.outcome {
+                sealed.number = number;
+                sealed.outer.destination = peer;
+            }
+            self.counters.sealed += 1;
+            self.counters.sealed_bytes += work.bytes;
+        }
+    }
+
+    fn drop_work(&mut self, work: &mut Work<'_, '_, SealItem<'_, '_>>, reason: Reason) {
+        work.good = false;
+        work.item.outcome = Outcome::Dropped(reason);
+        self.counters.count(reason);
+    }
+}
+
+/// Makes room for headers, padding and ICV around a payload, and writes what does not depend on a number. What is outside, with the peer still
+/// to be filled in, and the bytes that are charged.
+fn lay_out(item: &mut SealItem<'_, '_>) -> Result<(Outer, u64), Reason> {
+    let sa = item.sa;
+    if sa.direction != Direction::Out {
+        return Err(Reason::Direction);
+    }
+    let frame = &mut item.frame;
+    let (next_header, inner) = match item.payload {
+        Payload::Dummy => (NO_NEXT_HEADER, None),
+        Payload::Packet => {
+            let inner = Inner::read(frame.bytes())?;
+            frame.truncate(inner.bytes);
+            (next_header(sa, &inner)?, Some(inner))
+        }
+    };
+    let bytes = frame.len() as u64;
+    if let (Mode::Transport, Some(inner)) = (sa.mode, &inner) {
+        frame.shrink_front(inner.payload);
+    }
+    let payload = frame.len();
+    let filled = match sa.mode {
+        Mode::Tunnel => payload.max(usize::from(sa.rules.tfc_bytes)),
+        Mode::Transport => payload,
+    };
+    let padding = esp::padding_bytes(sa.suite, filled);
+    let behind = filled - payload + padding + TRAILER_BYTES + sa.suite.icv_bytes();
+    let before = HEADER_BYTES + sa.suite.iv_bytes();
+    let (head_room, tail_room) = frame.room();
+    if head_room < before || tail_room < behind {
+        return Err(Reason::NoRoom);
+    }
+    if before + payload + behind > usize::from(u16::MAX) {
+        return Err(Reason::TooLong);
+    }
+    let _ = frame.grow_back(behind) && frame.grow_front(before);
+    let packet = frame.bytes_mut();
+    packet[before + payload..before + filled].fill(0);
+    let enciphered_end = packet.len() - sa.suite.icv_bytes();
+    esp::write_trailer(&mut packet[before..enciphered_end], padding, next_header);
+    Ok((outer(sa, inner.as_ref()), bytes))
+}
+
+/// What the payload is, and whether the SA is for it.
+fn next_header(sa: &Sa, inner: &Inner) -> Result<u8, Reason> {
+    let flow = &inner.flow;
+    if sa.selector.as_ref().is_some_and(|selector| !selector.matches(flow)) {
+        return Err(Reason::Selector);
+    }
+    if sa.mode == Mode::Tunnel {
+        return Ok(flow.family().next_header());
+    }
+    if inner.is_fragment {
+        return Err(Reason::Fragment);
+    }
+    if inner.payload != flow.family().header_bytes() {
+        return Err(Reason::Options);
+    }
+    if (flow.source(), flow.destination()) != (sa.local().address, sa.peer().address) {
+        return Err(Reason::Address);
+    }
+    Ok(flow.protocol)
+}
+
+fn outer(sa: &Sa, inner: Option<&Inner>) -> Outer {
+    let family = sa.family();
+    let dont_fragment = match (sa.rules.fragments, inner) {
+        (FragmentRule::Never, _) => true,
+        (FragmentRule::Always, _) | (_, None) => family == Family::V6,
+        (FragmentRule::Copy, Some(inner)) => inner.dont_fragment,
+    };
+    let (traffic_class, hop_limit) = match (inner, sa.mode) {
+        (None, _) => (0, HOP_LIMIT),
+        // The header is the packet's own.
+        (Some(inner), Mode::Transport) => (inner.traffic_class, inner.hop_limit),
+        (Some(inner), Mode::Tunnel) => {
+            (congestion::outer(inner.traffic_class, sa.rules.dscp, sa.rules.ecn), HOP_LIMIT)
+        }
+    };
+    Outer {
+        source: sa.local(),
+        destination: sa.local(),
+        in_udp: sa.in_udp,
+        traffic_class,
+        hop_limit,
+        dont_fragment,
+        flow_label: if family == Family::V6 { flow_label(sa.spi) } else { 0 },
+    }
+}
+
+/// Twenty bits that differ between SAs.
+fn flow_label(spi: u32) -> u32 {
+    spi.wrapping_mul(0x9e37_79b9) >> 12
+}

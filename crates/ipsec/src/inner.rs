@@ -1,0 +1,215 @@
+//! What a packet of IP says of itself: read strictly, copied out, and bounded.
+
+use std::net::IpAddr;
+
+use crate::address::{self, Family};
+use crate::reason::Reason;
+
+/// What policies and selectors decide by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Flow {
+    pub(crate) family: Family,
+    pub(crate) source: u128,
+    pub(crate) destination: u128,
+    /// The protocol above IP.
+    pub protocol: u8,
+    /// Port of the source; type of an ICMP message; 0 where there is none, and in fragments but the first.
+    pub source_port: u16,
+    /// Port of the destination; code of an ICMP message.
+    pub destination_port: u16,
+}
+
+impl Flow {
+    /// A flow. None where the addresses are of two families.
+    pub fn new(source: IpAddr, destination: IpAddr, protocol: u8, ports: (u16, u16)) -> Option<Flow> {
+        let family = Family::of(source);
+        (family == Family::of(destination)).then_some(Flow {
+            family,
+            source: address::number(source),
+            destination: address::number(destination),
+            protocol,
+            source_port: ports.0,
+            destination_port: ports.1,
+        })
+    }
+
+    /// Version of IP.
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// Where it comes from.
+    pub fn source(&self) -> IpAddr {
+        address::address(self.family, self.source)
+    }
+
+    /// Where it goes.
+    pub fn destination(&self) -> IpAddr {
+        address::address(self.family, self.destination)
+    }
+}
+
+/// What the headers of a packet say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Inner {
+    /// What it belongs to.
+    pub flow: Flow,
+    /// Length of the packet in bytes, which may be followed by others.
+    pub bytes: usize,
+    /// Where the protocol above begins: behind all options and extensions.
+    pub payload: usize,
+    /// DSCP and ECN.
+    pub traffic_class: u8,
+    /// Hops that it may still go.
+    pub hop_limit: u8,
+    /// Whether routers may not cut it: always so with IPv6.
+    pub dont_fragment: bool,
+    /// Whether it is a piece of a packet.
+    pub is_fragment: bool,
+    /// The label of IPv6; 0 for IPv4.
+    pub flow_label: u32,
+}
+
+/// Most extension headers that are walked through (RFC 8200, 4.1 has six).
+pub const EXTENSIONS_MAX: usize = 8;
+
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const DESTINATION_OPTIONS: u8 = 60;
+const MOBILITY: u8 = 135;
+const ICMP: u8 = 1;
+const ICMP_V6: u8 = 58;
+
+impl Inner {
+    /// Reads the packet at the front of `bytes`. [`Reason::Inner`] where its headers contradict themselves or there is less of it
+    /// than they say.
+    #[inline]
+    pub fn read(bytes: &[u8]) -> Result<Inner, Reason> {
+        match bytes.first().map(|first| first >> 4) {
+            Some(4) => read_v4(bytes),
+            Some(6) => read_v6(bytes),
+            _ => None,
+        }
+        .ok_or(Reason::Inner)
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn read_v4(bytes: &[u8]) -> Option<Inner> {
+    let header = bytes.first_chunk::<20>()?;
+    let header_bytes = usize::from(header[0] & 15) * 4;
+    let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
+    if header_bytes < 20 || header_bytes > total || total > bytes.len() {
+        return None;
+    }
+    let fragment = u16::from_be_bytes([header[6], header[7]]);
+    let (offset, more) = (fragment & 0x1fff, fragment & 0x2000 != 0);
+    let address =
+        |at: usize| u128::from(u32::from_be_bytes([0, 1, 2, 3].map(|byte| header[at + byte]))) << 96;
+    let flow = Flow {
+        family: Family::V4,
+        source: address(12),
+        destination: address(16),
+        protocol: header[9],
+        source_port: 0,
+        destination_port: 0,
+    };
+    Some(Inner {
+        flow: if offset == 0 { with_ports(flow, bytes.get(header_bytes..total)?) } else { flow },
+        bytes: total,
+        payload: header_bytes,
+        traffic_class: header[1],
+        hop_limit: header[8],
+        dont_fragment: fragment & 0x4000 != 0,
+        is_fragment: offset != 0 || more,
+        flow_label: 0,
+    })
+}
+
+fn read_v6(bytes: &[u8]) -> Option<Inner> {
+    let header = bytes.first_chunk::<40>()?;
+    let total = 40 + usize::from(u16::from_be_bytes([header[4], header[5]]));
+    let packet = bytes.get(..total)?;
+    let first = u32::from_be_bytes([header[0], header[1], header[2], header[3]]);
+    let address = |at: usize| u128::from_be_bytes(std::array::from_fn(|byte| header[at + byte]));
+    let (mut protocol, mut at) = (header[6], 40);
+    let (mut offset, mut is_fragment, mut extensions) = (0, false, 0);
+    // Behind the header of a later fragment stands no other header.
+    while offset == 0 {
+        let bytes = match protocol {
+            HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | MOBILITY => {
+                8 * (1 + usize::from(*packet.get(at + 1)?))
+            }
+            FRAGMENT => {
+                let field = word(packet, at + 2)?;
+                (offset, is_fragment) = (field >> 3, is_fragment || field >> 3 != 0 || field & 1 != 0);
+                8
+            }
+            _ => break,
+        };
+        extensions += 1;
+        if extensions > EXTENSIONS_MAX || at + bytes > total {
+            return None;
+        }
+        protocol = packet[at];
+        at += bytes;
+    }
+    let flow = Flow {
+        family: Family::V6,
+        source: address(8),
+        destination: address(24),
+        protocol,
+        source_port: 0,
+        destination_port: 0,
+    };
+    Some(Inner {
+        flow: if offset == 0 { with_ports(flow, &packet[at..]) } else { flow },
+        bytes: total,
+        payload: at,
+        traffic_class: (first >> 20) as u8,
+        hop_limit: header[7],
+        dont_fragment: true,
+        is_fragment,
+        flow_label: first & 0xf_ffff,
+    })
+}
+
+/// The flow of a packet that is whole or its first piece. One that is too short to say has no ports.
+#[inline]
+fn with_ports(mut flow: Flow, payload: &[u8]) -> Flow {
+    match (flow.protocol, payload) {
+        // TCP, UDP, DCCP, SCTP, UDP-Lite.
+        (6 | 17 | 33 | 132 | 136, [a, b, c, d, ..]) => {
+            flow.source_port = u16::from_be_bytes([*a, *b]);
+            flow.destination_port = u16::from_be_bytes([*c, *d]);
+        }
+        (ICMP | ICMP_V6, [kind, code, ..]) => {
+            flow.source_port = u16::from(*kind);
+            flow.destination_port = u16::from(*code);
+        }
+        _ => {}
+    }
+    flow
+}
+
+/// Sets DSCP and ECN of a packet that was read, its checksum included.
+pub(crate) fn set_traffic_class(packet: &mut [u8], traffic_class: u8) {
+    match packet.first().map(|first| first >> 4) {
+        Some(4) if packet.len() >= 20 => {
+            let from = u16::from_be_bytes([packet[0], packet[1]]);
+            packet[1] = traffic_class;
+            let to = u16::from_be_bytes([packet[0], packet[1]]);
+            let checksum = crate::checksum::changed(u16::from_be_bytes([packet[10], packet[11]]), from, to);
+            packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+        }
+        Some(6) if packet.len() >= 40 => {
+            packet[0] = 0x60 | traffic_class >> 4;
+            packet[1] = traffic_class << 4 | packet[1] & 15;
+        }
+        _ => {}
+    }
+}

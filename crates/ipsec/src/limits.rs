@@ -1,0 +1,190 @@
+//! How long an SA lives: by time, bytes and packets, softly (rekey) and hard (end).
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::time::Time;
+
+/// One end of a lifetime. None where it has none of a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Limit {
+    /// Bytes of packets before they are sealed, or after they are opened.
+    pub bytes: Option<u64>,
+    /// Packets.
+    pub packets: Option<u64>,
+    /// Seconds since the SA was added.
+    pub seconds: Option<u64>,
+    /// Seconds since its first packet.
+    pub seconds_used: Option<u64>,
+}
+
+/// Both ends of a lifetime.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Limits {
+    /// Where rekeying is asked for.
+    pub soft: Limit,
+    /// Where packets are dropped.
+    pub hard: Limit,
+}
+
+impl Limits {
+    /// Whether a soft limit lies behind its hard one.
+    pub(crate) fn contradict(&self) -> bool {
+        let behind = |soft: Option<u64>, hard: Option<u64>| matches!((soft, hard), (Some(soft), Some(hard)) if soft > hard);
+        let (soft, hard) = (&self.soft, &self.hard);
+        behind(soft.bytes, hard.bytes)
+            || behind(soft.packets, hard.packets)
+            || behind(soft.seconds, hard.seconds)
+            || behind(soft.seconds_used, hard.seconds_used)
+    }
+
+    /// With at most so many packets, and rekeying asked for at three quarters of them.
+    pub(crate) fn with_packets_max(mut self, packets: u64) -> Limits {
+        let least = |given: Option<u64>, most: u64| Some(given.map_or(most, |given| given.min(most)));
+        self.hard.packets = least(self.hard.packets, packets);
+        self.soft.packets = least(self.soft.packets, packets / 4 * 3);
+        self
+    }
+}
+
+/// How far an SA has come.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Standing {
+    /// Within its limits.
+    Good,
+    /// Past a soft one.
+    Soft,
+    /// Past a hard one: it seals and opens nothing more.
+    Hard,
+}
+
+/// What an SA has done, and which of its ends were told. Threads share it.
+#[derive(Debug)]
+pub(crate) struct Usage {
+    bytes: AtomicU64,
+    packets: AtomicU64,
+    added: Time,
+    /// Nanoseconds of the first packet, and 1; 0 before it.
+    first: AtomicU64,
+    told: [AtomicBool; 2],
+    ended: AtomicBool,
+}
+
+/// What was used before some packets, and the limits that they run into.
+pub(crate) struct Charged {
+    bytes: u64,
+    packets: u64,
+    limit: Limit,
+}
+
+impl Usage {
+    pub(crate) fn new(added: Time) -> Usage {
+        Usage {
+            bytes: AtomicU64::new(0),
+            packets: AtomicU64::new(0),
+            added,
+            first: AtomicU64::new(0),
+            told: [const { AtomicBool::new(false) }; 2],
+            ended: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn packets(&self) -> u64 {
+        self.packets.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn added(&self) -> Time {
+        self.added
+    }
+
+    pub(crate) fn first(&self) -> Option<Time> {
+        self.first.load(Ordering::Relaxed).checked_sub(1).map(Time::of_nanos)
+    }
+
+    /// Charges packets of one thread's batch together.
+    pub(crate) fn charge(&self, limits: &Limits, now: Time, packets: u64, bytes: u64) -> Charged {
+        if self.first.load(Ordering::Relaxed) == 0 {
+            let first = now.nanos().saturating_add(1);
+            // Another thread's may stay.
+            let _ = self.first.compare_exchange(0, first, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        Charged {
+            bytes: self.bytes.fetch_add(bytes, Ordering::Relaxed),
+            packets: self.packets.fetch_add(packets, Ordering::Relaxed),
+            limit: limits.hard,
+        }
+    }
+
+    /// Ends the SA, whatever its limits are.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn standing(&self, limits: &Limits, now: Time) -> Standing {
+        if self.ended.load(Ordering::Relaxed) || self.is_past(&limits.hard, now) {
+            Standing::Hard
+        } else if self.is_past(&limits.soft, now) {
+            Standing::Soft
+        } else {
+            Standing::Good
+        }
+    }
+
+    fn is_past(&self, limit: &Limit, now: Time) -> bool {
+        limit.bytes.is_some_and(|bytes| self.bytes() >= bytes)
+            || limit.packets.is_some_and(|packets| self.packets() >= packets)
+            || self.due(limit).is_some_and(|due| now >= due)
+    }
+
+    /// When a limit by time is reached, as far as that is known.
+    fn due(&self, limit: &Limit) -> Option<Time> {
+        let added = limit.seconds.map(|seconds| self.added.after_seconds(seconds));
+        let used = self.first().zip(limit.seconds_used).map(|(first, seconds)| first.after_seconds(seconds));
+        added.into_iter().chain(used).min()
+    }
+
+    /// The next time at which a limit by time is reached that was not told.
+    pub(crate) fn next_due(&self, limits: &Limits) -> Option<Time> {
+        let soft = (!self.is_told(Standing::Soft)).then(|| self.due(&limits.soft)).flatten();
+        let hard = (!self.is_told(Standing::Hard)).then(|| self.due(&limits.hard)).flatten();
+        soft.into_iter().chain(hard).min()
+    }
+
+    pub(crate) fn is_told(&self, standing: Standing) -> bool {
+        self.flag(standing).is_none_or(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Whether this thread is the one that tells.
+    pub(crate) fn tell(&self, standing: Standing) -> bool {
+        self.flag(standing).is_some_and(|flag| !flag.swap(true, Ordering::Relaxed))
+    }
+
+    /// It could not be told after all.
+    pub(crate) fn untell(&self, standing: Standing) {
+        if let Some(flag) = self.flag(standing) {
+            flag.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn flag(&self, standing: Standing) -> Option<&AtomicBool> {
+        match standing {
+            Standing::Good => None,
+            Standing::Soft => Some(&self.told[0]),
+            Standing::Hard => Some(&self.told[1]),
+        }
+    }
+}
+
+impl Charged {
+    /// Takes a packet from what was charged; false where the hard limit was reached before it.
+    pub(crate) fn take(&mut self, bytes: u64) -> bool {
+        let within = self.limit.bytes.is_none_or(|limit| self.bytes < limit)
+            && self.limit.packets.is_none_or(|limit| self.packets < limit);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.packets = self.packets.saturating_add(1);
+        within
+    }
+}

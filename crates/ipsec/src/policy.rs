@@ -1,0 +1,389 @@
+//! Policies (RFC 4301, 4.4.1): which traffic is protected, passes in clear or is dropped, by selector and priority.
+//!
+//! ```text
+//! shapes, by the best priority in each        a flow under the mask of a shape is one key of its table
+//!   /24 to /24, any protocol       ──►  10.1.1/24 to 10.2.2/24 ─► policy 7   priority 100
+//!                                       10.1.3/24 to 10.2.4/24 ─► policy 9   priority 300
+//!   /32 to /32, TCP, one port      ──►  ...
+//! ```
+//!
+//! Policies whose selectors have the same bits that count are in one table, where a look-up finds the only one that can match. Tables are
+//! looked at in the order of their best policies, until none that is left can be better than what was found. A thousand policies of a
+//! gateway have a handful of shapes; whatever they are, the number of shapes bounds a look-up.
+//!
+//! Before that stands a table of flows that a thread saw last, which a peer's packets can fill and no more.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::hash::Mix;
+use crate::inner::Flow;
+use crate::sa::{Direction, Mode, Sa};
+use crate::selector::{Masked, Selector, Shape};
+use crate::time::Time;
+
+/// Most policies of one direction.
+pub const POLICIES_MAX: usize = 16_384;
+/// A missing SA is asked for once in so many seconds for each policy.
+pub const ACQUIRE_SECONDS: u64 = 1;
+/// Flows whose policy a thread remembers, a power of two.
+pub const FLOWS_REMEMBERED: usize = 256;
+
+/// Which packets a policy is asked about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PolicyDirection {
+    /// For this machine.
+    In,
+    /// From this machine or through it.
+    Out,
+    /// Through this machine, opened or in clear.
+    Forward,
+}
+
+impl PolicyDirection {
+    /// All of them.
+    pub const ALL: [PolicyDirection; 3] =
+        [PolicyDirection::In, PolicyDirection::Out, PolicyDirection::Forward];
+}
+
+/// Which SA a policy asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Template {
+    /// By which its SAs are known.
+    pub request: u32,
+    /// What is inside.
+    pub mode: Mode,
+    /// Both ends, from source to destination; None for any, as in transport mode, where packets say them.
+    pub ends: Option<(IpAddr, IpAddr)>,
+    /// Its SPI, where only one will do.
+    pub spi: Option<u32>,
+}
+
+impl Template {
+    /// Whether an SA is what is asked for. Ends are those of the SA as it was added: a peer behind NAT that moved is still the one that
+    /// was meant.
+    #[inline]
+    pub fn fits(&self, sa: &Sa) -> bool {
+        // A packet that arrived may have come by any SA where a policy names no request.
+        let is_any = self.request == 0 && sa.direction() == Direction::In;
+        (is_any || self.request == sa.request())
+            && self.mode == sa.mode()
+            && self.spi.is_none_or(|spi| spi == sa.spi())
+            && self.ends.is_none_or(|ends| ends == sa.ends())
+    }
+}
+
+/// What is done with traffic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// It passes in clear.
+    Bypass,
+    /// It is dropped.
+    Discard,
+    /// It passes by an SA.
+    Protect(Template),
+}
+
+/// What an owner names a policy by; not used here.
+pub type PolicyId = u32;
+
+/// A policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Policy {
+    /// Its name in events.
+    pub id: PolicyId,
+    /// Which traffic it is for.
+    pub selector: Selector,
+    /// The lowest wins; of two with the same the older.
+    pub priority: u32,
+    /// What is done with it.
+    pub action: Action,
+}
+
+/// Why the policies stay as they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SpdError {
+    /// A policy with this selector is there.
+    Exists,
+    /// There are [`POLICIES_MAX`].
+    Full,
+}
+
+/// The policies of one machine. Threads read one snapshot; whoever changes it clones it and hands the clone to them.
+#[derive(Clone, Debug)]
+pub struct Spd {
+    directions: [Rules; 3],
+    /// Another for each change and each set of policies, so that what threads remember of an older one is not believed.
+    version: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Rules {
+    tables: Vec<Table>,
+    /// The policies, in no order.
+    held: Vec<Arc<Held>>,
+    /// How many were ever added.
+    added: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Table {
+    shape: Shape,
+    best: Rank,
+    policies: HashMap<Masked, Entry, BuildHasherDefault<Mix>>,
+}
+
+/// Lower is better: priority, then age.
+type Rank = (u32, u64);
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    rank: Rank,
+    /// Its place among the policies of its direction.
+    place: u32,
+}
+
+/// A policy and when its SA was last asked for.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) policy: Policy,
+    /// Nanoseconds, and 1; 0 for never.
+    asked: AtomicU64,
+}
+
+impl Held {
+    /// Whether this thread is the one that asks for the SA.
+    pub(crate) fn asks(&self, now: Time) -> bool {
+        let last = self.asked.load(Ordering::Relaxed);
+        let now_nanos = now.nanos().saturating_add(1);
+        let is_due = last == 0 || now >= Time::of_nanos(last - 1).after_seconds(ACQUIRE_SECONDS);
+        is_due && self.asked.compare_exchange(last, now_nanos, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// It could not be asked for after all.
+    pub(crate) fn unask(&self) {
+        self.asked.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A number that no other version of any policies has.
+fn next_version() -> u64 {
+    static VERSIONS: AtomicU64 = AtomicU64::new(1);
+    VERSIONS.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Default for Spd {
+    fn default() -> Spd {
+        Spd::new()
+    }
+}
+
+impl Spd {
+    /// None: all traffic passes.
+    pub fn new() -> Spd {
+        Spd { directions: Default::default(), version: next_version() }
+    }
+
+    /// How many policies a direction has.
+    pub fn len(&self, direction: PolicyDirection) -> usize {
+        self.directions[direction as usize].held.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.directions.iter().all(|rules| rules.held.is_empty())
+    }
+
+    /// Those of a direction, in no order.
+    pub fn iter(&self, direction: PolicyDirection) -> impl Iterator<Item = &Policy> {
+        self.directions[direction as usize].held.iter().map(|held| &held.policy)
+    }
+
+    /// Adds a policy.
+    ///
+    /// # Errors
+    /// [`SpdError`]; nothing is changed.
+    pub fn add(&mut self, direction: PolicyDirection, policy: Policy) -> Result<(), SpdError> {
+        if self.find(direction, &policy.selector).is_some() {
+            return Err(SpdError::Exists);
+        }
+        if self.len(direction) >= POLICIES_MAX {
+            return Err(SpdError::Full);
+        }
+        self.put(direction, policy);
+        Ok(())
+    }
+
+    /// Adds a policy or puts it in the place of the one with its selector, as the newest of its priority; gives that one.
+    ///
+    /// # Errors
+    /// [`SpdError::Full`]; nothing is changed.
+    pub fn replace(
+        &mut self,
+        direction: PolicyDirection,
+        policy: Policy,
+    ) -> Result<Option<Policy>, SpdError> {
+        let before = self.remove(direction, &policy.selector);
+        if self.len(direction) >= POLICIES_MAX {
+            return Err(SpdError::Full);
+        }
+        self.put(direction, policy);
+        Ok(before)
+    }
+
+    /// The policy with exactly this selector.
+    pub fn find(&self, direction: PolicyDirection, selector: &Selector) -> Option<&Policy> {
+        let Rules { tables, held, .. } = &self.directions[direction as usize];
+        let table = tables.iter().find(|table| table.shape == selector.shape)?;
+        table.policies.get(&selector.value).map(|entry| &held[entry.place as usize].policy)
+    }
+
+    /// Removes the policy with exactly this selector.
+    pub fn remove(&mut self, direction: PolicyDirection, selector: &Selector) -> Option<Policy> {
+        let rules = &mut self.directions[direction as usize];
+        let at = rules.tables.iter().position(|table| table.shape == selector.shape)?;
+        let entry = rules.tables[at].policies.remove(&selector.value)?;
+        match rules.tables[at].policies.values().map(|entry| entry.rank).min() {
+            Some(best) => rules.tables[at].best = best,
+            None => drop(rules.tables.remove(at)),
+        }
+        let removed = rules.held.swap_remove(entry.place as usize);
+        // The last one took its place.
+        if let Some(moved) = rules.held.get(entry.place as usize) {
+            let Selector { shape, value } = moved.policy.selector;
+            let table = rules.tables.iter_mut().find(|table| table.shape == shape);
+            if let Some(moved) = table.and_then(|table| table.policies.get_mut(&value)) {
+                moved.place = entry.place;
+            }
+        }
+        rules.order();
+        self.version = next_version();
+        Some(removed.policy)
+    }
+
+    fn put(&mut self, direction: PolicyDirection, policy: Policy) {
+        let rules = &mut self.directions[direction as usize];
+        let rank = (policy.priority, rules.added);
+        let Selector { shape, value } = policy.selector;
+        let at = rules.tables.iter().position(|table| table.shape == shape).unwrap_or_else(|| {
+            rules.tables.push(Table { shape, best: rank, policies: HashMap::default() });
+            rules.tables.len() - 1
+        });
+        rules.tables[at].policies.insert(value, Entry { rank, place: rules.held.len() as u32 });
+        rules.held.push(Arc::new(Held { policy, asked: AtomicU64::new(0) }));
+        rules.tables[at].best = rules.tables[at].best.min(rank);
+        rules.added += 1;
+        rules.order();
+        self.version = next_version();
+    }
+
+    /// The policy for a packet: of all that match the one of the lowest priority, of those the oldest. None where none matches.
+    #[inline]
+    pub fn lookup(&self, direction: PolicyDirection, flow: &Flow) -> Option<&Policy> {
+        self.place(direction, flow).map(|place| &self.at(direction, place).policy)
+    }
+
+    fn at(&self, direction: PolicyDirection, place: u32) -> &Held {
+        &self.directions[direction as usize].held[place as usize]
+    }
+
+    #[inline]
+    fn place(&self, direction: PolicyDirection, flow: &Flow) -> Option<u32> {
+        let mut found: Option<&Entry> = None;
+        for table in &self.directions[direction as usize].tables {
+            if found.is_some_and(|found| found.rank < table.best) {
+                break;
+            }
+            if table.shape.family != flow.family {
+                continue;
+            }
+            let Some(entry) = table.policies.get(&table.shape.of(flow)) else { continue };
+            if found.is_none_or(|found| entry.rank < found.rank) {
+                found = Some(entry);
+            }
+        }
+        found.map(|entry| entry.place)
+    }
+}
+
+impl Rules {
+    /// Brings the tables into their order.
+    fn order(&mut self) {
+        self.tables.sort_unstable_by_key(|table| table.best);
+    }
+}
+
+/// The flows that a thread saw last, with their policies.
+#[derive(Debug)]
+pub(crate) struct Remembered {
+    version: u64,
+    flows: Box<[Option<Known>]>,
+}
+
+/// A flow, and the place of its policy where it has one.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    flow: Flow,
+    direction: PolicyDirection,
+    place: Option<u32>,
+}
+
+/// Shapes up to which a look-up costs less than remembering.
+const SHAPES_FEW: usize = 4;
+
+impl Remembered {
+    pub(crate) fn new() -> Remembered {
+        Remembered { version: 0, flows: vec![None; FLOWS_REMEMBERED].into() }
+    }
+
+    /// As [`Spd::lookup`].
+    #[inline]
+    pub(crate) fn held<'s>(
+        &mut self,
+        spd: &'s Spd,
+        direction: PolicyDirection,
+        flow: &Flow,
+    ) -> Option<&'s Held> {
+        let place = if spd.directions[direction as usize].tables.len() <= SHAPES_FEW {
+            spd.place(direction, flow)
+        } else {
+            self.place(spd, direction, flow)
+        };
+        place.map(|place| spd.at(direction, place))
+    }
+
+    fn place(&mut self, spd: &Spd, direction: PolicyDirection, flow: &Flow) -> Option<u32> {
+        if self.version != spd.version {
+            self.flows.fill(None);
+            self.version = spd.version;
+        }
+        let mut hasher = Mix::default();
+        flow.hash(&mut hasher);
+        let slot = &mut self.flows[hasher.finish() as usize & (FLOWS_REMEMBERED - 1)];
+        if let Some(known) = slot
+            && known.direction == direction
+            && known.flow == *flow
+        {
+            return known.place;
+        }
+        let place = spd.place(direction, flow);
+        *slot = Some(Known { flow: *flow, direction, place });
+        place
+    }
+}
+
+impl fmt::Display for SpdError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SpdError::Exists => out.write_str("a policy with this selector is there"),
+            SpdError::Full => write!(out, "there are {POLICIES_MAX} policies"),
+        }
+    }
+}
+
+impl std::error::Error for SpdError {}

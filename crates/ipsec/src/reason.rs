@@ -1,0 +1,130 @@
+//! Why packets are dropped: each reason has a name and is counted.
+
+use std::fmt;
+
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $variant:ident: $name:literal, $linux:literal;)+) => {
+        /// Why a packet was dropped.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum Reason {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl Reason {
+            /// All of them.
+            pub const ALL: &'static [Reason] = &[$(Reason::$variant),+];
+
+            /// The name in metrics and logs.
+            pub const fn name(self) -> &'static str {
+                match self { $(Reason::$variant => $name,)+ }
+            }
+
+            /// Under which name Linux counts it in `/proc/net/xfrm_stat`; empty where it does not.
+            pub const fn linux_name(self) -> &'static str {
+                match self { $(Reason::$variant => $linux,)+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Nothing has the SPI of the packet.
+    UnknownSpi: "unknown-spi", "XfrmInNoStates";
+    /// It is shorter than its suite's shortest, or not of whole blocks.
+    Malformed: "malformed", "XfrmInHdrError";
+    /// Its sequence number left the replay window.
+    TooOld: "too-old", "XfrmInStateSeqError";
+    /// Its sequence number was taken before.
+    Replayed: "replayed", "XfrmInStateSeqError";
+    /// Its ICV is wrong.
+    Unauthenticated: "unauthenticated", "XfrmInStateProtoError";
+    /// Its padding is not 1, 2, 3 and so on, or longer than the packet.
+    Padding: "padding", "XfrmInStateProtoError";
+    /// It holds nothing: its next header is 59 (RFC 4303, 2.6).
+    Dummy: "dummy", "";
+    /// Its next header does not fit the mode of its SA.
+    NextHeader: "next-header", "XfrmInStateModeError";
+    /// The packet inside has headers that contradict its length or themselves.
+    Inner: "inner-malformed", "XfrmInHdrError";
+    /// The packet inside is none that its SA is for.
+    Selector: "selector", "XfrmInStateMismatch";
+    /// Congestion was marked outside, and the packet inside cannot say so.
+    Congestion: "congestion", "";
+    /// The SA has reached its hard limit.
+    Expired: "expired", "XfrmInStateExpired";
+    /// The memory around the packet is too small.
+    NoRoom: "no-room", "XfrmInBufferError";
+    /// The SA is for the other direction.
+    Direction: "direction", "XfrmInStateInvalid";
+    /// No policy is for the packet that was opened.
+    NoPolicy: "no-policy", "XfrmInNoPols";
+    /// A policy says that such packets are dropped.
+    Blocked: "blocked", "XfrmInPolBlock";
+    /// The policy asks for another SA than the packet came by.
+    Template: "template", "XfrmInTmplMismatch";
+    /// The policy asks for an SA, and the packet came in clear.
+    Clear: "clear", "XfrmInTmplMismatch";
+    /// A policy asks for an SA, and there is none.
+    NoSa: "no-sa", "XfrmOutNoStates";
+    /// The SA has no sequence number left.
+    SequenceEnd: "sequence-end", "XfrmOutStateSeqError";
+    /// A fragment cannot be sealed in transport mode.
+    Fragment: "fragment", "XfrmOutStateModeError";
+    /// Headers with options or extensions cannot be sealed in transport mode.
+    Options: "options", "XfrmOutStateModeError";
+    /// The packet's addresses are not those of its SA of transport mode.
+    Address: "address", "XfrmOutStateInvalid";
+    /// Sealed, it would be longer than IP allows.
+    TooLong: "too-long", "XfrmOutError";
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// What one thread counted. Those of several are summed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    dropped: [u64; Reason::ALL.len()],
+    /// Packets that were sealed.
+    pub sealed: u64,
+    /// Bytes of packets before they were sealed.
+    pub sealed_bytes: u64,
+    /// Packets that were opened.
+    pub opened: u64,
+    /// Bytes of packets after they were opened.
+    pub opened_bytes: u64,
+    /// Events that found no place in the queue. Each is raised again while its cause lasts.
+    pub events_delayed: u64,
+}
+
+impl Counters {
+    /// How many were dropped for this reason.
+    pub fn dropped(&self, reason: Reason) -> u64 {
+        self.dropped[reason as usize]
+    }
+
+    /// Each reason with its number.
+    pub fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> + '_ {
+        Reason::ALL.iter().map(|reason| (*reason, self.dropped(*reason)))
+    }
+
+    /// Adds another thread's.
+    pub fn add(&mut self, other: &Counters) {
+        for (count, more) in self.dropped.iter_mut().zip(&other.dropped) {
+            *count += more;
+        }
+        self.sealed += other.sealed;
+        self.sealed_bytes += other.sealed_bytes;
+        self.opened += other.opened;
+        self.opened_bytes += other.opened_bytes;
+        self.events_delayed += other.events_delayed;
+    }
+
+    pub(crate) fn count(&mut self, reason: Reason) {
+        self.dropped[reason as usize] += 1;
+    }
+}

@@ -1,0 +1,563 @@
+//! A security association (RFC 4301, 4.4.2): one direction, one key, numbers, window and limits. Threads share it.
+//!
+//! ```text
+//!             ┌───────────── charged, numbered, window moved ─────────────┐
+//!  added ──► good ──► soft: rekeying is asked for, once ──► hard: drops what comes, told once ──► removed by its owner
+//! ```
+//!
+//! Nothing here takes a lock but for the peer's address, which is read once for each run of packets of a batch.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use engine::{Engine, KeyError};
+
+use crate::address::{Endpoint, Family};
+use crate::congestion::DscpRule;
+use crate::keys::{KeyBytes, Keys};
+use crate::limits::{Limits, Standing, Usage};
+use crate::replay::Window;
+use crate::selector::Selector;
+use crate::sequence::Numbers;
+use crate::suite::{Suite, Weakness};
+use crate::time::Time;
+
+/// Which packets an SA is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// It opens.
+    In,
+    /// It seals.
+    Out,
+}
+
+/// What is inside (RFC 4303, 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mode {
+    /// A whole packet.
+    Tunnel,
+    /// What stands above IP; the header is that of the packet outside.
+    Transport,
+}
+
+/// Whether routers may cut the packets outside (RFC 4301, 8.1). Of no meaning with IPv6.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FragmentRule {
+    /// As the packet inside says; IPv6 says no.
+    #[default]
+    Copy,
+    /// They may not.
+    Never,
+    /// They may.
+    Always,
+}
+
+/// What an SA is made of.
+#[derive(Clone, Copy)]
+pub struct SaParameters<'a> {
+    /// The SPI, 256 or more (RFC 4303, 2.1).
+    pub spi: u32,
+    /// What it does.
+    pub direction: Direction,
+    /// What is inside.
+    pub mode: Mode,
+    /// What protects it.
+    pub suite: Suite,
+    /// The keys.
+    pub keys: KeyBytes<'a>,
+    /// The end that seals.
+    pub source: Endpoint,
+    /// The end that opens.
+    pub destination: Endpoint,
+    /// Whether packets travel in UDP (RFC 3948), under the ports of both ends, or as protocol 50, without ports.
+    pub in_udp: bool,
+    /// Extended sequence numbers.
+    pub extended: bool,
+    /// Numbers that the replay window holds: [`crate::WINDOW_MIN`] to [`crate::WINDOW_MAX`], or 0 for none. Of no meaning outbound.
+    pub window: u32,
+    /// How long it lives.
+    pub limits: Limits,
+    /// Packets that it is for; None for all that its policies allow.
+    pub selector: Option<Selector>,
+    /// By which policies know it.
+    pub request: u32,
+    /// DSCP of the header outside; of the packet inside, see `dscp_in`.
+    pub dscp: DscpRule,
+    /// Whether a packet that is opened takes the DSCP that was outside.
+    pub dscp_in: bool,
+    /// Whether ECN is carried over (RFC 6040); without it the header outside says that it is not known.
+    pub ecn: bool,
+    /// Whether routers may cut what it seals.
+    pub fragments: FragmentRule,
+    /// Every packet of tunnel mode is filled up to so many bytes before it is padded (TFC padding, RFC 4303, 2.7); 0 for none.
+    pub tfc_bytes: u16,
+    /// The last number that was handed out, or the highest that was taken: 0 but for an SA that was elsewhere before.
+    pub number: u64,
+    /// When it was added.
+    pub added: Time,
+}
+
+impl<'a> SaParameters<'a> {
+    /// Tunnel mode as protocol 50, without limits; with a window of 64 numbers.
+    pub fn tunnel(
+        spi: u32,
+        direction: Direction,
+        suite: Suite,
+        keys: KeyBytes<'a>,
+        ends: (IpAddr, IpAddr),
+    ) -> SaParameters<'a> {
+        SaParameters {
+            spi,
+            direction,
+            mode: Mode::Tunnel,
+            suite,
+            keys,
+            source: Endpoint::new(ends.0, 0),
+            destination: Endpoint::new(ends.1, 0),
+            in_udp: false,
+            extended: false,
+            window: 64,
+            limits: Limits::default(),
+            selector: None,
+            request: 0,
+            dscp: DscpRule::Copy,
+            dscp_in: false,
+            ecn: true,
+            fragments: FragmentRule::Copy,
+            tfc_bytes: 0,
+            number: 0,
+            added: Time::default(),
+        }
+    }
+}
+
+/// Why an SA cannot be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SaError {
+    /// SPIs below 256 are reserved.
+    ReservedSpi {
+        /// As given.
+        spi: u32,
+    },
+    /// The key of the cipher has another length than the suite's.
+    EncryptionKey {
+        /// The suite.
+        suite: Suite,
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// The key of the MAC has another length than the suite's.
+    IntegrityKey {
+        /// The suite.
+        suite: Suite,
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// The setting for weak suites is off.
+    Weak {
+        /// The suite.
+        suite: Suite,
+        /// Why it is weak.
+        why: Weakness,
+    },
+    /// A replay window of a size that is not served.
+    Window {
+        /// As given.
+        size: u32,
+    },
+    /// Extended sequence numbers cannot be told without a window (RFC 4303, 3.3.3).
+    ExtendedWithoutWindow,
+    /// The ends are of two families.
+    Families,
+    /// In UDP a port is 0.
+    Port,
+    /// The number has more bits than those of the SA.
+    Number,
+    /// A soft limit lies behind its hard one.
+    Limits,
+    /// DSCP has six bits.
+    Dscp {
+        /// As given.
+        dscp: u8,
+    },
+    /// In transport mode the selector is of the ends' family.
+    Selector,
+    /// The engine refused the key.
+    Key(KeyError),
+}
+
+/// A security association.
+pub struct Sa {
+    pub(crate) spi: u32,
+    pub(crate) direction: Direction,
+    pub(crate) mode: Mode,
+    pub(crate) suite: Suite,
+    pub(crate) keys: Keys,
+    pub(crate) extended: bool,
+    pub(crate) selector: Option<Selector>,
+    pub(crate) request: u32,
+    pub(crate) rules: Rules,
+    pub(crate) in_udp: bool,
+    limits: Limits,
+    ends: (IpAddr, IpAddr),
+    local: Endpoint,
+    peer: RwLock<Peer>,
+    pub(crate) numbers: Numbers,
+    pub(crate) window: Option<Window>,
+    pub(crate) usage: Usage,
+    pub(crate) failures: Failures,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Rules {
+    pub(crate) dscp: DscpRule,
+    pub(crate) dscp_in: bool,
+    pub(crate) ecn: bool,
+    pub(crate) fragments: FragmentRule,
+    pub(crate) tfc_bytes: u16,
+}
+
+#[derive(Clone, Copy)]
+struct Peer {
+    known: Endpoint,
+    /// Where it was last seen, and told to be.
+    told: Endpoint,
+}
+
+/// What was wrong with packets that named an SA.
+#[derive(Debug, Default)]
+pub(crate) struct Failures {
+    pub(crate) replayed: AtomicU64,
+    pub(crate) too_old: AtomicU64,
+    pub(crate) unauthenticated: AtomicU64,
+}
+
+/// By what an SA is named in events.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SaName {
+    /// What it does.
+    pub direction: Direction,
+    /// Its SPI.
+    pub spi: u32,
+    /// Where its packets went as it was added.
+    pub destination: IpAddr,
+    /// By which policies know it.
+    pub request: u32,
+}
+
+/// What an SA has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SaFigures {
+    /// Bytes of packets before they were sealed, or after they were opened.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u64,
+    /// When it was added.
+    pub added: Time,
+    /// When its first packet came.
+    pub first: Option<Time>,
+    /// The last sequence number that was handed out, or the highest that was taken.
+    pub sequence: u64,
+    /// Packets that came again.
+    pub replayed: u64,
+    /// Packets that came too late for the window.
+    pub too_old: u64,
+    /// Packets whose ICV was wrong.
+    pub unauthenticated: u64,
+}
+
+impl Sa {
+    /// An SA. Suites that are weak are refused unless `weak_suites` is set.
+    ///
+    /// # Errors
+    /// [`SaError`]; nothing of the keys is in it.
+    pub fn new(engine: &Engine, parameters: &SaParameters<'_>, weak_suites: bool) -> Result<Sa, SaError> {
+        let SaParameters { spi, suite, source, destination, limits, .. } = *parameters;
+        check(parameters, weak_suites)?;
+        let keys = Keys::new(engine, suite, parameters.keys).map_err(SaError::Key)?;
+        let window = match (parameters.direction, parameters.window) {
+            (Direction::Out, _) | (_, 0) => None,
+            (Direction::In, size) => {
+                Some(Window::after(size, parameters.number).ok_or(SaError::Window { size })?)
+            }
+        };
+        let (local, peer) = match parameters.direction {
+            Direction::In => (destination, source),
+            Direction::Out => (source, destination),
+        };
+        Ok(Sa {
+            spi,
+            direction: parameters.direction,
+            mode: parameters.mode,
+            suite,
+            keys,
+            extended: parameters.extended,
+            selector: parameters.selector,
+            request: parameters.request,
+            rules: Rules {
+                dscp: parameters.dscp,
+                dscp_in: parameters.dscp_in,
+                ecn: parameters.ecn,
+                fragments: parameters.fragments,
+                tfc_bytes: parameters.tfc_bytes,
+            },
+            in_udp: parameters.in_udp,
+            limits: match suite.packets_max() {
+                Some(packets) => limits.with_packets_max(packets),
+                None => limits,
+            },
+            ends: (source.address, destination.address),
+            local,
+            peer: RwLock::new(Peer { known: peer, told: peer }),
+            numbers: Numbers::after(parameters.number, parameters.extended),
+            window,
+            usage: Usage::new(parameters.added),
+            failures: Failures::default(),
+        })
+    }
+
+    /// Its SPI.
+    pub fn spi(&self) -> u32 {
+        self.spi
+    }
+
+    /// What it does.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// What is inside.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What protects its packets.
+    pub fn suite(&self) -> Suite {
+        self.suite
+    }
+
+    /// By which policies know it.
+    pub fn request(&self) -> u32 {
+        self.request
+    }
+
+    /// Whether its packets travel in UDP.
+    pub fn in_udp(&self) -> bool {
+        self.in_udp
+    }
+
+    /// Whether its sequence numbers have 64 bits.
+    pub fn extended(&self) -> bool {
+        self.extended
+    }
+
+    /// Packets that it is for; None for all that its policies allow.
+    pub fn selector(&self) -> Option<&Selector> {
+        self.selector.as_ref()
+    }
+
+    /// The replay window of one that opens, where it has one.
+    pub fn window(&self) -> Option<&Window> {
+        self.window.as_ref()
+    }
+
+    /// Its limits, those of its suite among them.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Both ends as it was added with, from the one that seals to the one that opens: by them policies and removals know it, wherever its
+    /// peer is now.
+    pub fn ends(&self) -> (IpAddr, IpAddr) {
+        self.ends
+    }
+
+    /// This end.
+    pub fn local(&self) -> Endpoint {
+        self.local
+    }
+
+    /// The other end, as last set by [`Sa::follow`].
+    pub fn peer(&self) -> Endpoint {
+        self.peer.read().unwrap_or_else(PoisonError::into_inner).known
+    }
+
+    /// From now on the other end is there: what the receiver of [`crate::Event::Mapping`] does, for the SAs of both directions. False, without a
+    /// change, for an address of another family.
+    pub fn follow(&self, peer: Endpoint) -> bool {
+        let fits = Family::of(peer.address) == Family::of(self.local.address);
+        if fits {
+            *self.peer.write().unwrap_or_else(PoisonError::into_inner) = Peer { known: peer, told: peer };
+        }
+        fits
+    }
+
+    /// Whether this thread is the one that tells of another place of the peer.
+    pub(crate) fn is_news(&self, seen: Endpoint) -> bool {
+        let Peer { known, told } = *self.peer.read().unwrap_or_else(PoisonError::into_inner);
+        if seen == told || Family::of(seen.address) != Family::of(known.address) {
+            return false;
+        }
+        let mut peer = self.peer.write().unwrap_or_else(PoisonError::into_inner);
+        let is_news = peer.told != seen;
+        peer.told = seen;
+        is_news
+    }
+
+    /// What was told could not be; it is tried again with the next packet.
+    pub(crate) fn forget_news(&self) {
+        let mut peer = self.peer.write().unwrap_or_else(PoisonError::into_inner);
+        peer.told = peer.known;
+    }
+
+    /// By what events name it.
+    pub fn name(&self) -> SaName {
+        SaName { direction: self.direction, spi: self.spi, destination: self.ends.1, request: self.request }
+    }
+
+    /// How far it has come.
+    pub fn standing(&self, now: Time) -> Standing {
+        let by_limits = self.usage.standing(&self.limits, now);
+        if by_limits == Standing::Hard || self.direction == Direction::In {
+            return by_limits;
+        }
+        if self.numbers.is_at_end() {
+            Standing::Hard
+        } else if self.numbers.is_soft() {
+            Standing::Soft
+        } else {
+            by_limits
+        }
+    }
+
+    /// Ends it: it seals and opens nothing more, and the event of its hard limit is raised.
+    pub fn expire(&self) {
+        self.usage.end();
+    }
+
+    /// When a limit by time is reached that was not told, for the caller's timer.
+    pub fn next_due(&self) -> Option<Time> {
+        self.usage.next_due(&self.limits)
+    }
+
+    /// What it has done.
+    pub fn figures(&self) -> SaFigures {
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        SaFigures {
+            bytes: self.usage.bytes(),
+            packets: self.usage.packets(),
+            added: self.usage.added(),
+            first: self.usage.first(),
+            sequence: match (self.direction, &self.window) {
+                (Direction::Out, _) => self.numbers.last(),
+                (Direction::In, window) => window.as_ref().map_or(0, Window::top),
+            },
+            replayed: count(&self.failures.replayed),
+            too_old: count(&self.failures.too_old),
+            unauthenticated: count(&self.failures.unauthenticated),
+        }
+    }
+
+    /// The family outside.
+    pub fn family(&self) -> Family {
+        Family::of(self.local.address)
+    }
+}
+
+fn check(parameters: &SaParameters<'_>, weak_suites: bool) -> Result<(), SaError> {
+    let SaParameters { spi, suite, keys, source, destination, window, .. } = *parameters;
+    if spi < SPI_MIN {
+        return Err(SaError::ReservedSpi { spi });
+    }
+    if keys.encryption.len() != suite.encryption_key_bytes() {
+        return Err(SaError::EncryptionKey { suite, bytes: keys.encryption.len() });
+    }
+    if keys.integrity.len() != suite.integrity_key_bytes() {
+        return Err(SaError::IntegrityKey { suite, bytes: keys.integrity.len() });
+    }
+    if let Some(why) = suite.weakness().filter(|_| !weak_suites) {
+        return Err(SaError::Weak { suite, why });
+    }
+    let family = Family::of(source.address);
+    if family != Family::of(destination.address) {
+        return Err(SaError::Families);
+    }
+    if parameters.in_udp && (source.port == 0 || destination.port == 0) {
+        return Err(SaError::Port);
+    }
+    if parameters.direction == Direction::In {
+        if window != 0 && Window::new(window).is_none() {
+            return Err(SaError::Window { size: window });
+        }
+        if window == 0 && parameters.extended {
+            return Err(SaError::ExtendedWithoutWindow);
+        }
+    }
+    if !parameters.extended && parameters.number > u64::from(u32::MAX) {
+        return Err(SaError::Number);
+    }
+    if parameters.limits.contradict() {
+        return Err(SaError::Limits);
+    }
+    if let DscpRule::Set(dscp) = parameters.dscp
+        && dscp > 63
+    {
+        return Err(SaError::Dscp { dscp });
+    }
+    let other_family = |selector: &Selector| selector.family() != family;
+    if parameters.mode == Mode::Transport && parameters.selector.as_ref().is_some_and(other_family) {
+        return Err(SaError::Selector);
+    }
+    Ok(())
+}
+
+/// Lowest SPI that is not reserved.
+pub const SPI_MIN: u32 = 256;
+
+impl fmt::Debug for Sa {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Sa({:?} {:08x}, {}, {:?})", self.direction, self.spi, self.suite, self.mode)
+    }
+}
+
+impl fmt::Display for SaError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SaError::ReservedSpi { spi } => {
+                write!(out, "SPI {spi} is reserved: it must be {SPI_MIN} or more")
+            }
+            SaError::EncryptionKey { suite, bytes } => write!(
+                out,
+                "the encryption key of {suite} has {} bytes, not {bytes}",
+                suite.encryption_key_bytes()
+            ),
+            SaError::IntegrityKey { suite, bytes } => write!(
+                out,
+                "the integrity key of {suite} has {} bytes, not {bytes}",
+                suite.integrity_key_bytes()
+            ),
+            SaError::Weak { suite, why } => {
+                write!(out, "{suite} is weak, for {}: enable weak suites to use it", why.name())
+            }
+            SaError::Window { size } => write!(
+                out,
+                "a replay window has {} to {} numbers, or none, not {size}",
+                crate::WINDOW_MIN,
+                crate::WINDOW_MAX
+            ),
+            SaError::ExtendedWithoutWindow => out.write_str("extended sequence numbers need a replay window"),
+            SaError::Families => out.write_str("its ends are of two families"),
+            SaError::Port => out.write_str("in UDP both ends have a port"),
+            SaError::Number => out.write_str("its sequence number has more than 32 bits"),
+            SaError::Limits => out.write_str("a soft limit lies behind its hard one"),
+            SaError::Dscp { dscp } => write!(out, "a DSCP is at most 63, not {dscp}"),
+            SaError::Selector => out.write_str("the selector is not of the family of a transport SA"),
+            SaError::Key(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for SaError {}

@@ -1,0 +1,220 @@
+//! What traffic a policy or an SA is for (RFC 4301, 4.4.1.1), in the form in which the kernel's interface says it.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::address::{self, Family};
+use crate::inner::Flow;
+
+/// Addresses that begin with the same bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Prefix {
+    /// Any of them.
+    pub address: IpAddr,
+    /// How many bits count: 0 for all addresses, 32 or 128 for one.
+    pub bits: u8,
+}
+
+impl Prefix {
+    /// Addresses whose first `bits` are those of `address`.
+    pub const fn new(address: IpAddr, bits: u8) -> Prefix {
+        Prefix { address, bits }
+    }
+
+    /// One address.
+    pub const fn one(address: IpAddr) -> Prefix {
+        Prefix { address, bits: Family::of(address).address_bits() }
+    }
+}
+
+/// Ports whose bits under the mask are the same: 0 with mask 0 for all, a port with mask 0xffff for one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Ports {
+    /// Any of them.
+    pub port: u16,
+    /// Bits that count.
+    pub mask: u16,
+}
+
+impl Ports {
+    /// All ports.
+    pub const ALL: Ports = Ports { port: 0, mask: 0 };
+
+    /// One port.
+    pub const fn one(port: u16) -> Ports {
+        Ports { port, mask: u16::MAX }
+    }
+}
+
+/// What is typed or received: not yet known to make sense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SelectorFields {
+    /// Where packets come from.
+    pub source: Prefix,
+    /// Where they go.
+    pub destination: Prefix,
+    /// The protocol above IP; None for all.
+    pub protocol: Option<u8>,
+    /// Ports of the source; types of ICMP.
+    pub source_ports: Ports,
+    /// Ports of the destination; codes of ICMP.
+    pub destination_ports: Ports,
+}
+
+/// Which selectors make no sense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SelectorError {
+    /// The prefix has more bits than an address of its family.
+    PrefixBits {
+        /// As given.
+        bits: u8,
+        /// Of which family.
+        family: Family,
+    },
+    /// Source and destination are of two families.
+    Families,
+    /// Ports are asked for, and the protocol is none that has them.
+    PortsWithoutProtocol {
+        /// The protocol; None for all.
+        protocol: Option<u8>,
+    },
+}
+
+/// Traffic of one family. Equal where it matches the same packets in the same words: bits that do not count are zero.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Selector {
+    pub(crate) shape: Shape,
+    pub(crate) value: Masked,
+}
+
+/// Which bits of a flow count.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Shape {
+    pub(crate) family: Family,
+    source_bits: u8,
+    destination_bits: u8,
+    has_protocol: bool,
+    source_mask: u16,
+    destination_mask: u16,
+}
+
+/// A flow of which only some bits are left.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Masked {
+    source: u128,
+    destination: u128,
+    protocol: u8,
+    source_port: u16,
+    destination_port: u16,
+}
+
+impl Shape {
+    /// What counts of a flow.
+    #[inline]
+    pub(crate) fn of(&self, flow: &Flow) -> Masked {
+        Masked {
+            source: flow.source & address::mask(self.source_bits),
+            destination: flow.destination & address::mask(self.destination_bits),
+            protocol: if self.has_protocol { flow.protocol } else { 0 },
+            source_port: flow.source_port & self.source_mask,
+            destination_port: flow.destination_port & self.destination_mask,
+        }
+    }
+}
+
+impl Selector {
+    /// All traffic of a family.
+    pub fn all(family: Family) -> Selector {
+        let any = Prefix::new(address::address(family, 0), 0);
+        let fields = SelectorFields {
+            source: any,
+            destination: any,
+            protocol: None,
+            source_ports: Ports::ALL,
+            destination_ports: Ports::ALL,
+        };
+        Selector::new(&fields).expect("no bits are within every address")
+    }
+
+    /// Checks what was given.
+    ///
+    /// # Errors
+    /// [`SelectorError`].
+    pub fn new(fields: &SelectorFields) -> Result<Selector, SelectorError> {
+        let SelectorFields { source, destination, protocol, source_ports, destination_ports } = *fields;
+        let family = Family::of(source.address);
+        if family != Family::of(destination.address) {
+            return Err(SelectorError::Families);
+        }
+        if let Some(prefix) = [source, destination].iter().find(|prefix| prefix.bits > family.address_bits())
+        {
+            return Err(SelectorError::PrefixBits { bits: prefix.bits, family });
+        }
+        // Types and codes of ICMP count as ports.
+        let has_ports = matches!(protocol, Some(1 | 6 | 17 | 33 | 58 | 132 | 135 | 136));
+        if (source_ports.mask != 0 || destination_ports.mask != 0) && !has_ports {
+            return Err(SelectorError::PortsWithoutProtocol { protocol });
+        }
+        let shape = Shape {
+            family,
+            source_bits: source.bits,
+            destination_bits: destination.bits,
+            has_protocol: protocol.is_some(),
+            source_mask: source_ports.mask,
+            destination_mask: destination_ports.mask,
+        };
+        let value = shape.of(&Flow {
+            family,
+            source: address::number(source.address),
+            destination: address::number(destination.address),
+            protocol: protocol.unwrap_or(0),
+            source_port: source_ports.port,
+            destination_port: destination_ports.port,
+        });
+        Ok(Selector { shape, value })
+    }
+
+    /// What it was made of, with the bits that do not count as zeros.
+    pub fn fields(&self) -> SelectorFields {
+        let Selector { shape, value } = self;
+        let prefix = |number, bits| Prefix::new(address::address(shape.family, number), bits);
+        SelectorFields {
+            source: prefix(value.source, shape.source_bits),
+            destination: prefix(value.destination, shape.destination_bits),
+            protocol: shape.has_protocol.then_some(value.protocol),
+            source_ports: Ports { port: value.source_port, mask: shape.source_mask },
+            destination_ports: Ports { port: value.destination_port, mask: shape.destination_mask },
+        }
+    }
+
+    /// Version of IP.
+    pub fn family(&self) -> Family {
+        self.shape.family
+    }
+
+    /// Whether it is for such packets.
+    #[inline]
+    pub fn matches(&self, flow: &Flow) -> bool {
+        self.shape.family == flow.family && self.shape.of(flow) == self.value
+    }
+}
+
+impl fmt::Display for SelectorError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SelectorError::PrefixBits { bits, family } => {
+                write!(out, "a prefix of {bits} bits, where an address has {}", family.address_bits())
+            }
+            SelectorError::Families => out.write_str("source and destination are of two families"),
+            SelectorError::PortsWithoutProtocol { protocol: Some(protocol) } => {
+                write!(out, "ports are selected, and protocol {protocol} has none")
+            }
+            SelectorError::PortsWithoutProtocol { protocol: None } => {
+                out.write_str("ports are selected without a protocol")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SelectorError {}

@@ -1,0 +1,77 @@
+//! Sequence numbers: handed out in blocks to the threads that seal, and the half of one that does not travel.
+
+use std::ops::Range;
+
+use crate::atomics::{AtomicU64, Ordering};
+
+/// Share of the numbers from which on rekeying is asked for, in sixteenths.
+const SOFT_SIXTEENTHS: u64 = 15;
+
+/// The numbers of an outbound SA. None is handed out twice; threads share it.
+#[derive(Debug)]
+pub struct Numbers {
+    /// The last number that was handed out.
+    last: AtomicU64,
+    end: u64,
+}
+
+impl Numbers {
+    /// Those after `last`, which is 0 for a new SA: up to 2^32 - 1, or with extended sequence numbers to 2^64 - 2 (RFC 4303, 3.3.3).
+    pub fn after(last: u64, extended: bool) -> Numbers {
+        Numbers::between(last, if extended { u64::MAX - 1 } else { u64::from(u32::MAX) })
+    }
+
+    /// Those after `last` and up to `end`, which is below `u64::MAX`.
+    pub fn between(last: u64, end: u64) -> Numbers {
+        Numbers { last: AtomicU64::new(last), end: end.min(u64::MAX - 1) }
+    }
+
+    /// The next `count` numbers, for a thread to use alone: fewer where there are no more, none at the end.
+    #[inline]
+    pub fn take(&self, count: u64) -> Range<u64> {
+        let mut last = self.last.load(Ordering::Relaxed);
+        loop {
+            let next = last.saturating_add(count).min(self.end).max(last);
+            if next == last {
+                return 0..0;
+            }
+            match self.last.compare_exchange_weak(last, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return last + 1..next + 1,
+                Err(now) => last = now,
+            }
+        }
+    }
+
+    /// The last number that was handed out; 0 before any.
+    pub fn last(&self) -> u64 {
+        self.last.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is time to rekey.
+    pub fn is_soft(&self) -> bool {
+        self.last() >= self.end / 16 * SOFT_SIXTEENTHS
+    }
+
+    /// Whether all were handed out.
+    pub fn is_at_end(&self) -> bool {
+        self.last() >= self.end
+    }
+}
+
+/// The number of a packet that shows the low 32 bits of it, by the window's highest number and its size (RFC 4303, appendix A2.2):
+/// the one that is in the window or, if none is, ahead of it. None where it would lie before the first or after the last number.
+#[inline]
+pub fn whole_number(top: u64, size: u32, low: u32) -> Option<u64> {
+    let (top_high, top_low) = (top >> 32, top as u32);
+    let bottom = top_low.wrapping_sub(size - 1);
+    let high = if top_low >= size - 1 {
+        // The window lies within one cycle of the low half.
+        if low >= bottom { top_high } else { top_high + 1 }
+    } else if low >= bottom {
+        // Its lower part lies in the cycle before.
+        top_high.checked_sub(1)?
+    } else {
+        top_high
+    };
+    (high <= u64::from(u32::MAX)).then_some(high << 32 | u64::from(low))
+}

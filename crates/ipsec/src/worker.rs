@@ -1,0 +1,168 @@
+//! What one thread has for itself: the engine, random bytes for IVs, counters, events, and what it remembers of policies.
+
+use std::sync::Arc;
+
+use engine::{Engine, RandomBlock};
+
+use crate::event::{EVENTS_MAX, Event};
+use crate::inner::{Flow, Inner};
+use crate::limits::Standing;
+use crate::policy::{Action, PolicyDirection, Remembered, Spd};
+use crate::reason::{Counters, Reason};
+use crate::sa::Sa;
+use crate::sad::Sad;
+use crate::time::Time;
+
+/// What one thread seals and opens with. Any number of them share SAs and policies.
+pub struct Worker {
+    pub(crate) engine: Engine,
+    pub(crate) random: RandomBlock,
+    pub(crate) counters: Counters,
+    pub(crate) events: Events,
+    remembered: Remembered,
+}
+
+/// A bounded list of events.
+#[derive(Debug, Default)]
+pub(crate) struct Events(Vec<Event>);
+
+impl Events {
+    /// False where there is no room.
+    fn push(&mut self, counters: &mut Counters, event: Event) -> bool {
+        let fits = self.0.len() < EVENTS_MAX;
+        if fits {
+            self.0.push(event);
+        } else {
+            counters.events_delayed += 1;
+        }
+        fits
+    }
+}
+
+/// What becomes of a packet that this machine sends.
+#[derive(Debug)]
+pub enum Route<'t> {
+    /// It goes in clear.
+    Bypass,
+    /// It is sealed by this SA.
+    Seal(&'t Arc<Sa>),
+}
+
+impl Worker {
+    /// For one thread.
+    pub fn new(engine: Engine) -> Worker {
+        Worker {
+            engine,
+            random: engine.random_block(),
+            counters: Counters::default(),
+            events: Events::default(),
+            remembered: Remembered::new(),
+        }
+    }
+
+    /// What it counted so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Takes the events that have come up.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events.0)
+    }
+
+    /// What becomes of a packet from this machine or through it, by the policies of [`PolicyDirection::Out`]. Without one it goes in clear. Where
+    /// its SA is missing, [`Event::Acquire`] asks for it, at most once in [`crate::ACQUIRE_SECONDS`] for each policy, and the packet is dropped.
+    ///
+    /// # Errors
+    /// [`Reason::Inner`], [`Reason::Blocked`], [`Reason::NoSa`]: the packet is dropped, and counted.
+    pub fn route<'t>(
+        &mut self,
+        sad: &'t Sad,
+        spd: &Spd,
+        now: Time,
+        packet: &[u8],
+    ) -> Result<Route<'t>, Reason> {
+        let routed = Inner::read(packet).and_then(|inner| self.route_flow(sad, spd, now, &inner.flow));
+        routed.inspect_err(|reason| self.counters.count(*reason))
+    }
+
+    fn route_flow<'t>(
+        &mut self,
+        sad: &'t Sad,
+        spd: &Spd,
+        now: Time,
+        flow: &Flow,
+    ) -> Result<Route<'t>, Reason> {
+        let Some(held) = self.remembered.held(spd, PolicyDirection::Out, flow) else {
+            return Ok(Route::Bypass);
+        };
+        match &held.policy.action {
+            Action::Bypass => Ok(Route::Bypass),
+            Action::Discard => Err(Reason::Blocked),
+            Action::Protect(template) => match sad.for_template(template, flow, now) {
+                Some(sa) => Ok(Route::Seal(sa)),
+                None => {
+                    if held.asks(now) {
+                        let event = Event::Acquire { policy: held.policy.id, flow: *flow };
+                        if !self.events.push(&mut self.counters, event) {
+                            held.unask();
+                        }
+                    }
+                    Err(Reason::NoSa)
+                }
+            },
+        }
+    }
+
+    /// Whether a packet may come in: one that `sa` opened, or in clear where that is None. `direction` says whether it is for this machine or goes
+    /// through it. A packet that was opened needs a policy that asks for such an SA (RFC 4301, 5.2); one in clear passes where no policy is
+    /// against it.
+    ///
+    /// # Errors
+    /// [`Reason::Blocked`], [`Reason::NoPolicy`], [`Reason::Template`], [`Reason::Clear`]: the packet is dropped, and counted.
+    pub fn admit(
+        &mut self,
+        spd: &Spd,
+        direction: PolicyDirection,
+        flow: &Flow,
+        sa: Option<&Sa>,
+    ) -> Result<(), Reason> {
+        let held = self.remembered.held(spd, direction, flow);
+        let admitted = match (held.map(|held| &held.policy.action), sa) {
+            (Some(Action::Discard), _) => Err(Reason::Blocked),
+            (Some(Action::Protect(template)), Some(sa)) if template.fits(sa) => Ok(()),
+            (Some(Action::Protect(_)), Some(_)) => Err(Reason::Template),
+            (Some(Action::Protect(_)), None) => Err(Reason::Clear),
+            (Some(Action::Bypass), _) | (None, None) => Ok(()),
+            (None, Some(_)) => Err(Reason::NoPolicy),
+        };
+        admitted.inspect_err(|reason| self.counters.count(*reason))
+    }
+
+    /// Raises what a timer brings for an SA. [`Sa::next_due`] says when.
+    pub fn tick(&mut self, sa: &Sa, now: Time) {
+        self.tell_standing(sa, now);
+    }
+
+    /// Raises the events of limits that an SA has reached and that were not told; how far it has come.
+    pub(crate) fn tell_standing(&mut self, sa: &Sa, now: Time) -> Standing {
+        let standing = sa.standing(now);
+        // A hard limit takes a soft one's event with it: rekeying is too late.
+        if standing != Standing::Good && !sa.usage.is_told(standing) && sa.usage.tell(standing) {
+            let hard = standing == Standing::Hard;
+            if !self.events.push(&mut self.counters, Event::Expire { sa: sa.name(), hard }) {
+                sa.usage.untell(standing);
+            }
+        }
+        standing
+    }
+
+    /// Raises the event that a peer is elsewhere.
+    pub(crate) fn tell_mapping(&mut self, sa: &Sa, to: crate::Endpoint) {
+        let from = sa.peer();
+        if sa.is_news(to) && !self.events.push(&mut self.counters, Event::Mapping { sa: sa.name(), from, to })
+        {
+            sa.forget_news();
+        }
+    }
+}
