@@ -15,6 +15,7 @@ mod clients;
 mod credential;
 pub mod dictionaries;
 mod drive;
+mod esp;
 mod failures;
 mod figures;
 mod inflate;
@@ -45,6 +46,7 @@ pub use chips::emv_data;
 pub use clients::daemon_clients;
 pub use credential::credential;
 pub use drive::tls_drive;
+pub use esp::{esp_packet, inner_packet, selectors};
 pub use failures::pin_failures;
 pub use figures::{published_csv, report_json};
 pub use inflate::inflate;
@@ -125,6 +127,9 @@ pub const TARGETS: &[Target] = &[
     ("pin_verb", pin_verb),
     ("dukpt_serial", dukpt_serial),
     ("emv_data", emv_data),
+    ("esp_packet", esp_packet),
+    ("inner_packet", inner_packet),
+    ("selectors", selectors),
 ];
 
 /// The verb with this slot of the verb table; where there is none, one that there is. An input means the same
