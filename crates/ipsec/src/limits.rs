@@ -123,8 +123,14 @@ impl Usage {
         self.ended.store(true, Ordering::Relaxed);
     }
 
+    /// Whether it was ended: by its owner, or since a thread saw that a hard limit was reached.
+    #[inline]
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn standing(&self, limits: &Limits, now: Time) -> Standing {
-        if self.ended.load(Ordering::Relaxed) || self.is_past(&limits.hard, now) {
+        if self.is_ended() || self.is_past(&limits.hard, now) {
             Standing::Hard
         } else if self.is_past(&limits.soft, now) {
             Standing::Soft

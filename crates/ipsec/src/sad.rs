@@ -14,10 +14,8 @@ use std::sync::Arc;
 use crate::address::{self, Family};
 use crate::hash::Mix;
 use crate::inner::Flow;
-use crate::limits::Standing;
 use crate::policy::Template;
 use crate::sa::{Direction, Mode, SPI_MIN, Sa};
-use crate::time::Time;
 
 /// Most SAs of both directions, those whose SPI is only reserved among them.
 pub const SAS_MAX: usize = 16_384;
@@ -186,14 +184,14 @@ impl Sad {
         self.outbound.get(&(spi, end(destination)))
     }
 
-    /// The SA that seals what a policy protects: the newest that fits its template and has not reached a hard limit. A template without
-    /// ends has those of the packet.
+    /// The SA that seals what a policy protects: the newest that fits its template and was not ended, by its owner or by whoever saw it reach a hard
+    /// limit. A template without ends has those of the packet.
     #[inline]
-    pub fn for_template(&self, template: &Template, flow: &Flow, now: Time) -> Option<&Arc<Sa>> {
+    pub fn for_template(&self, template: &Template, flow: &Flow) -> Option<&Arc<Sa>> {
         let ends = template.ends.unwrap_or_else(|| (flow.source(), flow.destination()));
         let template = Template { ends: Some(ends), ..*template };
         let sas = self.by_template.get(&(template.request, template.mode, end(ends.1)))?;
-        sas.iter().rev().find(|sa| template.fits(sa) && sa.standing(now) != Standing::Hard)
+        sas.iter().rev().find(|sa| !sa.usage.is_ended() && template.fits(sa))
     }
 }
 

@@ -99,7 +99,7 @@ impl Worker {
         match &held.policy.action {
             Action::Bypass => Ok(Route::Bypass),
             Action::Discard => Err(Reason::Blocked),
-            Action::Protect(template) => match sad.for_template(template, flow, now) {
+            Action::Protect(template) => match sad.for_template(template, flow) {
                 Some(sa) => Ok(Route::Seal(sa)),
                 None => {
                     if held.asks(now) {
@@ -147,6 +147,10 @@ impl Worker {
     /// Raises the events of limits that an SA has reached and that were not told; how far it has come.
     pub(crate) fn tell_standing(&mut self, sa: &Sa, now: Time) -> Standing {
         let standing = sa.standing(now);
+        if standing == Standing::Hard {
+            // So that policies take another at once.
+            sa.usage.end();
+        }
         // A hard limit takes a soft one's event with it: rekeying is too late.
         if standing != Standing::Good && !sa.usage.is_told(standing) && sa.usage.tell(standing) {
             let hard = standing == Standing::Hard;
