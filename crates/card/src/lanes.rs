@@ -101,6 +101,7 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::DiversifiedKeyGenerate
         | Verb::DeriveIccMk
         | Verb::UniqueKeyDerive
+        | Verb::TransactionValidation
         | Verb::PinChangeUnblock
         | Verb::SecureMessagingForKeys
         | Verb::SecureMessagingForPins

@@ -490,6 +490,12 @@ void CSNBT31X(long *return_code, long *reason_code, long *exit_data_length, unsi
     unsigned char *unwrap_kek_identifier, long *wrap_kek_identifier_length, unsigned char *wrap_kek_identifier,
     long *opt_blks_length, unsigned char *opt_blks, long *tr31_key_block_length, unsigned char *tr31_key_block);
 
+/* transaction-validation */
+void CSNBTRV(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *transaction_key_length, unsigned char *transaction_key,
+    long *transaction_info_length, unsigned char *transaction_info, long *validation_values_length,
+    unsigned char *validation_values);
+
 /* unique-key-derive */
 void CSNBUKD(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *base_derivation_key_identifier_length,
@@ -818,10 +824,6 @@ void CSNBPTRE(long *return_code, long *reason_code, long *exit_data_length, unsi
     unsigned char *pandata, long *in_pinblk_length, unsigned char *in_pinblk, long *out_pinprofile_length,
     unsigned char *out_pinprofile, long *sequence_number, long *out_pinblk_length, unsigned char *out_pinblk,
     long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2);
-void CSNBTRV(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *transaction_key_length, unsigned char *transaction_key,
-    long *transaction_info_length, unsigned char *transaction_info, long *validation_values_length,
-    unsigned char *validation_values);
 void CSNDPKH(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *public_key_name, long *hash_data_length,
     unsigned char *hash_data);

@@ -14,10 +14,6 @@ pub const REFUSED: &[(&str, &[&str])] = &[
             "CSNBDRP", "CSNBDRPG",
         ],
     ),
-    (
-        "how a card security code is computed is not published, and what is found leaves two things open (docs/chip-cards.md)",
-        &["CSNBTRV"],
-    ),
     ("format-preserving encryption is missing", &["CSNBFPED", "CSNBFPEE", "CSNBFPET"]),
     ("it changes what a key is for", &["CSNBCVT"]),
     ("the key store is made with the home", &["CSNBKSI"]),

@@ -9,6 +9,7 @@
 //! | PINs and offsets by IBM 3624 and the German banking pool | [`ibm3624`], [`Decimalisation`] |
 //! | VISA PVV, Interbank PIN | [`visa`], [`interbank`] |
 //! | CVV, CVC | [`cvv`] |
+//! | card security codes of American Express | [`security_code`] |
 //! | derived unique keys per transaction (ANSI X9.24) | [`dukpt`] |
 //! | EMV: keys of cards and sessions, cryptograms, scripts, CVC3 | [`emv`] |
 //! | format-preserving encryption | [`ff1`] |
@@ -34,6 +35,7 @@ mod mask;
 mod pin;
 mod profile;
 mod scan;
+pub mod security_code;
 #[cfg(test)]
 mod testing;
 pub mod visa;

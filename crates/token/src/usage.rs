@@ -31,6 +31,10 @@ pub enum Use {
     CardValueGenerate(CardValueHalf),
     /// Compute card verification values to compare them.
     CardValueVerify(CardValueHalf),
+    /// Compute card security codes to give them out.
+    SecurityCodeGenerate,
+    /// Compute card security codes to compare them.
+    SecurityCodeVerify,
     /// Encipher messages to chip cards with keys in them (SECMSG with SMKEY).
     MessageOfKeys,
     /// Encipher messages to chip cards with PINs in them (SECMSG with SMPIN).
@@ -245,6 +249,8 @@ pub(crate) const fn allows(vector: ControlVector, usage: Use) -> bool {
         Use::MessageOfPins => matches!(vector.type_bits(), (MAIN_DATA, SUB_MESSAGES)) && vector.bit(19),
         Use::CardValueGenerate(half) => is_card_value(vector, half) && vector.bit(20),
         Use::CardValueVerify(half) => is_card_value(vector, half) && vector.bit(21),
+        Use::SecurityCodeGenerate => is_security_code(vector) && vector.bit(20),
+        Use::SecurityCodeVerify => is_security_code(vector) && vector.bit(21),
         Use::MacGenerate => is_mac(vector) && vector.bit(20),
         Use::MacVerify => is_mac(vector) && vector.bit(21),
         Use::Export => vector.bit(17),
@@ -287,6 +293,12 @@ const fn is_card_value(vector: ControlVector, half: CardValueHalf) -> bool {
     matches!(vector.type_bits(), (MAIN_DATA, SUB_MAC)) && (method == 0 || method == own)
 }
 
+/// Subtype MAC for card security codes, or for any purpose.
+const fn is_security_code(vector: ControlVector) -> bool {
+    let method = vector.method_bits();
+    matches!(vector.type_bits(), (MAIN_DATA, SUB_MAC)) && (method == 0 || method == METHOD_SECURITY_CODE)
+}
+
 /// Whether a vector is that of a key-encrypting key for private keys alone: with IMPORT as its one use, and not to be
 /// exported. What such a key deciphers are numbers of private keys in whole blocks; as DES keys they could be used, tested
 /// and exported one block after the other.
@@ -315,6 +327,7 @@ const SUB_MESSAGES: u8 = 5;
 const METHOD_X9_9: u8 = 1;
 const METHOD_CVV_A: u8 = 2;
 const METHOD_CVV_B: u8 = 3;
+const METHOD_SECURITY_CODE: u8 = 4;
 const MAIN_PIN: u8 = 2;
 const SUB_PIN_BLOCK_IN: u8 = 0;
 const SUB_PIN: u8 = 1;
@@ -438,6 +451,8 @@ mod tests {
         uses.extend(blocks_out.map(|from| (Use::PinBlockOut(from), vec![KeyType::OPinEnc])));
         uses.extend(halves.map(|half| (Use::CardValueGenerate(half), vec![KeyType::Mac])));
         uses.extend(halves.map(|half| (Use::CardValueVerify(half), vec![KeyType::Mac, KeyType::MacVer])));
+        uses.push((Use::SecurityCodeGenerate, vec![KeyType::Mac]));
+        uses.push((Use::SecurityCodeVerify, vec![KeyType::Mac, KeyType::MacVer]));
         uses.push((Use::DeriveTransactionKeys, vec![]));
         for (usage, types) in uses {
             for key_type in KeyType::ALL.iter().copied().filter(|key_type| key_type.has_default()) {
@@ -468,6 +483,13 @@ mod tests {
         assert!(derives.may(Use::DeriveTransactionKeys) && !derives.may(Use::Encipher));
         assert!(!of(KeyType::KeyGenKy, &["CLR8-ENC"]).may(Use::DeriveTransactionKeys));
         let (a, b) = (of(KeyType::Mac, &["CVVKEY-A"]), of(KeyType::Mac, &["CVVKEY-B"]));
+        let code = of(KeyType::Mac, &["AMEX-CSC"]);
+        assert!(code.may(Use::SecurityCodeGenerate) && code.may(Use::SecurityCodeVerify));
+        assert!(!code.may(Use::MacGenerate) && !code.may(Use::CardValueGenerate(CardValueHalf::A)));
+        assert!(!a.may(Use::SecurityCodeGenerate) && !b.may(Use::SecurityCodeVerify));
+        assert!(!of(KeyType::Mac, &["ANSIX9.9"]).may(Use::SecurityCodeVerify));
+        let verifying = of(KeyType::MacVer, &["AMEX-CSC"]);
+        assert!(verifying.may(Use::SecurityCodeVerify) && !verifying.may(Use::SecurityCodeGenerate));
         assert!(a.may(Use::CardValueGenerate(CardValueHalf::A)) && !a.may(Use::MacGenerate));
         assert!(
             !a.may(Use::CardValueGenerate(CardValueHalf::B)) && b.may(Use::CardValueVerify(CardValueHalf::B))

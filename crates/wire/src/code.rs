@@ -81,7 +81,7 @@ codes! {
     EXPIRATION_DATE = 8 / 42, "the expiration date is not four digits";
     KEY_LENGTH_KEYWORD = 8 / 43, "key_length is not valid";
     LABEL_EXISTS = 8 / 44, "a key record of this label exists";
-    CVV = 8 / 46, "the card verification value is not as many digits as the keyword says, with blanks behind them";
+    CVV = 8 / 46, "the card verification value or security code is not as many digits as the keyword says, with blanks behind a value";
     TOKEN_INVALID = 8 / 47, "the key token is not valid";
     MASTER_KEY_MISMATCH = 8 / 48, "the token is wrapped by another master key";
     TOKEN_VERSION = 8 / 49, "the version of the key token is not served";
@@ -98,7 +98,7 @@ codes! {
     FORMAT_CONTROL = 8 / 107, "the format control of the PIN profile is not NONE";
     PAD_DIGIT = 8 / 108, "the pad digit of the PIN profile is not one of its format";
     PIN_EXTRACTION = 8 / 109, "the PIN extraction method does not go with the format";
-    PAN = 8 / 110, "the PAN is not as many digits as it has to be";
+    PAN = 8 / 110, "the PAN is not as many digits as it has to be, or begins with others";
     SEQUENCE_NUMBER = 8 / 111, "the sequence number has more than four digits";
     PIN_OFFSET = 8 / 112, "the offset is not as many digits as are checked";
     PVV = 8 / 114, "the PVV is not four digits";

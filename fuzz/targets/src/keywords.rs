@@ -53,7 +53,8 @@ pub const KEYWORDS: &[&str] = &[
     "IKEYXLAT", "OPINENC", "IPINENC", "DDATA", "DMV", "NOOFFSET", "INFO", "WR-TR31", "CVVKEY-B", "FF1",
     "FF2", "FF2.1", "BASE10", "CUSTOM", "ICFF1", "OCFF1", "IBASE10", "OBASE10", "ICUSTOM", "OCUSTOM",
     "ICFF2", "OCFF2", "ICFF2.1", "OCFF2.1", "REFPIN", "TRUNCPIN", "DUKPT", "ADUKPT", "K1DATA", "K2MAC",
-    "K3PIN", "K3IPEK", "PIN-DATA", "TDES-TOK", "TR31-TOK",
+    "K3PIN", "K3IPEK", "PIN-DATA", "TDES-TOK", "TR31-TOK", "CSC-3", "CSC-4", "CSC-5", "CSC-345", "CSC-V1",
+    "CSC-V2",
 ];
 
 /// A keyword as the interface has it.

@@ -106,7 +106,7 @@ can decipher what is enciphered for it. With `rsa-decipher-keys-and-data`, whoev
 under it. Objects of PKCS #11 (`symmetric-key-export-rakw`,
 `symmetric-key-import2-rakw`) free an AES key of what its token says of its use. An older program that needs one of them can run as a tenant in a role such as `base = \"owner\"`, `allow = [\"legacy\"]`.
 
-**Legacy of PINs.** Nor are those of `legacy-pin` in any: each gives PINs away in a few tries, as [pins.md](pins.md) says of each. `allow = [\"legacy\"]` does not permit them.
+**Legacy of PINs.** Nor are those of `legacy-pin` in any: each gives PINs away in a few tries, as [pins.md](pins.md) says of each, but those of [card security codes](chip-cards.md#card-security-codes). `allow = [\"legacy\"]` does not permit them.
 
 ## The roles that every home has
 

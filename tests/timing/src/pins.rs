@@ -1,6 +1,9 @@
 //! What lies between the ciphers of PIN verbs, over marked blocks: digits, lengths and verdicts are secret until the end.
 
-use payments::{Decimalisation, Extraction, Format, Layout, Pin, block, cvv, ibm3624, interbank, iso4, visa};
+use payments::{
+    Decimalisation, Extraction, Format, Layout, Pin, block, cvv, ibm3624, interbank, iso4, security_code,
+    visa,
+};
 use std::hint::black_box;
 
 use crate::secret;
@@ -57,4 +60,6 @@ pub(crate) fn methods() {
     used(interbank::pin(&marked(53)));
     eprintln!("CVV");
     used(cvv::verifies(&marked(54), &[5, 6, 1]));
+    eprintln!("card security codes");
+    used(security_code::verifies(&marked(55), security_code::Code::All, &[5; 12]));
 }

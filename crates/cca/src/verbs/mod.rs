@@ -101,6 +101,7 @@ mod tr31_key_import;
 mod tr31_key_token_parse;
 mod tr31_optional_data_build;
 mod tr31_optional_data_read;
+mod transaction_validation;
 mod unique_key_derive;
 
 use wire::Verb;

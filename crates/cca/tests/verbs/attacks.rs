@@ -14,6 +14,7 @@ pub mod numbers;
 mod payloads;
 mod pins;
 mod private_blocks;
+mod security_codes;
 mod signatures;
 mod transactions;
 mod transport;

@@ -7,6 +7,7 @@ mod methods;
 mod passes;
 mod requests;
 pub mod requests2;
+mod security_codes;
 mod translate;
 pub mod translate2;
 mod twin_formats;

@@ -110,6 +110,7 @@ fn of_pins(verb: Verb, position: usize) -> Vec<Use> {
             vec![Use::CardValueVerify(CardValueHalf::A)]
         }
         (Verb::CvvVerify, _) => vec![Use::CardValueVerify(CardValueHalf::B)],
+        (Verb::TransactionValidation, _) => vec![Use::SecurityCodeGenerate, Use::SecurityCodeVerify],
         _ => Vec::new(),
     }
 }

@@ -23,7 +23,8 @@ use wire::verb::{
 };
 use wire::verb::{
     key_test2, key_translate2, pin_change_unblock, pka_key_translate, prohibit_export2,
-    restrict_key_attribute, secure_messaging_for_keys, secure_messaging_for_pins, unique_key_derive,
+    restrict_key_attribute, secure_messaging_for_keys, secure_messaging_for_pins, transaction_validation,
+    unique_key_derive,
 };
 use wire::{Codes, KeyReference, code};
 
@@ -106,6 +107,10 @@ fn good(others: &mut Others, verb: Verb) -> Request {
         Verb::CvvGenerate | Verb::CvvVerify => {
             let token = others.pins.cvv_a.clone();
             key(others, cvv_generate::CVV_KEY_A_IDENTIFIER, &token)
+        }
+        Verb::TransactionValidation => {
+            let token = others.pins.codes.clone();
+            others.ways(verb, transaction_validation::TRANSACTION_KEY, &token).remove(0)
         }
         Verb::DiversifiedKeyGenerate => {
             let token = others.chips.mac_skeleton.clone();

@@ -69,6 +69,7 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::Tr31KeyExport => KEY_BLOCKS_OUT,
         Verb::Tr31KeyImport => KEY_BLOCKS_IN,
         Verb::CvvKeyCombine => COMBINED,
+        Verb::TransactionValidation => SECURITY_CODES,
         Verb::HmacGenerate => HMAC_GENERATE,
         Verb::HmacVerify => HMAC_VERIFY,
         Verb::MacGenerate2 => MAC_GENERATE_2,
@@ -229,6 +230,7 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
             Point::WeakImport,
         ],
         Verb::CvvKeyCombine => &[Point::CombinedMixed],
+        Verb::TransactionValidation => &[Point::SecurityCodeUnconfirmed],
         Verb::ClearPinEncrypt => &[Point::PinUnrestricted, Point::PinIso1, Point::PinAnyDigits],
         Verb::KeyExport
         | Verb::DataKeyExport
@@ -427,6 +429,18 @@ rows! {
         ["CVK-CSC"] - [] Tr31SecurityCode;
         ["WRAP-ECB"] - [] Tr31ImportWrapping;
         ["WRAP-ENH"] - [] Tr31ImportWrapping;
+    }
+    SECURITY_CODES {
+        ["GENERATE"] - [] SecurityCodeGenerate;
+        ["CSC-3"] - ["GENERATE"] SecurityCodeVerify3;
+        ["CSC-4"] - ["GENERATE"] SecurityCodeVerify4;
+        ["CSC-5"] - ["GENERATE"] SecurityCodeVerify5;
+        ["CSC-345"] - ["GENERATE"] SecurityCodeVerify3;
+        ["CSC-345"] - ["GENERATE"] SecurityCodeVerify4;
+        ["CSC-345"] - ["GENERATE"] SecurityCodeVerify5;
+        ["CSC-3"] - [] SecurityCodeUnconfirmed;
+        ["CSC-4"] - [] SecurityCodeUnconfirmed;
+        ["CSC-345"] - [] SecurityCodeUnconfirmed;
     }
     COMBINED {
         ["WRAP-ECB"] - [] CombinedWrapping;

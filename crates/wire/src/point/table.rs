@@ -130,6 +130,10 @@ points! {
         PinVerifyVisa "encrypted-pin-verify-visa-pvv" = 0x00AD Permits NONE "Verify PINs by VISA PVV";
         PinVerifyInterbank "encrypted-pin-verify-interbank" = 0x00AE Permits NONE "Verify Interbank PINs";
         CvvVerify "cvv-verify" = 0x00E0 Permits MAC_VERIFY "Verify card verification values";
+        TransactionValidation "transaction-validation" = 0xF0E6 Permits AUTHENTICATE "Make and verify card security codes, as is permitted";
+        SecurityCodeVerify3 "transaction-validation-verify-csc-3" = 0x0292 Permits NONE "Verify card security codes of three digits";
+        SecurityCodeVerify4 "transaction-validation-verify-csc-4" = 0x0293 Permits NONE "Verify card security codes of four digits";
+        SecurityCodeVerify5 "transaction-validation-verify-csc-5" = 0x0294 Permits NONE "Verify card security codes of five digits";
         EncryptedPinTranslate2 "encrypted-pin-translate2" = 0xF0DC Permits PIN "Put PIN blocks under another key of DES or AES, as is permitted";
         EncryptedPinVerify2 "encrypted-pin-verify2" = 0xF0DE Permits PIN "Compare PINs in blocks, as is permitted";
         PinVerifyReference "encrypted-pin-verify2-refpin" = 0x03B0 Permits NONE "Compare PINs in blocks whole";
@@ -156,6 +160,7 @@ points! {
         PinEncryptedInterbank "encrypted-pin-generate-interbank" = 0x00B2 Permits NONE "Make Interbank PINs in blocks";
         RecoverPinFromOffset "recover-pin-from-offset" = 0x02B0 Permits PIN "Put PINs that offsets lead to into blocks";
         CvvGenerate "cvv-generate" = 0x00DF Permits MAC_GENERATE "Make card verification values";
+        SecurityCodeGenerate "transaction-validation-generate" = 0x0291 Permits NONE "Make card security codes";
         DiversifiedKeyGenerate "diversified-key-generate" = 0xF0D3 Permits GENERATE "Derive DES keys from data, by the methods that are permitted";
         DiversifySingle "diversified-key-generate-clr8-enc" = 0x0040 Permits NONE "Derive keys of single length";
         DiversifyEncipher "diversified-key-generate-tdes-enc" = 0x0041 Permits NONE "Derive keys by enciphering data";
@@ -374,6 +379,7 @@ points! {
         PinIso1 "pin-disallow-iso-1" = 0x032F Forbids NONE "PIN blocks of ISO-1, which hold no PAN";
         PinAnyDigits "pin-enhanced-security" = 0x0313 Forbids NONE "PINs of fewer than four digits, and checks of fewer";
         PinUncounted "pin-uncounted" = 0xF0DD Permits NONE "Verify PINs without counting what is wrong: whoever may, tries them all";
+        SecurityCodeUnconfirmed "card-security-code-unconfirmed" = 0xF0E7 Permits NONE "Card security codes of three and four digits, and of cards that begin with 34: how these are computed, no value of another system confirms, and a card could have codes that no other system finds right";
         PinCheckDigits "pin-check-digits" = 0x0055 Forbids NONE "Refuse blocks of ISO-0, ISO-3 and VISA-4 whose PIN has other than decimal digits: with wrong digits of a PAN, each refusal tells of the PIN";
         PinFineCodes "pin-general-error" = 0x039F Forbids NONE "Tell what is wrong in a clear PIN block, where 8/2514 says that something is: each answer tells of the PIN";
         UniqueKeyPinAsData "unique-key-derive-pin-data" = 0x01C9 Permits NONE "Derive keys of PIN blocks as DATA keys, which decipher these blocks";

@@ -259,6 +259,12 @@ groups! {
     }
     /// Digits of a card verification value.
     CvvDigits One { One "CVV-1", Two "CVV-2", Three "CVV-3", Four "CVV-4", Five "CVV-5" }
+    /// Whether a card security code is made or verified.
+    SecurityCodeAction Verify { Generate "GENERATE", Verify "VERIFY" }
+    /// Which card security codes: of so many digits, or all three.
+    SecurityCodes required { Three "CSC-3", Four "CSC-4", Five "CSC-5", All "CSC-345" }
+    /// Which version of card security codes: the second is of the service code as well.
+    SecurityCodeVersion One { One "CSC-V1", Two "CSC-V2" }
     /// How a DES key is derived from data.
     Diversification required {
         Single "CLR8-ENC", Encipher "TDES-ENC", Chained "TDES-CBC", Decipher "TDES-DEC", Counter "TDES-XOR",

@@ -38,6 +38,7 @@ impl Verb {
             | Self::RecoverPinFromOffset
             | Self::CvvGenerate
             | Self::CvvVerify
+            | Self::TransactionValidation
             | Self::DiversifiedKeyGenerate
             | Self::EmvTransaction
             | Self::DeriveIccMk

@@ -452,6 +452,15 @@ pub fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
             ],
         ),
         (
+            Verb::TransactionValidation,
+            vec![
+                ("rule_array", Bytes(b"GENERATECSC-5   ")),
+                ("transaction_key", Bytes(&keys.codes)),
+                ("transaction_info", Bytes(b"9912371234567890123")),
+                ("validation_values_length", Number(5)),
+            ],
+        ),
+        (
             Verb::DiversifiedKeyGenerate,
             vec![
                 ("rule_array", Bytes(b"TDES-ENC")),

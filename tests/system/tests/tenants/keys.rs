@@ -46,6 +46,8 @@ pub struct Keys {
     pub pin_gen: Vec<u8>,
     pub pin_block: Vec<u8>,
     pub card: Vec<u8>,
+    /// A key of card security codes.
+    pub codes: Vec<u8>,
     /// A pair of keys of card verification values, and the OPINENC key in a key block.
     pub halves: [Vec<u8>; 2],
     pub key_block: Vec<u8>,
@@ -207,6 +209,7 @@ impl Keys {
         [_, keys.pin_out] = entered(facility, b"OPINENC ", b"INTERNAL");
         [_, keys.pin_gen] = entered(facility, b"PINGEN  ", b"INTERNAL");
         [_, keys.card] = entered(facility, b"MAC     ", b"INTERNALDOUBLE  CVVKEY-A");
+        [_, keys.codes] = entered(facility, b"MAC     ", b"INTERNALDOUBLE  AMEX-CSC");
         let half = |uses, part| {
             let [_, half] = entered_from(facility, b"MAC     ", uses, part);
             half

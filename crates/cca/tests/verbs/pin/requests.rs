@@ -4,7 +4,7 @@ use cca::Processor;
 use wire::point::{Group, PointSet};
 use wire::verb::{
     Verb, clear_pin_encrypt, clear_pin_generate, clear_pin_generate_alternate, cvv_generate, cvv_verify,
-    encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_verify,
+    encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_verify, transaction_validation,
 };
 
 use crate::peer;
@@ -227,4 +227,19 @@ pub fn verified(keys: (&[u8], &[u8]), words: &[&str], card: [&str; 3], value: &s
         .bytes(cvv_verify::CVV_KEY_A_IDENTIFIER, keys.0)
         .bytes(cvv_verify::CVV_KEY_B_IDENTIFIER, keys.1)
         .bytes(cvv_verify::CVV_VALUE, format!("{value:5}"))
+}
+
+/// Card security codes of a card: expiration date, PAN, and for the second version the service code.
+pub fn codes_of(key: &[u8], words: &[&str], card: &str) -> Request {
+    use transaction_validation::*;
+    crate::support::Request::new(Verb::TransactionValidation)
+        .rules(words)
+        .counted(TRANSACTION_KEY_LENGTH, TRANSACTION_KEY, key)
+        .counted(TRANSACTION_INFO_LENGTH, TRANSACTION_INFO, card)
+        .integer(VALIDATION_VALUES_LENGTH, 12)
+}
+
+pub fn code_verified(key: &[u8], words: &[&str], card: &str, codes: &str) -> Request {
+    use transaction_validation::{VALIDATION_VALUES, VALIDATION_VALUES_LENGTH};
+    codes_of(key, words, card).counted(VALIDATION_VALUES_LENGTH, VALIDATION_VALUES, codes)
 }

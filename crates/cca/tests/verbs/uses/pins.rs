@@ -24,6 +24,8 @@ pub struct PinKeys {
     pub outbound: Vec<u8>,
     pub cvv_a: Vec<u8>,
     pub cvv_b: Vec<u8>,
+    /// Of card security codes.
+    pub codes: Vec<u8>,
     /// Keys of AES of [`pin::KEY`]: for blocks of ISO-4, and for proofs of a change.
     pub aes_inbound: Vec<u8>,
     pub aes_outbound: Vec<u8>,
@@ -40,6 +42,7 @@ impl PinKeys {
             outbound: entered(processor, "OPINENC", &[], &pin::KEY),
             cvv_a: entered(processor, "MAC", &["SINGLE", "CVVKEY-A"], &pin::KEY),
             cvv_b: entered(processor, "MAC", &["SINGLE", "CVVKEY-B"], &pin::KEY),
+            codes: entered(processor, "MAC", &["DOUBLE", "AMEX-CSC"], &pin::KEY),
             aes_inbound: entered2(processor, VariableType::PinProt, PIN_IN, &pin::KEY),
             aes_outbound: entered2(processor, VariableType::PinProt, PIN_OUT, &pin::KEY),
             proving: entered2(processor, VariableType::Mac, &["VERIFY", "PTR2AUTH"], &pin::KEY),
@@ -172,6 +175,13 @@ impl PinKeys {
                     Verb::CvvGenerate => pin::value(pair, &words, card),
                     _ => pin::verified(pair, &words, card, "561"),
                 }]
+            }
+            Verb::TransactionValidation => {
+                let card = "9912371234567890123";
+                vec![
+                    pin::codes_of(key, &["GENERATE", "CSC-5"], card),
+                    pin::code_verified(key, &["VERIFY", "CSC-5"], card, "61247"),
+                ]
             }
             _ => Vec::new(),
         }

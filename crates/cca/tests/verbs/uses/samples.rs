@@ -146,6 +146,7 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
         (KeyType::Exporter, "EXPORT"),
         (KeyType::Mac, "CVVKEY-A"),
         (KeyType::Mac, "ANSIX9.9"),
+        (KeyType::Mac, "AMEX-CSC"),
     ] {
         let vector = key_type.vector_with(KeyForm::Double, [keyword]).unwrap();
         let name = format!("{} double {keyword}", key_type.name());

@@ -99,7 +99,8 @@ impl Others {
             | Verb::EncryptedPinGenerate
             | Verb::ClearPinEncrypt
             | Verb::CvvGenerate
-            | Verb::CvvVerify => self.pins.ways(verb, position, key),
+            | Verb::CvvVerify
+            | Verb::TransactionValidation => self.pins.ways(verb, position, key),
             Verb::DiversifiedKeyGenerate
             | Verb::DiversifiedKeyGenerate2
             | Verb::EmvTransaction

@@ -136,6 +136,23 @@ macro_rules! pin_verbs {
                     CVV_VALUE: In Bytes(Fixed(5));
                 }
             }
+            /// Transaction_Validation: card security codes of American Express, made or verified.
+            TransactionValidation transaction_validation = 0x01CF slot 141 "CSNBTRV" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 1 to 3 {
+                    action: SecurityCodeAction, codes: SecurityCodes, version: SecurityCodeVersion,
+                };
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    TRANSACTION_KEY_LENGTH: In Length;
+                    TRANSACTION_KEY: In uses(By(TRANSACTION_KEY_LENGTH));
+                    TRANSACTION_INFO_LENGTH: In Length;
+                    TRANSACTION_INFO: In Bytes(By(TRANSACTION_INFO_LENGTH));
+                    VALIDATION_VALUES_LENGTH: InOut Length;
+                    VALIDATION_VALUES: InOut Bytes(By(VALIDATION_VALUES_LENGTH)), secret;
+                }
+            }
         } }
     };
 }
