@@ -38,8 +38,8 @@ pub struct Pace {
     wanted: usize,
     /// Duration of the last pass.
     pass: u64,
-    /// All waiting is the last pass divided by this.
-    share: u64,
+    /// Whether passes take longer the more requests they have.
+    grows: bool,
     /// Requests that the next pass takes at the most: half of what there was, or whatever there is.
     most: usize,
     /// The wait that has begun.
@@ -59,12 +59,12 @@ struct Wait {
 impl Pace {
     /// For passes whose time hardly depends on their fill, up to `lanes`.
     pub const fn even(lanes: usize) -> Self {
-        Self { lanes, wanted: 1, pass: 0, share: LINGER_SHARE, most: usize::MAX, wait: None }
+        Self { lanes, wanted: 1, pass: 0, grows: false, most: usize::MAX, wait: None }
     }
 
     /// For passes whose time grows with their fill, and which gain nothing from more than `lanes`.
     pub const fn growing(lanes: usize) -> Self {
-        Self { lanes, wanted: 1, pass: 0, share: WAIT_SHARE, most: usize::MAX, wait: None }
+        Self { lanes, wanted: 1, pass: 0, grows: true, most: usize::MAX, wait: None }
     }
 
     /// Requests that the next pass gains from, at the most.
@@ -76,8 +76,7 @@ impl Pace {
     /// meanwhile among them.
     pub fn passed(&mut self, answered: usize, left: usize, duration: u64) {
         let outstanding = answered + left;
-        let grows = self.share == WAIT_SHARE;
-        let half = (grows && outstanding >= HALVES_MIN).then_some(outstanding.div_ceil(2));
+        let half = (self.grows && outstanding >= HALVES_MIN).then_some(outstanding.div_ceil(2));
         self.most = half.unwrap_or(usize::MAX);
         self.wanted = half.unwrap_or(outstanding).clamp(1, self.lanes.max(1));
         self.pass = duration;
@@ -106,7 +105,8 @@ impl Pace {
             return false;
         }
         let now = now();
-        let latest = now.saturating_add(self.pass / self.share);
+        let share = if self.grows { WAIT_SHARE } else { LINGER_SHARE };
+        let latest = now.saturating_add(self.pass / share);
         let wait =
             self.wait.get_or_insert(Wait { seen: there, until: now.saturating_add(one).min(latest), latest });
         if there > wait.seen {
