@@ -2,6 +2,7 @@
 
 use token::{AesToken, DesToken, Format, TOKEN_BYTES};
 use wire::code;
+use wire::verb::TokenWrapping;
 
 use crate::call::Refusal;
 
@@ -21,6 +22,22 @@ pub(crate) fn des_target(field: &[u8]) -> Result<Option<DesToken>, Refusal> {
         Format::Label => Err(code::LABEL_NOT_FOUND.into()),
         _ => Err(code::TOKEN_INVALID.into()),
     }
+}
+
+/// The same token as one that is wrapped as a keyword says, or as it is if there is none.
+///
+/// # Errors
+/// 8/2111 for the original wrapping of a key that may not have it.
+pub(crate) fn with_wrapping(token: DesToken, wrapping: Option<TokenWrapping>) -> Result<DesToken, Refusal> {
+    let is_enhanced = match wrapping {
+        Some(TokenWrapping::Ecb) if token.control_vector().is_enhanced_only() => {
+            return Err(code::WRAPPING_BIT.into());
+        }
+        Some(TokenWrapping::Enhanced) => true,
+        Some(TokenWrapping::Ecb) => false,
+        _ => token.is_enhanced(),
+    };
+    Ok(token.with_enhanced(is_enhanced))
 }
 
 /// The external DES token in a field; `None` for a null token.

@@ -18,14 +18,14 @@ use payments::emv::session_key::Tree;
 use token::control_vector::{KeyForm, bit};
 use token::{ControlVector, DesToken, KeyType};
 use wire::point::Point;
+use wire::verb::Diversification;
 use wire::verb::diversified_key_generate::{Answer, Request};
-use wire::verb::{Diversification, TokenWrapping};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::chip::issuer;
 use crate::key::Algorithm;
-use crate::key::target::des_target;
+use crate::key::target::{des_target, with_wrapping};
 use crate::parity;
 use crate::pass::emv::{Diversify, Session};
 use crate::pass::{Cipher, Derive, KeyRule, Skeleton};
@@ -62,15 +62,7 @@ fn skeleton(request: &Request<'_>) -> Result<DesToken, Refusal> {
         let vector = token.control_vector().with_bits(bit(56), true).map_err(|_| code::KEY_USAGE)?;
         token = token.with_vector(vector)?;
     }
-    let is_enhanced = match request.wrapping {
-        Some(TokenWrapping::Ecb) if token.control_vector().is_enhanced_only() => {
-            return Err(code::WRAPPING_BIT.into());
-        }
-        Some(TokenWrapping::Enhanced) => true,
-        Some(TokenWrapping::Ecb) => false,
-        _ => token.is_enhanced(),
-    };
-    Ok(token.with_enhanced(is_enhanced))
+    with_wrapping(token, request.wrapping)
 }
 
 /// How the key is derived.

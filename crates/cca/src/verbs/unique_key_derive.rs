@@ -27,14 +27,14 @@ use token::variable::{Carrier, Completeness, Pedigree, VariableUse};
 use token::{DesToken, Format, TOKEN_BYTES, VariableToken};
 use wire::point::Point;
 use wire::verb::unique_key_derive::{Answer, Request};
-use wire::verb::{Buffer, DerivationStandard, DerivedPinKey, TokenWrapping};
+use wire::verb::{Buffer, DerivationStandard, DerivedPinKey};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::exchange::exportable;
 use crate::key::field::Found;
 use crate::key::protection::Carried;
-use crate::key::target::{des_target, is_null};
+use crate::key::target::{des_target, is_null, with_wrapping};
 use crate::key::{Algorithm, Key, variable_exchange};
 use crate::parity;
 use crate::pass::{Ask, Derive, Derived, KeyBlock, KeyBlockTask, Skeleton, Token};
@@ -390,13 +390,5 @@ fn skeleton(
 /// 8/30 for a label, 8/47 for none or another token, 8/2111 for the original wrapping of a key that may not have it.
 fn des_skeleton(request: &Request<'_>, field: &[u8]) -> Result<DesToken, Refusal> {
     let token = des_target(field)?.ok_or(code::TOKEN_INVALID)?.without_key();
-    let is_enhanced = match request.wrapping {
-        Some(TokenWrapping::Ecb) if token.control_vector().is_enhanced_only() => {
-            return Err(code::WRAPPING_BIT.into());
-        }
-        Some(TokenWrapping::Enhanced) => true,
-        Some(TokenWrapping::Ecb) => false,
-        _ => token.is_enhanced(),
-    };
-    Ok(token.with_enhanced(is_enhanced))
+    with_wrapping(token, request.wrapping)
 }
