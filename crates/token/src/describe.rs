@@ -8,7 +8,7 @@
 //! under the same master-key pattern. An unknown field is refused, since its content is unknown.
 
 use wire::Label;
-use wire::control::Register;
+use wire::control::{Register, Store};
 use wire::verb::Length;
 
 use crate::pattern::PATTERN_BYTES;
@@ -59,6 +59,16 @@ impl Format {
             _ if stated(field).is_some() => Self::KeyBlock,
             _ if Label::is_label_field(field) => Self::Label,
             _ => Self::Unknown,
+        }
+    }
+
+    /// The key store for tokens of this layout; none for what no store holds. Key blocks are with the other tokens of variable length.
+    pub fn store(self) -> Option<Store> {
+        match self {
+            Self::DesInternal => Some(Store::Des),
+            Self::AesInternal | Self::VariableInternal | Self::KeyBlock => Some(Store::Aes),
+            Self::PkaInternal | Self::PkaExternal => Some(Store::Pka),
+            Self::Null | Self::DesExternal | Self::VariableExternal | Self::Label | Self::Unknown => None,
         }
     }
 }

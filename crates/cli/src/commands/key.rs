@@ -120,7 +120,7 @@ pub fn generate_where_missing(
 
 fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Result<(), Failure> {
     let token = encoded::read(path)?;
-    let store = store_of(&token).ok_or_else(|| {
+    let store = Format::of(&token).store().ok_or_else(|| {
         Failure::Usage(format!(
             "{}: not a key token, as bytes, in hexadecimal or in base64, nor a key block",
             encoded::shown(path)
@@ -133,16 +133,6 @@ fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Resu
     }
     eprintln!("{label}: recorded");
     Ok(())
-}
-
-/// The store that a token belongs to; key blocks are in that of tokens of variable length.
-fn store_of(token: &[u8]) -> Option<Store> {
-    match Format::of(token) {
-        Format::PkaInternal | Format::PkaExternal => Some(Store::Pka),
-        Format::AesInternal | Format::VariableInternal | Format::KeyBlock => Some(Store::Aes),
-        Format::DesInternal => Some(Store::Des),
-        _ => None,
-    }
 }
 
 /// The record of a label, in whichever store it is.

@@ -57,7 +57,7 @@ pub fn admit(store: Store, token: &[u8]) -> Result<(), TokenFault> {
     if token.len() > longest {
         return Err(TokenFault::Length(token.len()));
     }
-    if store_of(token) != Some(store) {
+    if Format::of(token).store() != Some(store) {
         return Err(TokenFault::Form);
     }
     let description = describe(token).map_err(|error| match error {
@@ -73,16 +73,6 @@ pub fn admit(store: Store, token: &[u8]) -> Result<(), TokenFault> {
         Holds::Nothing => Err(TokenFault::Missing),
         Holds::Clear => Err(TokenFault::Clear),
         Holds::Named | Holds::Wrapped(Under::Rsa) => Err(TokenFault::Form),
-    }
-}
-
-/// The store that tokens of this form belong to; none for what no store holds.
-pub fn store_of(token: &[u8]) -> Option<Store> {
-    match Format::of(token) {
-        Format::DesInternal => Some(Store::Des),
-        Format::AesInternal | Format::VariableInternal | Format::KeyBlock => Some(Store::Aes),
-        Format::PkaInternal | Format::PkaExternal => Some(Store::Pka),
-        _ => None,
     }
 }
 

@@ -3,7 +3,6 @@
 //! What a verb made on a card for the labels in its key identifiers comes this way.
 
 use super::{Answer, Call};
-use crate::store::admission::store_of;
 use crate::store::{Job, KeyStore, Record, StoreError};
 use wire::bounds::LABEL_BYTES;
 use wire::frame::Arguments;
@@ -41,7 +40,7 @@ pub fn read(arguments: &Arguments<'_>) -> Result<Box<dyn Call>, Codes> {
 
 fn record(label: &[u8; LABEL_BYTES], token: &[u8]) -> Result<Record, Codes> {
     let (label, token) = (super::label(label)?, super::token(token)?);
-    let store = store_of(&token).ok_or(code::TOKEN_INVALID)?;
+    let store = token::Format::of(&token).store().ok_or(code::TOKEN_INVALID)?;
     Ok(Record { store, label, token })
 }
 
