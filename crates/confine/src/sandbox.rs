@@ -4,6 +4,8 @@
 //! will ever need from outside: its start message, its memories and sockets, entropy, its arena. If a
 //! mandatory step fails, the program ends; what the machine lacks is returned by name, to
 //! be shown to the operator.
+//!
+//! A program whose threads serve takes them in two parts: [`enter_before_threads`], and [`confine_threads`] once its threads run.
 
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
@@ -11,7 +13,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 use std::os::fd::{FromRawFd, OwnedFd};
 
 mod policy;
-pub use policy::{RULES, Rule};
+pub use policy::{PACKET_RULES, RULES, Rule};
 
 /// Descriptors that a program may have open at once: sockets, and those of a message on its way in.
 const DESCRIPTORS_MAX: u64 = 256;
@@ -97,10 +99,10 @@ pub const STEPS: &[Step] = &[
         run: || Ok(rustix::thread::set_no_new_privs(true)?),
     },
     Step {
-        name: "resource limits",
+        name: LIMITS,
         why: "a crash could write a core file, a flaw could fork or fill tables",
         mandatory: true,
-        run: limit_resources,
+        run: || limit_resources(DESCRIPTORS_MAX, 0),
     },
     Step {
         name: LANDLOCK,
@@ -109,14 +111,16 @@ pub const STEPS: &[Step] = &[
         run: forbid_files,
     },
     Step {
-        name: "system-call policy",
+        name: POLICY,
         why: "a flaw in the program would have the whole kernel to attack",
         mandatory: true,
-        run: || Ok(policy::apply()?),
+        run: || Ok(policy::apply(&[])?),
     },
 ];
 
 const LANDLOCK: &str = "landlock";
+const LIMITS: &str = "resource limits";
+const POLICY: &str = "system-call policy";
 /// The last version of Landlock's interface of which the rules know something to forbid.
 const LANDLOCK_ABI_MAX: u32 = 6;
 
@@ -151,9 +155,48 @@ pub struct Entered {
 /// # Errors
 /// [`SandboxError`] for a mandatory step; the process is then partly confined and must end.
 pub fn enter() -> Result<Entered, SandboxError> {
+    take(|_| true)
+}
+
+/// Takes the steps that threads inherit: all but resource limits, which would forbid threads, and the system-call policy. The calling thread
+/// must be the only one of its process.
+///
+/// # Errors
+/// As [`enter`].
+pub fn enter_before_threads() -> Result<Entered, SandboxError> {
+    take(|step| step.name != LIMITS && step.name != POLICY)
+}
+
+/// What a program keeps beyond what all have.
+#[derive(Clone, Copy)]
+pub struct Kept {
+    /// Descriptors that it may have open at once.
+    pub descriptors: u64,
+    /// Length to which files that are open already may be written, in bytes.
+    pub file_bytes: u64,
+    /// System calls beside [`RULES`].
+    pub calls: &'static [Rule],
+}
+
+/// Takes the other steps for all threads of the process, after [`enter_before_threads`]: no further threads, and the system-call policy. Each thread
+/// must have come to its first line: what the C library does before it is not in the policy.
+///
+/// # Errors
+/// [`SandboxError`]; the process must end.
+pub fn confine_threads(kept: Kept) -> Result<(), SandboxError> {
+    let error = |step| {
+        move |trouble: Trouble| match trouble {
+            Trouble::Lacks(cause) | Trouble::Breaks(cause) => SandboxError { step, cause },
+        }
+    };
+    limit_resources(kept.descriptors, kept.file_bytes).map_err(error(LIMITS))?;
+    policy::apply(kept.calls).map_err(Trouble::from).map_err(error(POLICY))
+}
+
+fn take(wanted: impl Fn(&Step) -> bool) -> Result<Entered, SandboxError> {
     let mut missing = Vec::new();
     let landlock_abi = landlock_abi();
-    for step in STEPS {
+    for step in STEPS.iter().filter(|step| wanted(step)) {
         match (step.run)() {
             Ok(()) => {}
             Err(Trouble::Lacks(_)) if !step.mandatory => missing.push(step.name),
@@ -249,10 +292,13 @@ fn drop_capabilities() -> Result<(), Trouble> {
     Ok(())
 }
 
-fn limit_resources() -> Result<(), Trouble> {
-    for (resource, limit) in
-        [(Resource::Core, 0), (Resource::Fsize, 0), (Resource::Nproc, 0), (Resource::Nofile, DESCRIPTORS_MAX)]
-    {
+fn limit_resources(descriptors: u64, file_bytes: u64) -> Result<(), Trouble> {
+    for (resource, limit) in [
+        (Resource::Core, 0),
+        (Resource::Fsize, file_bytes),
+        (Resource::Nproc, 0),
+        (Resource::Nofile, descriptors),
+    ] {
         rustix::process::setrlimit(resource, lowered(resource, limit))?;
     }
     Ok(())

@@ -59,10 +59,10 @@ const REFUSED: i32 = 42;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    if let [_, flag, name] = arguments.as_slice()
-        && flag == "--attempt"
-    {
-        child(name);
+    match arguments.as_slice() {
+        [_, flag, name] if flag == "--attempt" => child(name),
+        [_, flag, name] if flag == "--attempt-in-thread" => child_with_threads(name),
+        _ => {}
     }
     if arguments.iter().any(|argument| argument == "--list") {
         println!("sandbox: test");
@@ -77,13 +77,61 @@ fn main() {
         assert_eq!(status.signal(), Some(libc::SIGSYS), "an attempt to {name} ended as {status}");
         assert!(!status.core_dumped(), "an attempt to {name} left a core file");
     }
+    // A thread that ran before the policy came is under it; it may write, and make nothing.
+    for (name, _) in ATTEMPTS.iter().filter(|(name, _)| !["nothing", "abort"].contains(name)) {
+        let status = attempt_as("--attempt-in-thread", name);
+        let allowed = ["print on standard output", "move those who wait at a futex", "send to an address"]
+            .contains(name);
+        if allowed {
+            assert_eq!(status.code(), Some(ENDED), "an attempt of a thread to {name} ended as {status}");
+        } else {
+            assert_eq!(
+                status.signal(),
+                Some(libc::SIGSYS),
+                "an attempt of a thread to {name} ended as {status}"
+            );
+        }
+    }
     inspected_from_outside();
     println!("sandbox: {} attempts refused", ATTEMPTS.len() - 2);
 }
 
 fn attempt(name: &str) -> ExitStatus {
+    attempt_as("--attempt", name)
+}
+
+fn attempt_as(flag: &str, name: &str) -> ExitStatus {
     let own = std::env::current_exe().expect("the test's own program");
-    Command::new(own).args(["--attempt", name]).status().expect("a child")
+    Command::new(own).args([flag, name]).status().expect("a child")
+}
+
+/// The same by a thread that was there before the policy.
+fn child_with_threads(name: &str) -> ! {
+    use confine::sandbox::{Kept, PACKET_RULES, confine_threads, enter_before_threads};
+    let act = ATTEMPTS.iter().find(|(other, _)| *other == name).map_or(ATTEMPTS[0].1, |(_, act)| *act);
+    let (go, gone) = std::sync::mpsc::channel();
+    let (begin, begun) = std::sync::mpsc::channel();
+    let entered = enter_before_threads().map_err(|error| error.to_string());
+    let thread = entered.and_then(|_| {
+        let thread = std::thread::spawn(move || {
+            let _ = begin.send(());
+            let _ = gone.recv();
+            act();
+            std::process::exit(ENDED);
+        });
+        // What a thread does before its first line is not in the policy.
+        let _ = begun.recv();
+        let kept = Kept { descriptors: 64, file_bytes: 0, calls: PACKET_RULES };
+        confine_threads(kept).map(|()| thread).map_err(|error| error.to_string())
+    });
+    match thread {
+        Ok(thread) => {
+            let _ = go.send(());
+            let _ = thread.join();
+        }
+        Err(error) => eprintln!("{error}"),
+    }
+    std::process::exit(REFUSED);
 }
 
 fn child(name: &str) -> ! {

@@ -34,9 +34,9 @@ enum Only {
 }
 
 macro_rules! rules {
-    ($($call:ident $only:expr, $why:literal;)*) => {
-        /// Every system call that may be made.
-        pub const RULES: &[Rule] = &[$(Rule {
+    ($(#[$doc:meta])* $name:ident: $($call:ident $only:expr, $why:literal;)*) => {
+        $(#[$doc])*
+        pub const $name: &[Rule] = &[$(Rule {
             name: stringify!($call),
             call: libc::$call,
             only: $only,
@@ -57,6 +57,8 @@ const FUTEX_OPERATIONS: &[libc::c_int] = &[
 ];
 
 rules! {
+    /// Every system call that may be made.
+    RULES:
     // Control channels and the doorbell.
     SYS_recvmsg Always, "orders with descriptors, handouts";
     SYS_recvfrom Always, "doorbell rings";
@@ -90,9 +92,29 @@ rules! {
     SYS_rt_sigaction OneOf(0, &[libc::SIGABRT]), "abort, and no other handler";
 }
 
-/// Puts the policy into force for the whole process.
-pub fn apply() -> Result<(), Errno> {
-    let program = compile().ok_or(Errno::INVAL)?;
+rules! {
+    /// What a program may call beside [`RULES`] whose threads carry packets: devices and sockets that were open before. None of these opens,
+    /// binds or connects anything.
+    PACKET_RULES:
+    SYS_read Always, "packets from a device, counts of events";
+    SYS_readv Always, "packets from a device, behind their header";
+    SYS_write Always, "packets to a device, wakes of threads, the reason of a panic";
+    SYS_writev Always, "packets to a device, behind their header";
+    SYS_pwrite64 Always, "the journal of what the next process must know";
+    SYS_recvmmsg Always, "packets from sockets";
+    SYS_sendmmsg Always, "packets to sockets";
+    SYS_sendto Always, "packets to peers";
+    SYS_poll Always, "sleeping on devices and sockets";
+    SYS_epoll_wait Always, "sleeping on devices and sockets";
+    SYS_epoll_ctl Always, "sockets that came later";
+    SYS_futex Always, "locks between threads";
+    SYS_exit Always, "threads that end when the process does";
+    SYS_mremap Always, "lists that grow";
+}
+
+/// Puts the policy into force for the whole process, with what may be called beside [`RULES`].
+pub fn apply(beside: &[Rule]) -> Result<(), Errno> {
+    let program = compile(beside).ok_or(Errno::INVAL)?;
     seccompiler::apply_filter_all_threads(&program).map_err(|error| match error {
         seccompiler::Error::Prctl(cause) | seccompiler::Error::Seccomp(cause) => {
             cause.raw_os_error().map_or(Errno::INVAL, Errno::from_raw_os_error)
@@ -101,9 +123,9 @@ pub fn apply() -> Result<(), Errno> {
     })
 }
 
-fn compile() -> Option<BpfProgram> {
+fn compile(beside: &[Rule]) -> Option<BpfProgram> {
     let mut calls = std::collections::BTreeMap::new();
-    for rule in RULES {
+    for rule in RULES.iter().chain(beside) {
         // Each of these arguments is a C `int`, whose upper half in a register means nothing.
         let condition = |index, operator, value: libc::c_int| {
             SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, u64::from(value as u32)).ok()
@@ -144,23 +166,28 @@ mod tests {
 
     #[test]
     fn every_rule_has_a_reason_and_stands_once() {
-        let mut seen = HashSet::new();
-        for rule in RULES {
-            assert!(seen.insert(rule.call), "{} stands twice", rule.name);
-            assert!(rule.why.len() >= 4, "{} has no reason", rule.name);
+        for rules in [RULES, PACKET_RULES] {
+            let mut seen = HashSet::new();
+            for rule in rules {
+                assert!(seen.insert(rule.call), "{} stands twice", rule.name);
+                assert!(rule.why.len() >= 4, "{} has no reason", rule.name);
+            }
+            assert!(compile(rules).is_some());
         }
-        assert!(compile().is_some());
     }
 
     #[test]
     fn nothing_that_opens_starts_or_traces_is_listed() {
-        let calls: HashSet<_> = RULES.iter().map(|rule| rule.call).collect();
+        let calls: HashSet<_> = RULES.iter().chain(PACKET_RULES).map(|rule| rule.call).collect();
         for forbidden in [
             libc::SYS_open,
             libc::SYS_openat,
             libc::SYS_openat2,
             libc::SYS_socket,
             libc::SYS_connect,
+            libc::SYS_bind,
+            libc::SYS_listen,
+            libc::SYS_ioctl,
             libc::SYS_execve,
             libc::SYS_execveat,
             libc::SYS_clone,
