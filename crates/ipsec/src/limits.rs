@@ -57,6 +57,46 @@ pub enum Standing {
     Hard,
 }
 
+/// Limits that their owner may change while threads read them: each value stands alone, `u64::MAX` for none.
+#[derive(Debug)]
+pub(crate) struct SharedLimits([AtomicU64; 8]);
+
+impl SharedLimits {
+    pub(crate) fn new(limits: &Limits) -> SharedLimits {
+        let shared = SharedLimits([const { AtomicU64::new(u64::MAX) }; 8]);
+        shared.set(limits);
+        shared
+    }
+
+    pub(crate) fn set(&self, limits: &Limits) {
+        let Limits { soft, hard } = limits;
+        let values =
+            [soft, hard].map(|limit| [limit.bytes, limit.packets, limit.seconds, limit.seconds_used]);
+        for (to, value) in self.0.iter().zip(values.as_flattened()) {
+            to.store(value.unwrap_or(u64::MAX), Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> Limits {
+        let [sb, sp, ss, su, hb, hp, hs, hu] = &self.0;
+        let read = |value: &AtomicU64| match value.load(Ordering::Relaxed) {
+            u64::MAX => None,
+            value => Some(value),
+        };
+        let limit = |bytes, packets, seconds, seconds_used| Limit {
+            bytes: read(bytes),
+            packets: read(packets),
+            seconds: read(seconds),
+            seconds_used: read(seconds_used),
+        };
+        Limits { soft: limit(sb, sp, ss, su), hard: limit(hb, hp, hs, hu) }
+    }
+}
+
+/// How exactly the time of the last packet is kept: threads write it no more often.
+const LAST_STEP_NANOS: u64 = 250_000_000;
+
 /// What an SA has done, and which of its ends were told. Threads share it.
 #[derive(Debug)]
 pub(crate) struct Usage {
@@ -65,6 +105,8 @@ pub(crate) struct Usage {
     added: Time,
     /// Nanoseconds of the first packet, and 1; 0 before it.
     first: AtomicU64,
+    /// The same of the last one, as of some quarter of a second.
+    last: AtomicU64,
     told: [AtomicBool; 2],
     ended: AtomicBool,
 }
@@ -83,6 +125,7 @@ impl Usage {
             packets: AtomicU64::new(0),
             added,
             first: AtomicU64::new(0),
+            last: AtomicU64::new(0),
             told: [const { AtomicBool::new(false) }; 2],
             ended: AtomicBool::new(false),
         }
@@ -104,12 +147,33 @@ impl Usage {
         self.first.load(Ordering::Relaxed).checked_sub(1).map(Time::of_nanos)
     }
 
+    pub(crate) fn last(&self) -> Option<Time> {
+        self.last.load(Ordering::Relaxed).checked_sub(1).map(Time::of_nanos)
+    }
+
+    /// Goes on from what was done elsewhere.
+    pub(crate) fn set(&self, bytes: u64, packets: u64, first: Option<Time>) {
+        self.bytes.store(bytes, Ordering::Relaxed);
+        self.packets.store(packets, Ordering::Relaxed);
+        let first = first.map_or(0, |first| first.nanos().saturating_add(1));
+        self.first.store(first, Ordering::Relaxed);
+    }
+
+    /// A soft limit that was told counts as not told: the limits are others.
+    pub(crate) fn untell_all(&self) {
+        self.untell(Standing::Soft);
+        self.untell(Standing::Hard);
+    }
+
     /// Charges packets of one thread's batch together.
     pub(crate) fn charge(&self, limits: &Limits, now: Time, packets: u64, bytes: u64) -> Charged {
+        let at = now.nanos().saturating_add(1);
         if self.first.load(Ordering::Relaxed) == 0 {
-            let first = now.nanos().saturating_add(1);
             // Another thread's may stay.
-            let _ = self.first.compare_exchange(0, first, Ordering::Relaxed, Ordering::Relaxed);
+            let _ = self.first.compare_exchange(0, at, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        if at.saturating_sub(self.last.load(Ordering::Relaxed)) >= LAST_STEP_NANOS {
+            self.last.store(at, Ordering::Relaxed);
         }
         Charged {
             bytes: self.bytes.fetch_add(bytes, Ordering::Relaxed),

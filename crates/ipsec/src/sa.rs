@@ -17,7 +17,7 @@ use engine::{Engine, KeyError};
 use crate::address::{Endpoint, Family};
 use crate::congestion::DscpRule;
 use crate::keys::{KeyBytes, Keys};
-use crate::limits::{Limits, Standing, Usage};
+use crate::limits::{Limits, SharedLimits, Standing, Usage};
 use crate::replay::Window;
 use crate::selector::Selector;
 use crate::sequence::Numbers;
@@ -201,7 +201,7 @@ pub struct Sa {
     pub(crate) request: u32,
     pub(crate) rules: Rules,
     pub(crate) in_udp: bool,
-    limits: Limits,
+    limits: SharedLimits,
     ends: (IpAddr, IpAddr),
     local: Endpoint,
     peer: RwLock<Peer>,
@@ -259,6 +259,8 @@ pub struct SaFigures {
     pub added: Time,
     /// When its first packet came.
     pub first: Option<Time>,
+    /// When its last packet came, to a quarter of a second.
+    pub last: Option<Time>,
     /// The last sequence number that was handed out, or the highest that was taken.
     pub sequence: u64,
     /// Packets that came again.
@@ -305,10 +307,7 @@ impl Sa {
                 tfc_bytes: parameters.tfc_bytes,
             },
             in_udp: parameters.in_udp,
-            limits: match suite.packets_max() {
-                Some(packets) => limits.with_packets_max(packets),
-                None => limits,
-            },
+            limits: SharedLimits::new(&within_suite(suite, limits)),
             ends: (source.address, destination.address),
             local,
             peer: RwLock::new(Peer { known: peer, told: peer }),
@@ -365,8 +364,39 @@ impl Sa {
     }
 
     /// Its limits, those of its suite among them.
-    pub fn limits(&self) -> &Limits {
-        &self.limits
+    pub fn limits(&self) -> Limits {
+        self.limits.get()
+    }
+
+    /// Gives it other limits, within those of its suite. What was told of the old ones is told again where it is so still; an SA that a thread
+    /// saw reach a hard limit stays ended.
+    ///
+    /// # Errors
+    /// [`SaError::Limits`]; nothing is changed.
+    pub fn set_limits(&self, limits: Limits) -> Result<(), SaError> {
+        if limits.contradict() {
+            return Err(SaError::Limits);
+        }
+        self.limits.set(&within_suite(self.suite, limits));
+        self.usage.untell_all();
+        Ok(())
+    }
+
+    /// Goes on from what the same SA did elsewhere, or before its ends changed: it counts towards its limits.
+    pub fn carry_over(&self, bytes: u64, packets: u64, first: Option<Time>) {
+        self.usage.set(bytes, packets, first);
+    }
+
+    /// Ends an SA that seals for good: it hands out no more numbers, whichever threads still hold it. The last number that it handed out: an SA
+    /// with the same key goes on from there.
+    pub fn close(&self) -> u64 {
+        self.expire();
+        self.numbers.close()
+    }
+
+    /// Numbers up to this one count as used by one that seals.
+    pub fn skip_to(&self, number: u64) {
+        self.numbers.skip_to(number);
     }
 
     /// Both ends as it was added with, from the one that seals to the one that opens: by them policies and removals know it, wherever its
@@ -420,7 +450,7 @@ impl Sa {
 
     /// How far it has come.
     pub fn standing(&self, now: Time) -> Standing {
-        let by_limits = self.usage.standing(&self.limits, now);
+        let by_limits = self.usage.standing(&self.limits.get(), now);
         if by_limits == Standing::Hard || self.direction == Direction::In {
             return by_limits;
         }
@@ -440,7 +470,7 @@ impl Sa {
 
     /// When a limit by time is reached that was not told, for the caller's timer.
     pub fn next_due(&self) -> Option<Time> {
-        self.usage.next_due(&self.limits)
+        self.usage.next_due(&self.limits.get())
     }
 
     /// What it has done.
@@ -451,6 +481,7 @@ impl Sa {
             packets: self.usage.packets(),
             added: self.usage.added(),
             first: self.usage.first(),
+            last: self.usage.last(),
             sequence: match (self.direction, &self.window) {
                 (Direction::Out, _) => self.numbers.last(),
                 (Direction::In, window) => window.as_ref().map_or(0, Window::top),
@@ -464,6 +495,13 @@ impl Sa {
     /// The family outside.
     pub fn family(&self) -> Family {
         Family::of(self.local.address)
+    }
+}
+
+fn within_suite(suite: Suite, limits: Limits) -> Limits {
+    match suite.packets_max() {
+        Some(packets) => limits.with_packets_max(packets),
+        None => limits,
     }
 }
 

@@ -42,6 +42,16 @@ impl Numbers {
         }
     }
 
+    /// Hands out no more, whatever threads still hold the SA; the last number that was handed out.
+    pub fn close(&self) -> u64 {
+        self.last.swap(self.end, Ordering::Relaxed)
+    }
+
+    /// Numbers up to this one count as handed out.
+    pub fn skip_to(&self, number: u64) {
+        self.last.fetch_max(number.min(self.end), Ordering::Relaxed);
+    }
+
     /// The last number that was handed out; 0 before any.
     pub fn last(&self) -> u64 {
         self.last.load(Ordering::Relaxed)

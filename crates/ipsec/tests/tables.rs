@@ -463,6 +463,45 @@ fn limits_by_time_have_a_timer() {
     assert_eq!(out.next_due(), None);
 }
 
+/// What an owner does with an SA that threads still hold: other limits, numbers that go on elsewhere, none after it was closed.
+#[test]
+fn an_owner_changes_limits_and_hands_numbers_over() {
+    let out = make(|parameters| SaParameters { number: 41, ..parameters }).unwrap();
+    let mut worker = Worker::new(engine());
+    let limits =
+        |bytes| Limits { hard: Limit { bytes: Some(bytes), ..Limit::default() }, ..Limits::default() };
+    out.carry_over(5000, 7, Some(Time::seconds(3)));
+    out.set_limits(limits(5000)).unwrap();
+    assert_eq!(out.limits(), limits(5000));
+    assert_eq!(out.standing(Time::seconds(9)), Standing::Hard);
+    out.set_limits(limits(6000)).unwrap();
+    assert_eq!(out.standing(Time::seconds(9)), Standing::Good);
+    let mut contradicting = limits(6000);
+    contradicting.soft.bytes = Some(6001);
+    assert_eq!(out.set_limits(contradicting).unwrap_err(), SaError::Limits);
+    let mut memory = Memory::new(&udp_packet(ip("10.0.0.1"), ip("10.0.0.2"), b"x"));
+    let mut items = [SealItem::new(&out, memory.frame())];
+    worker.seal(Time::seconds(10), &mut items);
+    assert!(items[0].outcome.is_done());
+    let figures = out.figures();
+    assert_eq!((figures.sequence, figures.packets), (42, 8));
+    assert_eq!((figures.first, figures.last), (Some(Time::seconds(3)), Some(Time::seconds(10))));
+    out.skip_to(100);
+    out.skip_to(50);
+    assert_eq!(out.close(), 100, "numbers do not go back");
+    let mut memory = Memory::new(&udp_packet(ip("10.0.0.1"), ip("10.0.0.2"), b"x"));
+    let mut items = [SealItem::new(&out, memory.frame())];
+    worker.seal(Time::seconds(11), &mut items);
+    assert!(!items[0].outcome.is_done());
+    // A cipher with short blocks keeps its own limit.
+    let suite = Suite::Separate(Encryption::TdesCbc, Integrity::Sha1);
+    let keys = keys(suite);
+    let parameters = SaParameters::tunnel(4096, Direction::Out, suite, keys.bytes(), ends());
+    let weak = Sa::new(&engine(), &parameters, true).unwrap();
+    weak.set_limits(Limits::default()).unwrap();
+    assert_eq!(weak.limits().hard.packets, suite.packets_max());
+}
+
 /// A NAT gives the peer another port: told once, by the newest packet alone, and followed when the owner says so.
 #[test]
 fn a_peer_that_moves_is_told_after_authentication() {

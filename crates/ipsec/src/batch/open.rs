@@ -102,7 +102,7 @@ impl Worker {
         self.counters.opened_bytes += bytes;
         if packets > 0 {
             // A batch that was authenticated comes in as a whole, past a hard limit too.
-            sa.usage.charge(sa.limits(), now, packets, bytes);
+            sa.usage.charge(&sa.limits(), now, packets, bytes);
         }
         self.tell_standing(sa, now);
         if let Some(seen) = newest.filter(|_| sa.in_udp) {

@@ -99,7 +99,7 @@ impl Worker {
             return run.iter_mut().for_each(|work| self.drop_work(work, reason));
         }
         let bytes = run.iter().map(|work| work.bytes).sum();
-        let mut charged = sa.usage.charge(sa.limits(), now, run.len() as u64, bytes);
+        let mut charged = sa.usage.charge(&sa.limits(), now, run.len() as u64, bytes);
         let within = run.iter().take_while(|work| charged.take(work.bytes)).count();
         let (within, beyond) = run.split_at_mut(within);
         beyond.iter_mut().for_each(|work| self.drop_work(work, Reason::Expired));
