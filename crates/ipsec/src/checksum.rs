@@ -4,26 +4,31 @@ use std::net::IpAddr;
 
 use crate::address::{self, Family};
 
-/// The sum of words of 16 bits, begun with another.
-pub(crate) fn sum(begun: u64, bytes: &[u8]) -> u64 {
+/// The sum of words of 16 bits, begun with another. An odd byte at the end is the upper half of a word; only the last part of what is summed may
+/// have one.
+#[inline]
+pub fn sum(begun: u64, bytes: &[u8]) -> u64 {
+    // Sums in either order of bytes differ by their order alone (RFC 1071, 2B): words as the machine has them need no swap each.
     let (words, rest) = bytes.as_chunks::<4>();
-    let mut sum = words.iter().fold(begun, |sum, word| sum + u64::from(u32::from_be_bytes(*word)));
+    let mut sum = words.iter().fold(0, |sum, word| sum + u64::from(u32::from_le_bytes(*word)));
     let mut last = [0; 4];
     last[..rest.len()].copy_from_slice(rest);
-    sum += u64::from(u32::from_be_bytes(last));
-    sum
+    sum += u64::from(u32::from_le_bytes(last));
+    begun + u64::from((!fold(sum)).swap_bytes())
 }
 
 /// The checksum that a sum gives.
-pub(crate) fn fold(mut sum: u64) -> u16 {
+#[inline]
+pub fn fold(mut sum: u64) -> u16 {
     while sum >> 16 != 0 {
         sum = (sum & 0xffff) + (sum >> 16);
     }
     !(sum as u16)
 }
 
-/// The sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1).
-pub(crate) fn pseudo_header(source: IpAddr, destination: IpAddr, protocol: u8, bytes: usize) -> u64 {
+/// The sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1) of so many bytes above IP. Both addresses are of one family.
+#[inline]
+pub fn pseudo_header(source: IpAddr, destination: IpAddr, protocol: u8, bytes: usize) -> u64 {
     let mut words = [0; 32];
     words[..16].copy_from_slice(&address::number(source).to_be_bytes());
     words[16..].copy_from_slice(&address::number(destination).to_be_bytes());
@@ -32,7 +37,7 @@ pub(crate) fn pseudo_header(source: IpAddr, destination: IpAddr, protocol: u8, b
 }
 
 /// Writes the checksum of a header of IPv4 without options.
-pub(crate) fn write_ipv4(header: &mut [u8; 20]) {
+pub fn write_ipv4(header: &mut [u8; 20]) {
     header[10..12].fill(0);
     let checksum = fold(sum(0, header));
     header[10..12].copy_from_slice(&checksum.to_be_bytes());

@@ -36,7 +36,7 @@
 mod address;
 mod atomics;
 mod batch;
-mod checksum;
+pub mod checksum;
 mod congestion;
 mod esp;
 mod event;

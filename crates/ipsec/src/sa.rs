@@ -16,6 +16,8 @@ use engine::{Engine, KeyError};
 
 use crate::address::{Endpoint, Family};
 use crate::congestion::DscpRule;
+use crate::esp;
+use crate::frame::TAIL_ROOM;
 use crate::keys::{KeyBytes, Keys};
 use crate::limits::{Limits, SharedLimits, Standing, Usage};
 use crate::replay::Window;
@@ -490,6 +492,23 @@ impl Sa {
             too_old: count(&self.failures.too_old),
             unauthenticated: count(&self.failures.unauthenticated),
         }
+    }
+
+    /// Bytes that sealing a packet of IP of so many bytes adds before and behind it, headers outside ESP not among them. In transport mode, where
+    /// the header of IP goes, they are upper bounds.
+    pub fn room(&self, packet_bytes: usize) -> (usize, usize) {
+        let before = esp::HEADER_BYTES + self.suite.iv_bytes();
+        let behind = match self.mode {
+            Mode::Tunnel => {
+                let filled = packet_bytes.max(usize::from(self.rules.tfc_bytes));
+                filled - packet_bytes
+                    + esp::padding_bytes(self.suite, filled)
+                    + esp::TRAILER_BYTES
+                    + self.suite.icv_bytes()
+            }
+            Mode::Transport => TAIL_ROOM,
+        };
+        (before, behind)
     }
 
     /// The family outside.
