@@ -32,6 +32,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("pipeline", &["deflate", "engine", "openpgp"]),
     ("sop", &["openpgp", "pipeline"]),
     ("ipsec", &["engine"]),
+    ("xfrm", &["engine", "ipsec"]),
     ("tls", &[]),
     ("certificates", &["engine", "facility", "keyfiles", "token", "wire"]),
     ("streams", &[]),
@@ -215,7 +216,7 @@ fn pure_rooms_do_no_input_or_output_and_read_no_clock() {
         "println!",
         "eprintln!",
     ];
-    for room in ["wire", "engine", "token", "cca", "deflate", "ipsec", "openpgp", "tls"] {
+    for room in ["wire", "engine", "token", "cca", "deflate", "ipsec", "openpgp", "tls", "xfrm"] {
         // Files of tests alone are not part of the room.
         let files = sources(&format!("crates/{room}/src"), "rs").into_iter();
         for source in files.filter(|source| !source.path.ends_with("tests.rs")) {

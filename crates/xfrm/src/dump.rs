@@ -1,0 +1,125 @@
+//! Listings: GETSA and GETPOLICY with NLM_F_DUMP, written piece by piece as their reader takes them.
+//!
+//! A listing goes from the newest entry to the oldest. What is added while it goes on is not in it; what is removed is left out.
+
+use ipsec::Family;
+
+use crate::fields::{Clock, address, family};
+use crate::outbox::{Outbox, Reply, Writer};
+use crate::refusal::Refusal;
+use crate::state::State;
+use crate::view::{Attributes, View};
+use crate::wire::{attribute, message, netlink, protocol};
+use crate::xfrm::{Client, Request, Xfrm};
+
+/// Longest piece of a listing, in bytes: what programs read at once.
+pub const DUMP_BYTES: usize = 32_768;
+/// No entry is longer.
+const ENTRY_BYTES_MAX: usize = 4096;
+
+/// How far a listing has come.
+pub(crate) struct Dump {
+    what: What,
+    reply: Reply,
+    /// The last entry that was written.
+    below: u64,
+}
+
+enum What {
+    Sas { kind: u8, filter: Option<Filter> },
+    Policies,
+}
+
+/// Prefixes of addresses that are wanted (`struct xfrm_address_filter`).
+struct Filter {
+    source: [u8; 16],
+    destination: [u8; 16],
+    family: Option<Family>,
+    source_bits: u8,
+    destination_bits: u8,
+}
+
+impl Filter {
+    fn read(value: View<'_>) -> Filter {
+        Filter {
+            source: value.array(0),
+            destination: value.array(16),
+            family: family(value.u16(32)),
+            source_bits: value.u8(34),
+            destination_bits: value.u8(35),
+        }
+    }
+
+    fn fits(&self, state: &State) -> bool {
+        let given = &state.given;
+        let Some(family) = self.family else { return true };
+        let prefix = |field: &[u8; 16], bits: u8, of: std::net::IpAddr| {
+            let bits = bits.min(family.address_bits());
+            let wanted = ipsec::Prefix::new(address(View(field), 0, family), bits);
+            let [wanted, of] = [wanted.address, of].map(|address| match address {
+                std::net::IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
+                std::net::IpAddr::V6(address) => address.to_bits(),
+            });
+            bits == 0 || (wanted ^ of) >> (128 - u32::from(bits)) == 0
+        };
+        given.family() == family
+            && prefix(&self.source, self.source_bits, given.source)
+            && prefix(&self.destination, self.destination_bits, given.destination)
+    }
+}
+
+impl Dump {
+    pub(crate) fn begin(request: &Request<'_>) -> Result<Dump, Refusal> {
+        let what = if request.header.kind == message::GETSA {
+            // Whatever structure stands first, or none, attributes follow: programs differ.
+            let attributes = Attributes::read(request.message, 0)?;
+            let filter = attributes.get(attribute::ADDRESS_FILTER).map(Filter::read);
+            What::Sas { kind: attributes.get(attribute::PROTO).map_or(0, |value| value.u8(0)), filter }
+        } else {
+            What::Policies
+        };
+        Ok(Dump { what, reply: Reply { flags: netlink::MULTI, ..request.reply }, below: u64::MAX })
+    }
+}
+
+impl Xfrm {
+    /// Writes the next piece; whether it was the last.
+    pub(crate) fn write_dump(&self, dump: &mut Dump, clock: Clock, client: Client, out: &mut Outbox) -> bool {
+        let mut writer = Writer::with_room(DUMP_BYTES);
+        let is_full = |writer: &Writer| writer.len() + ENTRY_BYTES_MAX > DUMP_BYTES;
+        let mut is_over = true;
+        match &dump.what {
+            What::Sas { kind, filter } => {
+                let is_wanted = [protocol::ANY, protocol::ESP, protocol::IPSEC_ANY].contains(kind);
+                let below = dump.below;
+                let wanted = self.states.before(below).filter(|(_, state)| {
+                    is_wanted && filter.as_ref().is_none_or(|filter| filter.fits(state))
+                });
+                for (id, state) in wanted {
+                    if is_full(&writer) {
+                        is_over = false;
+                        break;
+                    }
+                    state.write(&mut writer, message::NEWSA, dump.reply, clock);
+                    dump.below = id;
+                }
+            }
+            What::Policies => {
+                let uses = self.last_uses();
+                for (rank, entry) in self.policies.before(dump.below) {
+                    if is_full(&writer) {
+                        is_over = false;
+                        break;
+                    }
+                    entry.write(&mut writer, message::NEWPOLICY, dump.reply, &uses, clock);
+                    dump.below = rank;
+                }
+            }
+        }
+        if is_over {
+            writer.done(dump.reply);
+        }
+        out.push(client, writer.finish());
+        is_over
+    }
+}

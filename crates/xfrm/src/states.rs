@@ -1,0 +1,129 @@
+//! The table of SAs: newest first for listings, by destination and SPI for look-ups, by time for those that are being negotiated.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+
+use ipsec::Time;
+
+use crate::state::{Given, Stage, State};
+
+/// What an SA is in the order of additions.
+pub(crate) type StateId = u64;
+
+/// What an SA is looked up by.
+pub(crate) type Key = (IpAddr, u32);
+
+#[derive(Default)]
+pub(crate) struct States {
+    held: BTreeMap<StateId, State>,
+    by_key: HashMap<Key, StateId>,
+    larval: BTreeSet<(Time, StateId)>,
+    /// SPIs of larval ones, which packets of any destination may come with.
+    reserved: HashMap<u32, StateId>,
+    next: StateId,
+}
+
+impl States {
+    pub(crate) fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Those without an SPI: they are in no other table, so that they have a bound of their own.
+    pub(crate) fn without_spi(&self) -> usize {
+        self.larval.len() - self.reserved.len()
+    }
+
+    /// Those whose SPI is only reserved.
+    pub(crate) fn reserved(&self) -> usize {
+        self.reserved.len()
+    }
+
+    /// Whether an SPI is reserved.
+    pub(crate) fn is_reserved(&self, spi: u32) -> bool {
+        self.reserved.contains_key(&spi)
+    }
+
+    pub(crate) fn get(&self, id: StateId) -> Option<&State> {
+        self.held.get(&id)
+    }
+
+    /// To change what is no part of its place in the table.
+    pub(crate) fn get_mut(&mut self, id: StateId) -> Option<&mut State> {
+        self.held.get_mut(&id)
+    }
+
+    pub(crate) fn find(&self, destination: IpAddr, spi: u32) -> Option<StateId> {
+        self.by_key.get(&(destination, spi)).copied()
+    }
+
+    /// Adds one. Whoever calls has looked whether its place is free.
+    pub(crate) fn add(&mut self, state: State) -> StateId {
+        let id = self.next;
+        self.next += 1;
+        if state.given.spi != 0 {
+            self.by_key.insert((state.given.destination, state.given.spi), id);
+        }
+        if let Stage::Larval(due) = state.stage {
+            self.larval.insert((due, id));
+            if state.given.spi != 0 {
+                self.reserved.insert(state.given.spi, id);
+            }
+        }
+        self.held.insert(id, state);
+        id
+    }
+
+    pub(crate) fn remove(&mut self, id: StateId) -> Option<State> {
+        let state = self.held.remove(&id)?;
+        if state.given.spi != 0 {
+            self.by_key.remove(&(state.given.destination, state.given.spi));
+        }
+        if let Stage::Larval(due) = state.stage {
+            self.larval.remove(&(due, id));
+            self.reserved.remove(&state.given.spi);
+        }
+        Some(state)
+    }
+
+    /// Newest first, from below a number on.
+    pub(crate) fn before(&self, id: StateId) -> impl Iterator<Item = (StateId, &State)> {
+        self.held.range(..id).rev().map(|(id, state)| (*id, state))
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (StateId, &State)> {
+        self.before(StateId::MAX)
+    }
+
+    /// Larval ones without an SPI that are for the same ends, mode and request.
+    pub(crate) fn find_acquired(&self, wanted: &Given) -> Option<StateId> {
+        let fits = |state: &State| {
+            let given = &state.given;
+            given.spi == 0
+                && given.mode == wanted.mode
+                && given.request == wanted.request
+                && given.destination == wanted.destination
+                && given.source == wanted.source
+        };
+        self.larval().find(|(_, state)| fits(state)).map(|(id, _)| id)
+    }
+
+    /// The larval one that an ACQUIRE of this number made.
+    pub(crate) fn find_sequence(&self, sequence: u32) -> Option<StateId> {
+        let mut larval = self.larval();
+        larval.find(|(_, state)| sequence != 0 && state.given.sequence == sequence).map(|(id, _)| id)
+    }
+
+    fn larval(&self) -> impl Iterator<Item = (StateId, &State)> {
+        self.larval.iter().filter_map(|(_, id)| Some((*id, self.held.get(id)?)))
+    }
+
+    /// When the next larval one ends.
+    pub(crate) fn larval_due(&self) -> Option<Time> {
+        self.larval.first().map(|(due, _)| *due)
+    }
+
+    /// One whose time is over.
+    pub(crate) fn next_over(&self, now: Time) -> Option<StateId> {
+        self.larval.first().filter(|(due, _)| *due <= now).map(|(_, id)| *id)
+    }
+}
