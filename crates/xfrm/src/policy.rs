@@ -249,19 +249,16 @@ fn read_templates(value: &[u8], direction: PolicyDirection, family: Family) -> R
         }
         let view = View(template);
         let number = view.u16(template::FAMILY);
-        match view.u8(template::MODE) {
-            mode::TUNNEL | mode::BEET => {
-                if view.u8(template::OPTIONAL) != 0 && direction == PolicyDirection::Out {
-                    return Err(Refusal::invalid("Mode in optional template not allowed in outbound policy"));
-                }
-            }
-            _ if number != before => {
-                return Err(Refusal::invalid("Mode in template doesn't support a family change"));
-            }
-            mode::END.. => {
-                return Err(Refusal::invalid("Mode in template must be < XFRM_MODE_MAX (5)"));
-            }
-            _ => {}
+        let may_change_family = [mode::TUNNEL, mode::BEET].contains(&view.u8(template::MODE));
+        let is_optional = view.u8(template::OPTIONAL) != 0;
+        if may_change_family && is_optional && direction == PolicyDirection::Out {
+            return Err(Refusal::invalid("Mode in optional template not allowed in outbound policy"));
+        }
+        if !may_change_family && number != before {
+            return Err(Refusal::invalid("Mode in template doesn't support a family change"));
+        }
+        if view.u8(template::MODE) >= mode::END {
+            return Err(Refusal::invalid("Mode in template must be < XFRM_MODE_MAX (5)"));
         }
         before = number;
         if crate::fields::family(number).is_none() {

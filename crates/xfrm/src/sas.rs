@@ -86,16 +86,23 @@ impl Xfrm {
             sa.carry_over(current.bytes, current.packets, first);
         }
         // An SA that answers an ACQUIRE takes the place of what that left.
-        let acquired =
-            self.states.find_sequence(given.sequence).or_else(|| self.states.find_acquired(&given));
+        let is_same = |id: &StateId| {
+            larval != Some(*id)
+                && self.states.get(*id).is_some_and(|state| state.given.destination == given.destination)
+        };
+        let of_sequence = self.states.find_sequence(given.sequence).filter(is_same);
+        let acquired = of_sequence.or_else(|| self.states.find_acquired(&given));
         if larval.is_some_and(|id| self.states.get(id).is_some_and(|state| state.given.spi != 0))
             && direction == Direction::Out
         {
             self.sad.remove_inbound(given.spi);
         }
         self.sad.add(Arc::clone(&sa)).map_err(|error| refuse_sad(&error))?;
-        for id in larval.into_iter().chain(acquired) {
-            self.states.remove(id);
+        if let Some(larval) = larval {
+            self.states.remove(larval);
+        }
+        if let Some(acquired) = acquired {
+            self.remove_sa(acquired);
         }
         self.lost.forget(given.destination, given.spi);
         self.watch(&sa, clock.now);

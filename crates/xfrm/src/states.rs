@@ -20,7 +20,18 @@ pub(crate) struct States {
     larval: BTreeSet<(Time, StateId)>,
     /// SPIs of larval ones, which packets of any destination may come with.
     reserved: HashMap<u32, StateId>,
+    /// Larval ones without an SPI, by what they wait for.
+    waiting: HashMap<Wanted, StateId>,
+    /// Larval ones by the number of the ACQUIRE that made them.
+    by_sequence: HashMap<u32, StateId>,
     next: StateId,
+}
+
+/// Ends, mode and request.
+type Wanted = (IpAddr, IpAddr, u8, u32);
+
+fn wanted(given: &Given) -> Wanted {
+    (given.source, given.destination, given.mode, given.request)
 }
 
 impl States {
@@ -65,8 +76,12 @@ impl States {
         }
         if let Stage::Larval(due) = state.stage {
             self.larval.insert((due, id));
-            if state.given.spi != 0 {
-                self.reserved.insert(state.given.spi, id);
+            match state.given.spi {
+                0 => self.waiting.insert(wanted(&state.given), id),
+                spi => self.reserved.insert(spi, id),
+            };
+            if state.given.sequence != 0 {
+                self.by_sequence.insert(state.given.sequence, id);
             }
         }
         self.held.insert(id, state);
@@ -80,7 +95,15 @@ impl States {
         }
         if let Stage::Larval(due) = state.stage {
             self.larval.remove(&(due, id));
-            self.reserved.remove(&state.given.spi);
+            if self.waiting.get(&wanted(&state.given)) == Some(&id) {
+                self.waiting.remove(&wanted(&state.given));
+            }
+            if state.given.spi != 0 {
+                self.reserved.remove(&state.given.spi);
+            }
+            if self.by_sequence.get(&state.given.sequence) == Some(&id) {
+                self.by_sequence.remove(&state.given.sequence);
+            }
         }
         Some(state)
     }
@@ -94,27 +117,14 @@ impl States {
         self.before(StateId::MAX)
     }
 
-    /// Larval ones without an SPI that are for the same ends, mode and request.
-    pub(crate) fn find_acquired(&self, wanted: &Given) -> Option<StateId> {
-        let fits = |state: &State| {
-            let given = &state.given;
-            given.spi == 0
-                && given.mode == wanted.mode
-                && given.request == wanted.request
-                && given.destination == wanted.destination
-                && given.source == wanted.source
-        };
-        self.larval().find(|(_, state)| fits(state)).map(|(id, _)| id)
+    /// A larval one without an SPI that is for the same ends, mode and request.
+    pub(crate) fn find_acquired(&self, given: &Given) -> Option<StateId> {
+        self.waiting.get(&wanted(given)).copied()
     }
 
     /// The larval one that an ACQUIRE of this number made.
     pub(crate) fn find_sequence(&self, sequence: u32) -> Option<StateId> {
-        let mut larval = self.larval();
-        larval.find(|(_, state)| sequence != 0 && state.given.sequence == sequence).map(|(id, _)| id)
-    }
-
-    fn larval(&self) -> impl Iterator<Item = (StateId, &State)> {
-        self.larval.iter().filter_map(|(_, id)| Some((*id, self.held.get(id)?)))
+        self.by_sequence.get(&sequence).copied()
     }
 
     /// When the next larval one ends.
