@@ -33,6 +33,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("sop", &["openpgp", "pipeline"]),
     ("ipsec", &["engine"]),
     ("xfrm", &["engine", "ipsec"]),
+    ("plane", &["engine", "ipsec"]),
     ("tls", &[]),
     ("certificates", &["engine", "facility", "keyfiles", "token", "wire"]),
     ("streams", &[]),

@@ -1,0 +1,317 @@
+//! Packets for the TUN are put together: segments of TCP that follow each other, and datagrams of UDP of one length, become superpackets, so that
+//! the kernel takes as many in one write and, on most ways, through all of its layers.
+//!
+//! 1. What is put together and cut again is what it was: headers may differ in length, checksum and number alone, TCP's sequence numbers must
+//!    follow each other, and IPv4's identifications where the packet may be cut.
+//! 2. A checksum above IP is verified before it is left out. A packet whose checksum is wrong goes alone, as it came, and the kernel refuses it.
+//! 3. Packets of a flow keep their order. Payloads are not copied: a write gathers them from where they were opened.
+
+use std::io::IoSlice;
+use std::net::IpAddr;
+
+use ipsec::checksum;
+
+use crate::bounds::{FLOWS_MAX, PACKET_BYTES_MAX, SEGMENTS_MAX};
+use crate::vnet::{Kind, VNET_BYTES, Vnet};
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const ACK: u8 = 0x10;
+const PSH: u8 = 0x08;
+/// Longest header of IP and TCP that is put together, in bytes: IPv6 without extensions, TCP with all options.
+const HEADER_BYTES_MAX: usize = 40 + 60;
+
+/// Writes packets of IP, some of them together: `write` gets the parts of one write to the TUN, and how many packets are in it. `with_udp` says whether the TUN
+/// takes superpackets of UDP.
+pub fn coalesce<'p>(packets: &[&'p [u8]], with_udp: bool, mut write: impl FnMut(&[IoSlice<'_>], usize)) {
+    let mut open: [Option<Joined>; FLOWS_MAX] = [const { None }; FLOWS_MAX];
+    // Which place is given up next.
+    let mut oldest = 0;
+    for (index, packet) in packets.iter().enumerate() {
+        let Some(flow) = FlowKey::read(packet) else {
+            write_one(packet, &mut write);
+            continue;
+        };
+        let place = open.iter().position(|joined| joined.as_ref().is_some_and(|joined| joined.flow == flow));
+        let Some(shape) = Shape::read(packet, &flow, with_udp) else {
+            if let Some(joined) = place.and_then(|place| open[place].take()) {
+                joined.write(packets, &mut write);
+            }
+            write_one(packet, &mut write);
+            continue;
+        };
+        if let Some(place) = place {
+            if let Some(joined) = &mut open[place]
+                && joined.take(packets, index, &shape)
+            {
+                if joined.is_closed {
+                    if let Some(joined) = open[place].take() {
+                        joined.write(packets, &mut write);
+                    }
+                }
+                continue;
+            }
+            if let Some(joined) = open[place].take() {
+                joined.write(packets, &mut write);
+            }
+        }
+        let joined = Joined::begin(flow, index, shape);
+        if joined.is_closed {
+            joined.write(packets, &mut write);
+            continue;
+        }
+        let place = place.or_else(|| open.iter().position(Option::is_none)).unwrap_or_else(|| {
+            oldest = (oldest + 1) % FLOWS_MAX;
+            oldest
+        });
+        if let Some(joined) = open[place].replace(joined) {
+            joined.write(packets, &mut write);
+        }
+    }
+    for joined in open.into_iter().flatten() {
+        joined.write(packets, &mut write);
+    }
+}
+
+fn write_one(packet: &[u8], write: &mut impl FnMut(&[IoSlice<'_>], usize)) {
+    let vnet = Vnet::WHOLE.bytes();
+    write(&[IoSlice::new(&vnet), IoSlice::new(packet)], 1);
+}
+
+/// By what packets of TCP and UDP are told apart: addresses, ports and protocol. Packets whose headers are not read to the ports have none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct FlowKey {
+    source: [u8; 16],
+    destination: [u8; 16],
+    ports: [u8; 4],
+    protocol: u8,
+    is_v6: bool,
+}
+
+impl FlowKey {
+    #[inline]
+    fn read(packet: &[u8]) -> Option<FlowKey> {
+        let (mut source, mut destination) = ([0; 16], [0; 16]);
+        let (protocol, at, is_v6) = match packet.first()? >> 4 {
+            4 => {
+                source[..4].copy_from_slice(packet.get(12..16)?);
+                destination[..4].copy_from_slice(packet.get(16..20)?);
+                (packet[9], usize::from(packet[0] & 15) * 4, false)
+            }
+            _ => {
+                source.copy_from_slice(packet.get(8..24)?);
+                destination.copy_from_slice(packet.get(24..40)?);
+                (packet[6], 40, true)
+            }
+        };
+        if protocol != TCP && protocol != UDP {
+            return None;
+        }
+        let ports = *packet.get(at..)?.first_chunk()?;
+        Some(FlowKey { source, destination, ports, protocol, is_v6 })
+    }
+
+    fn addresses(&self) -> (IpAddr, IpAddr) {
+        if self.is_v6 {
+            return (self.source.into(), self.destination.into());
+        }
+        let short = |bytes: &[u8; 16]| IpAddr::from([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        (short(&self.source), short(&self.destination))
+    }
+}
+
+/// What of a packet decides whether it is put together with others.
+#[derive(Clone, Copy)]
+struct Shape {
+    ip_bytes: usize,
+    header_bytes: usize,
+    payload_bytes: usize,
+    sequence: u32,
+    id: u16,
+    /// Whether the identification has a meaning.
+    is_cuttable: bool,
+    is_pushed: bool,
+}
+
+impl Shape {
+    /// None for what always goes alone.
+    #[inline]
+    fn read(packet: &[u8], flow: &FlowKey, with_udp: bool) -> Option<Shape> {
+        let (ip_bytes, id, is_cuttable) = if flow.is_v6 {
+            (40, 0, false)
+        } else {
+            let fragment = u16::from_be_bytes([packet[6], packet[7]]);
+            // No options, no piece, nothing but DF said.
+            if packet[0] != 0x45 || fragment & 0xbfff != 0 {
+                return None;
+            }
+            (20, u16::from_be_bytes([packet[4], packet[5]]), fragment & 0x4000 == 0)
+        };
+        let transport = packet.get(ip_bytes..)?;
+        let mut shape = Shape {
+            ip_bytes,
+            header_bytes: 0,
+            payload_bytes: 0,
+            sequence: 0,
+            id,
+            is_cuttable,
+            is_pushed: false,
+        };
+        if flow.protocol == TCP {
+            let header = transport.first_chunk::<20>()?;
+            // Acknowledging and pushing is all that it says; nothing urgent.
+            if header[13] & !PSH != ACK || header[12] & 15 != 0 || header[18..20] != [0; 2] {
+                return None;
+            }
+            shape.header_bytes = ip_bytes + usize::from(header[12] >> 4) * 4;
+            shape.sequence = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
+            shape.is_pushed = header[13] & PSH != 0;
+        } else {
+            let header = transport.first_chunk::<8>()?;
+            let stated = usize::from(u16::from_be_bytes([header[4], header[5]]));
+            // One without a checksum would come out with one.
+            if !with_udp || header[6..] == [0; 2] || stated != transport.len() {
+                return None;
+            }
+            shape.header_bytes = ip_bytes + 8;
+        }
+        shape.payload_bytes = packet.len().checked_sub(shape.header_bytes)?;
+        let least = ip_bytes + if flow.protocol == TCP { 20 } else { 8 };
+        (shape.payload_bytes > 0 && shape.header_bytes >= least).then_some(shape)
+    }
+}
+
+/// Packets that are written together.
+struct Joined {
+    flow: FlowKey,
+    first: Shape,
+    pieces: [u32; SEGMENTS_MAX],
+    count: usize,
+    payload_bytes: usize,
+    /// Whether the last of them ends it: it was shorter, or pushed.
+    is_closed: bool,
+    is_pushed: bool,
+}
+
+impl Joined {
+    fn begin(flow: FlowKey, index: usize, first: Shape) -> Joined {
+        let mut pieces = [0; SEGMENTS_MAX];
+        pieces[0] = index as u32;
+        Joined {
+            flow,
+            first,
+            pieces,
+            count: 1,
+            payload_bytes: first.payload_bytes,
+            is_closed: first.is_pushed,
+            is_pushed: first.is_pushed,
+        }
+    }
+
+    /// Takes one more; false where it does not follow the others, or where one of both has a wrong checksum.
+    #[inline]
+    fn take(&mut self, packets: &[&[u8]], index: usize, shape: &Shape) -> bool {
+        let (first, packet) = (&self.first, packets[index]);
+        let head = packets[self.pieces[0] as usize];
+        let follows = self.count < SEGMENTS_MAX
+            && shape.payload_bytes <= first.payload_bytes
+            && shape.header_bytes == first.header_bytes
+            && first.header_bytes + self.payload_bytes + shape.payload_bytes <= PACKET_BYTES_MAX - 40
+            && shape.is_cuttable == first.is_cuttable
+            && (!first.is_cuttable || shape.id == first.id.wrapping_add(self.count as u16))
+            && (self.flow.protocol != TCP
+                || shape.sequence == first.sequence.wrapping_add(self.payload_bytes as u32))
+            && same_header(&self.flow, first, head, packet);
+        let good = |shape: &Shape, packet: &[u8]| is_sum_right(&self.flow, shape.ip_bytes, packet);
+        if !follows || !good(shape, packet) || (self.count == 1 && !good(first, head)) {
+            return false;
+        }
+        self.pieces[self.count] = index as u32;
+        self.count += 1;
+        self.payload_bytes += shape.payload_bytes;
+        self.is_pushed = shape.is_pushed;
+        self.is_closed =
+            shape.is_pushed || shape.payload_bytes < self.first.payload_bytes || self.count == SEGMENTS_MAX;
+        true
+    }
+
+    fn write(&self, packets: &[&[u8]], write: &mut impl FnMut(&[IoSlice<'_>], usize)) {
+        let head = packets[self.pieces[0] as usize];
+        let Shape { ip_bytes, header_bytes, .. } = self.first;
+        let mut memory = [0; VNET_BYTES + HEADER_BYTES_MAX];
+        let Some(written) = memory.get_mut(..VNET_BYTES + header_bytes).filter(|_| self.count > 1) else {
+            // One that has no company; headers that are longer than any do not come here.
+            return write_one(head, write);
+        };
+        let (vnet, headers) = written.split_at_mut(VNET_BYTES);
+        headers.copy_from_slice(&head[..header_bytes]);
+        let (ip, transport) = headers.split_at_mut(ip_bytes);
+        let above = header_bytes - ip_bytes + self.payload_bytes;
+        if self.flow.is_v6 {
+            ip[4..6].copy_from_slice(&(above as u16).to_be_bytes());
+        } else {
+            ip[2..4].copy_from_slice(&((ip_bytes + above) as u16).to_be_bytes());
+            ip[10..12].fill(0);
+            let sum = checksum::fold(checksum::sum(0, ip));
+            ip[10..12].copy_from_slice(&sum.to_be_bytes());
+        }
+        let (source, destination) = self.flow.addresses();
+        let begun = checksum::pseudo_header(source, destination, self.flow.protocol, above);
+        let offset = if self.flow.protocol == TCP {
+            if self.is_pushed {
+                transport[13] |= PSH;
+            }
+            16
+        } else {
+            transport[4..6].copy_from_slice(&(above as u16).to_be_bytes());
+            6
+        };
+        transport[offset..offset + 2].copy_from_slice(&(!checksum::fold(begun)).to_be_bytes());
+        let kind = match (self.flow.protocol, self.flow.is_v6) {
+            (UDP, _) => Kind::Udp,
+            (_, false) => Kind::TcpV4,
+            (_, true) => Kind::TcpV6,
+        };
+        let header = Vnet {
+            needs_checksum: true,
+            kind,
+            header_bytes: header_bytes as u16,
+            segment_bytes: self.first.payload_bytes as u16,
+            checksum_start: ip_bytes as u16,
+            checksum_offset: offset as u16,
+        };
+        vnet.copy_from_slice(&header.bytes());
+        let mut parts = [IoSlice::new(&[]); 1 + SEGMENTS_MAX];
+        parts[0] = IoSlice::new(written);
+        for (part, piece) in parts[1..].iter_mut().zip(&self.pieces[..self.count]) {
+            *part = IoSlice::new(&packets[*piece as usize][header_bytes..]);
+        }
+        write(&parts[..=self.count], self.count);
+    }
+}
+
+/// Whether two packets of a flow say the same of everything that their superpacket says once.
+#[inline]
+fn same_header(flow: &FlowKey, first: &Shape, head: &[u8], packet: &[u8]) -> bool {
+    let Shape { ip_bytes, header_bytes, .. } = *first;
+    let same_ip = if flow.is_v6 {
+        head[..4] == packet[..4] && head[7] == packet[7]
+    } else {
+        head[1] == packet[1] && head[8] == packet[8]
+    };
+    let (head, packet) = (&head[ip_bytes..header_bytes], &packet[ip_bytes..header_bytes]);
+    // Acknowledgement, lengths and the window; options.
+    same_ip
+        && (flow.protocol != TCP
+            || (head[8..13] == packet[8..13] && head[14..16] == packet[14..16] && head[20..] == packet[20..]))
+}
+
+/// Whether the checksum above IP, and that of IPv4's header, are right.
+#[inline]
+fn is_sum_right(flow: &FlowKey, ip_bytes: usize, packet: &[u8]) -> bool {
+    let (ip, transport) = packet.split_at(ip_bytes);
+    let (source, destination) = flow.addresses();
+    let begun = checksum::pseudo_header(source, destination, flow.protocol, transport.len());
+    (flow.is_v6 || checksum::fold(checksum::sum(0, ip)) == 0)
+        && checksum::fold(checksum::sum(begun, transport)) == 0
+}

@@ -1,0 +1,144 @@
+//! From outside: datagrams are opened together, admitted by policies, put together and written to the TUN.
+
+use ipsec::{Arrival, Datagram, Flow, Frame, HEAD_ROOM, Mode, OpenItem, PolicyDirection, Sa, Time, classify};
+
+use crate::bounds::{DATAGRAMS_MAX, IN_BYTES, OPENED_TOGETHER, PACKET_BYTES_MAX, SEGMENTS_MAX};
+use crate::coalesce::coalesce;
+use crate::core::{Core, Ways};
+use crate::counters::{Figures, Loss};
+use crate::shared::Tables;
+
+/// Bytes that one datagram may take: room before it, the longest there is, and room before each packet in it where their SA is of transport mode.
+const PLACE_BYTES: usize = HEAD_ROOM + PACKET_BYTES_MAX + 1 + 2 * SEGMENTS_MAX * HEAD_ROOM;
+
+/// A datagram that came, with one packet of ESP or several of one length, of which the last may be shorter.
+#[derive(Clone, Copy, Debug)]
+struct Came {
+    start: usize,
+    bytes: usize,
+    segment: usize,
+    /// From the beginning of one packet to the next.
+    stride: usize,
+    arrival: Arrival,
+}
+
+/// Datagrams that are opened together: those of one look at a socket.
+#[derive(Debug)]
+pub struct Arrivals {
+    came: Vec<Came>,
+    used: usize,
+    packets: usize,
+}
+
+impl Default for Arrivals {
+    fn default() -> Arrivals {
+        Arrivals { came: Vec::with_capacity(DATAGRAMS_MAX), used: 0, packets: 0 }
+    }
+}
+
+impl Arrivals {
+    /// Whether a look should end.
+    pub fn is_full(&self) -> bool {
+        self.packets >= OPENED_TOGETHER
+            || self.came.len() >= DATAGRAMS_MAX
+            || self.used + PLACE_BYTES > IN_BYTES
+    }
+}
+
+impl Core {
+    /// Memory for the next datagram, for which there is room unless [`Arrivals::is_full`].
+    pub fn room(&mut self, arrivals: &Arrivals) -> &mut [u8] {
+        let start = (arrivals.used + HEAD_ROOM).min(self.come.len());
+        let end = (start + PACKET_BYTES_MAX + 1).min(self.come.len());
+        &mut self.come[start..end]
+    }
+
+    /// Adds a datagram that was read into [`Core::room`]. `segment` is the length of each packet in it but the last, where there are several.
+    pub fn add(
+        &mut self,
+        arrivals: &mut Arrivals,
+        tables: &Tables,
+        arrival: Arrival,
+        bytes: usize,
+        segment: Option<usize>,
+    ) {
+        let start = arrivals.used + HEAD_ROOM;
+        let segment = segment.filter(|segment| *segment > 0).unwrap_or(bytes).clamp(1, bytes.max(1));
+        let packets = bytes.div_ceil(segment);
+        let mut stride = segment;
+        if packets > 1 && packets <= 2 * SEGMENTS_MAX && self.is_transport(tables, start, bytes) {
+            // A header of IP comes before each.
+            stride = segment + HEAD_ROOM;
+            for packet in (1..packets).rev() {
+                let from = start + packet * segment;
+                let until = (from + segment).min(start + bytes);
+                self.come.copy_within(from..until, start + packet * stride);
+            }
+        }
+        arrivals.came.push(Came { start, bytes, segment, stride, arrival });
+        arrivals.used = start + bytes + (stride - segment) * packets;
+        arrivals.packets += packets;
+    }
+
+    fn is_transport(&self, tables: &Tables, start: usize, bytes: usize) -> bool {
+        let spi = self.come.get(start..start + bytes).and_then(|packet| packet.first_chunk());
+        let sa = spi.and_then(|spi| tables.sad.inbound(u32::from_be_bytes(*spi)));
+        sa.is_some_and(|sa| sa.mode() == Mode::Transport)
+    }
+
+    /// Opens all that came and writes what may come in to the TUN; `with_udp` says whether that takes superpackets of UDP.
+    pub fn open(
+        &mut self,
+        arrivals: &mut Arrivals,
+        tables: &Tables,
+        now: Time,
+        ways: &mut impl Ways,
+        with_udp: bool,
+    ) {
+        let Core { worker, figures, come, .. } = self;
+        let mut items = Vec::with_capacity(arrivals.packets);
+        let (mut rest, mut at) = (&mut come[..], 0);
+        for datagram in &arrivals.came {
+            let Came { start, bytes, segment, stride, arrival } = *datagram;
+            for packet in 0..bytes.div_ceil(segment) {
+                let begin = start + packet * stride;
+                let length = segment.min(bytes - packet * segment);
+                // Everything between the last packet and the end of this one, so that there is room before it.
+                let (memory, next) = rest.split_at_mut(begin + length - at);
+                (rest, at) = (next, begin + length);
+                let end = memory.len();
+                match classify(&memory[end - length..]) {
+                    Datagram::Esp => {
+                        figures.received_packets += 1;
+                        figures.received_bytes += length as u64;
+                        let frame = Frame::new(memory, end - length, end);
+                        items.extend(frame.map(|frame| OpenItem::new(frame, arrival)));
+                    }
+                    Datagram::Keepalive => figures.lose(Loss::Keepalive, 1),
+                    Datagram::Ike | Datagram::Other => figures.lose(Loss::NotEsp, 1),
+                }
+            }
+        }
+        worker.open(&tables.sad, now, &mut items);
+        let mut packets = Vec::with_capacity(items.len());
+        // Packets of one flow come one after the other, and what is true of one is of the next.
+        let mut last: Option<(Flow, &Sa)> = None;
+        for item in &items {
+            let Some(opened) = item.outcome.done() else { continue };
+            let is_known = last.is_some_and(|(flow, sa)| flow == opened.flow && std::ptr::eq(sa, opened.sa));
+            if !is_known {
+                let is_local = tables.local.contains(&opened.flow.destination());
+                let direction = if is_local { PolicyDirection::In } else { PolicyDirection::Forward };
+                if worker.admit(&tables.spd, direction, &opened.flow, Some(opened.sa)).is_err() {
+                    continue;
+                }
+                last = Some((opened.flow, opened.sa));
+            }
+            packets.push(item.frame.bytes());
+        }
+        Figures::batch(&mut figures.opened_batches, items.len());
+        coalesce(&packets, with_udp, |parts, packets| ways.to_tun(parts, packets));
+        *arrivals = Arrivals { came: std::mem::take(&mut arrivals.came), used: 0, packets: 0 };
+        arrivals.came.clear();
+    }
+}

@@ -1,0 +1,216 @@
+//! From the TUN: packets are cut, fitted to their path, sealed together and handed on.
+
+use std::io::IoSlice;
+
+use ipsec::{
+    Fit, Frame, HEAD_ROOM, Inner, Outcome, Outer, Path, Route, Sa, SealItem, Time, fit, fragment_ipv4,
+    inner_mtu, too_big,
+};
+
+use crate::bounds::{FRAMES_MAX, OUT_BYTES};
+use crate::core::{Core, Ways};
+use crate::counters::{Figures, Loss};
+use crate::shared::Tables;
+use crate::split::Superpacket;
+use crate::vnet::Vnet;
+
+/// Where a packet of ESP is, and what is outside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    /// What is outside it.
+    pub outer: Outer,
+    /// Where it begins in the memory.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+}
+
+/// A packet that waits to be sealed, with room around it.
+#[derive(Debug)]
+struct Waiting<'t> {
+    sa: &'t Sa,
+    start: usize,
+    end: usize,
+    /// Room before it.
+    before: usize,
+    bytes: usize,
+}
+
+/// Packets that are sealed together: those of one look at the TUN.
+#[derive(Debug)]
+pub struct Batch<'t> {
+    tables: &'t Tables,
+    now: Time,
+    waiting: Vec<Waiting<'t>>,
+    /// Bytes of the memory that are taken. Before the first packet is room for headers outside, before others there are packets that have left.
+    used: usize,
+}
+
+impl<'t> Batch<'t> {
+    /// None yet. Tables and time are those of all of its packets.
+    pub fn new(tables: &'t Tables, now: Time) -> Batch<'t> {
+        Batch { tables, now, waiting: Vec::with_capacity(FRAMES_MAX), used: HEAD_ROOM }
+    }
+
+    /// Whether a look should end: so many wait that another superpacket would find little room.
+    pub fn is_full(&self) -> bool {
+        self.waiting.len() >= FRAMES_MAX / 2
+    }
+}
+
+impl Core {
+    /// Takes what one read of the TUN brought.
+    pub fn take<'t>(&mut self, batch: &mut Batch<'t>, ways: &mut impl Ways, bytes: &[u8]) {
+        let Ok(packets) = Superpacket::read(bytes) else {
+            return self.figures.lose(Loss::TunMalformed, 1);
+        };
+        let Batch { tables, now, .. } = *batch;
+        // All packets of a superpacket are of one flow. What is dropped was counted.
+        match self.worker.route(&tables.sad, &tables.spd, now, packets.bytes()) {
+            Err(_) => {}
+            Ok(Route::Bypass) => self.pass(batch, ways, &packets),
+            Ok(Route::Seal(sa)) => {
+                let mtu = self.mtu_for(tables, sa, now);
+                if packets.frame_bytes(0) > mtu {
+                    return self.refit(batch, ways, sa, &packets, mtu);
+                }
+                for number in 0..packets.frames() {
+                    let bytes = packets.frame_bytes(number);
+                    self.place(batch, ways, sa, bytes, |to| packets.write(number, to));
+                }
+            }
+        }
+    }
+
+    /// Most bytes of a packet inside.
+    fn mtu_for(&self, tables: &Tables, sa: &Sa, now: Time) -> usize {
+        let outside = self.paths.mtu(&tables.path_mtus, sa.peer().address, now);
+        let path = Path { family: sa.family(), in_udp: sa.in_udp() };
+        inner_mtu(sa.suite(), path, sa.mode(), outside)
+    }
+
+    /// Has a packet written to where it will be sealed.
+    #[inline]
+    fn place<'t>(
+        &mut self,
+        batch: &mut Batch<'t>,
+        ways: &mut impl Ways,
+        sa: &'t Sa,
+        bytes: usize,
+        write: impl FnOnce(&mut [u8]),
+    ) {
+        let (before, behind) = sa.room(bytes);
+        let total = before + bytes + behind;
+        if batch.waiting.len() >= FRAMES_MAX || batch.used + total > OUT_BYTES {
+            self.seal(batch, ways);
+        }
+        let start = batch.used;
+        let Some(memory) = self.out.get_mut(start..start + total) else {
+            return self.figures.lose(Loss::NoRoom, 1);
+        };
+        write(&mut memory[before..before + bytes]);
+        batch.waiting.push(Waiting { sa, start, end: start + total, before, bytes });
+        batch.used += total;
+    }
+
+    /// Packets that are longer than their path: cut where they may be, or their sender told, once for all of a superpacket.
+    fn refit<'t>(
+        &mut self,
+        batch: &mut Batch<'t>,
+        ways: &mut impl Ways,
+        sa: &'t Sa,
+        packets: &Superpacket<'_>,
+        mtu: usize,
+    ) {
+        self.fitted(ways, packets, mtu, |core, ways, packet| {
+            core.place(batch, ways, sa, packet.len(), |to| to.copy_from_slice(packet));
+        });
+    }
+
+    /// Packets that no policy protects: they leave in clear.
+    fn pass(&mut self, batch: &mut Batch<'_>, ways: &mut impl Ways, packets: &Superpacket<'_>) {
+        let mtu = batch.tables.path_mtus.default;
+        self.fitted(ways, packets, mtu, |core, ways, packet| {
+            if ways.in_clear(packet) {
+                core.figures.bypassed += 1;
+            } else {
+                core.figures.lose(Loss::Bypass, 1);
+            }
+        });
+    }
+
+    fn fitted<W: Ways>(
+        &mut self,
+        ways: &mut W,
+        packets: &Superpacket<'_>,
+        mtu: usize,
+        mut go: impl FnMut(&mut Core, &mut W, &[u8]),
+    ) {
+        let mut is_told = false;
+        let mut packet = Vec::new();
+        for number in 0..packets.frames() {
+            packet.resize(packets.frame_bytes(number), 0);
+            packets.write(number, &mut packet);
+            let Ok(inner) = Inner::read(&packet) else {
+                self.figures.lose(Loss::TunMalformed, 1);
+                continue;
+            };
+            match fit(&inner, mtu) {
+                Fit::Fits => go(self, ways, &packet),
+                Fit::Cut { mtu } => match fragment_ipv4(&packet, mtu) {
+                    Ok(pieces) => {
+                        self.figures.cut += 1;
+                        pieces.iter().for_each(|piece| go(self, ways, piece));
+                    }
+                    Err(_) => self.figures.lose(Loss::TooLong, 1),
+                },
+                Fit::Tell { mtu } => {
+                    self.figures.lose(Loss::TooLong, 1);
+                    if !std::mem::replace(&mut is_told, true) {
+                        self.tell(ways, &packet, &inner, mtu);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells the sender of a packet the MTU, in the name of whom it was for: this machine would not take its own address from a device.
+    fn tell(&mut self, ways: &mut impl Ways, packet: &[u8], inner: &Inner, mtu: usize) {
+        let from = inner.flow.destination();
+        let message = too_big(packet, mtu, from).filter(|_| !from.is_multicast());
+        if let Some(message) = message {
+            self.figures.told += 1;
+            ways.to_tun(&[IoSlice::new(&Vnet::WHOLE.bytes()), IoSlice::new(&message)], 1);
+        }
+    }
+
+    /// Seals all that wait, and sends them.
+    pub fn seal(&mut self, batch: &mut Batch<'_>, ways: &mut impl Ways) {
+        if batch.waiting.is_empty() {
+            return;
+        }
+        let mut items = Vec::with_capacity(batch.waiting.len());
+        let mut rest = &mut self.out[HEAD_ROOM..batch.used];
+        for waiting in &batch.waiting {
+            let (memory, next) = rest.split_at_mut(waiting.end - waiting.start);
+            rest = next;
+            let frame = Frame::new(memory, waiting.before, waiting.before + waiting.bytes);
+            // It was placed within its memory.
+            items.extend(frame.map(|frame| SealItem::new(waiting.sa, frame)));
+        }
+        self.worker.seal(batch.now, &mut items);
+        let mut placed = std::mem::take(&mut self.placed);
+        placed.extend(items.iter().zip(&batch.waiting).filter_map(|(item, waiting)| {
+            let Outcome::Done(sealed) = &item.outcome else { return None };
+            let (start, end) = item.frame.place();
+            Some(Placed { outer: sealed.outer, start: waiting.start + start, end: waiting.start + end })
+        }));
+        Figures::batch(&mut self.figures.sealed_batches, items.len());
+        drop(items);
+        ways.outside(&mut self.out, &placed);
+        placed.clear();
+        self.placed = placed;
+        batch.waiting.clear();
+        batch.used = HEAD_ROOM;
+    }
+}

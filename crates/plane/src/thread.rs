@@ -1,0 +1,333 @@
+//! A thread: waits for its queue, its sockets and its control, and looks at what is ready, a bounded batch at a time and in turn.
+//!
+//! ```text
+//! epoll ─► TUN      read, cut ─► routed, placed ─► sealed together ─► sent by peer
+//!       ─► socket   received ─► opened together ─► admitted, put together ─► written to the TUN
+//!       ─► wake     tables, sockets, stop
+//! ```
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+
+use ipsec::{Arrival, Endpoint, Frame};
+use nix::errno::Errno;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+
+use crate::bounds::{DATAGRAMS_MAX, PACKET_BYTES_MAX, TUN_READS_MAX};
+use crate::core::Core;
+use crate::counters::{Figures, Loss};
+use crate::inbound::Arrivals;
+use crate::io::{CONTROL_BYTES, Io, Socket, read_errors, receive};
+use crate::outbound::Batch;
+use crate::raw::Raw;
+use crate::shared::{Change, Shared, Tables};
+use crate::tun::{Queue, Queues};
+use crate::vnet::VNET_BYTES;
+
+/// What is ready, as the kernel says it.
+const WAKE: u64 = 0;
+const TUN: u64 = 1;
+const RAW_V4: u64 = 2;
+const RAW_V6: u64 = 3;
+/// The first of the sockets of UDP.
+const SOCKETS: u64 = 16;
+/// Most descriptors that one wait tells of; others are told of by the next.
+const READY_MAX: usize = 64;
+
+/// Starts the threads, each with a queue and a socket of every address; protocol 50 is received by the first. They run until [`Shared::stop`], or until the TUN is
+/// gone, which ends them with the error.
+///
+/// # Errors
+/// EINVAL where there is not one queue, and one socket of each address, for every thread; what the system says where it gives no threads.
+pub fn spawn(
+    shared: &Arc<Shared>,
+    queues: Queues,
+    udp: Vec<(SocketAddr, Vec<OwnedFd>)>,
+    raw: Raw,
+) -> io::Result<Vec<JoinHandle<io::Result<()>>>> {
+    if queues.len() != shared.thread_count() {
+        return Err(Errno::EINVAL.into());
+    }
+    for (address, sockets) in udp {
+        shared.add_sockets(address, sockets).map_err(|_| io::Error::from(Errno::EINVAL))?;
+    }
+    let raw = Arc::new(raw);
+    let mut threads = Vec::new();
+    for (seat, queue) in queues.0.into_iter().enumerate() {
+        let thread = Thread::new(shared, seat, queue, &raw)?;
+        let started = Builder::new().name(format!("plane-{seat}")).spawn(move || thread.run());
+        match started {
+            Ok(started) => threads.push(started),
+            Err(error) => {
+                shared.stop();
+                return Err(error);
+            }
+        }
+    }
+    Ok(threads)
+}
+
+struct Thread {
+    shared: Arc<Shared>,
+    seat: usize,
+    epoll: OwnedFd,
+    core: Core,
+    io: Io,
+    tables: Arc<Tables>,
+    version: u64,
+    /// What one read of the TUN brings.
+    read: Vec<u8>,
+    arrivals: Arrivals,
+}
+
+impl Thread {
+    fn new(shared: &Arc<Shared>, seat: usize, queue: Queue, raw: &Arc<Raw>) -> io::Result<Thread> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let add = |fd: &dyn AsFd, data: u64| {
+            epoll::add(&epoll, fd.as_fd(), EventData::new_u64(data), EventFlags::IN)
+        };
+        add(&shared.threads[seat].wake_fd(), WAKE)?;
+        add(&queue, TUN)?;
+        if seat == 0 {
+            add(&raw.v4.esp, RAW_V4)?;
+            if let Some(v6) = &raw.v6 {
+                add(&v6.esp, RAW_V6)?;
+            }
+        }
+        Ok(Thread {
+            shared: Arc::clone(shared),
+            seat,
+            epoll,
+            core: Core::new(shared),
+            io: Io {
+                queue,
+                sockets: Vec::new(),
+                raw: Arc::clone(raw),
+                figures: Figures::default(),
+                is_spent: false,
+            },
+            // Older than any that is published.
+            tables: Arc::default(),
+            version: u64::MAX,
+            read: vec![0; VNET_BYTES + PACKET_BYTES_MAX],
+            arrivals: Arrivals::default(),
+        })
+    }
+
+    fn run(mut self) -> io::Result<()> {
+        let mut ready = Vec::with_capacity(READY_MAX);
+        loop {
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut ready), None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            for event in ready.drain(..) {
+                match event.data.u64() {
+                    WAKE => self.change(),
+                    TUN => self.look_at_tun()?,
+                    RAW_V4 => self.look_at_raw(RAW_V4, event.flags),
+                    RAW_V6 => self.look_at_raw(RAW_V6, event.flags),
+                    socket => self.look_at_socket(socket, event.flags),
+                }
+            }
+            if self.shared.is_stopped() {
+                self.show();
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes up what was published since.
+    #[inline]
+    fn refresh(&mut self) {
+        let version = self.shared.version();
+        if version != self.version {
+            // One that is published in between is taken up now, and again.
+            self.version = version;
+            self.tables = self.shared.tables();
+        }
+        self.core.paths.refresh(&self.shared.paths);
+        self.io.is_spent = false;
+    }
+
+    fn change(&mut self) {
+        for change in self.shared.threads[self.seat].take_changes() {
+            match change {
+                Change::Add(address, fd) => {
+                    let place =
+                        self.io.sockets.iter().position(Option::is_none).unwrap_or(self.io.sockets.len());
+                    let data = EventData::new_u64(SOCKETS + place as u64);
+                    if epoll::add(&self.epoll, &fd, data, EventFlags::IN).is_err() {
+                        continue;
+                    }
+                    if place == self.io.sockets.len() {
+                        self.io.sockets.push(None);
+                    }
+                    self.io.sockets[place] = Some(Socket { address, fd });
+                }
+                Change::Remove(address) => {
+                    for socket in &mut self.io.sockets {
+                        let gone = socket.take_if(|socket| socket.address == address);
+                        if let Some(gone) = gone {
+                            // The supervisor may hold the same socket, which then would still be told of.
+                            let _ = epoll::delete(&self.epoll, &gone.fd);
+                        }
+                    }
+                }
+            }
+        }
+        self.refresh();
+        self.show();
+    }
+
+    fn look_at_tun(&mut self) -> io::Result<()> {
+        self.refresh();
+        let tables = Arc::clone(&self.tables);
+        let mut batch = Batch::new(&tables, self.shared.now());
+        for _ in 0..TUN_READS_MAX {
+            match self.io.queue.read(&mut self.read) {
+                Ok(bytes) => {
+                    self.core.figures.tun_reads += 1;
+                    self.core.take(&mut batch, &mut self.io, &self.read[..bytes]);
+                    if batch.is_full() {
+                        break;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.core.seal(&mut batch, &mut self.io);
+        self.show();
+        Ok(())
+    }
+
+    fn look_at_socket(&mut self, data: u64, flags: EventFlags) {
+        self.refresh();
+        if flags.contains(EventFlags::ERR) {
+            self.look_at_errors(data);
+        }
+        let tables = Arc::clone(&self.tables);
+        let mut control = [0; CONTROL_BYTES];
+        for _ in 0..DATAGRAMS_MAX {
+            let Some(Some(socket)) = self.io.sockets.get((data - SOCKETS) as usize) else { break };
+            self.core.figures.receives += 1;
+            let memory = self.core.room(&self.arrivals);
+            match receive(socket.fd.as_fd(), memory, &mut control, socket.address.ip()) {
+                Ok(received) => match received.arrival {
+                    Some(arrival) => {
+                        self.core.add(&mut self.arrivals, &tables, arrival, received.bytes, received.segment);
+                        if self.arrivals.is_full() {
+                            break;
+                        }
+                    }
+                    None => self.core.figures.lose(Loss::NoAddress, 1),
+                },
+                Err(Errno::EAGAIN) => break,
+                // What an earlier packet met; the next call tells of packets.
+                Err(_) => {}
+            }
+        }
+        self.open(&tables);
+    }
+
+    fn look_at_raw(&mut self, data: u64, flags: EventFlags) {
+        self.refresh();
+        if flags.contains(EventFlags::ERR) {
+            self.look_at_errors(data);
+        }
+        let tables = Arc::clone(&self.tables);
+        let mut control = [0; CONTROL_BYTES];
+        let raw = Arc::clone(&self.io.raw);
+        let (fd, any) = match (data, &raw.v6) {
+            (RAW_V6, Some(v6)) => (v6.esp.as_fd(), IpAddr::from(Ipv6Addr::UNSPECIFIED)),
+            _ => (raw.v4.esp.as_fd(), IpAddr::from(Ipv4Addr::UNSPECIFIED)),
+        };
+        for _ in 0..DATAGRAMS_MAX {
+            self.core.figures.receives += 1;
+            let memory = self.core.room(&self.arrivals);
+            match receive(fd, memory, &mut control, any) {
+                Ok(received) => {
+                    let (bytes, arrival) = if data == RAW_V4 {
+                        // The header of IP comes with it, and is moved out of the way.
+                        without_header(memory, received.bytes)
+                    } else {
+                        let no_port = |arrival: Arrival| Arrival {
+                            source: Endpoint::new(arrival.source.address, 0),
+                            ..arrival
+                        };
+                        (received.bytes, received.arrival.map(no_port))
+                    };
+                    match arrival {
+                        Some(arrival) => {
+                            self.core.add(&mut self.arrivals, &tables, arrival, bytes, None);
+                            if self.arrivals.is_full() {
+                                break;
+                            }
+                        }
+                        None => self.core.figures.lose(Loss::NoAddress, 1),
+                    }
+                }
+                Err(Errno::EAGAIN) => break,
+                Err(_) => {}
+            }
+        }
+        self.open(&tables);
+    }
+
+    fn open(&mut self, tables: &Tables) {
+        let with_udp = self.io.queue.with_udp();
+        self.core.open(&mut self.arrivals, tables, self.shared.now(), &mut self.io, with_udp);
+        self.show();
+    }
+
+    fn look_at_errors(&mut self, data: u64) {
+        let raw = Arc::clone(&self.io.raw);
+        let fd = match (data, &raw.v6) {
+            (RAW_V4, _) => raw.v4.esp.as_fd(),
+            (RAW_V6, Some(v6)) => v6.esp.as_fd(),
+            _ => match self.io.sockets.get(data.wrapping_sub(SOCKETS) as usize) {
+                Some(Some(socket)) => socket.fd.as_fd(),
+                _ => return,
+            },
+        };
+        let (shared, tables, figures) = (&self.shared, &self.tables, &mut self.core.figures);
+        let mut control = [0; CONTROL_BYTES];
+        read_errors(fd, &mut control, |error| {
+            // Eight bytes of UDP are all that some routers quote; then the kernel has compared the ports.
+            let is_ours =
+                error.is_local || error.spi.is_none_or(|spi| tables.sad.outbound(spi, error.peer).is_some());
+            if is_ours && shared.paths.learn(error.peer, error.mtu, shared.now()) {
+                figures.paths_learnt += 1;
+            }
+        });
+    }
+
+    /// Shows figures and hands on events.
+    fn show(&mut self) {
+        let mut figures = self.io.figures.clone();
+        figures.add(&self.core.figures);
+        self.shared.threads[self.seat].window.show(&figures, self.core.worker.counters());
+        if self.shared.has_room() {
+            let events = self.core.worker.take_events();
+            if !events.is_empty() {
+                self.shared.tell(events);
+            }
+        }
+    }
+}
+
+/// Moves an ESP packet to where its header of IP begins: how it came, and its length.
+fn without_header(memory: &mut [u8], bytes: usize) -> (usize, Option<Arrival>) {
+    let read = Frame::new(&mut *memory, 0, bytes).and_then(|mut frame| {
+        let arrival = Arrival::read(&mut frame).ok()?;
+        Some((frame.place(), arrival))
+    });
+    let Some(((start, end), arrival)) = read else { return (0, None) };
+    memory.copy_within(start..end, 0);
+    (end - start, Some(arrival))
+}
