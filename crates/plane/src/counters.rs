@@ -152,9 +152,10 @@ pub(crate) struct Window(Mutex<Figures>);
 
 impl Window {
     /// Shows figures; where a reader has them at this moment, the next batch shows them.
-    pub(crate) fn show(&self, figures: &Figures, esp: &Counters) {
+    pub(crate) fn show(&self, some: &Figures, others: &Figures, esp: &Counters) {
         if let Ok(mut shown) = self.0.try_lock() {
-            shown.clone_from(figures);
+            shown.clone_from(some);
+            shown.add(others);
             shown.esp.clone_from(esp);
         }
     }

@@ -95,6 +95,9 @@ impl Core {
         ways: &mut impl Ways,
         with_udp: bool,
     ) {
+        if arrivals.came.is_empty() {
+            return;
+        }
         let Core { worker, figures, come, .. } = self;
         let mut items = Vec::with_capacity(arrivals.packets);
         let (mut rest, mut at) = (&mut come[..], 0);

@@ -81,7 +81,14 @@ struct Thread {
     /// What one read of the TUN brings.
     read: Vec<u8>,
     arrivals: Arrivals,
+    /// Whether the last look at the TUN, and at a socket, brought one packet alone: then the next one goes on its way before it is asked whether others
+    /// are there, and only where there were many do they wait for each other.
+    was_alone: [bool; 2],
 }
+
+/// Places of [`Thread::was_alone`].
+const OUTBOUND: usize = 0;
+const INBOUND: usize = 1;
 
 impl Thread {
     fn new(shared: &Arc<Shared>, seat: usize, queue: Queue, raw: &Arc<Raw>) -> io::Result<Thread> {
@@ -114,6 +121,7 @@ impl Thread {
             version: u64::MAX,
             read: vec![0; VNET_BYTES + PACKET_BYTES_MAX],
             arrivals: Arrivals::default(),
+            was_alone: [true; 2],
         })
     }
 
@@ -133,8 +141,8 @@ impl Thread {
                     socket => self.look_at_socket(socket, event.flags),
                 }
             }
+            self.show();
             if self.shared.is_stopped() {
-                self.show();
                 return Ok(());
             }
         }
@@ -180,18 +188,21 @@ impl Thread {
             }
         }
         self.refresh();
-        self.show();
     }
 
     fn look_at_tun(&mut self) -> io::Result<()> {
         self.refresh();
         let tables = Arc::clone(&self.tables);
         let mut batch = Batch::new(&tables, self.shared.now());
-        for _ in 0..TUN_READS_MAX {
+        let mut reads = 0;
+        while reads < TUN_READS_MAX {
             match self.io.queue.read(&mut self.read) {
                 Ok(bytes) => {
-                    self.core.figures.tun_reads += 1;
+                    reads += 1;
                     self.core.take(&mut batch, &mut self.io, &self.read[..bytes]);
+                    if reads == 1 && self.was_alone[OUTBOUND] {
+                        self.core.seal(&mut batch, &mut self.io);
+                    }
                     if batch.is_full() {
                         break;
                     }
@@ -202,7 +213,8 @@ impl Thread {
             }
         }
         self.core.seal(&mut batch, &mut self.io);
-        self.show();
+        self.core.figures.tun_reads += reads as u64;
+        self.was_alone[OUTBOUND] = reads <= 1;
         Ok(())
     }
 
@@ -213,6 +225,7 @@ impl Thread {
         }
         let tables = Arc::clone(&self.tables);
         let mut control = [0; CONTROL_BYTES];
+        let mut datagrams = 0;
         for _ in 0..DATAGRAMS_MAX {
             let Some(Some(socket)) = self.io.sockets.get((data - SOCKETS) as usize) else { break };
             self.core.figures.receives += 1;
@@ -221,6 +234,10 @@ impl Thread {
                 Ok(received) => match received.arrival {
                     Some(arrival) => {
                         self.core.add(&mut self.arrivals, &tables, arrival, received.bytes, received.segment);
+                        datagrams += 1;
+                        if datagrams == 1 && self.was_alone[INBOUND] {
+                            self.open(&tables);
+                        }
                         if self.arrivals.is_full() {
                             break;
                         }
@@ -233,6 +250,7 @@ impl Thread {
             }
         }
         self.open(&tables);
+        self.was_alone[INBOUND] = datagrams <= 1;
     }
 
     fn look_at_raw(&mut self, data: u64, flags: EventFlags) {
@@ -282,7 +300,6 @@ impl Thread {
     fn open(&mut self, tables: &Tables) {
         let with_udp = self.io.queue.with_udp();
         self.core.open(&mut self.arrivals, tables, self.shared.now(), &mut self.io, with_udp);
-        self.show();
     }
 
     fn look_at_errors(&mut self, data: u64) {
@@ -309,9 +326,8 @@ impl Thread {
 
     /// Shows figures and hands on events.
     fn show(&mut self) {
-        let mut figures = self.io.figures.clone();
-        figures.add(&self.core.figures);
-        self.shared.threads[self.seat].window.show(&figures, self.core.worker.counters());
+        let seat = &self.shared.threads[self.seat];
+        seat.window.show(&self.io.figures, &self.core.figures, self.core.worker.counters());
         if self.shared.has_room() {
             let events = self.core.worker.take_events();
             if !events.is_empty() {
