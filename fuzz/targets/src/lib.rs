@@ -25,6 +25,7 @@ mod keywords;
 mod messages;
 mod offload;
 mod pins;
+mod plane;
 mod queues;
 mod roles;
 mod samples;
@@ -36,6 +37,7 @@ mod tokens;
 mod transactions;
 mod verbs;
 
+pub use self::plane::{outer_datagram, vnet_header};
 pub use accounts::accounts;
 pub use agents::agent_requests;
 pub use alphabets::ff1_alphabet;
@@ -130,6 +132,8 @@ pub const TARGETS: &[Target] = &[
     ("esp_packet", esp_packet),
     ("inner_packet", inner_packet),
     ("selectors", selectors),
+    ("vnet_header", vnet_header),
+    ("outer_datagram", outer_datagram),
 ];
 
 /// The verb with this slot of the verb table; where there is none, one that there is. An input means the same
