@@ -1,0 +1,303 @@
+//! What calls on XFRM netlink sockets do: connections to the data plane answer as the kernel would.
+//!
+//! A data plane that dies ends its connections. The call that notices makes another, says again whose it is, and puts it in the place
+//! of the old one. What was asked and not answered is refused with ECONNRESET: it may have been done, and so is not asked again.
+//! While there is no data plane, the descriptor is an inotify instance that becomes readable when one comes: who polls is woken.
+
+use crate::connection::{self, RETURN_WAIT};
+use crate::ffi_kernel;
+use crate::place::{Place, shown};
+use crate::said::Cause;
+use crate::table::{Entry, State, Table, Watch};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// `sizeof(struct sockaddr_nl)`.
+pub const ADDRESS_BYTES: usize = 12;
+/// NETLINK_EXT_ACK in a hello.
+const EXT_ACK: u32 = 1;
+/// NETLINK_CAP_ACK in a hello.
+const CAP_ACK: u32 = 2;
+
+static TABLE: Mutex<Table> = Mutex::new(Table::new());
+static ABSENT: Cause = Cause::new();
+static FULL: Cause = Cause::new();
+
+/// The table, for a time in which no call of the host waits.
+pub fn table() -> MutexGuard<'static, Table> {
+    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is to be done after a connection was found to have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The call again.
+    Again,
+    /// Nothing before the descriptor is readable: there is no data plane.
+    Wait,
+    /// An error.
+    Fail(Errno),
+    /// It is not ours, and never was: what the kernel said is true.
+    Foreign,
+}
+
+/// What a descriptor of ours is, if it still is: one that was closed unseen is forgotten.
+pub fn entry(fd: BorrowedFd<'_>) -> Option<Entry> {
+    checked(&mut table(), fd).map(|entry| *entry)
+}
+
+fn checked<'a>(table: &'a mut Table, fd: BorrowedFd<'_>) -> Option<&'a mut Entry> {
+    let number = fd.as_raw_fd();
+    let identity = table.get(number)?.identity;
+    if connection::identity(fd) != Some(identity) {
+        table.remove(number);
+        return None;
+    }
+    table.get(number)
+}
+
+/// A socket of NETLINK_XFRM. `kind` is SOCK_RAW or SOCK_DGRAM.
+pub fn open(place: Option<&Place>, kind: i32, waits: bool, inherited: bool) -> Result<OwnedFd, Errno> {
+    let Some(place) = place else {
+        ABSENT.tell(format_args!(
+            "CRYPTAND_ESP has to be an absolute path of at most 96 bytes: set it to the folder of the data plane"
+        ));
+        return Err(Errno::NAMETOOLONG);
+    };
+    let mut entry = Entry::new(-1, (0, 0), kind, rustix::process::getpid().as_raw_pid().unsigned_abs());
+    let socket = connection::greeted(place, &entry).or_else(|refused| {
+        if connection::was_there(place) {
+            connection::after_return(place, &entry, RETURN_WAIT)
+        } else {
+            Err(refused)
+        }
+    });
+    let socket = socket.inspect_err(|&refused| absent(place, refused))?;
+    ABSENT.ended();
+    connection::with_flags(socket.as_fd(), waits, inherited)?;
+    entry.fd = socket.as_raw_fd();
+    entry.identity = connection::identity(socket.as_fd()).ok_or(Errno::BADF)?;
+    if !table().insert(entry) {
+        FULL.tell(format_args!("this program has too many XFRM sockets: close some"));
+        return Err(Errno::MFILE);
+    }
+    Ok(socket)
+}
+
+fn absent(place: &Place, refused: Errno) {
+    let path = shown(&place.xfrm);
+    ABSENT.tell(format_args!(
+        "no data plane answers at {path}: {refused}: start cryptand-esp, or set CRYPTAND_ESP to its folder"
+    ));
+}
+
+/// Changes what a hello tells, and tells it. Without a data plane the next one is told.
+fn change(fd: BorrowedFd<'_>, change: impl FnOnce(&mut Entry)) {
+    let mut table = table();
+    let Some(entry) = checked(&mut table, fd) else { return };
+    let before = (entry.port, entry.groups, entry.options);
+    change(entry);
+    if before != (entry.port, entry.groups, entry.options) && entry.state == State::Connected {
+        // A connection that has ended is found by the call that reads.
+        let _ = connection::greet(fd, entry);
+    }
+}
+
+/// Binds to an address (`struct sockaddr_nl`).
+pub fn bind(fd: BorrowedFd<'_>, address: &[u8]) -> Result<(), Errno> {
+    let [a, b, _, _, port @ .., g, h, i, j] = address.first_chunk::<ADDRESS_BYTES>().ok_or(Errno::INVAL)?;
+    if i32::from(u16::from_ne_bytes([*a, *b])) != libc::AF_NETLINK {
+        return Err(Errno::INVAL);
+    }
+    let (port, groups) = (u32::from_ne_bytes(*port), u32::from_ne_bytes([*g, *h, *i, *j]));
+    change(fd, |entry| {
+        entry.groups = groups;
+        if port != 0 {
+            entry.port = port;
+        }
+    });
+    Ok(())
+}
+
+/// An address as netlink gives it: the kernel's has port 0 and no groups.
+pub fn address(port: u32, groups: u32) -> [u8; ADDRESS_BYTES] {
+    let mut bytes = [0; ADDRESS_BYTES];
+    bytes[..2].copy_from_slice(&(libc::AF_NETLINK as u16).to_ne_bytes());
+    bytes[4..8].copy_from_slice(&port.to_ne_bytes());
+    bytes[8..].copy_from_slice(&groups.to_ne_bytes());
+    bytes
+}
+
+/// An option of SOL_NETLINK is set.
+pub fn set_option(fd: BorrowedFd<'_>, name: i32, value: i32) -> Result<(), Errno> {
+    let group = u32::try_from(value).ok().and_then(|value| value.checked_sub(1));
+    let bit = group.and_then(|group| 1u32.checked_shl(group));
+    let option = match name {
+        libc::NETLINK_ADD_MEMBERSHIP | libc::NETLINK_DROP_MEMBERSHIP => {
+            let bit = bit.ok_or(Errno::INVAL)?;
+            let joins = name == libc::NETLINK_ADD_MEMBERSHIP;
+            change(fd, |entry| entry.groups = if joins { entry.groups | bit } else { entry.groups & !bit });
+            return Ok(());
+        }
+        libc::NETLINK_EXT_ACK => EXT_ACK,
+        libc::NETLINK_CAP_ACK => CAP_ACK,
+        // They say how overruns and dumps are told, which never differs here.
+        libc::NETLINK_BROADCAST_ERROR
+        | libc::NETLINK_NO_ENOBUFS
+        | libc::NETLINK_PKTINFO
+        | libc::NETLINK_GET_STRICT_CHK => return Ok(()),
+        _ => return Err(Errno::NOPROTOOPT),
+    };
+    change(fd, |entry| {
+        entry.options = if value == 0 { entry.options & !option } else { entry.options | option }
+    });
+    Ok(())
+}
+
+/// An option that the kernel would not tell of such a socket.
+pub fn option(entry: &Entry, level: i32, name: i32) -> Option<u32> {
+    match (level, name) {
+        (libc::SOL_SOCKET, libc::SO_DOMAIN) => Some(libc::AF_NETLINK as u32),
+        (libc::SOL_SOCKET, libc::SO_PROTOCOL) => Some(libc::NETLINK_XFRM as u32),
+        (libc::SOL_SOCKET, libc::SO_TYPE) => u32::try_from(entry.kind).ok(),
+        (libc::SOL_SOCKET, libc::SO_ERROR) => Some(0),
+        (libc::SOL_NETLINK, libc::NETLINK_LIST_MEMBERSHIPS) => Some(entry.groups),
+        (libc::SOL_NETLINK, libc::NETLINK_EXT_ACK) => Some(u32::from(entry.options & EXT_ACK != 0)),
+        (libc::SOL_NETLINK, libc::NETLINK_CAP_ACK) => Some(u32::from(entry.options & CAP_ACK != 0)),
+        _ => None,
+    }
+}
+
+/// Notes what is about to be sent.
+pub fn asks(fd: BorrowedFd<'_>, datagrams: &[&[u8]]) {
+    if let Some(entry) = table().get(fd.as_raw_fd()) {
+        datagrams.iter().for_each(|datagram| entry.asks(datagram));
+    }
+}
+
+/// Takes that back.
+pub fn has_not_asked(fd: BorrowedFd<'_>, datagrams: &[&[u8]]) {
+    if let Some(entry) = table().get(fd.as_raw_fd()) {
+        datagrams.iter().for_each(|datagram| entry.has_not_asked(datagram));
+    }
+}
+
+/// Notes what was read.
+pub fn answered(fd: BorrowedFd<'_>, datagram: &[u8]) {
+    if let Some(entry) = table().get(fd.as_raw_fd()) {
+        entry.answered(datagram);
+    }
+}
+
+/// Puts a descriptor in the place of a connection that has ended, with its flags, and into its interest lists.
+fn replace(entry: &mut Entry, fd: BorrowedFd<'_>, new: &OwnedFd, state: State) -> Result<(), Errno> {
+    let closed_by_exec = connection::like(new.as_fd(), fd)?;
+    let identity = connection::identity(new.as_fd()).ok_or(Errno::BADF)?;
+    ffi_kernel::put_in_place(new.as_fd(), fd, closed_by_exec)?;
+    (entry.identity, entry.state) = (identity, state);
+    for watch in entry.watches() {
+        ffi_kernel::watch(fd, watch);
+    }
+    Ok(())
+}
+
+fn reconnected(entry: &mut Entry, fd: BorrowedFd<'_>, new: &OwnedFd) -> Next {
+    ABSENT.ended();
+    entry.tired = false;
+    replace(entry, fd, new, State::Connected).map_or_else(Next::Fail, |()| Next::Again)
+}
+
+/// Has a descriptor wait for the data plane.
+fn wait(entry: &mut Entry, fd: BorrowedFd<'_>, place: &Place, refused: Errno) -> Next {
+    absent(place, refused);
+    if entry.state == State::Waiting {
+        let _ = connection::rearm(fd, place);
+    } else {
+        let waiting = connection::notifier(place).and_then(|new| replace(entry, fd, &new, State::Waiting));
+        if waiting.is_err() {
+            return Next::Fail(Errno::NOBUFS);
+        }
+    }
+    // It may have come between the attempt and the look at the folder.
+    connection::greeted(place, entry).map_or(Next::Wait, |new| reconnected(entry, fd, &new))
+}
+
+/// A call that reads has found that the connection of `fd` has ended.
+pub fn ended_at_read(fd: BorrowedFd<'_>, place: &Place) -> Next {
+    let mut table = table();
+    let Some(entry) = checked(&mut table, fd) else { return Next::Foreign };
+    if entry.state == State::Connected && entry.asked().next().is_some() {
+        let refusals = connection::refusals(entry, libc::ECONNRESET);
+        entry.forget_asked();
+        return match refusals.and_then(|new| replace(entry, fd, &new, State::Refusals)) {
+            Ok(()) => Next::Again,
+            Err(_) => Next::Fail(Errno::CONNRESET),
+        };
+    }
+    match connection::greeted(place, entry) {
+        Ok(new) => reconnected(entry, fd, &new),
+        Err(refused) => wait(entry, fd, place, refused),
+    }
+}
+
+/// A call that sends has found that the connection of `fd` has ended. Nothing of it was delivered.
+pub fn ended_at_send(fd: BorrowedFd<'_>, place: &Place, may_wait: bool) -> Next {
+    let (copy, refused) = {
+        let mut table = table();
+        let Some(entry) = checked(&mut table, fd) else { return Next::Foreign };
+        // Answers, or refusals, that the host has still to read go first.
+        if entry.state != State::Waiting && (entry.asked().next().is_some() || connection::unread(fd)) {
+            return Next::Fail(Errno::CONNRESET);
+        }
+        match connection::greeted(place, entry) {
+            Ok(new) => return reconnected(entry, fd, &new),
+            Err(refused) => (*entry, refused),
+        }
+    };
+    let time = if may_wait && !copy.tired { RETURN_WAIT } else { Duration::ZERO };
+    let new = connection::after_return(place, &copy, time);
+    let mut table = table();
+    let Some(entry) = checked(&mut table, fd) else { return Next::Foreign };
+    if let Ok(new) = new {
+        return reconnected(entry, fd, &new);
+    }
+    entry.tired = true;
+    match wait(entry, fd, place, refused) {
+        Next::Wait => Next::Fail(Errno::CONNREFUSED),
+        other => other,
+    }
+}
+
+/// `new` is a copy of `old`, whatever it was before.
+pub fn copied(old: BorrowedFd<'_>, new: i32) {
+    let mut table = table();
+    let copy = checked(&mut table, old).map(|entry| entry.copied_to(new));
+    if let Some(copy) = copy {
+        if !table.insert(copy) {
+            FULL.tell(format_args!("this program has too many XFRM sockets: close some"));
+        }
+    } else {
+        table.remove(new);
+    }
+}
+
+/// A descriptor is closed.
+pub fn closed(fd: i32) {
+    table().remove(fd);
+}
+
+/// A descriptor enters an interest list of epoll, or what is wanted of it there changes.
+pub fn watched(fd: i32, watch: Watch) {
+    if let Some(entry) = table().get(fd) {
+        entry.watch(watch);
+    }
+}
+
+/// A descriptor leaves one.
+pub fn unwatched(fd: i32, epoll: i32) {
+    if let Some(entry) = table().get(fd) {
+        entry.unwatch(epoll);
+    }
+}
