@@ -60,11 +60,15 @@ pub enum Need {
     /// certbot 2.1 and dehydrated 0.7, as Debian has them, and in `target/pebble` the ACME server pebble with its DNS
     /// server, which `scripts/test-all` builds.
     Acme,
+    /// Debian's packages of strongSwan 5.9.8, unpacked by `scripts/need test`.
+    StrongSwan,
+    /// Debian's packages of Libreswan 4.10, unpacked by `scripts/need test`.
+    Libreswan,
 }
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
@@ -79,6 +83,8 @@ impl Need {
         Self::HaProxy,
         Self::Graviola,
         Self::Acme,
+        Self::StrongSwan,
+        Self::Libreswan,
     ];
 
     /// The name in `CRYPTAND_TESTS_NEED`.
@@ -98,6 +104,8 @@ impl Need {
             Self::HaProxy => "haproxy",
             Self::Graviola => "graviola",
             Self::Acme => "acme",
+            Self::StrongSwan => "strongswan",
+            Self::Libreswan => "libreswan",
         }
     }
 
@@ -117,7 +125,9 @@ impl Need {
             | Self::Go
             | Self::Namespaces
             | Self::HaProxy
-            | Self::Acme => true,
+            | Self::Acme
+            | Self::StrongSwan
+            | Self::Libreswan => true,
         }
     }
 }

@@ -1,0 +1,86 @@
+//! What goes over the wire of a site.
+
+use crate::site::Site;
+use crate::within;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+/// Bytes of the header of a capture file (pcap-savefile(5)).
+const FILE_HEADER: usize = 24;
+/// Bytes of the header of a packet in it.
+const PACKET_HEADER: usize = 16;
+/// Bytes of Ethernet's header.
+const ETHERNET: usize = 14;
+
+/// A capture that goes on.
+#[derive(Debug)]
+pub struct Capture {
+    child: Child,
+    file: PathBuf,
+}
+
+impl Capture {
+    /// Begins one.
+    ///
+    /// # Panics
+    /// If it does not begin.
+    pub fn start(site: &Site) -> Self {
+        let file = site.folder().join("wire.pcap");
+        let mut command = site.command("tcpdump");
+        command.args(["-i", "br0", "-U", "-s", "128", "-B", "65536", "-Z", "root", "-w"]).arg(&file);
+        let mut child =
+            command.stderr(Stdio::piped()).stdin(Stdio::null()).spawn().expect("tcpdump is started");
+        let mut said = String::new();
+        let mut lines = BufReader::new(child.stderr.take().expect("it is a pipe"));
+        while !said.contains("listening") {
+            assert!(lines.read_line(&mut said).is_ok_and(|read| read > 0), "tcpdump: {said}");
+        }
+        std::thread::spawn(move || lines.lines().for_each(drop));
+        Self { child, file }
+    }
+
+    /// Ends it; the packets, each from its IP header on.
+    pub fn stop(mut self, site: &Site) -> Vec<Vec<u8>> {
+        site.run("sleep 0.2; pkill -INT -x tcpdump || true");
+        within(Duration::from_secs(10), || self.child.try_wait().is_ok_and(|ended| ended.is_some()));
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let bytes = fs::read(&self.file).expect("a capture is read");
+        let mut rest = bytes.get(FILE_HEADER..).unwrap_or_default();
+        let mut packets = Vec::new();
+        while let Some((header, after)) = rest.split_at_checked(PACKET_HEADER) {
+            let length = u32::from_ne_bytes(header[8..12].try_into().expect("four bytes")) as usize;
+            let Some((packet, after)) = after.split_at_checked(length) else { break };
+            let is_ip = packet.len() > ETHERNET && matches!(packet[12..14], [0x08, 0x00] | [0x86, 0xdd]);
+            if is_ip {
+                packets.push(packet[ETHERNET..].to_vec());
+            }
+            rest = after;
+        }
+        packets
+    }
+}
+
+/// Whether a packet goes from or to the networks behind hosts (10.0.0.0/8, fd00::/8), and so is in clear.
+pub fn is_clear(packet: &[u8]) -> bool {
+    match packet.first().map(|first| first >> 4) {
+        Some(4) if packet.len() >= 20 => packet[12] == 10 || packet[16] == 10,
+        Some(6) if packet.len() >= 40 => packet[8] == 0xfd || packet[24] == 0xfd,
+        _ => false,
+    }
+}
+
+/// Whether a packet carries ESP: as its protocol, or in UDP.
+pub fn is_esp(packet: &[u8]) -> bool {
+    let (protocol, payload) = match packet.first().map(|first| first >> 4) {
+        Some(4) if packet.len() >= 28 => (packet[9], &packet[20..]),
+        Some(6) if packet.len() >= 48 => (packet[6], &packet[40..]),
+        _ => return false,
+    };
+    let is_4500 = |at: usize| payload.get(at..at + 2) == Some(&4500u16.to_be_bytes()[..]);
+    let is_marked = payload.get(8..12) == Some(&[0; 4][..]);
+    protocol == 50 || protocol == 17 && (is_4500(0) || is_4500(2)) && payload.len() > 12 && !is_marked
+}
