@@ -7,7 +7,8 @@ use crate::looped::{Looped, Shared, Stage};
 use crate::plan::{End, Plan, Typed};
 use crate::report::{self, Outcome, Process};
 use crate::tally::Tally;
-use crate::usage::{self, Seconds, Used};
+
+use pacing::usage::{self, Seconds, Used};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fmt;

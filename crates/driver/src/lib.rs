@@ -6,14 +6,13 @@
 //! | files, names of hosts and processes that it names | [`Outside`] |
 //! | a run from begin to end | [`run`] |
 //! | loops of connections, one a thread | `looped` |
-//! | when connections of an open loop begin | `pace` |
 //! | the highest rate that is served in time | `knee` |
 //! | one connection | `transaction` |
 //! | signatures of the client's certificate, in lanes | `signing` |
 //! | the TLS library of connections | `library`, `gnutls_ffi` |
 //! | sessions to go on with | `cache` |
-//! | counts and percentiles | `tally` |
-//! | processor time | `usage` |
+//! | counts | `tally` |
+//! | when connections of an open loop begin, percentiles, processor time | [`pacing`] |
 //! | the table and the JSON | `report` |
 //!
 //! A loop holds as many connections as it was given, each in a slot; what it waits for, it waits for with all of them at once.
@@ -29,7 +28,6 @@ mod library;
 mod looped;
 mod names;
 mod outside;
-mod pace;
 mod plan;
 mod report;
 mod signing;
@@ -37,7 +35,6 @@ mod socket;
 mod tally;
 mod target;
 mod transaction;
-mod usage;
 
 pub use conduct::{DriveFailure, run};
 pub use outside::{Machine, Outside};

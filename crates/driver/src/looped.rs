@@ -3,11 +3,11 @@
 
 use crate::cache::Cache;
 use crate::library::Library;
-use crate::pace::Pace;
 use crate::plan::{End, Plan};
 use crate::socket::Socket;
 use crate::tally::Tally;
 use crate::transaction::{Around, Counted, Kind, Step, Transaction, of_connect};
+use pacing::Pace;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;

@@ -48,6 +48,6 @@ impl Outside for Machine {
     }
 
     fn process(&self, pid: u32) -> Option<String> {
-        crate::usage::name(pid)
+        pacing::usage::name(pid)
     }
 }

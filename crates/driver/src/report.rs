@@ -2,8 +2,9 @@
 
 use crate::knee::Search;
 use crate::plan::{Plan, Work};
-use crate::tally::{LATE, Tally, Times};
-use crate::usage::Seconds;
+use crate::tally::Tally;
+use pacing::usage::Seconds;
+use pacing::{LATE, Times};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use tls::Trust;

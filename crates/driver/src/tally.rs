@@ -1,57 +1,9 @@
 //! Counts and times of transactions.
 
-use hdrhistogram::Histogram;
+use pacing::{LATE, Times};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// Longest time that is told apart.
-const NS_MAX: u64 = 3_600_000_000_000;
-
-/// A start that began so long after its time was late.
-pub(crate) const LATE: Duration = Duration::from_millis(1);
-
-/// Times, to three digits.
-#[derive(Clone)]
-pub(crate) struct Times(Option<Histogram<u64>>);
-
-impl Times {
-    pub(crate) fn new() -> Self {
-        // The bounds are right, as the test says.
-        Self(Histogram::new_with_bounds(1, NS_MAX, 3).ok())
-    }
-
-    pub(crate) fn record(&mut self, time: Duration) {
-        if let Some(histogram) = &mut self.0 {
-            histogram.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(NS_MAX).min(NS_MAX));
-        }
-    }
-
-    pub(crate) fn add(&mut self, other: &Self) {
-        if let (Some(histogram), Some(other)) = (&mut self.0, &other.0) {
-            let _ = histogram.add(other);
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.as_ref().is_none_or(Histogram::is_empty)
-    }
-
-    /// So many of all took at most this long, in microseconds.
-    pub(crate) fn quantile_us(&self, quantile: f64) -> f64 {
-        self.0.as_ref().map_or(0.0, |histogram| histogram.value_at_quantile(quantile) as f64 / 1000.0)
-    }
-
-    /// The longest, in microseconds.
-    pub(crate) fn max_us(&self) -> f64 {
-        self.0.as_ref().map_or(0.0, |histogram| histogram.max() as f64 / 1000.0)
-    }
-
-    /// The mean, in microseconds.
-    pub(crate) fn mean_us(&self) -> f64 {
-        self.0.as_ref().filter(|histogram| !histogram.is_empty()).map_or(0.0, |all| all.mean() / 1000.0)
-    }
-}
 
 /// What a connection agreed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,26 +112,5 @@ impl Tally {
         self.late += other.late;
         self.never += other.never;
         self.start.add(&other.start);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_told_to_three_digits() {
-        let mut times = Times::new();
-        assert!(times.is_empty() && times.mean_us() == 0.0);
-        for us in 1..=1000 {
-            times.record(Duration::from_micros(us));
-        }
-        let mut both = Times::new();
-        both.add(&times);
-        both.record(Duration::from_secs(1 << 40));
-        // The 501st of 1,001.
-        assert!((both.quantile_us(0.5) - 501.0).abs() < 1.0, "{}", both.quantile_us(0.5));
-        assert!(both.max_us() >= 3.5e9);
-        assert!((times.mean_us() - 500.5).abs() < 2.0, "{}", times.mean_us());
     }
 }

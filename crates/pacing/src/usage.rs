@@ -5,20 +5,24 @@ use std::fs;
 
 /// Processor time in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Seconds {
-    pub(crate) user: f64,
-    pub(crate) system: f64,
+pub struct Seconds {
+    /// In the program.
+    pub user: f64,
+    /// In the kernel.
+    pub system: f64,
 }
 
 impl Seconds {
-    pub(crate) fn total(self) -> f64 {
+    /// Both.
+    #[must_use]
+    pub fn total(self) -> f64 {
         self.user + self.system
     }
 }
 
-/// What a process used so far.
-#[derive(Clone, Debug)]
-pub(crate) struct Used {
+/// What a process used so far; by default nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Used {
     /// Of all its threads, also those that ended: in hundredths of a second.
     booked: Seconds,
     /// Threads that it has, with what they used to the nanosecond.
@@ -27,7 +31,7 @@ pub(crate) struct Used {
 
 impl Used {
     /// Of a process; none where it is gone.
-    pub(crate) fn of(pid: u32) -> Option<Self> {
+    pub fn of(pid: u32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name, in parentheses, may hold anything; fields 14 and 15 count from before it.
         let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
@@ -40,7 +44,7 @@ impl Used {
 
     /// What was used since then. Where the same threads are there as before, the sum is exact, and only how it is split into user
     /// and system is booked in hundredths.
-    pub(crate) fn since(&self, before: &Self) -> Seconds {
+    pub fn since(&self, before: &Self) -> Seconds {
         let user = (self.booked.user - before.booked.user).max(0.0);
         let system = (self.booked.system - before.booked.system).max(0.0);
         let numbers = |used: &Self| used.threads.iter().map(|(thread, _)| *thread).collect::<BTreeSet<_>>();
@@ -63,13 +67,13 @@ fn threads(pid: u32) -> Vec<u32> {
 }
 
 /// What a thread used so far, in nanoseconds.
-pub(crate) fn nanoseconds(pid: u32, thread: u32) -> Option<u64> {
+pub fn nanoseconds(pid: u32, thread: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
     text.split_whitespace().next()?.parse().ok()
 }
 
 /// The processors that a process may run on; empty where that is not told.
-pub(crate) fn processors(pid: u32) -> BTreeSet<u32> {
+pub fn processors(pid: u32) -> BTreeSet<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     list.map(read_list).unwrap_or_default()
@@ -84,8 +88,28 @@ fn read_list(list: &str) -> BTreeSet<u32> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
+/// The processes that these have started, and those that they have started in turn, as far as all between are alive.
+pub fn descendants(pids: &[u32]) -> Vec<u32> {
+    let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
+    let parent = |pid: u32| {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse::<u32>().ok()
+    };
+    let numbers = folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let parents: Vec<(u32, u32)> = numbers.filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let mut known: Vec<u32> = pids.to_vec();
+    let mut at = 0;
+    while let Some(one) = known.get(at).copied() {
+        let children = parents.iter().filter(|(_, parent)| *parent == one).map(|(pid, _)| *pid);
+        let more: Vec<u32> = children.filter(|pid| !known.contains(pid)).collect();
+        known.extend(more);
+        at += 1;
+    }
+    known.split_off(pids.len())
+}
+
 /// What a process is called.
-pub(crate) fn name(pid: u32) -> Option<String> {
+pub fn name(pid: u32) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned())
 }
 
@@ -105,9 +129,26 @@ mod tests {
                 break seconds;
             }
         };
-        assert!(seconds.user > 0.0 && sum > 0);
+        assert!(seconds.total() > 0.0 && sum > 0);
         assert!(name(own).is_some() && !processors(own).is_empty());
         assert!(Used::of(u32::MAX).is_none());
+    }
+
+    #[test]
+    fn children_are_found() {
+        let mut shell = std::process::Command::new("sh");
+        let shell = shell.args(["-c", "cat & wait"]).stdin(std::process::Stdio::piped());
+        let mut shell = shell.stdout(std::process::Stdio::null()).spawn().unwrap();
+        let found = loop {
+            let found = descendants(&[shell.id()]);
+            if !found.is_empty() {
+                break found;
+            }
+        };
+        assert!(descendants(&[std::process::id()]).contains(&shell.id()));
+        assert_eq!(found.len(), 1);
+        shell.kill().unwrap();
+        shell.wait().unwrap();
     }
 
     #[test]

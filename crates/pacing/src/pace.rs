@@ -8,11 +8,11 @@ use rustix::time::{
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// What the timer says in an epoll instance: no slot has that number.
-const TIMER: u64 = u64::MAX;
+/// What the timer says in an epoll instance: nothing else may have that number there.
+pub const TIMER: u64 = u64::MAX;
 
 /// Starts, evenly spread over time. One that could not begin when it was due begins later, and keeps its time.
-pub(crate) struct Pace {
+pub struct Pace {
     timer: OwnedFd,
     since: Instant,
     /// Seconds from one start to the next.
@@ -26,8 +26,11 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// The starts of one of several loops that have so many a second together.
-    pub(crate) fn new(epoll: &OwnedFd, rate: f64, number: usize, loops: usize) -> Result<Self, Errno> {
+    /// The starts of one of several loops that have so many a second together. The timer that ends a wait is added to `epoll` as [`TIMER`].
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn new(epoll: &OwnedFd, rate: f64, number: usize, loops: usize) -> Result<Self, Errno> {
         let timer =
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
         epoll::add(epoll, &timer, EventData::new_u64(TIMER), EventFlags::IN | EventFlags::ET)?;
@@ -41,23 +44,26 @@ impl Pace {
     }
 
     /// When the next one was due, if it is.
-    pub(crate) fn due_by(&self, now: Instant) -> Option<Instant> {
+    pub fn due_by(&self, now: Instant) -> Option<Instant> {
         Some(self.due()).filter(|due| *due <= now)
     }
 
     /// The next one begins.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.begun += 1;
     }
 
     /// Starts that were due by then and have not begun.
-    pub(crate) fn behind(&self, now: Instant) -> u64 {
+    pub fn behind(&self, now: Instant) -> u64 {
         let passed = (now - self.since).as_secs_f64() / self.between - self.first;
         if passed < 0.0 { 0 } else { (passed.floor() as u64 + 1).saturating_sub(self.begun) }
     }
 
     /// Has the timer end a wait when the next one is due.
-    pub(crate) fn set(&mut self, now: Instant) -> Result<(), Errno> {
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn set(&mut self, now: Instant) -> Result<(), Errno> {
         if self.set_for == Some(self.begun) {
             return Ok(());
         }
