@@ -34,6 +34,7 @@ mod session_keys;
 mod timed;
 mod tls_files;
 mod tokens;
+mod traffic;
 mod transactions;
 mod verbs;
 
@@ -67,6 +68,7 @@ pub use session_keys::openpgp_session_keys;
 pub use timed::timed_settings;
 pub use tls_files::{proxy_header, tls_certificate, tls_client, tls_clients, tls_settings};
 pub use tokens::key_token;
+pub use traffic::traffic_drive;
 pub use transactions::dukpt_serial;
 pub use verbs::{verb, verb_answer};
 
@@ -134,6 +136,7 @@ pub const TARGETS: &[Target] = &[
     ("selectors", selectors),
     ("vnet_header", vnet_header),
     ("outer_datagram", outer_datagram),
+    ("traffic_drive", traffic_drive),
 ];
 
 /// The verb with this slot of the verb table; where there is none, one that there is. An input means the same

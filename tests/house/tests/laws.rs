@@ -40,6 +40,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("streams", &[]),
     ("pacing", &[]),
     ("driver", &["engine", "keyfiles", "pacing", "streams", "tls"]),
+    ("traffic", &["pacing", "streams"]),
     ("terminator", &["certificates", "driver", "engine", "facility", "home", "streams", "tls", "wire"]),
     ("level", &["engine", "wire"]),
     ("measuring", &["wire"]),

@@ -1,0 +1,251 @@
+//! A run from begin to end.
+
+use crate::client::{Share, Shared, Stage, Tally};
+use crate::header::Workload;
+use crate::plan::Plan;
+use crate::report::{Booked, Report};
+use pacing::usage::{self, Seconds, Used};
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// How often who looks on is told, and an interruption is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+const INTERRUPTED: &str = "interrupted: this is what was measured until then";
+
+/// Why a run was none.
+#[derive(Debug)]
+pub enum DriveFailure {
+    /// What was typed makes no sense.
+    Usage(String),
+    /// The server is not reached.
+    Target {
+        /// It.
+        target: String,
+        /// Why.
+        why: String,
+    },
+    /// Contents arrived that were not those that were sent.
+    Wrong(Workload),
+    /// A stream arrived, but not all of it.
+    Lost {
+        /// Bytes that were sent.
+        sent: u64,
+        /// Bytes that the server has counted.
+        received: u64,
+    },
+    /// The server closed a stream before its end.
+    Closed,
+    /// Not a byte of a stream moved for so long.
+    Stands(Duration),
+    /// Not one transaction was done.
+    Nothing,
+    /// The system, and what it was asked for.
+    System(&'static str, io::Error),
+    /// The load in a namespace failed with this code, and has said why.
+    Elsewhere(i32),
+    /// Namespaces.
+    Namespaces(crate::namespaces::NamespaceError),
+}
+
+impl DriveFailure {
+    /// 2 for what was typed, 1 for the rest.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Elsewhere(code) => u8::try_from(*code).unwrap_or(1),
+            _ => 1,
+        }
+    }
+
+    pub(crate) fn system(what: &'static str) -> impl Fn(Errno) -> Self + Copy {
+        move |errno| Self::System(what, errno.into())
+    }
+
+    pub(crate) fn io(what: &'static str) -> impl Fn(io::Error) -> Self + Copy {
+        move |error| Self::System(what, error)
+    }
+
+    pub(crate) fn target(target: &str) -> impl Fn(Errno) -> Self {
+        move |errno| Self::Target { target: target.to_owned(), why: io::Error::from(errno).to_string() }
+    }
+}
+
+impl fmt::Display for DriveFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(why) => f.write_str(why),
+            Self::Target { target, why } => write!(
+                f,
+                "connect to {target}: {why}; `cryptand ipsec drive serve` must run there, and the way to it be open"
+            ),
+            Self::Wrong(workload) => write!(
+                f,
+                "{workload}: bytes arrived that are not those that were sent: something on the way changes, repeats or swaps them"
+            ),
+            Self::Lost { sent, received } => {
+                write!(f, "stream: {sent} bytes were sent and {received} arrived, without an error")
+            }
+            Self::Closed => f.write_str(
+                "the server closed a connection before its end: contents were wrong there, it has too many connections, or it was stopped",
+            ),
+            Self::Stands(time) => {
+                write!(f, "not a byte moved for {} s: the way to the server is interrupted", time.as_secs_f64())
+            }
+            Self::Nothing => f.write_str("not one transaction was done: give it more --seconds, or look at the way to the server"),
+            Self::System(what, error) => write!(f, "cannot {what}: {error}"),
+            Self::Elsewhere(code) => write!(f, "the load in the namespace ended with {code}"),
+            Self::Namespaces(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for DriveFailure {}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Whether it is counted.
+    pub is_measured: bool,
+    /// Since this part of the run began.
+    pub passed: Duration,
+    /// How long this part is.
+    pub whole: Duration,
+    /// Transactions or datagrams so far.
+    pub done: u64,
+    /// Bytes of streams so far.
+    pub bytes: u64,
+    /// Errors so far.
+    pub failed: u64,
+}
+
+/// Runs a plan; `progress` is told now and then, and what was measured until `interrupted` becomes true is reported.
+///
+/// # Errors
+/// [`DriveFailure`]: contents that were wrong fail the run, errors of single connections are counted.
+pub fn drive(
+    plan: &Plan,
+    interrupted: &AtomicBool,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Report, DriveFailure> {
+    let shared = Shared::new().map_err(DriveFailure::system("make what wakes threads"))?;
+    if plan.warm_up.is_zero() {
+        shared.set(Stage::Measured);
+    }
+    let numbers: Vec<AtomicU32> = (0..plan.threads).map(|_| AtomicU32::new(0)).collect();
+    let (ended, ends) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let (shared, numbers) = (&shared, &numbers);
+        for (number, thread) in numbers.iter().enumerate() {
+            let more = usize::from(number < plan.connections % plan.threads);
+            let connections = plan.connections / plan.threads + more;
+            let ended = ended.clone();
+            scope.spawn(move || {
+                thread.store(rustix::thread::gettid().as_raw_pid() as u32, Ordering::Release);
+                let done = Share { plan, shared, connections, number }.run();
+                // Who conducts waits for all of them.
+                let _ = ended.send(done);
+            });
+        }
+        // A thread that ends without a word is not waited for.
+        drop(ended);
+        let mut watch = Watch { shared, interrupted, ends: &ends, progress, early: Vec::new() };
+        if !plan.warm_up.is_zero() {
+            watch.wait(plan.warm_up, false);
+        }
+        let begin = Booking::now(plan, numbers);
+        if !watch.is_over() {
+            shared.set(Stage::Measured);
+            watch.wait(plan.seconds, true);
+        }
+        let end = Booking::now(plan, numbers);
+        shared.set(Stage::Over);
+        let mut tally = Tally::default();
+        let early = std::mem::take(&mut watch.early);
+        let late = ends.iter().take(plan.threads - early.len());
+        for done in early.into_iter().chain(late) {
+            tally.add(&done?);
+        }
+        let mut report = Report::new(plan, end.at - begin.at, &tally, &booked(plan, &begin, &end));
+        if interrupted.load(Ordering::Relaxed) {
+            report.warnings.push(INTERRUPTED.to_owned());
+        }
+        if report.is_empty() { Err(DriveFailure::Nothing) } else { Ok(report) }
+    })
+}
+
+type Ended = Result<Tally, DriveFailure>;
+
+fn thread_ns(number: usize, numbers: &[AtomicU32]) -> Option<u64> {
+    usage::nanoseconds(std::process::id(), numbers.get(number)?.load(Ordering::Acquire))
+}
+
+/// Looks on while loops work.
+struct Watch<'a> {
+    shared: &'a Shared,
+    interrupted: &'a AtomicBool,
+    ends: &'a mpsc::Receiver<Ended>,
+    progress: &'a mut dyn FnMut(&Progress),
+    /// Loops that ended before the run did: they failed.
+    early: Vec<Ended>,
+}
+
+impl Watch<'_> {
+    fn is_over(&self) -> bool {
+        !self.early.is_empty() || self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Waits for this time, for a loop that fails, or for an interruption.
+    fn wait(&mut self, whole: Duration, is_measured: bool) {
+        let began = Instant::now();
+        loop {
+            let passed = began.elapsed();
+            let of = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
+            let (done, bytes) = (of(&self.shared.done), of(&self.shared.bytes));
+            let failed = of(&self.shared.failed);
+            (self.progress)(&Progress { is_measured, passed, whole, done, bytes, failed });
+            let rest = whole.saturating_sub(passed);
+            if rest.is_zero() || self.is_over() {
+                return;
+            }
+            match self.ends.recv_timeout(rest.min(LOOK)) {
+                Ok(ended) => self.early.push(ended),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+        }
+    }
+}
+
+/// What the kernel has booked at one moment.
+struct Booking {
+    at: Instant,
+    own: Option<Used>,
+    threads: Vec<Option<u64>>,
+    others: Vec<Option<Used>>,
+}
+
+impl Booking {
+    fn now(plan: &Plan, threads: &[AtomicU32]) -> Self {
+        let threads = (0..threads.len()).map(|number| thread_ns(number, threads)).collect();
+        let others = plan.booked.iter().map(|booked| Used::of(booked.pid)).collect();
+        Self { at: Instant::now(), own: Used::of(std::process::id()), threads, others }
+    }
+}
+
+fn booked(plan: &Plan, begin: &Booking, end: &Booking) -> Booked {
+    let between = |before: &Option<Used>, after: &Option<Used>| -> Option<Seconds> {
+        Some(after.as_ref()?.since(before.as_ref()?))
+    };
+    let threads = begin.threads.iter().zip(&end.threads);
+    let ns: u64 = threads.map(|(before, after)| after.unwrap_or(0).saturating_sub(before.unwrap_or(0))).sum();
+    let whole = (end.at - begin.at).as_nanos() as f64 * plan.threads as f64;
+    Booked {
+        driver: between(&begin.own, &end.own).unwrap_or_default(),
+        busy: if whole > 0.0 { (ns as f64 / whole).min(1.0) } else { 0.0 },
+        processes: begin.others.iter().zip(&end.others).map(|(a, b)| between(a, b)).collect(),
+    }
+}

@@ -1,0 +1,34 @@
+//! Workloads over TCP and UDP that measure networks and tunnels: what sends, what answers, and what became of it.
+//!
+//! | need | where |
+//! |---|---|
+//! | what was typed, and what it means | [`Typed`], [`Plan`] |
+//! | a run from begin to end | [`drive()`] |
+//! | what became of it, as JSON and as a table | [`Report`] |
+//! | the other end, for all workloads | [`Server`] |
+//! | two network namespaces with a wire between them | [`namespaces::Pair`] |
+//! | the commands around all of it | [`command`] |
+//! | what a connection begins with | [`Header`] |
+//!
+//! The workloads are those of the mainframe's Linux report on IPsec, in the terms of netperf and uperf: *rr* (request and response over
+//! connections that stay), *crr* (connect, request, response, close), *stream* (one way, as fast as it goes), and beside them *udp* (datagrams,
+//! with what was lost) and *ping* (one short request at a time over one connection). Every byte is checked at the end that receives it: a
+//! tunnel that changes, repeats or swaps bytes fails the run.
+#![forbid(unsafe_code)]
+
+mod client;
+pub mod command;
+mod drive;
+mod header;
+pub mod namespaces;
+mod pattern;
+mod plan;
+mod report;
+mod server;
+mod wake;
+
+pub use drive::{DriveFailure, Progress, drive};
+pub use header::{Header, HeaderError, Workload};
+pub use plan::{Plan, Typed};
+pub use report::{Datagrams, Percentiles, ProcessTime, Report, Starts};
+pub use server::{Counters, Options as ServerOptions, Running, Server, Stopper};
