@@ -12,7 +12,7 @@ help: ## List the targets
 
 build: ## Build the programs into target/release
 	@scripts/need build
-	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p agent -p terminator -p timed -p lab -p csulcca -p cryptand-offload -p cryptand-python -p cryptand-xfrm
+	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p agent -p terminator -p esp -p timed -p lab -p csulcca -p cryptand-offload -p cryptand-python -p cryptand-xfrm
 	scripts/notices $(BIN)/NOTICES >/dev/null
 	scripts/wheel >/dev/null
 
@@ -25,7 +25,7 @@ test test-all: export CRYPTAND_TESTS_LACKED := $(CURDIR)/target/tests-lacked
 test: ## Build and run the whole test suite (about 25 minutes from a clean clone on two cores, 9 once built)
 	@scripts/need test
 	@mkdir -p target && rm -f "$$CRYPTAND_TESTS_LACKED"
-	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p agent -p terminator -p timed -p lab -p csulcca -p cryptand-offload -p cryptand-python -p cryptand-xfrm
+	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p agent -p terminator -p esp -p timed -p lab -p csulcca -p cryptand-offload -p cryptand-python -p cryptand-xfrm
 	$(CARGO) test --release --locked --workspace --no-fail-fast
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/link/loom/Cargo.toml
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/ipsec/loom/Cargo.toml

@@ -8,6 +8,7 @@ pub mod cvv;
 pub mod dukpt;
 pub mod emv;
 mod groups;
+mod ipsec;
 mod keyblock;
 pub mod openpgp;
 pub mod payment;
@@ -30,6 +31,7 @@ pub use cvv::Cvv;
 pub use dukpt::Dukpt;
 pub use emv::Emv;
 pub use groups::command;
+pub use ipsec::{Ipsec, IpsecMetrics};
 pub use keyblock::{BlockExport, BlockVersion, GivenBlock, Keyblock};
 pub use measuring::{LevelName, Measuring, PersonalityName};
 pub use openpgp::{Decrypt, Encrypt, Sign, Verify};
@@ -176,6 +178,9 @@ pub enum Command {
     /// Terminate TLS with private keys on cards, and forward to servers
     #[command(subcommand)]
     Tls(Tls),
+    /// Seal and open packets where the kernel has no ESP
+    #[command(subcommand)]
+    Ipsec(Ipsec),
     #[command(flatten)]
     Measure(Measuring),
     /// Back up a home, serving or stopped; or check a backup

@@ -78,7 +78,14 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
     let manual = installation.succeeds(&["tls", "settings"]);
     assert!(manual.contains("[[listener]]"), "{manual}");
 
-    for unit in ["cryptand", "cryptand-keeper", "cryptand-launcher", "cryptand-metrics", "cryptand-tls"] {
+    for unit in [
+        "cryptand",
+        "cryptand-keeper",
+        "cryptand-launcher",
+        "cryptand-metrics",
+        "cryptand-tls",
+        "cryptand-esp",
+    ] {
         let path = installation.prefix().join("lib/systemd/system").join(unit).with_extension("service");
         let unit = fs::read_to_string(path).unwrap();
         assert!(unit.contains(&format!("ExecStart={}/", installation.prefix().display())), "{unit}");

@@ -56,9 +56,16 @@ pub fn spawn(
     }
     let raw = Arc::new(raw);
     let mut threads = Vec::new();
+    let (begin, begun) = std::sync::mpsc::channel();
     for (seat, queue) in queues.0.into_iter().enumerate() {
         let thread = Thread::new(shared, seat, queue, &raw)?;
-        let started = Builder::new().name(format!("plane-{seat}")).spawn(move || thread.run());
+        let started = Builder::new().name(format!("plane-{seat}")).spawn({
+            let begin = begin.clone();
+            move || {
+                let _ = begin.send(());
+                thread.run()
+            }
+        });
         match started {
             Ok(started) => threads.push(started),
             Err(error) => {
@@ -66,6 +73,10 @@ pub fn spawn(
                 return Err(error);
             }
         }
+    }
+    // A caller that gives up system calls next must not take from a thread what only its beginning needs.
+    for _ in &threads {
+        let _ = begun.recv();
     }
     Ok(threads)
 }

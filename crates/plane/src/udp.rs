@@ -18,8 +18,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use crate::bounds::THREADS_MAX;
 use crate::error::OpenError;
 
-/// The firewall mark (`SO_MARK`) of all packets that leave outside, by which rules of routing keep them from the TUN: "ESP" in ASCII.
-pub const MARK: u32 = 0x0045_5350;
+/// The firewall mark (`SO_MARK`) of all packets that leave outside, by which rules of routing keep them from the TUN; the library that is preloaded into
+/// IKE daemons marks their sockets with it, too.
+pub const MARK: u32 = 0x0000_E500;
 
 /// Bytes of a socket's buffers.
 pub(crate) const SOCKET_BYTES: usize = 8 << 20;

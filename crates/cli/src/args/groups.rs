@@ -13,6 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Master keys", &["unseal", "master-key"]),
     ("Watching", &["status", "health", "top", "metrics"]),
     ("Serving TLS", &["tls", "cert"]),
+    ("Networks", &["ipsec"]),
     ("Measuring", &["speed", "report", "bench"]),
 ];
 

@@ -19,7 +19,7 @@ use crate::commands::health::Health;
 use crate::failure::Failure;
 use crate::session;
 use crate::watch::Watcher;
-use server::Site;
+pub use server::{Bounds, Site, serve};
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -44,7 +44,7 @@ pub fn run(asked: Option<&Path>, metrics: &Metrics) -> Result<(), Failure> {
         eprintln!("cryptand: the service manager was not told that the page is served: {error}");
     }
     let pages = Mutex::new(Pages { watcher, tenants: metrics.tenants, last: None });
-    server::serve(&listener, server::Bounds::default(), &pages).map_err(Failure::io(listening))
+    serve(&listener, Bounds::default(), &pages).map_err(Failure::io(listening))
 }
 
 /// Looks at the home, not more often than [`LOOK_EVERY`].

@@ -13,6 +13,7 @@ mod emv;
 mod encrypt;
 mod health;
 mod init;
+mod ipsec;
 mod key;
 mod keyblock;
 mod measure;
@@ -87,6 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Emv(order) => emv::run(home, order),
         Command::Cert(typed) => cert::run(home, typed),
         Command::Tls(typed) => tls::run(typed),
+        Command::Ipsec(typed) => ipsec::run(typed),
         Command::Measure(_) => measure::run(),
         Command::Backup(typed) => backup::run(home, typed),
         Command::Restore(folder) => backup::restore(home, folder),

@@ -97,15 +97,12 @@ rules! {
     /// binds or connects anything.
     PACKET_RULES:
     SYS_read Always, "packets from a device, counts of events";
-    SYS_readv Always, "packets from a device, behind their header";
     SYS_write Always, "packets to a device, wakes of threads, the reason of a panic";
     SYS_writev Always, "packets to a device, behind their header";
+    SYS_pread64 Always, "the journal of what the process before knew";
     SYS_pwrite64 Always, "the journal of what the next process must know";
-    SYS_recvmmsg Always, "packets from sockets";
-    SYS_sendmmsg Always, "packets to sockets";
-    SYS_sendto Always, "packets to peers";
     SYS_poll Always, "sleeping on devices and sockets";
-    SYS_epoll_wait Always, "sleeping on devices and sockets";
+    SYS_epoll_pwait Always, "sleeping on devices and sockets";
     SYS_epoll_ctl Always, "sockets that came later";
     SYS_futex Always, "locks between threads";
     SYS_exit Always, "threads that end when the process does";

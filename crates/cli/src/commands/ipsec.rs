@@ -1,0 +1,100 @@
+//! `cryptand ipsec`: started as the program `cryptand-esp`, so that this one does not contain a data plane. Metrics are read and served here.
+
+use crate::args::{Ipsec, IpsecMetrics};
+use crate::commands::metrics::{Bounds, Site, serve};
+use crate::failure::Failure;
+use std::env;
+use std::io::{self, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+/// The program that serves data planes.
+const PROGRAM: &str = "cryptand-esp";
+/// The folder of a data plane that is not named.
+const FOLDER: &str = "/run/cryptand-esp";
+/// How long a data plane may take to tell its metrics.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+
+/// Becomes the program. Returns only where that fails, and after metrics.
+pub fn run(typed: &Ipsec) -> Result<(), Failure> {
+    if let Ipsec::Metrics(asked) = typed {
+        return metrics(asked);
+    }
+    let own = env::current_exe().map_err(Failure::io("find this program's own path"))?;
+    let program = home::program_beside(&own, PROGRAM).ok_or(Failure::ProgramMissing {
+        name: PROGRAM,
+        does: "serves IPsec's data plane",
+        own,
+    })?;
+    let passed = serde_json::to_string(typed)
+        .map_err(|_| Failure::Usage("a file whose name is no UTF-8".to_owned()))?;
+    let mut command = Command::new(&program);
+    command.arg("ipsec").arg(passed);
+    if let Ipsec::Run(run) = typed {
+        command.arg("--").args(&run.program);
+    }
+    let cause = command.exec();
+    Err(Failure::io(format!("run {}", program.display()))(cause))
+}
+
+fn metrics(asked: &IpsecMetrics) -> Result<(), Failure> {
+    let folder = asked.place.folder.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
+    let plane = Plane { socket: folder.join("observe.sock") };
+    let Some(address) = asked.listen else {
+        return super::print(&plane.ask("metrics\n").map_err(plane.failure())?);
+    };
+    let listening = format!("listen on {address}");
+    let listener = TcpListener::bind(address).map_err(Failure::io(listening.as_str()))?;
+    let address = listener.local_addr().map_err(Failure::io(listening.as_str()))?;
+    eprintln!("http://{address}/metrics");
+    if let Err(error) = home::notify("READY=1") {
+        eprintln!("cryptand: the service manager was not told that the page is served: {error}");
+    }
+    serve(&listener, Bounds::default(), &plane).map_err(Failure::io(listening))
+}
+
+/// A data plane that is asked anew for each scrape: it may come and go.
+struct Plane {
+    socket: PathBuf,
+}
+
+impl Plane {
+    fn ask(&self, line: &str) -> io::Result<String> {
+        let mut stream = UnixStream::connect(&self.socket)?;
+        stream.set_read_timeout(Some(ANSWER_WITHIN))?;
+        stream.write_all(line.as_bytes())?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    fn failure(&self) -> impl FnOnce(io::Error) -> Failure + '_ {
+        Failure::io(format!(
+            "ask the data plane at {} (`cryptand ipsec up` starts one, --folder names another)",
+            self.socket.display()
+        ))
+    }
+}
+
+impl Site for Plane {
+    fn metrics(&self) -> String {
+        match self.ask("metrics\n") {
+            Ok(text) => format!("{text}# HELP cryptand_ipsec_up Whether the data plane answers.\n# TYPE cryptand_ipsec_up gauge\ncryptand_ipsec_up 1\n"),
+            Err(_) => "# HELP cryptand_ipsec_up Whether the data plane answers.\n# TYPE cryptand_ipsec_up gauge\ncryptand_ipsec_up 0\n".to_owned(),
+        }
+    }
+
+    fn health(&self) -> (bool, String) {
+        let answer = self.ask("status\n");
+        let serves = answer.is_ok();
+        (
+            serves,
+            answer.unwrap_or_else(|cause| serde_json::json!({ "error": cause.to_string() }).to_string())
+                + "\n",
+        )
+    }
+}

@@ -1,0 +1,290 @@
+//! `cryptand ipsec check`: what this kernel has of IPsec, and what to do.
+//!
+//! Whether the kernel has ESP is found out as a daemon would: an SA is added, in a network namespace of a child process that ends with it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use netlink_sys::Socket;
+use netlink_sys::protocols::NETLINK_XFRM;
+use nix::sched::CloneFlags;
+use rustix::io::Errno;
+use serde::Serialize;
+
+use super::netlink::probe_request;
+use super::{Failure, print};
+use crate::place::Place;
+
+/// What a machine has.
+#[derive(Serialize, Debug)]
+struct Found {
+    kernel: String,
+    /// Whether the kernel answers XFRM requests.
+    xfrm: bool,
+    /// Whether it has ESP; absent where that could not be found out.
+    esp: Option<bool>,
+    /// What it said where it has none.
+    esp_error: Option<String>,
+    /// Files that forbid the modules.
+    forbidden_by: Vec<String>,
+    tun: bool,
+    /// Whether this user may make devices and routes here.
+    rights: bool,
+    /// Links whose filter of reverse paths is strict.
+    strict_filters: Vec<String>,
+    daemons: Vec<String>,
+    level: String,
+    serves: bool,
+    advice: Vec<String>,
+}
+
+/// Looks, and says what to do.
+pub fn run(place: &Place, json: bool) -> Result<ExitCode, Failure> {
+    let found = find(place);
+    if json {
+        let text = serde_json::to_string(&found).map_err(|cause| cause.to_string())?;
+        return print(&(text + "\n"));
+    }
+    print(&shown(&found))
+}
+
+fn find(place: &Place) -> Found {
+    let xfrm = Socket::new(NETLINK_XFRM).is_ok();
+    let (esp, esp_error) = probed();
+    let mut found = Found {
+        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        xfrm,
+        esp,
+        esp_error,
+        forbidden_by: forbidden_by(Path::new("/etc/modprobe.d")),
+        tun: Path::new("/dev/net/tun").exists(),
+        rights: has_rights(),
+        strict_filters: strict_filters(Path::new("/proc/sys/net/ipv4/conf")),
+        daemons: daemons(),
+        level: engine::LibraryFeatures::read().level().name().to_owned(),
+        serves: std::os::unix::net::UnixStream::connect(place.observe_socket()).is_ok(),
+        advice: Vec::new(),
+    };
+    found.advice = advice(&found);
+    found
+}
+
+fn advice(found: &Found) -> Vec<String> {
+    let mut advice = Vec::new();
+    match found.esp {
+        Some(true) => {
+            advice.push("this kernel has ESP: it is the better choice, use it as it is".to_owned());
+            return advice;
+        }
+        Some(false) => advice.push(
+            "this kernel has no ESP: IKE daemons would negotiate, and then fail; `cryptand ipsec up` serves them"
+                .to_owned(),
+        ),
+        None => advice.push(
+            "whether this kernel has ESP was not found out: try as root".to_owned(),
+        ),
+    }
+    if !found.forbidden_by.is_empty() {
+        advice.push(format!(
+            "ESP is forbidden by {}: where the kernel has the fixes of CVE-2026-43284 and -46300, its ESP is the better choice again",
+            found.forbidden_by.join(", ")
+        ));
+    }
+    if !found.tun {
+        advice.push(
+            "/dev/net/tun is missing: load the module tun, or give the container the device".to_owned(),
+        );
+    }
+    if !found.rights {
+        advice.push(
+            "devices and routes take root or CAP_NET_ADMIN; a user has both in `unshare -Urn`, a network of his own".to_owned(),
+        );
+    }
+    if !found.strict_filters.is_empty() {
+        advice.push(format!(
+            "rp_filter is strict on {}: where a policy protects the address of the peer itself, packets from there are dropped; `sysctl -w net.ipv4.conf.LINK.rp_filter=2`",
+            found.strict_filters.join(", ")
+        ));
+    }
+    if found.daemons.is_empty() {
+        advice.push("no IKE daemon was found: Debian has strongswan and libreswan".to_owned());
+    }
+    advice
+}
+
+fn shown(found: &Found) -> String {
+    let yes = |is: bool| if is { "yes" } else { "no" };
+    let esp = match (found.esp, &found.esp_error) {
+        (Some(true), _) => "yes".to_owned(),
+        (Some(false), Some(error)) => format!("no ({error})"),
+        (Some(false), None) => "no".to_owned(),
+        (None, error) => {
+            format!("unknown{}", error.as_ref().map(|error| format!(" ({error})")).unwrap_or_default())
+        }
+    };
+    let listed = |list: &[String]| if list.is_empty() { "none".to_owned() } else { list.join(", ") };
+    let mut text = format!(
+        "kernel            {}\nXFRM              {}\nESP               {esp}\nforbidden by      {}\nTUN               {}\nrights            {}\nIKE daemons       {}\nengine            {}\na data plane      {}\n\n",
+        found.kernel,
+        yes(found.xfrm),
+        listed(&found.forbidden_by),
+        yes(found.tun),
+        yes(found.rights),
+        listed(&found.daemons),
+        found.level,
+        if found.serves { "serves" } else { "does not serve" },
+    );
+    for advice in &found.advice {
+        text += &format!("* {advice}\n");
+    }
+    text
+}
+
+/// Whether the kernel has ESP, as a child process finds it; and what it said.
+fn probed() -> (Option<bool>, Option<String>) {
+    let output = std::env::current_exe().and_then(|own| Command::new(own).arg("probe").output());
+    match output {
+        Err(cause) => (None, Some(cause.to_string())),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            match said.split_once(' ') {
+                None if said == "yes" => (Some(true), None),
+                Some(("no", why)) => (Some(false), Some(why.to_owned())),
+                _ => (
+                    None,
+                    Some(said.trim_start_matches("unknown ").to_owned()).filter(|said| !said.is_empty()),
+                ),
+            }
+        }
+    }
+}
+
+/// Adds an SA in a network namespace of this process alone, and says on standard output what came of it: `yes`, `no WHY`, `unknown WHY`.
+pub fn probe() -> ExitCode {
+    let apart = nix::sched::unshare(CloneFlags::CLONE_NEWNET)
+        .or_else(|_| nix::sched::unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET));
+    match apart.map_err(|errno| errno.desc().to_owned()).and_then(|()| add_sa()) {
+        Ok(None) => println!("yes"),
+        Ok(Some(errno)) => println!("no {errno}"),
+        Err(why) => println!("unknown {why}"),
+    }
+    ExitCode::SUCCESS
+}
+
+/// The kernel's answer to an SA of ESP with NULL and HMAC-SHA-256, which every kernel that has ESP can have; None where it took it.
+fn add_sa() -> Result<Option<Errno>, String> {
+    let socket = match Socket::new(NETLINK_XFRM) {
+        Ok(socket) => socket,
+        Err(cause) => return Ok(Some(Errno::from_io_error(&cause).unwrap_or(Errno::PROTONOSUPPORT))),
+    };
+    let failed = |cause: std::io::Error| cause.to_string();
+    socket.send(&probe_request(), 0).map_err(failed)?;
+    let (answer, _) = socket.recv_from_full().map_err(failed)?;
+    // An acknowledgement is a message of type NLMSG_ERROR, whose first word is the negative errno (netlink(7)).
+    let code = answer.get(16..20).and_then(|word| word.try_into().ok()).map(i32::from_ne_bytes);
+    match code {
+        None => Err("the kernel's answer is too short".to_owned()),
+        Some(0) => Ok(None),
+        Some(code) => Ok(Some(Errno::from_raw_os_error(code.saturating_neg()))),
+    }
+}
+
+/// Files in which modprobe is told not to load the modules (modprobe.d(5)).
+fn forbidden_by(folder: &Path) -> Vec<String> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<String> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "conf"))
+        .filter(|path| fs::read_to_string(path).is_ok_and(|text| text.lines().any(forbids)))
+        .map(|path| path.display().to_string())
+        .collect();
+    found.sort();
+    found
+}
+
+fn forbids(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words.as_slice() {
+        ["blacklist", module] => is_esp(module),
+        ["install", module, program, ..] => {
+            is_esp(module)
+                && matches!(*program, "/bin/false" | "/bin/true" | "/usr/bin/false" | "/usr/bin/true")
+        }
+        _ => false,
+    }
+}
+
+fn is_esp(module: &str) -> bool {
+    matches!(module, "esp4" | "esp6")
+}
+
+fn has_rights() -> bool {
+    use rustix::thread::CapabilitySet;
+    rustix::thread::capabilities(None).is_ok_and(|sets| {
+        sets.effective.contains(CapabilitySet::NET_ADMIN) && sets.effective.contains(CapabilitySet::NET_RAW)
+    })
+}
+
+/// Links on which the kernel drops packets whose answer would leave by another link (ip-sysctl.rst, `rp_filter`): the higher of a link's value and that
+/// of all counts.
+fn strict_filters(folder: &Path) -> Vec<String> {
+    let value = |link: &str| -> u8 {
+        let text = fs::read_to_string(folder.join(link).join("rp_filter")).unwrap_or_default();
+        text.trim().parse().unwrap_or(0)
+    };
+    let all = value("all");
+    let links = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<String> = links
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|link| !matches!(link.as_str(), "all" | "default" | "lo"))
+        .filter(|link| all.max(value(link)) == 1)
+        .collect();
+    found.sort();
+    found
+}
+
+fn daemons() -> Vec<String> {
+    let places = [
+        ("strongSwan", "/usr/lib/ipsec/charon"),
+        ("strongSwan", "/usr/sbin/charon-systemd"),
+        ("Libreswan", "/usr/libexec/ipsec/pluto"),
+    ];
+    let there = places.iter().filter(|(_, path)| Path::new(path).exists());
+    there.map(|(name, path)| format!("{name} ({path})")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_forbid_esp_are_told_from_others() {
+        for line in ["blacklist esp4", "install esp6 /bin/false", "  install   esp4  /usr/bin/false  # note"]
+        {
+            assert!(forbids(line), "{line}");
+        }
+        for line in [
+            "# blacklist esp4",
+            "blacklist esp4_offload",
+            "install esp4 /sbin/modprobe -i esp4",
+            "",
+            "install",
+        ] {
+            assert!(!forbids(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn strict_filters_are_those_whose_higher_value_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        for (link, value) in
+            [("all", "0"), ("default", "1"), ("lo", "1"), ("eth0", "1"), ("eth1", "2"), ("eth2", "0")]
+        {
+            fs::create_dir(folder.path().join(link)).unwrap();
+            fs::write(folder.path().join(link).join("rp_filter"), value).unwrap();
+        }
+        assert_eq!(strict_filters(folder.path()), ["eth0"]);
+        fs::write(folder.path().join("all/rp_filter"), "1\n").unwrap();
+        assert_eq!(strict_filters(folder.path()), ["eth0", "eth2"]);
+    }
+}

@@ -1,0 +1,10 @@
+//! The program `cryptand-esp`: the supervisor of a data plane, and what `cryptand ipsec` passes on.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    esp::program::main(&arguments)
+}

@@ -1,0 +1,84 @@
+//! What supervisor and worker say to each other on their channel.
+
+use std::net::{IpAddr, SocketAddr};
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+/// Most addresses, and most pairs of prefixes, in one message: they fit into a control message.
+pub const LISTED_MAX: usize = 1000;
+
+/// What the worker is told.
+#[derive(Serialize, Deserialize, Debug)]
+pub enum Order {
+    /// The first: its descriptors are the listeners of XFRM and of observers, and the journal.
+    Start(Start),
+    /// UDP sockets of an address, one for each thread, as many as fit into a message; `more` says that another message has the rest.
+    Sockets {
+        /// Where they are bound.
+        address: SocketAddr,
+        /// Whether this was not the last of them.
+        more: bool,
+    },
+    /// The addresses of this machine, in place of those that were told before.
+    Addresses {
+        /// Some of them.
+        addresses: Vec<IpAddr>,
+        /// Whether another message has the rest.
+        more: bool,
+    },
+    /// Everything that a worker begins with was told.
+    Begin,
+    /// All of [`Notice::Routes`] up to this number is done.
+    Routed {
+        /// The number.
+        number: u64,
+    },
+}
+
+/// With what a worker begins.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct Start {
+    /// Name of the TUN.
+    pub device: String,
+    /// Threads of the packet path, each with a queue.
+    pub threads: usize,
+    /// MTU of the links outside, in bytes, from IP's header on.
+    pub outside_mtu: usize,
+    /// Whether suites that are weak may be used.
+    pub weak_suites: bool,
+    /// How often a worker was started before this one.
+    pub restarts: u64,
+}
+
+/// Source and destination of traffic that a policy is for, which must not leave in clear.
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Pair {
+    /// To where packets go.
+    pub destination: IpNet,
+    /// From where they come.
+    pub source: IpNet,
+}
+
+/// What the worker tells.
+#[derive(Serialize, Deserialize, Debug)]
+pub enum Notice {
+    /// It serves.
+    Ready {
+        /// What of the sandbox the machine does not give.
+        lacks: Vec<String>,
+    },
+    /// Traffic that policies are for, beside what was told before.
+    Routes {
+        /// Number of this message.
+        number: u64,
+        /// What must lead into the device from here on.
+        add: Vec<Pair>,
+        /// What need not.
+        remove: Vec<Pair>,
+        /// Whether an answer is wanted: the last of several messages.
+        last: bool,
+    },
+    /// Everything that the worker knows of earlier workers has been told: what they told beside it is void.
+    Restored,
+}

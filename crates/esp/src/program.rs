@@ -1,0 +1,105 @@
+//! The program's arguments.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::commands;
+use crate::place::DEVICE;
+use crate::supervisor::{self, Serve};
+
+const HELP: &str = "\
+IPsec's data plane in user space. It is started by `cryptand ipsec up`, and by its service.
+
+Usage: cryptand-esp serve [--folder DIR] [--device NAME] [--mtu BYTES] [--threads N] [--weak-suites] [--keep]
+       cryptand-esp ipsec JSON [-- PROGRAM ARGUMENT...]
+       cryptand-esp probe
+
+  serve   makes the device, rules and routes, starts the worker, and starts another where that ends; until SIGTERM
+  --keep  leaves rules and routes behind, so that what policies protect is dropped until the next one serves
+  ipsec   does what `cryptand ipsec` passes on
+  probe   says, in a network namespace of its own, whether the kernel has ESP
+";
+
+/// Exit codes beside 0.
+mod exit {
+    /// It could not begin, or failed.
+    pub const FAILED: u8 = 1;
+    /// The arguments make no sense.
+    pub const USAGE: u8 = 2;
+}
+
+/// Runs the program with these arguments (without its name).
+pub fn main(arguments: &[OsString]) -> ExitCode {
+    let words: Vec<&str> = arguments.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+    match words.as_slice() {
+        ["--help" | "-h"] => {
+            print!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        ["--version"] => {
+            println!("cryptand-esp {}", env!("CARGO_PKG_VERSION"));
+            ExitCode::SUCCESS
+        }
+        ["probe"] => commands::check::probe(),
+        ["ipsec", json] => commands::run(json, &[]),
+        ["ipsec", json, "--", ..] => commands::run(json, &arguments[3..]),
+        ["serve", options @ ..] => match read(options) {
+            Ok(settings) => serve(&settings),
+            Err(why) => {
+                eprint!("cryptand-esp: {why}\n\n{HELP}");
+                ExitCode::from(exit::USAGE)
+            }
+        },
+        _ => {
+            eprint!("cryptand-esp: unknown arguments {arguments:?}\n\n{HELP}");
+            ExitCode::from(exit::USAGE)
+        }
+    }
+}
+
+fn read(options: &[&str]) -> Result<Serve, String> {
+    let mut settings = Serve {
+        folder: None,
+        device: DEVICE.to_owned(),
+        mtu: None,
+        threads: None,
+        weak_suites: false,
+        keep: false,
+    };
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        let mut value = || options.next().copied().ok_or_else(|| format!("{option} has a value"));
+        let number = |text: &str| text.parse().map_err(|_| format!("{option} {text}: this is no number"));
+        match *option {
+            "--folder" => settings.folder = Some(PathBuf::from(value()?)),
+            "--device" => value()?.clone_into(&mut settings.device),
+            "--mtu" => settings.mtu = Some(number(value()?)?),
+            "--threads" => {
+                let threads = number(value()?)?;
+                settings.threads = Some(usize::try_from(threads).map_err(|error| error.to_string())?);
+            }
+            "--weak-suites" => settings.weak_suites = true,
+            "--keep" => settings.keep = true,
+            other => return Err(format!("unknown option {other}")),
+        }
+    }
+    Ok(settings)
+}
+
+/// Serves, and says so to whoever waits: the service manager, and the command `up` by its standard output.
+pub fn serve(settings: &Serve) -> ExitCode {
+    let ready = || {
+        println!("ready");
+        if let Err(cause) = home::notify("READY=1") {
+            tell!("the service manager was not told that the data plane serves: {cause}");
+        }
+    };
+    match supervisor::serve(settings, ready) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(cause) => {
+            tell!("{cause}");
+            ExitCode::from(exit::FAILED)
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! The kernel's links, addresses, rules and routes (rtnetlink(7)), as far as the supervisor sets and asks them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use ipnet::IpNet;
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
+    NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{Socket, SocketAddr};
+
+/// The routing table of what policies protect: `ip route show table 58624`.
+pub const TABLE: u32 = 0xE500;
+/// Priority of the rules that lead there: before those of IKE daemons (charon has 220) and behind that of local addresses (0).
+pub const RULE_PRIORITY: u32 = 200;
+/// Metric of the routes to the device.
+const DEVICE_METRIC: u32 = 1;
+/// Metric of the routes that drop, where the device is gone.
+const BLACKHOLE_METRIC: u32 = 0x7fff_fff0;
+/// By what `ip route` shows who made the routes and rules.
+const PROTOCOL: RouteProtocol = RouteProtocol::Other(0xE5);
+/// Groups of rtnetlink(7) whose messages say that addresses changed: `RTMGRP_IPV4_IFADDR` and `RTMGRP_IPV6_IFADDR`.
+const ADDRESS_GROUPS: u32 = 0x10 | 0x100;
+/// How long the kernel may take to answer, in seconds.
+const ANSWER_SECONDS: i64 = 10;
+
+/// What the kernel refused.
+#[derive(Debug)]
+pub struct NetError {
+    operation: String,
+    cause: io::Error,
+}
+
+impl fmt::Display for NetError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.operation, self.cause)?;
+        if self.cause.kind() == io::ErrorKind::PermissionDenied {
+            out.write_str(
+                "; it takes root, CAP_NET_ADMIN, or a user and network namespace of your own (unshare -Urn)",
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for NetError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
+    }
+}
+
+/// One socket of rtnetlink, for requests and their answers.
+pub struct Net {
+    socket: Socket,
+    sequence: u32,
+}
+
+/// A socket that becomes readable when addresses of this machine changed.
+pub struct AddressNews(Socket);
+
+/// A link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Its number.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Longest packet, in bytes.
+    pub mtu: u32,
+    /// Whether it is the loopback device.
+    pub loopback: bool,
+    /// Whether it is up.
+    pub up: bool,
+}
+
+fn socket(operation: &str) -> Result<Socket, NetError> {
+    Socket::new(NETLINK_ROUTE).map_err(|cause| NetError { operation: operation.to_owned(), cause })
+}
+
+impl AddressNews {
+    /// Listens from now on.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn listen() -> Result<AddressNews, NetError> {
+        const OPERATION: &str = "listening for changes of addresses";
+        let mut socket = socket(OPERATION)?;
+        socket
+            .bind(&SocketAddr::new(0, ADDRESS_GROUPS))
+            .and_then(|()| socket.set_non_blocking(true))
+            .map_err(|cause| NetError { operation: OPERATION.to_owned(), cause })?;
+        Ok(AddressNews(socket))
+    }
+
+    /// Whether anything changed since the last time. Lost messages count as a change.
+    pub fn take(&self) -> bool {
+        let mut any = false;
+        let mut buffer = Vec::with_capacity(8192);
+        loop {
+            buffer.clear();
+            match self.0.recv(&mut buffer, 0) {
+                Ok(_) => any = true,
+                Err(cause) if cause.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error()) => {
+                    any = true;
+                }
+                Err(_) => return any,
+            }
+        }
+    }
+}
+
+impl AsFd for AddressNews {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Net {
+    /// Connects to the kernel.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn open() -> Result<Net, NetError> {
+        const OPERATION: &str = "opening a socket of rtnetlink";
+        let mut socket = socket(OPERATION)?;
+        let opened = socket.bind_auto().and_then(|_| {
+            let timeout = nix::sys::time::TimeVal::new(ANSWER_SECONDS, 0);
+            nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::ReceiveTimeout, &timeout)
+                .map_err(io::Error::from)
+        });
+        opened.map_err(|cause| NetError { operation: OPERATION.to_owned(), cause })?;
+        Ok(Net { socket, sequence: 0 })
+    }
+
+    /// Sends a request and takes what comes back until its end.
+    fn ask(
+        &mut self,
+        operation: impl Fn() -> String,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> Result<Vec<RouteNetlinkMessage>, NetError> {
+        let error = |cause: io::Error| NetError { operation: operation(), cause };
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut request = NetlinkMessage::from(message);
+        request.header.flags = NLM_F_REQUEST | flags;
+        request.header.sequence_number = self.sequence;
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0).map_err(error)?;
+        let mut found = Vec::new();
+        loop {
+            let (datagram, _) = self.socket.recv_from_full().map_err(error)?;
+            let mut rest = datagram.as_slice();
+            while !rest.is_empty() {
+                let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
+                    .map_err(|cause| error(io::Error::new(io::ErrorKind::InvalidData, cause.to_string())))?;
+                let length = answer.header.length as usize;
+                rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+                if answer.header.sequence_number != self.sequence {
+                    continue;
+                }
+                match answer.payload {
+                    NetlinkPayload::Done(_) => return Ok(found),
+                    NetlinkPayload::Error(answer) => {
+                        return match answer.code {
+                            None => Ok(found),
+                            Some(_) => Err(error(answer.to_io())),
+                        };
+                    }
+                    NetlinkPayload::InnerMessage(message) => found.push(message),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// All links.
+    ///
+    /// # Errors
+    /// [`NetError`].
+    pub fn links(&mut self) -> Result<Vec<Link>, NetError> {
+        let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
+        let found = self.ask(|| "asking for links".to_owned(), request, NLM_F_DUMP)?;
+        let links = found.into_iter().filter_map(|message| {
+            let RouteNetlinkMessage::NewLink(link) = message else { return None };
+            let mut known = Link {
+                index: link.header.index,
+                name: String::new(),
+                mtu: 0,
+                loopback: link.header.flags.contains(LinkFlags::Loopback),
+                up: link.header.flags.contains(LinkFlags::Up),
+            };
+            for attribute in link.attributes {
+                match attribute {
+                    LinkAttribute::IfName(name) => known.name = name,
+                    LinkAttribute::Mtu(mtu) => known.mtu = mtu,
+                    _ => {}
+                }
+            }
+            Some(known)
+        });
+        Ok(links.collect())
+    }
+
+    /// Sets a link up, with an MTU in bytes.
+    ///
+    /// # Errors
+    /// [`NetError`].
+    pub fn set_up(&mut self, link: &Link, mtu: u32) -> Result<(), NetError> {
+        let mut message = LinkMessage::default();
+        message.header.index = link.index;
+        message.header.flags = LinkFlags::Up;
+        message.header.change_mask = LinkFlags::Up;
+        message.attributes.push(LinkAttribute::Mtu(mtu));
+        let operation = || format!("setting {} up with an MTU of {mtu} bytes", link.name);
+        self.ask(operation, RouteNetlinkMessage::SetLink(message), NLM_F_ACK).map(drop)
+    }
+
+    /// Removes a link.
+    ///
+    /// # Errors
+    /// [`NetError`].
+    pub fn remove_link(&mut self, link: &Link) -> Result<(), NetError> {
+        let mut message = LinkMessage::default();
+        message.header.index = link.index;
+        let operation = || format!("removing the device {}", link.name);
+        self.ask(operation, RouteNetlinkMessage::DelLink(message), NLM_F_ACK).map(drop)
+    }
+
+    /// The addresses of this machine.
+    ///
+    /// # Errors
+    /// [`NetError`].
+    pub fn addresses(&mut self) -> Result<BTreeSet<IpAddr>, NetError> {
+        let request = RouteNetlinkMessage::GetAddress(AddressMessage::default());
+        let found = self.ask(|| "asking for addresses".to_owned(), request, NLM_F_DUMP)?;
+        let mut addresses = BTreeSet::new();
+        for message in found {
+            let RouteNetlinkMessage::NewAddress(message) = message else { continue };
+            // `Local` is this end where `Address` is the peer's, on point-to-point links.
+            let local = message.attributes.iter().find_map(|attribute| match attribute {
+                AddressAttribute::Local(address) => Some(*address),
+                _ => None,
+            });
+            let address = message.attributes.iter().find_map(|attribute| match attribute {
+                AddressAttribute::Address(address) => Some(*address),
+                _ => None,
+            });
+            addresses.extend(local.or(address));
+        }
+        Ok(addresses)
+    }
+
+    /// Adds the rules that lead all packets without the mark to [`TABLE`], in both families; those that are there stay. Whether IPv6 has
+    /// its rule: a kernel without IPv6 has none, and no packets that it would lead.
+    ///
+    /// # Errors
+    /// [`NetError`], for IPv4.
+    pub fn add_rules(&mut self) -> Result<bool, NetError> {
+        self.change_rule(AddressFamily::Inet, true)?;
+        Ok(self.change_rule(AddressFamily::Inet6, true).is_ok())
+    }
+
+    /// Removes them.
+    ///
+    /// # Errors
+    /// [`NetError`].
+    pub fn remove_rules(&mut self) -> Result<(), NetError> {
+        let four = self.change_rule(AddressFamily::Inet, false);
+        let _ = self.change_rule(AddressFamily::Inet6, false);
+        four
+    }
+
+    fn change_rule(&mut self, family: AddressFamily, add: bool) -> Result<(), NetError> {
+        let mut message = RuleMessage::default();
+        message.header.family = family;
+        message.header.action = RuleAction::ToTable;
+        message.header.flags = RuleFlags::Invert;
+        message.attributes = vec![
+            RuleAttribute::Priority(RULE_PRIORITY),
+            RuleAttribute::FwMark(plane::MARK),
+            RuleAttribute::FwMask(u32::MAX),
+            RuleAttribute::Table(TABLE),
+            RuleAttribute::Protocol(PROTOCOL),
+        ];
+        let (request, flags, verb, expected) = if add {
+            let flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
+            (RouteNetlinkMessage::NewRule(message), flags, "adding", rustix::io::Errno::EXIST)
+        } else {
+            (RouteNetlinkMessage::DelRule(message), NLM_F_ACK, "removing", rustix::io::Errno::NOENT)
+        };
+        let operation = || format!("{verb} the rule of {family:?} that leads to table {TABLE}");
+        match self.ask(operation, request, flags) {
+            Err(error) if error.cause.raw_os_error() == Some(expected.raw_os_error()) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    /// Sets the route to the device for a prefix, in the place of an older one. `source` is what packets without a source address get.
+    ///
+    /// # Errors
+    /// [`NetError`].
+    pub fn set_route(
+        &mut self,
+        destination: IpNet,
+        device: &Link,
+        source: Option<IpAddr>,
+    ) -> Result<(), NetError> {
+        let mut message = route(destination, RouteType::Unicast, DEVICE_METRIC);
+        message.attributes.push(RouteAttribute::Oif(device.index));
+        message.attributes.extend(source.map(|source| RouteAttribute::PrefSource(route_address(source))));
+        let operation = || format!("setting the route of {destination} to {}", device.name);
+        let flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
+        self.ask(operation, RouteNetlinkMessage::NewRoute(message), flags).map(drop)
+    }
+
+    /// Sets the route that drops packets to a prefix where its device is gone.
+    ///
+    /// # Errors
+    /// [`NetError`].
+    pub fn set_blackhole(&mut self, destination: IpNet) -> Result<(), NetError> {
+        let message = route(destination, RouteType::BlackHole, BLACKHOLE_METRIC);
+        let operation = || format!("setting the route that drops packets to {destination}");
+        let flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
+        self.ask(operation, RouteNetlinkMessage::NewRoute(message), flags).map(drop)
+    }
+
+    /// Removes both routes of a prefix; those that are gone already are no error.
+    ///
+    /// # Errors
+    /// [`NetError`].
+    pub fn remove_routes(&mut self, destination: IpNet) -> Result<(), NetError> {
+        for (kind, metric) in [(RouteType::Unicast, DEVICE_METRIC), (RouteType::BlackHole, BLACKHOLE_METRIC)]
+        {
+            let message = route(destination, kind, metric);
+            let operation = || format!("removing the route of {destination}");
+            match self.ask(operation, RouteNetlinkMessage::DelRoute(message), NLM_F_ACK) {
+                Err(error) if error.cause.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {}
+                other => drop(other?),
+            }
+        }
+        Ok(())
+    }
+
+    /// The prefixes that have a route in [`TABLE`].
+    ///
+    /// # Errors
+    /// [`NetError`].
+    pub fn routed(&mut self) -> Result<BTreeSet<IpNet>, NetError> {
+        let mut routed = BTreeSet::new();
+        for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+            let mut message = RouteMessage::default();
+            message.header.address_family = family;
+            let request = RouteNetlinkMessage::GetRoute(message);
+            // A kernel without IPv6 has no routes of it.
+            let found = match self.ask(|| "asking for routes".to_owned(), request, NLM_F_DUMP) {
+                Err(error) if family == AddressFamily::Inet => return Err(error),
+                other => other.unwrap_or_default(),
+            };
+            routed.extend(found.into_iter().filter_map(|message| match message {
+                RouteNetlinkMessage::NewRoute(route) => prefix_in_table(family, &route),
+                _ => None,
+            }));
+        }
+        Ok(routed)
+    }
+}
+
+/// The prefix of a route of [`TABLE`].
+fn prefix_in_table(family: AddressFamily, route: &RouteMessage) -> Option<IpNet> {
+    let in_table = route.attributes.iter().any(|attribute| matches!(attribute, RouteAttribute::Table(TABLE)));
+    if !in_table {
+        return None;
+    }
+    let address = route.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Destination(RouteAddress::Inet(address)) => Some(IpAddr::V4(*address)),
+        RouteAttribute::Destination(RouteAddress::Inet6(address)) => Some(IpAddr::V6(*address)),
+        _ => None,
+    });
+    let address = address.unwrap_or(match family {
+        AddressFamily::Inet6 => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    });
+    IpNet::new(address, route.header.destination_prefix_length).ok()
+}
+
+fn route_address(address: IpAddr) -> RouteAddress {
+    match address {
+        IpAddr::V4(address) => RouteAddress::Inet(address),
+        IpAddr::V6(address) => RouteAddress::Inet6(address),
+    }
+}
+
+fn route(destination: IpNet, kind: RouteType, metric: u32) -> RouteMessage {
+    let mut message = RouteMessage::default();
+    message.header.address_family = match destination.addr() {
+        IpAddr::V4(_) => AddressFamily::Inet,
+        IpAddr::V6(_) => AddressFamily::Inet6,
+    };
+    message.header.destination_prefix_length = destination.prefix_len();
+    message.header.protocol = PROTOCOL;
+    message.header.scope = RouteScope::Universe;
+    message.header.kind = kind;
+    message.attributes = vec![
+        RouteAttribute::Destination(route_address(destination.addr())),
+        RouteAttribute::Table(TABLE),
+        RouteAttribute::Priority(metric),
+    ];
+    message
+}

@@ -1,0 +1,184 @@
+//! Which routes keep the traffic of policies out of the networks outside.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use crate::messages::Pair;
+
+/// Routes as policies want them, and as they are.
+#[derive(Default, Debug)]
+pub struct Routes {
+    wanted: BTreeSet<Pair>,
+    /// What earlier workers wanted, and the one that serves has not said again.
+    stale: BTreeSet<Pair>,
+    /// What is set, with the source address that packets without one get.
+    set: BTreeMap<IpNet, Option<IpAddr>>,
+}
+
+/// A difference between both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// A route to the device.
+    Set {
+        /// For what.
+        destination: IpNet,
+        /// What packets without a source address get.
+        source: Option<IpAddr>,
+        /// Whether there was none of this destination.
+        first: bool,
+    },
+    /// None any more.
+    Remove {
+        /// For what.
+        destination: IpNet,
+    },
+}
+
+impl Routes {
+    /// With those that an earlier supervisor left: they stay until a worker has said which it wants.
+    pub fn left(found: impl IntoIterator<Item = IpNet>) -> Routes {
+        let set = found.into_iter().map(|destination| (destination, None)).collect();
+        Routes { wanted: BTreeSet::new(), stale: BTreeSet::new(), set }
+    }
+
+    /// Another worker begins: what was wanted stays until [`Routes::restored`].
+    pub fn begin(&mut self) {
+        self.stale.append(&mut self.wanted);
+    }
+
+    /// The worker has said everything that it knows of earlier ones.
+    pub fn restored(&mut self) {
+        self.stale.clear();
+    }
+
+    /// Takes what a worker wants and no longer wants.
+    pub fn change(&mut self, add: &[Pair], remove: &[Pair]) {
+        for pair in remove {
+            self.wanted.remove(pair);
+        }
+        self.wanted.extend(add);
+    }
+
+    /// What must be done, so that routes are as wanted; call [`Routes::done`] for each that was. `keep` leaves what is set and not wanted: until
+    /// a worker has restored what earlier ones knew.
+    pub fn changes(&self, addresses: &BTreeSet<IpAddr>, keep: bool) -> Vec<Change> {
+        let mut sources: BTreeMap<IpNet, Option<IpAddr>> = BTreeMap::new();
+        for pair in self.wanted.iter().chain(&self.stale) {
+            let source = sources.entry(pair.destination).or_default();
+            if source.is_none() {
+                *source = addresses.iter().copied().find(|address| is_source(pair, address));
+            }
+        }
+        let gone = self.set.keys().filter(|destination| !keep && !sources.contains_key(destination));
+        let removed = gone.map(|destination| Change::Remove { destination: *destination });
+        let missing =
+            sources.iter().filter(|(destination, source)| self.set.get(destination) != Some(source));
+        let set = missing.map(|(destination, source)| Change::Set {
+            destination: *destination,
+            source: *source,
+            first: !self.set.contains_key(destination),
+        });
+        removed.chain(set).collect()
+    }
+
+    /// A change was carried out.
+    pub fn done(&mut self, change: &Change) {
+        match *change {
+            Change::Set { destination, source, .. } => drop(self.set.insert(destination, source)),
+            Change::Remove { destination } => drop(self.set.remove(&destination)),
+        }
+    }
+
+    /// The destinations that have a route.
+    pub fn destinations(&self) -> impl Iterator<Item = IpNet> + '_ {
+        self.set.keys().copied()
+    }
+}
+
+/// Whether packets of this machine to there may come from this address.
+fn is_source(pair: &Pair, address: &IpAddr) -> bool {
+    pair.source.contains(address) && !address.is_loopback() && !is_link_local(address)
+}
+
+fn is_link_local(address: &IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(source: &str, destination: &str) -> Pair {
+        Pair { source: source.parse().unwrap(), destination: destination.parse().unwrap() }
+    }
+
+    fn addresses(listed: &[&str]) -> BTreeSet<IpAddr> {
+        listed.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    fn carry_out(routes: &mut Routes, addresses: &BTreeSet<IpAddr>, keep: bool) -> Vec<Change> {
+        let changes = routes.changes(addresses, keep);
+        for change in &changes {
+            routes.done(change);
+        }
+        changes
+    }
+
+    #[test]
+    fn one_route_for_each_destination_with_an_address_that_a_policy_allows() {
+        let mut routes = Routes::default();
+        let own = addresses(&["127.0.0.1", "10.1.0.1", "192.0.2.1"]);
+        routes.change(&[pair("10.9.0.0/16", "10.2.0.0/16"), pair("10.1.0.0/16", "10.2.0.0/16")], &[]);
+        let destination = "10.2.0.0/16".parse().unwrap();
+        let source = Some("10.1.0.1".parse().unwrap());
+        assert_eq!(carry_out(&mut routes, &own, false), [Change::Set { destination, source, first: true }]);
+        assert_eq!(carry_out(&mut routes, &own, false), []);
+        // The address is gone: the route stays, without it.
+        let rest = addresses(&["127.0.0.1", "192.0.2.1"]);
+        let set = Change::Set { destination, source: None, first: false };
+        assert_eq!(carry_out(&mut routes, &rest, false), [set]);
+        // One of two policies is gone: the route stays.
+        routes.change(&[], &[pair("10.1.0.0/16", "10.2.0.0/16")]);
+        assert_eq!(carry_out(&mut routes, &rest, false), []);
+        routes.change(&[], &[pair("10.9.0.0/16", "10.2.0.0/16")]);
+        assert_eq!(carry_out(&mut routes, &rest, false), [Change::Remove { destination }]);
+    }
+
+    #[test]
+    fn what_earlier_workers_wanted_stays_until_the_next_one_has_restored_it() {
+        let mut routes = Routes::default();
+        let none = BTreeSet::new();
+        routes.change(&[pair("0.0.0.0/0", "10.2.0.0/16"), pair("0.0.0.0/0", "10.3.0.0/16")], &[]);
+        assert_eq!(carry_out(&mut routes, &none, false).len(), 2);
+        routes.begin();
+        assert_eq!(carry_out(&mut routes, &none, false), []);
+        routes.change(&[pair("0.0.0.0/0", "10.2.0.0/16")], &[]);
+        assert_eq!(carry_out(&mut routes, &none, false), []);
+        routes.restored();
+        let destination = "10.3.0.0/16".parse().unwrap();
+        assert_eq!(carry_out(&mut routes, &none, false), [Change::Remove { destination }]);
+    }
+
+    #[test]
+    fn routes_of_an_earlier_supervisor_stay_as_long() {
+        let mut routes = Routes::left(["10.2.0.0/16".parse().unwrap()]);
+        assert_eq!(carry_out(&mut routes, &BTreeSet::new(), true), []);
+        let destination = "10.2.0.0/16".parse().unwrap();
+        assert_eq!(carry_out(&mut routes, &BTreeSet::new(), false), [Change::Remove { destination }]);
+    }
+
+    #[test]
+    fn loopback_and_link_local_addresses_are_no_sources() {
+        let mut routes = Routes::default();
+        routes.change(&[pair("0.0.0.0/0", "10.2.0.0/16"), pair("::/0", "2001:db8::/32")], &[]);
+        let own = addresses(&["127.0.0.1", "169.254.1.1", "::1", "fe80::1"]);
+        for change in routes.changes(&own, false) {
+            assert!(matches!(change, Change::Set { source: None, .. }), "{change:?}");
+        }
+    }
+}

@@ -1,0 +1,484 @@
+//! The worker: it has the keys, and no rights. It serves programs as the kernel's XFRM does, and its threads carry packets.
+//!
+//! ```text
+//! its start message -> device, raw sockets, engine -> first part of the sandbox -> threads, without SAs or policies -> second part
+//!   -> the journal of earlier workers -> requests
+//! ```
+//! What a request changes is in force before it is answered: threads have the new tables, routes lead into the device, and the
+//! journal says so.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use confine::sandbox::{self, Kept, PACKET_RULES, SandboxError};
+use engine::{Engine, Options};
+use ipsec::{Action, PolicyDirection, Time};
+use link::{Channel, ChannelError};
+use plane::{PathMtus, Shared, Tables};
+use rustix::event::{PollFd, PollFlags, poll};
+use xfrm::{Client, Outbox, Xfrm};
+
+use crate::messages::{LISTED_MAX, Notice, Order, Pair, Start};
+use crate::observed::Question;
+
+mod clients;
+mod journal;
+mod observers;
+mod rows;
+
+use clients::Clients;
+use journal::{Journal, SLOT_BYTES};
+use observers::Observers;
+
+/// Descriptors that the worker may have open: clients, observers, and sockets of all addresses for every thread.
+const DESCRIPTORS_MAX: u64 = 16_384;
+/// How long the supervisor may take to set routes.
+const ROUTES_WAIT: Duration = Duration::from_secs(10);
+/// How often limits by time are looked after.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Why the worker ended.
+#[derive(Debug)]
+pub enum WorkerError {
+    /// The channel to the supervisor.
+    Channel(ChannelError),
+    /// It was not told what a worker is told first.
+    Start,
+    /// The engine.
+    Engine(engine::EngineError),
+    /// The device.
+    Device(plane::OpenError),
+    /// The sandbox.
+    Sandbox(SandboxError),
+    /// Something of the system.
+    System {
+        /// What was done.
+        operation: &'static str,
+        /// What it said.
+        cause: io::Error,
+    },
+}
+
+impl fmt::Display for WorkerError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WorkerError::Channel(cause) => write!(out, "the supervisor: {cause}"),
+            WorkerError::Start => out.write_str(
+                "descriptor 3 is no channel of a supervisor; this program is started by `cryptand ipsec up`",
+            ),
+            WorkerError::Engine(cause) => cause.fmt(out),
+            WorkerError::Device(cause) => cause.fmt(out),
+            WorkerError::Sandbox(cause) => cause.fmt(out),
+            WorkerError::System { operation, cause } => write!(out, "{operation}: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for WorkerError {}
+
+fn system<E: Into<io::Error>>(operation: &'static str) -> impl Fn(E) -> WorkerError {
+    move |cause| WorkerError::System { operation, cause: cause.into() }
+}
+
+/// Runs the program: at the instruction-set level of the environment, until the supervisor's channel ends.
+///
+/// # Errors
+/// Why it could not begin, or go on.
+pub fn main() -> Result<(), String> {
+    let limit = level::hold(None).map_err(|cause| cause.to_string())?;
+    let options = Options { limit: limit.map(level::engine_level), ..Options::default() };
+    match run(options) {
+        // The supervisor ends its workers by leaving.
+        Ok(()) | Err(WorkerError::Channel(ChannelError::Closed)) => Ok(()),
+        Err(cause) => Err(cause.to_string()),
+    }
+}
+
+fn run(options: Options) -> Result<(), WorkerError> {
+    let descriptor = sandbox::inherited_socket().map_err(|_| WorkerError::Start)?;
+    let channel = Channel::from_fd(descriptor).map_err(|_| WorkerError::Start)?;
+    let (order, descriptors) = channel.recv::<Order>().map_err(WorkerError::Channel)?;
+    let Order::Start(start) = order else { return Err(WorkerError::Start) };
+    let Ok([listener, observe, journal]) = <[OwnedFd; 3]>::try_from(descriptors) else {
+        return Err(WorkerError::Start);
+    };
+    rustix::io::ioctl_fionbio(&listener, true).map_err(system("preparing the listening socket"))?;
+    let queues = plane::open_tun(&start.device, start.threads, true).map_err(WorkerError::Device)?;
+    let raw = plane::open_raw().map_err(WorkerError::Device)?;
+    let engine = Engine::new(options).map_err(WorkerError::Engine)?;
+    // What is done once and lazily needs files, which the sandbox takes away.
+    engine.random(&mut [0; 32]);
+    rustix::param::page_size();
+    let own_user = rustix::process::geteuid().as_raw();
+    let shared = Shared::new(engine, start.threads).map_err(system("making what threads share"))?;
+    let shared = Arc::new(shared);
+    let entered = sandbox::enter_before_threads().map_err(WorkerError::Sandbox)?;
+    let lacks: Vec<String> = confine::lacks(&entered).into_iter().map(str::to_owned).collect();
+    plane::spawn(&shared, queues, Vec::new(), raw).map_err(system("starting threads"))?;
+    let kept = Kept { descriptors: DESCRIPTORS_MAX, file_bytes: 2 * SLOT_BYTES, calls: PACKET_RULES };
+    sandbox::confine_threads(kept).map_err(WorkerError::Sandbox)?;
+    let mut worker = Worker::new(channel, start, shared, engine, listener, observe, lacks, own_user);
+    worker.restore(journal)?;
+    worker.serve()
+}
+
+struct Worker {
+    channel: Channel,
+    start: Start,
+    shared: Arc<Shared>,
+    engine: Engine,
+    listener: OwnedFd,
+    observe: OwnedFd,
+    lacks: Vec<String>,
+    xfrm: Xfrm,
+    clients: Clients,
+    observers: Observers,
+    journal: Option<Journal>,
+    local: Arc<HashSet<IpAddr>>,
+    path_mtus: Arc<PathMtus>,
+    /// Addresses of which a further message is to come.
+    partial: Vec<IpAddr>,
+    partial_sockets: BTreeMap<SocketAddr, Vec<OwnedFd>>,
+    published: (u64, u64),
+    routed: BTreeSet<Pair>,
+    messages: u64,
+    began: Instant,
+    ticked: Instant,
+    own_user: u32,
+}
+
+impl Worker {
+    fn new(
+        channel: Channel,
+        start: Start,
+        shared: Arc<Shared>,
+        engine: Engine,
+        listener: OwnedFd,
+        observe: OwnedFd,
+        lacks: Vec<String>,
+        own_user: u32,
+    ) -> Worker {
+        let settings = xfrm::Settings { weak_suites: start.weak_suites, ..xfrm::Settings::default() };
+        let xfrm = Xfrm::new(engine, settings);
+        Worker {
+            channel,
+            shared,
+            engine,
+            listener,
+            observe,
+            lacks,
+            published: xfrm.versions(),
+            xfrm,
+            clients: Clients::default(),
+            observers: Observers::default(),
+            journal: None,
+            local: Arc::default(),
+            path_mtus: Arc::new(PathMtus { default: start.outside_mtu, ..PathMtus::default() }),
+            start,
+            partial: Vec::new(),
+            partial_sockets: BTreeMap::new(),
+            routed: BTreeSet::new(),
+            messages: 0,
+            began: Instant::now(),
+            ticked: Instant::now(),
+            own_user,
+        }
+    }
+
+    fn now(&self) -> Time {
+        self.shared.now()
+    }
+
+    /// Takes up what an earlier worker left: policies, so that what they protect is not taken for what nobody protects, and the names of SAs that
+    /// are lost.
+    fn restore(&mut self, journal: OwnedFd) -> Result<(), WorkerError> {
+        loop {
+            match self.channel.recv::<Order>().map_err(WorkerError::Channel)? {
+                (Order::Begin, _) => break,
+                (order, descriptors) => self.obey(order, descriptors),
+            }
+        }
+        let (journal, earlier) = Journal::open(journal.into(), self.engine);
+        self.journal = Some(journal);
+        if let Some(earlier) = earlier
+            && let Err(cause) = self.xfrm.restore(&earlier, self.now(), wall())
+        {
+            tell!("the journal of the worker before: {cause}");
+        }
+        self.publish();
+        self.route()?;
+        self.say(&Notice::Restored)?;
+        let lacks = self.lacks.clone();
+        self.say(&Notice::Ready { lacks })
+    }
+
+    fn say(&self, notice: &Notice) -> Result<(), WorkerError> {
+        self.channel.send(notice, &[]).map_err(WorkerError::Channel)
+    }
+
+    fn serve(&mut self) -> Result<(), WorkerError> {
+        loop {
+            let timeout = self.timeout();
+            let mut clients: Vec<(Client, bool)> = Vec::new();
+            let happened: Vec<PollFlags> = {
+                let event = self.shared.event_fd();
+                let mut polled = vec![
+                    PollFd::new(&self.channel, PollFlags::IN),
+                    PollFd::from_borrowed_fd(event, PollFlags::IN),
+                    PollFd::new(&self.listener, PollFlags::IN),
+                    PollFd::new(&self.observe, wanted(self.observers.has_room(), false)),
+                ];
+                for (client, socket, writes) in self.clients.polled() {
+                    clients.push((client, writes));
+                    polled.push(PollFd::from_borrowed_fd(socket, wanted(true, writes)));
+                }
+                for (socket, writes) in self.observers.polled() {
+                    polled.push(PollFd::from_borrowed_fd(socket, wanted(!writes, writes)));
+                }
+                match poll(&mut polled, timeout.as_ref()) {
+                    Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                    Err(errno) => return Err(system("waiting for events")(errno)),
+                }
+                polled.iter().map(PollFd::revents).collect()
+            };
+            if !happened[0].is_empty() {
+                self.take_orders()?;
+            }
+            let mut out = Outbox::default();
+            if !happened[1].is_empty() {
+                self.take_events(&mut out);
+            }
+            let (of_clients, of_observers) = happened[4..].split_at(clients.len());
+            for ((client, _), happened) in clients.into_iter().zip(of_clients) {
+                if !happened.is_empty() {
+                    self.take_requests(client, *happened, &mut out);
+                }
+            }
+            if self.ticked.elapsed() >= TICK {
+                self.tick(&mut out);
+            }
+            self.commit()?;
+            self.send(&mut out);
+            if !happened[2].is_empty() {
+                self.clients.accept(&self.listener, self.own_user);
+            }
+            self.show(of_observers);
+            if !happened[3].is_empty() {
+                self.observers.accept(&self.observe);
+            }
+        }
+    }
+
+    /// Until the next look at limits by time; for ever where there is no SA, and nothing that waits for one.
+    fn timeout(&self) -> Option<rustix::event::Timespec> {
+        if self.xfrm.sad().is_empty() && self.xfrm.due().is_none() {
+            return None;
+        }
+        let left = TICK.saturating_sub(self.ticked.elapsed());
+        Some(rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) })
+    }
+
+    fn take_orders(&mut self) -> Result<(), WorkerError> {
+        loop {
+            match self.channel.try_recv::<Order>() {
+                Ok((order, descriptors)) => self.obey(order, descriptors),
+                Err(ChannelError::WouldBlock) => return Ok(()),
+                Err(cause) => return Err(WorkerError::Channel(cause)),
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order, descriptors: Vec<OwnedFd>) {
+        match order {
+            Order::Addresses { addresses, more } => {
+                self.partial.extend(addresses);
+                if !more {
+                    let addresses = std::mem::take(&mut self.partial);
+                    self.xfrm.set_local(addresses.iter().copied());
+                    self.local = Arc::new(addresses.into_iter().collect());
+                    self.publish();
+                }
+            }
+            Order::Sockets { address, more } => {
+                self.partial_sockets.entry(address).or_default().extend(descriptors);
+                if !more && let Some(sockets) = self.partial_sockets.remove(&address) {
+                    // Those of an address come once, one for each thread: the supervisor sees to it.
+                    if let Err(cause) = self.shared.add_sockets(address, sockets) {
+                        tell!("the sockets of {address}: {cause}");
+                    }
+                }
+            }
+            Order::Start(_) | Order::Begin | Order::Routed { .. } => {}
+        }
+    }
+
+    /// Sends what is to be sent, and goes on with dumps whose readers keep up.
+    fn send(&mut self, out: &mut Outbox) {
+        loop {
+            while let Some((client, datagram)) = out.take() {
+                if !self.clients.send(client, datagram) {
+                    self.end_client(client);
+                }
+            }
+            let dumping: Vec<Client> = self
+                .clients
+                .polled()
+                .filter(|(client, _, waits)| !waits && self.xfrm.is_dumping(*client))
+                .map(|(client, ..)| client)
+                .collect();
+            if dumping.is_empty() {
+                break;
+            }
+            for client in dumping {
+                self.xfrm.continue_dump(client, self.now(), wall(), out);
+            }
+        }
+        // What a kernel tells by ENOBUFS: they have missed something, and ask anew when they connect again.
+        let overrun: Vec<Client> = out.take_overrun().collect();
+        for client in overrun {
+            self.end_client(client);
+        }
+    }
+
+    fn take_requests(&mut self, client: Client, happened: PollFlags, out: &mut Outbox) {
+        if happened.contains(PollFlags::OUT) && !self.clients.flush(client) {
+            return self.end_client(client);
+        }
+        if happened.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
+            let (now, wall) = (self.shared.now(), wall());
+            let xfrm = &mut self.xfrm;
+            let take = |datagram: &mut [u8]| xfrm.request(client, datagram, now, wall, out);
+            if !self.clients.receive(client, take) {
+                self.end_client(client);
+            }
+        }
+    }
+
+    fn end_client(&mut self, client: Client) {
+        self.clients.close(client);
+        self.xfrm.forget(client);
+    }
+
+    fn take_events(&mut self, out: &mut Outbox) {
+        let (now, wall) = (self.now(), wall());
+        for event in self.shared.take_events() {
+            self.xfrm.event(&event, now, wall, out);
+        }
+    }
+
+    fn tick(&mut self, out: &mut Outbox) {
+        self.ticked = Instant::now();
+        self.xfrm.tick(self.now(), wall(), out);
+    }
+
+    /// Brings into force what changed: tables, routes, the journal.
+    fn commit(&mut self) -> Result<(), WorkerError> {
+        let (sas, policies) = self.xfrm.versions();
+        if (sas, policies) == self.published {
+            return Ok(());
+        }
+        let policies_changed = policies != self.published.1;
+        self.publish();
+        if policies_changed {
+            self.route()?;
+        }
+        let (now, wall) = (self.now(), wall());
+        if let Some(journal) = &mut self.journal
+            && let Err(cause) = journal.write(&self.xfrm.journal(now, wall))
+        {
+            tell!("writing the journal for the next worker: {cause}");
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self) {
+        self.published = self.xfrm.versions();
+        self.shared.publish(Tables {
+            sad: Arc::new(self.xfrm.sad().clone()),
+            spd: Arc::new(self.xfrm.spd().clone()),
+            local: Arc::clone(&self.local),
+            path_mtus: Arc::clone(&self.path_mtus),
+        });
+    }
+
+    /// Says which traffic must lead into the device, and waits until it does.
+    fn route(&mut self) -> Result<(), WorkerError> {
+        let wanted: BTreeSet<Pair> =
+            self.xfrm.list_policies().filter(keeps_in).filter_map(|policy| pair(&policy.selector)).collect();
+        let add: Vec<Pair> = wanted.difference(&self.routed).copied().collect();
+        let remove: Vec<Pair> = self.routed.difference(&wanted).copied().collect();
+        if add.is_empty() && remove.is_empty() {
+            return Ok(());
+        }
+        let parts = add.len().max(remove.len()).div_ceil(LISTED_MAX);
+        for part in 0..parts {
+            let of =
+                |pairs: &[Pair]| pairs.iter().skip(part * LISTED_MAX).take(LISTED_MAX).copied().collect();
+            self.messages += 1;
+            let notice = Notice::Routes {
+                number: self.messages,
+                add: of(&add),
+                remove: of(&remove),
+                last: part + 1 == parts,
+            };
+            self.say(&notice)?;
+        }
+        self.routed = wanted;
+        loop {
+            let (order, descriptors) =
+                self.channel.recv_timeout::<Order>(ROUTES_WAIT).map_err(WorkerError::Channel)?;
+            if matches!(order, Order::Routed { number } if number == self.messages) {
+                return Ok(());
+            }
+            self.obey(order, descriptors);
+        }
+    }
+
+    fn show(&mut self, happened: &[PollFlags]) {
+        if happened.is_empty() {
+            return;
+        }
+        let happened: Vec<bool> = happened.iter().map(|happened| !happened.is_empty()).collect();
+        let mut observers = std::mem::take(&mut self.observers);
+        observers.go_on(&happened, |question| self.answer(question));
+        self.observers = observers;
+    }
+
+    fn answer(&self, question: Question) -> Vec<u8> {
+        let json = |value: serde_json::Result<Vec<u8>>| value.unwrap_or_default();
+        match question {
+            Question::Status => json(serde_json::to_vec(&self.status())),
+            Question::Sas => json(serde_json::to_vec(&self.sas())),
+            Question::Policies => json(serde_json::to_vec(&self.policies())),
+            Question::Metrics => self.metrics().into_bytes(),
+        }
+    }
+}
+
+fn wanted(reads: bool, writes: bool) -> PollFlags {
+    let mut flags = PollFlags::empty();
+    flags.set(PollFlags::IN, reads);
+    flags.set(PollFlags::OUT, writes);
+    flags
+}
+
+/// Whether packets that a policy is for must not leave as they are.
+fn keeps_in(policy: &xfrm::PolicyListing) -> bool {
+    policy.direction == PolicyDirection::Out && policy.action != Action::Bypass
+}
+
+fn pair(selector: &ipsec::Selector) -> Option<Pair> {
+    let fields = selector.fields();
+    let net = |prefix: ipsec::Prefix| ipnet::IpNet::new(prefix.address, prefix.bits).ok();
+    Some(Pair { destination: net(fields.destination)?.trunc(), source: net(fields.source)?.trunc() })
+}
+
+/// Seconds since 1970, for what programs show as the time of adding and first use.
+fn wall() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,117 @@
+//! Programs that are connected as to the kernel's XFRM: a sequenced-packet socket each, one datagram of netlink messages at a time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{RecvFlags, SendFlags, SocketFlags};
+use xfrm::Client;
+use zeroize::Zeroizing;
+
+/// Most programs that are connected at once.
+pub const CLIENTS_MAX: usize = 256;
+/// Longest datagram that is taken, in bytes: charon's longest requests have some 2 KiB.
+pub const DATAGRAM_BYTES_MAX: usize = 64 << 10;
+/// What may wait for one program to read it, in bytes: the longest dump there is. One that leaves more unread is disconnected.
+const QUEUED_BYTES_MAX: usize = 64 << 20;
+/// Requests of one program that are taken before the next one's turn.
+const TURN: usize = 64;
+
+/// The programs, by number.
+#[derive(Default)]
+pub struct Clients {
+    open: BTreeMap<u64, Connection>,
+    last: u64,
+}
+
+struct Connection {
+    socket: OwnedFd,
+    queued: VecDeque<Zeroizing<Vec<u8>>>,
+    queued_bytes: usize,
+}
+
+impl Clients {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Takes those that wait at the listener: only programs of the user that the worker runs as, who is the one that may change SAs and policies.
+    pub fn accept(&mut self, listener: &OwnedFd, own_user: u32) {
+        while let Ok(socket) =
+            rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
+        {
+            let is_own = socket_peercred(&socket).is_ok_and(|peer| peer.uid.as_raw() == own_user);
+            if is_own && self.open.len() < CLIENTS_MAX {
+                self.last += 1;
+                let connection = Connection { socket, queued: VecDeque::new(), queued_bytes: 0 };
+                self.open.insert(self.last, connection);
+            }
+        }
+    }
+
+    /// Each with its socket, and whether something waits to be sent.
+    pub fn polled(&self) -> impl Iterator<Item = (Client, BorrowedFd<'_>, bool)> {
+        self.open.iter().map(|(number, connection)| {
+            (Client(*number), connection.socket.as_fd(), !connection.queued.is_empty())
+        })
+    }
+
+    /// Takes the requests of a program, up to a turn's; false where it is gone. The datagrams are wiped when they were taken.
+    pub fn receive(&mut self, client: Client, mut take: impl FnMut(&mut [u8])) -> bool {
+        let Some(connection) = self.open.get_mut(&client.0) else { return false };
+        let mut buffer = Zeroizing::new(vec![0; DATAGRAM_BYTES_MAX]);
+        for _ in 0..TURN {
+            match rustix::net::recv(
+                &connection.socket,
+                &mut buffer[..],
+                RecvFlags::DONTWAIT | RecvFlags::TRUNC,
+            ) {
+                Ok((_, 0)) => return false,
+                Ok((_, bytes)) if bytes > DATAGRAM_BYTES_MAX => return false,
+                Ok((_, bytes)) => take(&mut buffer[..bytes]),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return true,
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// Sends a datagram, or keeps it until there is room; false where the program is gone, or leaves too much unread.
+    pub fn send(&mut self, client: Client, datagram: Zeroizing<Vec<u8>>) -> bool {
+        let Some(connection) = self.open.get_mut(&client.0) else { return false };
+        connection.queued_bytes += datagram.len();
+        connection.queued.push_back(datagram);
+        connection.flush().is_ok() && connection.queued_bytes <= QUEUED_BYTES_MAX
+    }
+
+    /// Sends what waits, as far as there is room; false where the program is gone.
+    pub fn flush(&mut self, client: Client) -> bool {
+        self.open.get_mut(&client.0).is_some_and(|connection| connection.flush().is_ok())
+    }
+
+    /// Ends a connection.
+    pub fn close(&mut self, client: Client) {
+        self.open.remove(&client.0);
+    }
+}
+
+impl Connection {
+    fn flush(&mut self) -> io::Result<()> {
+        while let Some(datagram) = self.queued.front() {
+            match rustix::net::send(&self.socket, datagram, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(_) => {
+                    self.queued_bytes -= datagram.len();
+                    self.queued.pop_front();
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+}
