@@ -11,7 +11,7 @@ const SPI: u32 = 4096;
 /// Keys are this byte.
 const KEY: u8 = 0x5a;
 
-fn engine() -> Engine {
+pub(crate) fn engine() -> Engine {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     *ENGINE.get_or_init(|| Engine::new(Options::default()).expect("an engine"))
 }

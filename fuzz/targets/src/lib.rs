@@ -23,6 +23,7 @@ mod key_blocks;
 mod keys;
 mod keywords;
 mod messages;
+mod netlink;
 mod offload;
 mod pins;
 mod plane;
@@ -58,6 +59,7 @@ pub use keywords::KEYWORDS;
 pub use messages::{
     openpgp_armor, openpgp_cleartext, openpgp_gnupg_aead, openpgp_packets, openpgp_seipd1, openpgp_seipd2,
 };
+pub use netlink::xfrm_netlink;
 pub use offload::offload_calls;
 pub use pins::{pin_verb, pin_verb_answer};
 pub use queues::{card_queue, client_queue};
@@ -137,6 +139,7 @@ pub const TARGETS: &[Target] = &[
     ("vnet_header", vnet_header),
     ("outer_datagram", outer_datagram),
     ("traffic_drive", traffic_drive),
+    ("xfrm_netlink", xfrm_netlink),
 ];
 
 /// The verb with this slot of the verb table; where there is none, one that there is. An input means the same
