@@ -12,7 +12,6 @@ use crate::view::{Attributes, View};
 use crate::wire::{algorithm, attribute, errno};
 
 /// A key, under the kernel's full name of its algorithm.
-#[derive(Clone)]
 pub(crate) struct Key {
     name: &'static str,
     /// Of the key, as it was said.
@@ -24,7 +23,7 @@ pub(crate) struct Key {
 }
 
 /// The algorithms of one SA, as listings give them back.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Algorithms {
     combined: Option<Key>,
     cipher: Option<Key>,

@@ -1,24 +1,33 @@
-//! Sequence numbers that outbound SAs used before they were deleted.
+//! Sequence numbers that outbound SAs used before they were deleted, and what deleted SAs did.
 //!
 //! An IKE daemon that moves an SA to other addresses deletes it and adds it again, with the numbers that it read before. Packets that left between
 //! reading and deleting are not in them, and with AES-GCM a number that is used twice under one key gives away both packets and the key of the
 //! ICV. So whoever comes with a key that was here goes on behind the last number that was used, whatever number it names.
+//!
+//! Likewise an SA that comes again does what it did: its new ends may be addresses that this machine has only just got.
 //!
 //! Keys are known by an HMAC under a key of this process. The newest [`NUMBERS_REMEMBERED`] are.
 
 use std::collections::{HashMap, VecDeque};
 
 use engine::{Engine, HashAlgorithm, HmacItem, HmacKey};
-use ipsec::KeyBytes;
+use ipsec::{Direction, KeyBytes, Sa};
 
 /// Keys whose last number is remembered.
 pub const NUMBERS_REMEMBERED: usize = 4096;
 
 type Print = [u8; 32];
 
+#[derive(Clone, Copy)]
+struct Remembered {
+    last: u64,
+    spi: u32,
+    direction: Direction,
+}
+
 pub(crate) struct Numbers {
     key: Option<HmacKey>,
-    last: HashMap<Print, u64>,
+    held: HashMap<Print, Remembered>,
     order: VecDeque<Print>,
 }
 
@@ -28,7 +37,7 @@ impl Numbers {
         engine.random_block().fill(secret.as_mut_slice());
         Numbers {
             key: engine.hmac_key(HashAlgorithm::Sha256, secret.as_slice()).ok(),
-            last: HashMap::new(),
+            held: HashMap::new(),
             order: VecDeque::new(),
         }
     }
@@ -41,28 +50,36 @@ impl Numbers {
         items[0].mac.first_chunk().copied()
     }
 
-    /// An SA with these keys used numbers up to this one.
-    pub(crate) fn remember(&mut self, engine: &Engine, keys: KeyBytes<'_>, last: u64) {
-        if last == 0 {
+    /// An SA with these keys was deleted; one that sealed used numbers up to this one.
+    pub(crate) fn remember(&mut self, engine: &Engine, keys: KeyBytes<'_>, sa: &Sa, last: u64) {
+        let Some(print) = self.print(engine, keys) else { return };
+        let (spi, direction) = (sa.spi(), sa.direction());
+        if let Some(before) = self.held.get_mut(&print) {
+            *before = Remembered { last: last.max(before.last), spi, direction };
             return;
         }
-        let Some(print) = self.print(engine, keys) else { return };
-        match self.last.get_mut(&print) {
-            Some(before) => *before = last.max(*before),
-            None => {
-                if self.order.len() >= NUMBERS_REMEMBERED
-                    && let Some(oldest) = self.order.pop_front()
-                {
-                    self.last.remove(&oldest);
-                }
-                self.order.push_back(print);
-                self.last.insert(print, last);
-            }
+        if self.order.len() >= NUMBERS_REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.held.remove(&oldest);
         }
+        self.order.push_back(print);
+        self.held.insert(print, Remembered { last, spi, direction });
+    }
+
+    fn find(&self, engine: &Engine, keys: KeyBytes<'_>) -> Option<&Remembered> {
+        self.print(engine, keys).and_then(|print| self.held.get(&print))
     }
 
     /// The last number that an SA with these keys used, as far as is remembered.
     pub(crate) fn last(&self, engine: &Engine, keys: KeyBytes<'_>) -> u64 {
-        self.print(engine, keys).and_then(|print| self.last.get(&print)).copied().unwrap_or(0)
+        self.find(engine, keys).map_or(0, |remembered| remembered.last)
+    }
+
+    /// What the SA with these keys and this SPI did.
+    pub(crate) fn direction(&self, engine: &Engine, keys: KeyBytes<'_>, spi: u32) -> Option<Direction> {
+        self.find(engine, keys)
+            .filter(|remembered| remembered.spi == spi)
+            .map(|remembered| remembered.direction)
     }
 }

@@ -111,7 +111,8 @@ impl Xfrm {
         Ok(self.states.add(State { given, stage: Stage::Full(sa), added }))
     }
 
-    /// What an SA does. XFRMA_SA_DIR says it, or a reserved SPI; else the addresses of this machine; else the policies that wait for it.
+    /// What an SA does. XFRMA_SA_DIR says it, or a reserved SPI; else the addresses of this machine; else what it did
+    /// before it was deleted, or the policies that wait for it.
     fn direction(&self, given: &Given, larval: Option<StateId>) -> Direction {
         match given.said_direction {
             Some(SAID_IN) => return Direction::In,
@@ -123,8 +124,13 @@ impl Xfrm {
         match (is_local(given.source), is_local(given.destination)) {
             (true, false) => Direction::Out,
             (false, true) => Direction::In,
-            // A daemon adds what it sends with before its own end is known, and asks for SPIs of what it receives.
-            _ => self.policies.direction_for(given).unwrap_or(Direction::Out),
+            // Moved to an address that is not known yet, or between addresses that are both here.
+            _ => {
+                let keys = given.algorithms.keys();
+                let before = self.numbers.direction(&self.engine, keys, given.spi);
+                // A daemon adds what it sends with before its own end is known, and asks for SPIs of what it receives.
+                before.or_else(|| self.policies.direction_for(given)).unwrap_or(Direction::Out)
+            }
         }
     }
 
@@ -169,11 +175,12 @@ impl Xfrm {
             }
             Stage::Full(sa) if sa.direction() == Direction::In => {
                 sa.expire();
+                self.numbers.remember(&self.engine, state.given.algorithms.keys(), sa, 0);
                 self.sad.remove_inbound(sa.spi());
             }
             Stage::Full(sa) => {
                 let last = sa.close();
-                self.numbers.remember(&self.engine, state.given.algorithms.keys(), last);
+                self.numbers.remember(&self.engine, state.given.algorithms.keys(), sa, last);
                 self.sad.remove_outbound(sa.spi(), sa.ends().1);
             }
         }

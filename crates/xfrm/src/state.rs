@@ -32,7 +32,6 @@ impl Encap {
 }
 
 /// What was asked for.
-#[derive(Clone)]
 pub(crate) struct Given {
     pub(crate) selector: RawSelector,
     pub(crate) source: IpAddr,
@@ -163,7 +162,6 @@ impl Given {
 }
 
 /// How far an SA has come.
-#[derive(Clone)]
 pub(crate) enum Stage {
     /// Being negotiated, until then: its SPI is reserved where it has one.
     Larval(Time),
@@ -172,7 +170,6 @@ pub(crate) enum Stage {
 }
 
 /// One SA.
-#[derive(Clone)]
 pub(crate) struct State {
     pub(crate) given: Given,
     pub(crate) stage: Stage,
@@ -180,7 +177,6 @@ pub(crate) struct State {
     pub(crate) added: u64,
 }
 
-/// What may be set over what an SA counted itself.
 impl State {
     pub(crate) fn sa(&self) -> Option<&Arc<Sa>> {
         match &self.stage {

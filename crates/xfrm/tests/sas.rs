@@ -297,6 +297,27 @@ fn windows_of_a_moved_sa_go_on() {
     }
 }
 
+/// The address that an SA moves to may be younger than what the caller knows of this machine's.
+#[test]
+fn a_moved_sa_does_what_it_did() {
+    let mut bench = Bench::new();
+    let spi = match bench.ask(allocate(0x1000, 0x1fff)).remove(0).message {
+        Some(XfrmMessage::AddSa(larval)) => larval.user_sa_info.id.spi,
+        other => panic!("{other:?}"),
+    };
+    bench.ok(XfrmMessage::UpdateSa(sa(FAR, NEAR, spi, vec![gcm()])));
+    bench.ok(XfrmMessage::DeleteSa(name(NEAR, spi)));
+    bench.ok(XfrmMessage::AddSa(sa(FAR, "203.0.113.5", spi, vec![gcm()])));
+    assert_eq!(bench.xfrm.sad().inbound(spi).expect("it opens").ends(), (ip(FAR), ip("203.0.113.5")));
+    // Without anything that says so, it seals; a policy says so.
+    let other = || aead("rfc4106(gcm(aes))", &[9; 20], 128);
+    bench.ok(XfrmMessage::AddSa(sa(FAR, "203.0.113.5", 0x3000, vec![other()])));
+    assert!(bench.xfrm.sad().outbound(0x3000, ip("203.0.113.5")).is_some());
+    bench.ok(XfrmMessage::AddPolicy(policy(0, "10.2.2.0", "10.1.1.0", vec![template(FAR, "203.0.113.5")])));
+    bench.ok(XfrmMessage::AddSa(sa(FAR, "203.0.113.5", 0x4000, vec![other()])));
+    assert!(bench.xfrm.sad().inbound(0x4000).is_some());
+}
+
 #[test]
 fn an_update_changes_lifetimes_and_ports() {
     let mut bench = Bench::new();
