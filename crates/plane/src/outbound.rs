@@ -123,15 +123,17 @@ impl Core {
         mtu: usize,
     ) {
         self.fitted(ways, packets, mtu, |core, ways, packet| {
+            let packet = &*packet;
             core.place(batch, ways, sa, packet.len(), |to| to.copy_from_slice(packet));
         });
     }
 
-    /// Packets that no policy protects: they leave in clear.
+    /// Packets that no policy protects: they leave in clear, a hop older, as from any router. So where a route brings them back to the TUN they do not go round
+    /// for ever.
     fn pass(&mut self, batch: &mut Batch<'_>, ways: &mut impl Ways, packets: &Superpacket<'_>) {
         let mtu = batch.tables.path_mtus.default;
         self.fitted(ways, packets, mtu, |core, ways, packet| {
-            if ways.in_clear(packet) {
+            if age(packet) && ways.in_clear(packet) {
                 core.figures.bypassed += 1;
             } else {
                 core.figures.lose(Loss::Bypass, 1);
@@ -144,7 +146,7 @@ impl Core {
         ways: &mut W,
         packets: &Superpacket<'_>,
         mtu: usize,
-        mut go: impl FnMut(&mut Core, &mut W, &[u8]),
+        mut go: impl FnMut(&mut Core, &mut W, &mut [u8]),
     ) {
         let mut is_told = false;
         let mut packet = Vec::new();
@@ -156,11 +158,11 @@ impl Core {
                 continue;
             };
             match fit(&inner, mtu) {
-                Fit::Fits => go(self, ways, &packet),
+                Fit::Fits => go(self, ways, &mut packet),
                 Fit::Cut { mtu } => match fragment_ipv4(&packet, mtu) {
-                    Ok(pieces) => {
+                    Ok(mut pieces) => {
                         self.figures.cut += 1;
-                        pieces.iter().for_each(|piece| go(self, ways, piece));
+                        pieces.iter_mut().for_each(|piece| go(self, ways, piece));
                     }
                     Err(_) => self.figures.lose(Loss::TooLong, 1),
                 },
@@ -213,4 +215,12 @@ impl Core {
         batch.waiting.clear();
         batch.used = HEAD_ROOM;
     }
+}
+
+/// Takes a hop from a packet; false where it has none left. The checksum of IPv4 is written by the kernel.
+fn age(packet: &mut [u8]) -> bool {
+    let at = if packet.first().is_some_and(|first| first >> 4 == 4) { 8 } else { 7 };
+    let Some(hops) = packet.get_mut(at).filter(|hops| **hops > 1) else { return false };
+    *hops -= 1;
+    true
 }

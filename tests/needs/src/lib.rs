@@ -64,11 +64,14 @@ pub enum Need {
     StrongSwan,
     /// Debian's packages of Libreswan 4.10, unpacked by `scripts/need test`.
     Libreswan,
+    /// Network namespaces with a TUN in them, for a user without rights or for root, and `ip` of iproute2.
+    Tun,
 }
 
 impl Need {
     /// Everything, for `all` and for messages.
     pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 15] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
@@ -85,6 +88,7 @@ impl Need {
         Self::Acme,
         Self::StrongSwan,
         Self::Libreswan,
+        Self::Tun,
     ];
 
     /// The name in `CRYPTAND_TESTS_NEED`.
@@ -106,6 +110,7 @@ impl Need {
             Self::Acme => "acme",
             Self::StrongSwan => "strongswan",
             Self::Libreswan => "libreswan",
+            Self::Tun => "tun",
         }
     }
 
@@ -128,6 +133,7 @@ impl Need {
             | Self::Acme
             | Self::StrongSwan
             | Self::Libreswan => true,
+            | Self::Tun => true,
         }
     }
 }
