@@ -8,7 +8,7 @@
 //! - [`published`]: the figures that ours are set beside. [`experiment`]: cases that run several times, by one runner;
 //!   what became of a published statement, and what is promised of a measure.
 //! - The subjects: [`engine`] beside other libraries, [`cards`], [`payments`], [`queues`] and tenants, many of them on timed cards,
-//!   [`openpgp`] files by whole programs, [`tls`] servers as clients see them, [`sweeps`] as the published reports have them, [`container`] of a tenant's own,
+//!   [`openpgp`] files by whole programs, [`tls`] servers as clients see them, [`ipsec`] tunnels between namespaces, [`sweeps`] as the published reports have them, [`container`] of a tenant's own,
 //!   [`faults`].
 //! - Readers of them: [`report`], `cryptand report`, and [`promises`], `make bench`.
 //!
@@ -20,6 +20,7 @@ pub mod container;
 pub mod engine;
 pub mod experiment;
 pub mod faults;
+pub mod ipsec;
 pub mod kit;
 pub mod load;
 pub mod openpgp;
@@ -36,7 +37,8 @@ pub mod tls;
 pub fn serve_if_asked() {
     let asked = load::helper::serve_if_asked()
         .or_else(engine::levels::serve_if_asked)
-        .or_else(openpgp::serve_if_asked);
+        .or_else(openpgp::serve_if_asked)
+        .or_else(ipsec::serve_if_asked);
     let Some(served) = asked else { return };
     std::process::exit(match served {
         Ok(()) => 0,

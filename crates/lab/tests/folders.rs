@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground floor up.
-const FOLDERS: [&str; 15] = [
+const FOLDERS: [&str; 16] = [
     "kit",
     "load",
     "published",
@@ -15,6 +15,7 @@ const FOLDERS: [&str; 15] = [
     "queues",
     "openpgp",
     "tls",
+    "ipsec",
     "sweeps",
     "container",
     "faults",

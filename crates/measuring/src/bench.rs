@@ -55,6 +55,8 @@ pub enum BenchPart {
     Openpgp,
     /// TLS with keys on cards compared with nginx
     Tls,
+    /// Tunnels of IPsec compared with strongSwan's libipsec and wireguard-go
+    Ipsec,
     /// PINs, key blocks, card values and chip cards through a card, compared with open packages
     Payments,
 }

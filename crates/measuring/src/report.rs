@@ -50,6 +50,8 @@ pub enum ReportPart {
     Openpgp,
     /// TLS with keys on cards
     Tls,
+    /// Workloads over IPsec
+    Ipsec,
 }
 
 /// `cryptand report compare`.

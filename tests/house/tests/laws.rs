@@ -44,7 +44,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("terminator", &["certificates", "driver", "engine", "facility", "home", "streams", "tls", "wire"]),
     ("level", &["engine", "wire"]),
     ("measuring", &["wire"]),
-    ("lab", &["deflate", "engine", "facility", "home", "level", "measuring", "peers", "token", "wire"]),
+    ("lab", &["deflate", "engine", "facility", "home", "level", "measuring", "peers", "token", "traffic", "wire"]),
     (
         "cli",
         &[

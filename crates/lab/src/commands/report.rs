@@ -37,10 +37,10 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
     let tenants = match only {
         None => queues::Plan::new(extent, None),
         Some(Only::Queues(experiment)) => queues::Plan::new(extent, Some(experiment)),
-        Some(Only::Openpgp | Only::Tls) => queues::Plan::empty(),
+        Some(Only::Openpgp | Only::Tls | Only::Ipsec) => queues::Plan::empty(),
     };
     let files = match only {
-        Some(Only::Queues(_) | Only::Tls) => tables::Plan::empty(),
+        Some(Only::Queues(_) | Only::Tls | Only::Ipsec) => tables::Plan::empty(),
         None | Some(Only::Openpgp) => tables::Plan::new(typed.quick),
     };
     // Only where it is asked for: it takes as long as everything else together.
@@ -119,6 +119,7 @@ const fn part(part: ReportPart) -> Only {
         ReportPart::Waiting => Experiment::Waiting,
         ReportPart::Openpgp => return Only::Openpgp,
         ReportPart::Tls => return Only::Tls,
+        ReportPart::Ipsec => return Only::Ipsec,
     })
 }
 

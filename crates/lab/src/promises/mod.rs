@@ -1,10 +1,10 @@
 //! `make bench`: the measures that this project promises, as ratios taken in one run.
 //!
-//! Nine parts: [`cards`] (the way through facility and cards), [`cards::rates`] (one card as its jobs rise, beside
+//! Ten parts: [`cards`] (the way through facility and cards), [`cards::rates`] (one card as its jobs rise, beside
 //! another build), [`queues::promised`] (cards that are full, shared, limited), [`faults`] (cards killed under load),
 //! [`engine`](crate::engine) (the kernels beside other libraries), [`engine::timing`](crate::engine::timing) (whether
 //! secrets show in the time of a call), [`openpgp::promised`] (files beside gpg, sq and rPGP), [`tls::promised`] (servers
-//! with keys on cards beside nginx) and [`payments`] (a card beside open packages). The engine is measured
+//! with keys on cards beside nginx), [`ipsec::promised`] (tunnels beside libipsec and wireguard-go) and [`payments`] (a card beside open packages). The engine is measured
 //! at the level of this process and, by processes of this program held to them, at the levels below.
 
 mod page;
@@ -16,7 +16,7 @@ pub use page::{table, write};
 
 use crate::kit::machine;
 use crate::load::{LabError, helper};
-use crate::{cards, engine, faults, openpgp, payments, queues, tls};
+use crate::{cards, engine, faults, ipsec, openpgp, payments, queues, tls};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -80,6 +80,9 @@ pub fn run(
     }
     if options.has(Part::Tls) {
         rows.extend(tls::promised::run(options, stop, progress)?);
+    }
+    if options.has(Part::Ipsec) {
+        rows.extend(ipsec::promised::run(options, stop, progress)?);
     }
     if options.has(Part::Payments) {
         rows.extend(payments::run(options, stop, progress)?);

@@ -9,7 +9,7 @@ use crate::kit::machine::{Machine, unix_seconds, utc_text};
 use crate::load::LabError;
 use crate::openpgp::promised;
 use crate::queues::promised::{CALLER, CARD, Effort};
-use crate::{payments, tls};
+use crate::{ipsec, payments, tls};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -39,6 +39,7 @@ pub fn table(measures: &Measures) -> String {
             | Part::Kills
             | Part::Openpgp
             | Part::Tls
+            | Part::Ipsec
             | Part::Payments => {
                 let mut ratio =
                     row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", row.peer));
@@ -278,7 +279,7 @@ const fn section(part: Part, columns: &'static [Column], text: fn(&Options) -> S
     Section { part, of: |_| true, text, columns }
 }
 
-const SECTIONS: [Section; 11] = [
+const SECTIONS: [Section; 12] = [
     section(
         Part::Timing,
         &[
@@ -372,6 +373,7 @@ const SECTIONS: [Section; 11] = [
         )
     }),
     section(Part::Tls, BOUNDED, tls::promised::remark),
+    section(Part::Ipsec, BOUNDED, ipsec::promised::remark),
     Section {
         of: |row| row.unit == payments::RATE_UNIT,
         ..section(

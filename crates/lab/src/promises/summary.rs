@@ -3,6 +3,7 @@
 use super::page::other;
 use super::{Measure, Part};
 use crate::cards::{EMPTY_VERB, SECURE_MAC};
+use crate::ipsec::promised::STREAM as IPSEC_STREAM;
 use crate::kit::digits::{figure, thousands};
 use crate::kit::machine::Machine;
 use crate::payments;
@@ -17,8 +18,8 @@ const NAMED_MAX: usize = 6;
 type Line = (Part, String, &'static str);
 
 /// The lines, where their rows were measured: the engine beside OpenSSL, what a card costs, a file beside gpg, a
-/// server beside nginx, a card beside packages of payments.
-fn lines() -> [Line; 10] {
+/// server beside nginx, a tunnel beside libipsec, a card beside packages of payments.
+fn lines() -> [Line; 11] {
     let engine = |case: &str, title| (Part::Engine, case.to_owned(), title);
     [
         engine("TDES-CBC encrypt, 512 streams of 4 KiB", "triple DES in CBC, 512 texts of 4 KiB at once"),
@@ -41,6 +42,7 @@ fn lines() -> [Line; 10] {
             FULL_RSA.to_owned(),
             "full TLS 1.3 handshakes, RSA-2048 on a card, server and card together",
         ),
+        (Part::Ipsec, IPSEC_STREAM.to_owned(), "one TCP stream through a tunnel of IPsec, AES-128-GCM"),
         (
             Part::Payments,
             payments::TRANSLATE.to_owned(),

@@ -74,6 +74,8 @@ pub enum Only {
     Openpgp,
     /// TLS servers.
     Tls,
+    /// Workloads over IPsec.
+    Ipsec,
 }
 
 /// The files of a finished report.

@@ -1,0 +1,134 @@
+//! What all rows are made from: tunnels side by side, each driven in turn.
+
+use super::Effort;
+use crate::experiment::promise::{Measure, Promise};
+use crate::ipsec::desk::Desk;
+use crate::ipsec::tunnel::{Kind, Tunnel};
+use crate::kit::statistics::{compare, median};
+use crate::load::LabError;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use traffic::{ProcessTime, Report, Typed};
+
+/// Part of a side's time that is not counted before.
+const WARM_SHARE: f64 = 0.25;
+
+/// Programs of the part, and how thoroughly they are measured.
+pub(super) struct Bench {
+    pub desk: Desk,
+    pub effort: Effort,
+    pub stop: Arc<AtomicBool>,
+}
+
+/// The runs of a tunnel, in the order of the rounds.
+#[derive(Clone, Debug)]
+pub(super) struct Side {
+    pub kind: Kind,
+    pub runs: Vec<Report>,
+    /// Why there are none.
+    pub why: String,
+}
+
+/// A figure of a run.
+pub(super) type Figure = fn(&Report) -> f64;
+
+/// Bits a second both ways, in 10^9.
+pub(super) fn gbit(report: &Report) -> f64 {
+    report.gbit_per_second
+}
+
+/// Processor time of both data planes for 10^9 bytes, in seconds.
+pub(super) fn seconds_a_gb(report: &Report) -> f64 {
+    report.processor_s_per_gb.unwrap_or(f64::NAN)
+}
+
+/// Transactions or datagrams a second.
+pub(super) fn rate(report: &Report) -> f64 {
+    report.per_second
+}
+
+/// Processor time of a data plane for a datagram, in microseconds: each passes both ends.
+pub(super) fn us_a_packet_and_end(report: &Report) -> f64 {
+    report.processor_us_per_transaction.map_or(f64::NAN, |us| us / 2.0)
+}
+
+/// The median time of a transaction, in microseconds.
+pub(super) fn p50(report: &Report) -> f64 {
+    report.latency_us.map_or(f64::NAN, |times| times.p50)
+}
+
+impl Bench {
+    /// Drives tunnels in turn, the order turning over from round to round. One that cannot be had is a side without runs, but for the first,
+    /// which is what the row is about.
+    pub fn sides(&self, kinds: &[Kind], load: &Typed) -> Result<Vec<Side>, LabError> {
+        let load =
+            Typed { seconds: self.effort.seconds, warm_up: self.effort.seconds * WARM_SHARE, ..load.clone() };
+        let (mut tunnels, mut sides) = (Vec::new(), Vec::new());
+        for (at, kind) in kinds.iter().enumerate() {
+            let mut side = Side { kind: *kind, runs: Vec::new(), why: String::new() };
+            match Tunnel::start(&self.desk, *kind) {
+                Ok(tunnel) => tunnels.push((tunnel, at)),
+                Err(LabError::Program(why)) if at > 0 => side.why = why,
+                Err(error) => return Err(error),
+            }
+            sides.push(side);
+        }
+        for round in 0..self.effort.rounds {
+            for turn in 0..tunnels.len() {
+                let (tunnel, at) = &tunnels[(turn + round) % tunnels.len()];
+                let run = tunnel.drive(&load, &self.stop)?;
+                sides[*at].runs.push(run);
+            }
+        }
+        Ok(sides)
+    }
+}
+
+impl Side {
+    pub fn values(&self, figure: Figure) -> Vec<f64> {
+        self.runs.iter().map(figure).collect()
+    }
+
+    /// Where the processor time went, by the kernel's books.
+    pub fn where_it_goes(&self) -> String {
+        let sum = |report: &Report, of: fn(&ProcessTime) -> Option<f64>| -> f64 {
+            report.processes.iter().filter_map(of).sum()
+        };
+        let shares = self.runs.iter().map(|run| {
+            let (user, system) = (sum(run, |one| one.user_s), sum(run, |one| one.system_s));
+            system / (user + system).max(1e-9)
+        });
+        let kernel = 100.0 * median(&shares.collect::<Vec<_>>());
+        let busy = self.runs.iter().map(|run| sum(run, ProcessTime::total_s) / run.seconds.max(1e-9));
+        let busy = median(&busy.collect::<Vec<_>>());
+        format!(
+            "{kernel:.0} % of the time of both data planes in the kernel's calls, {:.0} % in the program; they used {busy:.2} processors",
+            100.0 - kernel
+        )
+    }
+}
+
+/// Finds a side.
+pub(super) fn of(sides: &[Side], kind: Kind) -> Option<&Side> {
+    sides.iter().find(|side| side.kind == kind)
+}
+
+/// A row of the first side beside another one.
+pub(super) fn row(
+    case: &str,
+    unit: &str,
+    figure: Figure,
+    (ours, peer): (&Side, Option<&Side>),
+    promise: Option<(Promise, f64)>,
+) -> Measure {
+    let own = ours.values(figure);
+    let alone = Measure::alone(case, unit, &own, promise.map(|(promise, _)| promise));
+    let alone = Measure { stretch: promise.map(|(_, stretch)| stretch), ..alone };
+    match peer {
+        Some(peer) if !peer.runs.is_empty() => {
+            alone.against(&peer.kind.name(), compare(&own, &peer.values(figure)))
+        }
+        Some(peer) => Measure { peer: peer.why.clone(), ..alone },
+        None => alone,
+    }
+}

@@ -1,0 +1,80 @@
+//! Suites as programs name them, with keys that are worth nothing.
+
+use serde::{Deserialize, Serialize};
+
+/// A suite that all compared programs have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Suite {
+    /// AES-GCM-16 with a key of 128 bits.
+    Gcm,
+    /// AES-CBC with a key of 128 bits, and HMAC-SHA-1-96.
+    CbcSha1,
+    /// AES-CBC with a key of 128 bits, and HMAC-SHA-256-128.
+    CbcSha256,
+    /// 3DES-CBC and HMAC-SHA-1-96.
+    TdesSha1,
+}
+
+impl Suite {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::Gcm, Self::CbcSha1, Self::CbcSha256, Self::TdesSha1];
+
+    /// For people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gcm => "AES-128-GCM",
+            Self::CbcSha1 => "AES-128-CBC + SHA-1",
+            Self::CbcSha256 => "AES-128-CBC + SHA-256",
+            Self::TdesSha1 => "3DES + SHA-1",
+        }
+    }
+
+    /// As a proposal of strongSwan.
+    pub const fn proposal(self) -> &'static str {
+        match self {
+            Self::Gcm => "aes128gcm128",
+            Self::CbcSha1 => "aes128-sha1",
+            Self::CbcSha256 => "aes128-sha256",
+            Self::TdesSha1 => "3des-sha1",
+        }
+    }
+
+    /// Algorithms and keys as `ip xfrm state` takes them, of the SA from the first or the second end.
+    pub fn algorithms(self, from_first: bool) -> String {
+        let key = |bytes: usize, of: u8| {
+            let byte = |at: usize| of.wrapping_add(at as u8 * 7) ^ if from_first { 0 } else { 0x5a };
+            (0..bytes).fold("0x".to_owned(), |text, at| format!("{text}{:02x}", byte(at)))
+        };
+        let cbc = |cipher: &str, bytes: usize, hash: &str, hash_bytes: usize, bits: usize| {
+            format!("enc {cipher} {} auth-trunc {hash} {} {bits}", key(bytes, 1), key(hash_bytes, 101))
+        };
+        match self {
+            // The salt is the end of the key.
+            Self::Gcm => format!("aead rfc4106(gcm(aes)) {} 128", key(20, 1)),
+            Self::CbcSha1 => cbc("cbc(aes)", 16, "hmac(sha1)", 20, 96),
+            Self::CbcSha256 => cbc("cbc(aes)", 16, "hmac(sha256)", 32, 128),
+            Self::TdesSha1 => cbc("cbc(des3_ede)", 24, "hmac(sha1)", 20, 96),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_their_lengths_and_differ_by_direction() {
+        for (suite, lengths) in [
+            (Suite::Gcm, &[20][..]),
+            (Suite::CbcSha1, &[16, 20]),
+            (Suite::CbcSha256, &[16, 32]),
+            (Suite::TdesSha1, &[24, 20]),
+        ] {
+            let text = suite.algorithms(true);
+            assert_ne!(text, suite.algorithms(false));
+            let keys: Vec<_> = text.split(' ').filter_map(|word| word.strip_prefix("0x")).collect();
+            assert_eq!(keys.iter().map(|key| key.len() / 2).collect::<Vec<_>>(), lengths);
+        }
+    }
+}

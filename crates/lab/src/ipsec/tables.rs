@@ -1,0 +1,1 @@
+//! The published workloads over IPsec.

@@ -1,0 +1,203 @@
+//! One tunnel between two namespaces, and what is asked of it.
+
+use super::desk::Desk;
+use super::suite::Suite;
+use super::{ours, strongswan, wireguard};
+use crate::load::{LabError, child};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use traffic::command::{Itself, PORT, ServeTyped};
+use traffic::namespaces::{End, NamespaceError, Options as PairOptions, Pair};
+use traffic::{Report, Typed};
+
+/// Tell a process of this program to put load on a server, or to be one; their values are the options as JSON.
+const DRIVE: &str = "CRYPTAND_LAB_TRAFFIC";
+const SERVE: &str = "CRYPTAND_LAB_TRAFFIC_SERVER";
+/// How long a tunnel may take until something goes through it, in seconds.
+const FIRST_SECONDS: f64 = 20.0;
+/// How long a program may take until it is there, and how often it is looked for.
+const START_MAX: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(10);
+/// Bytes of a complaint that are kept.
+const COMPLAINT_BYTES_MAX: usize = 2000;
+
+/// What is between the ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Nothing but the wire.
+    Plain,
+    /// The kernel's ESP.
+    Kernel(Suite),
+    /// Our data plane.
+    Ours {
+        /// The suite.
+        suite: Suite,
+        /// Threads of each end.
+        threads: usize,
+        /// Level that the engine is held to; none for the machine's best.
+        level: Option<&'static str>,
+    },
+    /// strongSwan's libipsec.
+    Libipsec(Suite),
+    /// wireguard-go: ChaCha20-Poly1305, and a protocol of its own.
+    Wireguard,
+}
+
+impl Kind {
+    /// Ours with a suite, a thread an end, at the machine's best level.
+    pub const fn ours(suite: Suite) -> Self {
+        Self::Ours { suite, threads: 1, level: None }
+    }
+
+    /// For people.
+    pub fn name(self) -> String {
+        match self {
+            Self::Plain => "no tunnel".to_owned(),
+            Self::Kernel(suite) => format!("the kernel's ESP, {}", suite.name()),
+            Self::Ours { suite, threads, level } => {
+                let threads = if threads == 1 { String::new() } else { format!(", {threads} threads") };
+                format!(
+                    "ours, {}{threads}{}",
+                    suite.name(),
+                    level.map_or(String::new(), |level| format!(", {level}"))
+                )
+            }
+            Self::Libipsec(suite) => format!("strongSwan libipsec, {}", suite.name()),
+            Self::Wireguard => "wireguard-go".to_owned(),
+        }
+    }
+}
+
+/// A tunnel that stands, with a server at its second end; everything ends when it is dropped.
+pub struct Tunnel {
+    pair: Pair,
+    kind: Kind,
+    /// Processes of the data planes, of the first and the second end.
+    planes: Vec<(u32, End)>,
+    target: SocketAddr,
+}
+
+impl Tunnel {
+    /// Starts both data planes and a server.
+    ///
+    /// # Errors
+    /// [`LabError::Program`] where a program is not there or refuses, [`LabError::Io`].
+    pub fn start(desk: &Desk, kind: Kind) -> Result<Self, LabError> {
+        let mut pair =
+            Pair::new(&PairOptions { has_own_run: true, ..PairOptions::default() }).map_err(refused)?;
+        let folder = desk.folder()?;
+        if kind != Kind::Plain {
+            for end in End::BOTH {
+                // A suite's tunnel has the address where its packets are made; wireguard-go's is on its device.
+                let address = format!("{}/32", end.inner());
+                if kind != Kind::Wireguard {
+                    pair.ip(end, ["address", "add", &address, "dev", "lo"]).map_err(refused)?;
+                }
+            }
+        }
+        let planes = match kind {
+            Kind::Plain => Vec::new(),
+            Kind::Kernel(suite) => ours::of_the_kernel(&pair, &folder, suite)?,
+            Kind::Ours { suite, threads, level } => {
+                ours::start(&mut pair, desk.ours()?, &folder, suite, (threads, level))?
+            }
+            Kind::Libipsec(suite) => strongswan::start(&mut pair, desk.strongswan()?, &folder, suite)?,
+            Kind::Wireguard => wireguard::start(&mut pair, desk.wireguard()?)?,
+        };
+        let serve = ServeTyped { address: format!("0.0.0.0:{PORT}"), ..ServeTyped::default() };
+        let mut command = pair.command(End::B, own()?);
+        command
+            .env(SERVE, child::line("start a server", &serve)?)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        let server = pair.keep(&mut command).map_err(refused)?;
+        let stdout = pair.kept(server).and_then(|child| child.stdout.as_mut());
+        let mut said = String::new();
+        if let Some(stdout) = stdout {
+            BufReader::new(stdout).read_line(&mut said).map_err(LabError::io("wait for a server"))?;
+        }
+        if said.is_empty() {
+            return Err(LabError::Program("the server of the workloads ended before it served".to_owned()));
+        }
+        let there = if kind == Kind::Plain { End::B.outer() } else { End::B.inner() };
+        Ok(Self { pair, kind, planes, target: SocketAddr::from((there, PORT)) })
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Processes of the data planes.
+    pub fn planes(&self) -> &[(u32, End)] {
+        &self.planes
+    }
+
+    /// Puts load on it once: address and processes of the options are set here.
+    ///
+    /// # Errors
+    /// [`LabError::Program`] where the load fails, [`LabError::Interrupted`].
+    pub fn drive(&self, load: &Typed, stop: &AtomicBool) -> Result<Report, LabError> {
+        let what = "put load on a tunnel";
+        let load = Typed {
+            target: self.target.to_string(),
+            pid: self.planes.iter().map(|(pid, end)| format!("{pid}={}", end.name())).collect(),
+            with_children: true,
+            wait: FIRST_SECONDS,
+            json: true,
+            ..load.clone()
+        };
+        let mut command = self.pair.command(End::A, own()?);
+        let output = command.env(DRIVE, child::line(what, &load)?).stdin(Stdio::null()).output();
+        let output = output.map_err(LabError::io(what))?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(LabError::Interrupted);
+        }
+        if !output.status.success() {
+            let mut said = output.stderr;
+            said.truncate(COMPLAINT_BYTES_MAX);
+            let said = String::from_utf8_lossy(&said);
+            return Err(LabError::Program(format!("{}: {}", self.kind.name(), said.trim())));
+        }
+        child::read(what, &String::from_utf8_lossy(&output.stdout))
+    }
+}
+
+fn own() -> Result<PathBuf, LabError> {
+    std::env::current_exe().map_err(LabError::io("find this program"))
+}
+
+/// Says why a namespace, or a program in one, is not there.
+pub(super) fn refused(error: NamespaceError) -> LabError {
+    LabError::Program(error.to_string())
+}
+
+/// Waits until something is there: programs say nothing of it.
+pub(super) fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> Result<T, LabError> {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return Ok(found);
+        }
+        if begin.elapsed() >= START_MAX {
+            return Err(LabError::Program(format!("{what} was not there within {} s", START_MAX.as_secs())));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Puts load on a server, or is one, where this process was started for that.
+pub fn serve_if_asked() -> Option<Result<(), LabError>> {
+    // Namespaces are this program's business, not theirs: they start nothing.
+    let itself = Itself { program: PathBuf::new(), drive: Vec::new(), serve: Vec::new() };
+    let done = if let Some(load) = std::env::var_os(DRIVE) {
+        traffic::command::drive(&load.to_string_lossy(), &itself)
+    } else {
+        traffic::command::serve(&std::env::var_os(SERVE)?.to_string_lossy())
+    };
+    Some(done.map_err(|failure| LabError::Program(failure.to_string())))
+}
