@@ -43,6 +43,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("traffic", &["pacing", "streams"]),
     ("terminator", &["certificates", "driver", "engine", "facility", "home", "streams", "tls", "wire"]),
     ("level", &["engine", "wire"]),
+    ("esp", &["confine", "engine", "home", "ipsec", "level", "link", "plane", "traffic", "wire", "xfrm"]),
     ("measuring", &["wire"]),
     ("lab", &["deflate", "engine", "facility", "home", "level", "measuring", "peers", "token", "traffic", "wire"]),
     (
