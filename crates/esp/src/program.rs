@@ -13,11 +13,14 @@ IPsec's data plane in user space. It is started by `cryptand ipsec up`, and by i
 
 Usage: cryptand-esp serve [--folder DIR] [--device NAME] [--mtu BYTES] [--threads N] [--weak-suites] [--keep]
        cryptand-esp ipsec JSON [-- PROGRAM ARGUMENT...]
+       cryptand-esp drive JSON
+       cryptand-esp drive-serve JSON
        cryptand-esp probe
 
   serve   makes the device, rules and routes, starts the worker, and starts another where that ends; until SIGTERM
   --keep  leaves rules and routes behind, so that what policies protect is dropped until the next one serves
   ipsec   does what `cryptand ipsec` passes on
+  drive   does what `cryptand ipsec drive` passes on; drive-serve is its other end
   probe   says, in a network namespace of its own, whether the kernel has ESP
 ";
 
@@ -44,6 +47,8 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         ["probe"] => commands::check::probe(),
         ["ipsec", json] => commands::run(json, &[]),
         ["ipsec", json, "--", ..] => commands::run(json, &arguments[3..]),
+        ["drive", json] => driven(traffic::command::drive(json, &itself())),
+        ["drive-serve", json] => driven(traffic::command::serve(json)),
         ["serve", options @ ..] => match read(options) {
             Ok(settings) => serve(&settings),
             Err(why) => {
@@ -102,4 +107,29 @@ pub fn serve(settings: &Serve) -> ExitCode {
             ExitCode::from(exit::FAILED)
         }
     }
+}
+
+/// How this program is started at the ends of a pair of namespaces.
+fn itself() -> traffic::command::Itself {
+    // Where its own path is not told, the name is looked for as a shell would.
+    let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("cryptand-esp"));
+    traffic::command::Itself { program, drive: vec!["drive".into()], serve: vec!["drive-serve".into()] }
+}
+
+fn driven(done: Result<(), traffic::DriveFailure>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // The load in a namespace has said why itself.
+            if !matches!(failure, traffic::DriveFailure::Elsewhere(_)) {
+                tell_drive(&failure);
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn tell_drive(failure: &traffic::DriveFailure) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "cryptand ipsec drive: {failure}");
 }

@@ -30,10 +30,13 @@ pub fn run(typed: &Ipsec) -> Result<(), Failure> {
         does: "serves IPsec's data plane",
         own,
     })?;
-    let passed = serde_json::to_string(typed)
-        .map_err(|_| Failure::Usage("a file whose name is no UTF-8".to_owned()))?;
     let mut command = Command::new(&program);
-    command.arg("ipsec").arg(passed);
+    let (word, passed) = match typed {
+        Ipsec::Drive(drive) => drive.passed(),
+        other => ("ipsec", serde_json::to_value(other)),
+    };
+    let passed = passed.map_err(|_| Failure::Usage("a file whose name is no UTF-8".to_owned()))?;
+    command.arg(word).arg(passed.to_string());
     if let Ipsec::Run(run) = typed {
         command.arg("--").args(&run.program);
     }
