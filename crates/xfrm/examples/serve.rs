@@ -2,10 +2,11 @@
 //! sealed.
 //!
 //! ```text
-//! cargo run --release -p xfrm --example serve -- SOCKET [--weak] [ADDRESS ...]
+//! cargo run --release -p xfrm --example serve -- SOCKET [--weak] [--journal=FILE] [ADDRESS ...]
 //! ```
 //!
-//! The addresses are those of this machine. One thread waits for all clients; SIGINT ends it.
+//! The addresses are those of this machine. The journal is read at the start and written at each change. One thread waits for all clients; SIGINT
+//! ends it.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ const DATAGRAM_BYTES: usize = 65_536;
 
 fn main() {
     let mut given = std::env::args().skip(1);
-    let path = given.next().expect("usage: serve SOCKET [--weak] [ADDRESS ...]");
+    let path = given.next().expect("usage: serve SOCKET [--weak] [--journal=FILE] [ADDRESS ...]");
     let (flags, addresses): (Vec<_>, Vec<_>) = given.partition(|text| text.starts_with("--"));
     let settings = Settings { weak_suites: flags.iter().any(|flag| flag == "--weak"), ..Settings::default() };
     let mut xfrm = Xfrm::new(Engine::new(Options::default()).expect("an engine"), settings);
@@ -37,12 +38,17 @@ fn main() {
     bind(&listener, &SocketAddrUnix::new(&path).expect("a short path")).expect("a free path");
     listen(&listener, 16).expect("a listener");
     let begun = Instant::now();
+    let wall = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let journal = flags.iter().find_map(|flag| flag.strip_prefix("--journal="));
+    if let Some(bytes) = journal.and_then(|path| std::fs::read(path).ok()) {
+        xfrm.restore(&bytes, Time::default(), wall()).expect("a journal");
+    }
+    let mut written = xfrm.versions();
     let mut clients: BTreeMap<Client, OwnedFd> = BTreeMap::new();
     let (mut next, mut out) = (0, Outbox::new());
     let mut memory = vec![0; DATAGRAM_BYTES];
     loop {
         let now = || Time(begun.elapsed());
-        let wall = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let wait = xfrm.due().map(|due| due.since(now()));
         let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
         let mut waited = vec![PollFd::new(&listener, PollFlags::IN)];
@@ -71,6 +77,10 @@ fn main() {
             }
         }
         xfrm.tick(now(), wall(), &mut out);
+        if let Some(path) = journal.filter(|_| xfrm.versions() != written) {
+            written = xfrm.versions();
+            std::fs::write(path, xfrm.journal(now(), wall())).expect("to write the journal");
+        }
         while let Some((client, datagram)) = out.take() {
             // A program that is gone, or reads nothing, loses what was for it.
             let socket = clients.get(&client);

@@ -191,8 +191,12 @@ impl Xfrm {
         let family = family(info.u16(sa_info::FAMILY))?;
         let destination = address(info, sa_info::DESTINATION, family);
         let spi = info.spi(sa_info::SPI);
-        if info.u8(sa_info::PROTOCOL) != protocol::ESP || self.lost.held.len() >= SAS_MAX {
+        if info.u8(sa_info::PROTOCOL) != protocol::ESP {
             return None;
+        }
+        if kind == message::NEWSA && self.lost.held.len() >= SAS_MAX {
+            // Names that a process lost before, and its own, may be more: policies matter more than they.
+            return Some(());
         }
         if kind == message::NEWSA {
             let direction = match attributes.get(attribute::SA_DIR)?.u8(0) {

@@ -13,7 +13,9 @@ use crate::request::check_not_served;
 use crate::state::{Encap, State};
 use crate::states::StateId;
 use crate::view::{Attributes, View};
-use crate::wire::{attribute, errno, group, message, migrate, mode, policy_id, protocol, template};
+use crate::wire::{
+    ENCAP_ESP_IN_UDP, attribute, errno, group, message, migrate, mode, policy_id, protocol, template,
+};
 use crate::xfrm::{Request, Xfrm};
 
 /// One pair of ends that becomes another.
@@ -73,6 +75,13 @@ impl Xfrm {
         let rank = selector.and_then(|selector| self.policies.find(direction, &selector));
         let rank = rank.ok_or(Refusal::new(errno::ENOENT, "Target policy not found"))?;
         let encap = attributes.get(attribute::ENCAP).map(Encap::read);
+        if encap.is_some_and(|encap| {
+            View(&encap.raw).u16(0) != ENCAP_ESP_IN_UDP
+                || encap.source_port == 0
+                || encap.destination_port == 0
+        }) {
+            return Err(Refusal::invalid("Unsupported encapsulation type for ESP"));
+        }
         for step in &moves {
             if let Some(id) = self.find_moved(step) {
                 self.move_sa(id, step, encap, request)?;
@@ -121,6 +130,9 @@ impl Xfrm {
         let Some(state) = self.states.get(id) else { return Ok(()) };
         let Some(sa) = state.sa() else { return Ok(()) };
         let spi = state.given.spi;
+        if Family::of(step.new.0) != Family::of(step.new.1) {
+            return Err(Refusal::invalid("Invalid address family"));
+        }
         if step.new.1 != state.given.destination && self.states.find(step.new.1, spi).is_some() {
             return Err(Refusal::bare(errno::EEXIST));
         }

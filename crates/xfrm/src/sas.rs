@@ -209,6 +209,8 @@ impl Xfrm {
             Ok(id) => id,
             Err(refusal) => {
                 let lost = sa_key(view).is_some_and(|(destination, spi)| self.lost.forget(destination, spi));
+                // The journal need not name it any more.
+                self.versions.0 += u64::from(lost);
                 return if lost { Ok(()) } else { Err(refusal) };
             }
         };
