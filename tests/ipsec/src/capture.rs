@@ -1,5 +1,6 @@
 //! What goes over the wire of a site.
 
+use crate::host::Host;
 use crate::site::Site;
 use crate::within;
 use std::fs;
@@ -23,14 +24,28 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Begins one.
+    /// Begins one of what a host sends and is sent.
     ///
     /// # Panics
     /// If it does not begin.
-    pub fn start(site: &Site) -> Self {
+    pub fn start(site: &Site, host: &Host) -> Self {
         let file = site.folder().join("wire.pcap");
         let mut command = site.command("tcpdump");
-        command.args(["-i", "br0", "-U", "-s", "128", "-B", "65536", "-Z", "root", "-w"]).arg(&file);
+        command
+            .args([
+                "-i",
+                &format!("to-{}", host.name()),
+                "-U",
+                "--immediate-mode",
+                "-s",
+                "128",
+                "-B",
+                "65536",
+                "-Z",
+                "root",
+                "-w",
+            ])
+            .arg(&file);
         let mut child =
             command.stderr(Stdio::piped()).stdin(Stdio::null()).spawn().expect("tcpdump is started");
         let mut said = String::new();
@@ -65,7 +80,7 @@ impl Capture {
 }
 
 /// Whether a packet goes from or to the networks behind hosts (10.0.0.0/8, fd00::/8), and so is in clear.
-pub fn is_clear(packet: &[u8]) -> bool {
+fn is_clear(packet: &[u8]) -> bool {
     match packet.first().map(|first| first >> 4) {
         Some(4) if packet.len() >= 20 => packet[12] == 10 || packet[16] == 10,
         Some(6) if packet.len() >= 40 => packet[8] == 0xfd || packet[24] == 0xfd,
@@ -83,4 +98,10 @@ pub fn is_esp(packet: &[u8]) -> bool {
     let is_4500 = |at: usize| payload.get(at..at + 2) == Some(&4500u16.to_be_bytes()[..]);
     let is_marked = payload.get(8..12) == Some(&[0; 4][..]);
     protocol == 50 || protocol == 17 && (is_4500(0) || is_4500(2)) && payload.len() > 12 && !is_marked
+}
+
+/// Packets of the networks behind hosts that went over the wire in clear, as text: none are expected.
+pub fn clear(packets: &[Vec<u8>]) -> Vec<String> {
+    let clear = packets.iter().filter(|packet| is_clear(packet));
+    clear.take(5).map(|packet| packet.iter().take(48).map(|byte| format!("{byte:02x}")).collect()).collect()
 }

@@ -144,6 +144,13 @@ impl Host {
         until(&format!("{name} ends"), || child.try_wait().is_ok_and(|ended| ended.is_some()));
     }
 
+    /// Forgets what programs have said.
+    pub fn forget(&self) {
+        for name in ["charon", "esp", "pings"] {
+            let _ = fs::remove_file(self.log_file(name));
+        }
+    }
+
     /// Whether a program still runs.
     pub fn runs(&self, name: &str) -> bool {
         let mut daemons = self.daemons.borrow_mut();

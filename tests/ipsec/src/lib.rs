@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   host a: charon + cryptand-esp ── eth0 ──┐
-//!                                           br0   (the site's own network: captures)
+//!                                           br0   (captures)
 //!   host b: charon (libipsec)     ── eth0 ──┘
 //! ```
 #![forbid(unsafe_code)]
@@ -17,12 +17,12 @@ mod plane;
 mod site;
 mod traffic;
 
-pub use capture::{Capture, is_clear, is_esp};
+pub use capture::{Capture, clear, is_esp};
 pub use charon::{Charon, Config, Kernel, SUITES, Suite};
 pub use host::Host;
 pub use plane::{FOLDER, Plane};
 pub use site::Site;
-pub use traffic::{Flow, Ping, bulk, ping};
+pub use traffic::{Flow, Ping, Pings, bulk, ping};
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

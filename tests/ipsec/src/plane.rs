@@ -58,6 +58,23 @@ impl<'h> Plane<'h> {
         format!("export {}\n{script}", settings.join(" "))
     }
 
+    /// What it says of itself: `status`, `sa` and `policy` as in `cryptand ipsec`.
+    pub fn says(&self, json: &str) -> String {
+        let program = built("cryptand-esp");
+        self.host.run(&format!("timeout 5 {} ipsec '{json}' 2>&1 || true", program.display()))
+    }
+
+    /// Its counters and its lists, for people.
+    pub fn state(&self) -> String {
+        let show = format!("{{\"folder\":\"{FOLDER}\",\"json\":false}}");
+        let questions = [
+            format!("{{\"status\":{show}}}"),
+            format!("{{\"sa\":{{\"list\":{show}}}}}"),
+            format!("{{\"policy\":{{\"list\":{show}}}}}"),
+        ];
+        questions.map(|question| self.says(&question)).concat()
+    }
+
     /// Kills the supervisor, and with it the worker.
     pub fn kill(&self) {
         self.host.signal(NAME, "KILL");
@@ -84,5 +101,16 @@ impl<'h> Plane<'h> {
             let now = self.worker();
             !now.is_empty() && now != before
         });
+    }
+}
+
+impl Drop for Plane<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("--- the data plane of {}:\n{}", self.host.name(), self.state());
+            let routes =
+                "ip rule; ip route show table all | grep -v 'table local'; ip -s link show dev cryptand0";
+            eprintln!("{}", self.host.run(&format!("{{ {routes}; }} 2>&1 || true")));
+        }
     }
 }

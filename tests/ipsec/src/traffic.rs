@@ -1,6 +1,7 @@
 //! Traffic through tunnels: pings, and bulk over TCP.
 
 use crate::host::Host;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// What came of pings.
@@ -29,13 +30,53 @@ fn read(said: &str) -> Ping {
     Ping { sent, answered }
 }
 
-/// Sends bulk over TCP from one host to another, for a time; what was received, in bytes.
+/// Sends so many bytes over TCP from one host to another.
 ///
 /// # Panics
-/// If nothing is received.
-pub fn bulk(client: &Host, from: &str, server: &Host, to: &str, time: Duration) -> u64 {
-    let flow = Flow::start(client, from, server, to, time);
-    flow.end()
+/// If they are not received.
+pub fn bulk(client: &Host, from: &str, server: &Host, to: &str, bytes: u64) {
+    let received = Flow::begin(client, from, server, to, &["-n", &bytes.to_string()], Duration::ZERO).end();
+    // The other end counts until it is told that all was sent, not until all has come.
+    assert!(received >= bytes / 20, "{received} of {bytes} bytes were received");
+}
+
+/// Pings that go on, one each so many milliseconds.
+#[derive(Debug)]
+pub struct Pings<'h>(&'h Host);
+
+impl<'h> Pings<'h> {
+    /// Begins.
+    pub fn start(host: &'h Host, from: &str, to: &str, milliseconds: u32) -> Self {
+        let interval = format!("{}.{:03}", milliseconds / 1000, milliseconds % 1000);
+        host.start("pings", &[], &["ping", "-n", "-I", from, "-i", &interval, "-W", "2", to]);
+        Self(host)
+    }
+
+    /// Ends; what came of them, up to the last that was answered: others may be under way.
+    pub fn end(self) -> Ping {
+        self.until_answered();
+        self.0.signal("pings", "KILL");
+        let answered = self.answered();
+        Ping { sent: answered.last().copied().unwrap_or(0), answered: answered.len() as u32 }
+    }
+
+    /// Numbers of those that were answered; the first is 1.
+    pub fn answered(&self) -> BTreeSet<u32> {
+        let log = self.0.log("pings");
+        let lines = log.lines().filter(|line| line.contains("bytes from"));
+        let numbers =
+            lines.filter_map(|line| line.split("icmp_seq=").nth(1)?.split(' ').next()?.parse().ok());
+        numbers.collect()
+    }
+
+    /// Waits for an answer from here on; how long that took.
+    pub fn until_answered(&self) -> Duration {
+        let start = std::time::Instant::now();
+        let answers = || self.0.log("pings").matches("bytes from").count();
+        let before = answers();
+        crate::until("pings are answered", || answers() > before);
+        start.elapsed()
+    }
 }
 
 /// Bulk over TCP that goes on.
@@ -49,11 +90,24 @@ pub struct Flow<'h> {
 impl<'h> Flow<'h> {
     /// Begins to send, for a time.
     pub fn start(client: &'h Host, from: &str, server: &'h Host, to: &str, time: Duration) -> Self {
-        server.start("iperf-server", &[], &["iperf3", "-s", "-1", "--forceflush", "-B", to]);
-        server.until_log("iperf-server", "Server listening", 1);
         let seconds = time.as_secs().max(1).to_string();
-        let words = ["iperf3", "-c", to, "-B", from, "-t", &seconds, "-J", "--connect-timeout", "5000"];
-        client.start("iperf-client", &[], &words);
+        Self::begin(client, from, server, to, &["-t", &seconds], time)
+    }
+
+    fn begin(
+        client: &'h Host,
+        from: &str,
+        server: &'h Host,
+        to: &str,
+        amount: &[&str],
+        time: Duration,
+    ) -> Self {
+        let listening = || server.log("iperf-server").matches("Server listening").count();
+        let before = listening();
+        server.start("iperf-server", &[], &["iperf3", "-s", "-1", "--forceflush", "-B", to]);
+        server.until_log("iperf-server", "Server listening", before + 1);
+        let words = ["iperf3", "-c", to, "-B", from, "-J", "--connect-timeout", "5000"];
+        client.start("iperf-client", &[], &[&words[..], amount].concat());
         Self { client, server, time }
     }
 

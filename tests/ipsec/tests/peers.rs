@@ -1,7 +1,6 @@
 //! The peers by themselves: what the other tests take for granted of strongSwan and of their networks.
 
 use ipsec_tests::{Charon, Config, Kernel, Ping, Site, bulk, ping};
-use std::time::Duration;
 
 #[test]
 fn two_strongswans_carry_traffic() {
@@ -14,5 +13,5 @@ fn two_strongswans_carry_traffic() {
     one.initiate();
     assert_eq!((one.installed(), two.installed()), (1, 1));
     assert_eq!(ping(&a, "10.1.0.1", "10.2.0.1", 5, 1000), Ping { sent: 5, answered: 5 });
-    assert!(bulk(&a, "10.1.0.1", &b, "10.2.0.1", Duration::from_secs(1)) > 1_000_000);
+    bulk(&a, "10.1.0.1", &b, "10.2.0.1", 4_000_000);
 }
