@@ -55,6 +55,8 @@ pub enum WorkerError {
     Device(plane::OpenError),
     /// The sandbox.
     Sandbox(SandboxError),
+    /// The journal of the worker before cannot be read.
+    Journal(String),
     /// Something of the system.
     System {
         /// What was done.
@@ -74,6 +76,10 @@ impl fmt::Display for WorkerError {
             WorkerError::Engine(cause) => cause.fmt(out),
             WorkerError::Device(cause) => cause.fmt(out),
             WorkerError::Sandbox(cause) => cause.fmt(out),
+            WorkerError::Journal(why) => write!(
+                out,
+                "the journal of policies cannot be read ({why}), so that what they protect stays dropped: `cryptand ipsec down` clears it, then start IKE anew"
+            ),
             WorkerError::System { operation, cause } => write!(out, "{operation}: {cause}"),
         }
     }
@@ -203,12 +209,14 @@ impl Worker {
                 (order, descriptors) => self.obey(order, descriptors),
             }
         }
-        let (journal, earlier) = Journal::open(journal.into(), self.engine);
+        // Without the policies that it has, what they protect would leave in clear.
+        let unreadable = |why: String| WorkerError::Journal(why);
+        let (journal, earlier) =
+            Journal::open(journal.into(), self.engine).map_err(|cause| unreadable(cause.to_string()))?;
         self.journal = Some(journal);
-        if let Some(earlier) = earlier
-            && let Err(cause) = self.xfrm.restore(&earlier, self.now(), wall())
-        {
-            tell!("the journal of the worker before: {cause}");
+        if let Some(earlier) = earlier {
+            let restored = self.xfrm.restore(&earlier, self.now(), wall());
+            restored.map_err(|cause| unreadable(cause.to_string()))?;
         }
         self.publish();
         self.route()?;

@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 use engine::{Engine, HashAlgorithm};
 
 /// Length of a slot in bytes: more than the journal of as many SAs and policies as there can be.
-pub const SLOT_BYTES: u64 = 16 << 20;
+pub const SLOT_BYTES: u64 = xfrm::JOURNAL_BYTES_MAX as u64 + (1 << 20);
 const MAGIC: [u8; 4] = *b"ESPJ";
 const VERSION: u32 = 1;
 const DIGEST_BYTES: usize = 32;
@@ -29,8 +29,12 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Reads what an earlier worker wrote: the newest slot that agrees with its digest, or nothing.
-    pub fn open(file: File, engine: Engine) -> (Journal, Option<Vec<u8>>) {
+    /// Reads what an earlier worker wrote: the newest slot that agrees with its digest, or nothing of an empty file.
+    ///
+    /// # Errors
+    /// `InvalidData` where something was written, and no slot agrees with its digest: whoever went on without it would let through
+    /// in clear what it protects. Of the system.
+    pub fn open(file: File, engine: Engine) -> io::Result<(Journal, Option<Vec<u8>>)> {
         let mut newest: Option<(u64, Vec<u8>)> = None;
         for slot in 0..2 {
             let Some(found) = read_slot(&file, &engine, slot) else { continue };
@@ -38,8 +42,11 @@ impl Journal {
                 newest = Some(found);
             }
         }
+        if newest.is_none() && file.read_at(&mut [0], 0)? > 0 {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
         let number = newest.as_ref().map_or(0, |(number, _)| *number);
-        (Journal { file, engine, number }, newest.map(|(_, content)| content))
+        Ok((Journal { file, engine, number }, newest.map(|(_, content)| content)))
     }
 
     /// Writes what the next worker must know.
@@ -107,24 +114,24 @@ mod tests {
     fn the_newest_whole_slot_is_read() {
         let file = tempfile::tempfile().unwrap();
         let reopen = || file.try_clone().unwrap();
-        let (mut journal, found) = Journal::open(reopen(), engine());
+        let (mut journal, found) = Journal::open(reopen(), engine()).unwrap();
         assert_eq!(found, None);
         journal.write(b"first").unwrap();
         journal.write(b"second").unwrap();
         journal.write(b"third, and longer").unwrap();
-        let (mut journal, found) = Journal::open(reopen(), engine());
+        let (mut journal, found) = Journal::open(reopen(), engine()).unwrap();
         assert_eq!(found.as_deref(), Some(&b"third, and longer"[..]));
         journal.write(b"fourth").unwrap();
-        assert_eq!(Journal::open(reopen(), engine()).1.as_deref(), Some(&b"fourth"[..]));
+        assert_eq!(Journal::open(reopen(), engine()).unwrap().1.as_deref(), Some(&b"fourth"[..]));
     }
 
     #[test]
     fn a_slot_that_was_cut_or_changed_is_not_believed() {
         let file = tempfile::tempfile().unwrap();
-        let (mut journal, _) = Journal::open(file.try_clone().unwrap(), engine());
+        let (mut journal, _) = Journal::open(file.try_clone().unwrap(), engine()).unwrap();
         journal.write(b"whole").unwrap();
         journal.write(b"damaged").unwrap();
-        let read = || Journal::open(file.try_clone().unwrap(), engine()).1;
+        let read = || Journal::open(file.try_clone().unwrap(), engine()).unwrap().1;
         // The second slot is the one at the beginning of the file.
         for place in 0..HEADER_BYTES as u64 + 7 {
             let mut byte = [0];
@@ -135,15 +142,16 @@ mod tests {
         }
         assert_eq!(read().as_deref(), Some(&b"damaged"[..]));
         file.set_len(HEADER_BYTES as u64 + 3).unwrap();
-        assert_eq!(read(), None);
+        let unreadable = Journal::open(file.try_clone().unwrap(), engine()).err().unwrap();
+        assert_eq!(unreadable.kind(), io::ErrorKind::InvalidData);
     }
 
     #[test]
     fn what_is_longer_than_a_slot_is_refused_and_the_last_one_stays() {
         let file = tempfile::tempfile().unwrap();
-        let (mut journal, _) = Journal::open(file.try_clone().unwrap(), engine());
+        let (mut journal, _) = Journal::open(file.try_clone().unwrap(), engine()).unwrap();
         journal.write(b"kept").unwrap();
         assert!(journal.write(&vec![0; SLOT_BYTES as usize]).is_err());
-        assert_eq!(Journal::open(file, engine()).1.as_deref(), Some(&b"kept"[..]));
+        assert_eq!(Journal::open(file, engine()).unwrap().1.as_deref(), Some(&b"kept"[..]));
     }
 }
