@@ -145,6 +145,8 @@ struct Worker {
     clients: Clients,
     observers: Observers,
     journal: Option<Journal>,
+    /// Whether what an earlier worker left was taken up.
+    is_restored: bool,
     local: Arc<HashSet<IpAddr>>,
     path_mtus: Arc<PathMtus>,
     /// Addresses of which a further message is to come.
@@ -183,6 +185,7 @@ impl Worker {
             clients: Clients::default(),
             observers: Observers::default(),
             journal: None,
+            is_restored: false,
             local: Arc::default(),
             path_mtus: Arc::new(PathMtus { default: start.outside_mtu, ..PathMtus::default() }),
             start,
@@ -218,6 +221,7 @@ impl Worker {
             let restored = self.xfrm.restore(&earlier, self.now(), wall());
             restored.map_err(|cause| unreadable(cause.to_string()))?;
         }
+        self.is_restored = true;
         self.publish();
         self.route()?;
         self.say(&Notice::Restored)?;
@@ -309,7 +313,10 @@ impl Worker {
                     let addresses = std::mem::take(&mut self.partial);
                     self.xfrm.set_local(addresses.iter().copied());
                     self.local = Arc::new(addresses.into_iter().collect());
-                    self.publish();
+                    // Before that threads take no packet: by tables without policies everything would pass in clear.
+                    if self.is_restored {
+                        self.publish();
+                    }
                 }
             }
             Order::Sockets { address, more } => {

@@ -141,6 +141,11 @@ impl Shared {
         self.version.load(Ordering::Acquire)
     }
 
+    /// Whether tables were published.
+    pub(crate) fn is_published(&self) -> bool {
+        self.version() > 0
+    }
+
     /// Takes the events that have come up, and makes [`Shared::event_fd`] unreadable.
     pub fn take_events(&self) -> Vec<Event> {
         let _ = rustix::io::read(&self.event_fd, &mut [0; 8]);

@@ -37,7 +37,7 @@ const SOCKETS: u64 = 16;
 /// Most descriptors that one wait tells of; others are told of by the next.
 const READY_MAX: usize = 64;
 
-/// Starts the threads, each with a queue and a socket of every address; protocol 50 is received by the first. They run until [`Shared::stop`], or until the TUN is
+/// Starts the threads, each with a queue and a socket of every address; protocol 50 is received by the first. They take packets from the first [`Shared::publish`] on, and run until [`Shared::stop`], or until the TUN is
 /// gone, which ends them with the error.
 ///
 /// # Errors
@@ -92,6 +92,8 @@ struct Thread {
     /// What one read of the TUN brings.
     read: Vec<u8>,
     arrivals: Arrivals,
+    /// Whether packets are taken.
+    has_begun: bool,
     /// Whether the last look at the TUN, and at a socket, brought one packet alone: then the next one goes on its way before it is asked whether others
     /// are there, and only where there were many do they wait for each other.
     was_alone: [bool; 2],
@@ -104,17 +106,7 @@ const INBOUND: usize = 1;
 impl Thread {
     fn new(shared: &Arc<Shared>, seat: usize, queue: Queue, raw: &Arc<Raw>) -> io::Result<Thread> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        let add = |fd: &dyn AsFd, data: u64| {
-            epoll::add(&epoll, fd.as_fd(), EventData::new_u64(data), EventFlags::IN)
-        };
-        add(&shared.threads[seat].wake_fd(), WAKE)?;
-        add(&queue, TUN)?;
-        if seat == 0 {
-            add(&raw.v4.esp, RAW_V4)?;
-            if let Some(v6) = &raw.v6 {
-                add(&v6.esp, RAW_V6)?;
-            }
-        }
+        epoll::add(&epoll, shared.threads[seat].wake_fd(), EventData::new_u64(WAKE), EventFlags::IN)?;
         Ok(Thread {
             shared: Arc::clone(shared),
             seat,
@@ -132,8 +124,25 @@ impl Thread {
             version: u64::MAX,
             read: vec![0; VNET_BYTES + PACKET_BYTES_MAX],
             arrivals: Arrivals::default(),
+            has_begun: false,
             was_alone: [true; 2],
         })
+    }
+
+    /// From now on packets are taken. Not before there are tables: by none at all, everything would pass in clear.
+    fn begin(&mut self) -> io::Result<()> {
+        let add = |fd: &dyn AsFd, data: u64| {
+            epoll::add(&self.epoll, fd.as_fd(), EventData::new_u64(data), EventFlags::IN)
+        };
+        add(&self.io.queue, TUN)?;
+        if self.seat == 0 {
+            add(&self.io.raw.v4.esp, RAW_V4)?;
+            if let Some(v6) = &self.io.raw.v6 {
+                add(&v6.esp, RAW_V6)?;
+            }
+        }
+        self.has_begun = true;
+        Ok(())
     }
 
     fn run(mut self) -> io::Result<()> {
@@ -145,7 +154,12 @@ impl Thread {
             }
             for event in ready.drain(..) {
                 match event.data.u64() {
-                    WAKE => self.change(),
+                    WAKE => {
+                        self.change();
+                        if !self.has_begun && self.shared.is_published() {
+                            self.begin()?;
+                        }
+                    }
                     TUN => self.look_at_tun()?,
                     RAW_V4 => self.look_at_raw(RAW_V4, event.flags),
                     RAW_V6 => self.look_at_raw(RAW_V6, event.flags),

@@ -233,7 +233,12 @@ pub enum IpsecDrive {
 #[derive(Args, Debug, Serialize)]
 pub struct IpsecLoad {
     /// The server: host:port; left out with --namespaces
-    #[arg(value_name = "ADDRESS", required_unless_present = "namespaces", default_value = "", hide_default_value = true)]
+    #[arg(
+        value_name = "ADDRESS",
+        required_unless_present = "namespaces",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub target: String,
     /// Bytes of a request, or of a datagram [default: 200; 64 of crr and udp]
     #[arg(long, value_name = "BYTES")]
