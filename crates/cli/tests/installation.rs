@@ -91,6 +91,13 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
         assert!(unit.contains(&format!("ExecStart={}/", installation.prefix().display())), "{unit}");
     }
 
+    // And what seals packets.
+    let checked = installation.succeeds(&["ipsec", "check"]);
+    assert!(checked.contains("a data plane      does not serve"), "{checked}");
+    let drop_in = installation.prefix().join("share/doc/cryptand/ipsec/ike.conf");
+    let library = installation.prefix().join("lib/libcryptand-xfrm.so");
+    assert!(fs::read_to_string(drop_in).unwrap().contains(&format!("LD_PRELOAD={}\n", library.display())));
+
     for file in [
         "share/cryptand/acme/renew",
         "share/cryptand/prometheus/cryptand.rules.yml",
@@ -111,6 +118,10 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
         "lib/pkgconfig/cryptand-offload.pc",
         "include/cryptand/cryptand-offload.h",
         "lib/tmpfiles.d/cryptand.conf",
+        "lib/libcryptand-xfrm.so",
+        "libexec/cryptand/cryptand-esp-worker",
+        "share/doc/cryptand/ipsec/apparmor.charon",
+        "share/man/man1/cryptand-ipsec.1",
     ] {
         assert!(installation.prefix().join(file).is_file(), "{file}");
     }
