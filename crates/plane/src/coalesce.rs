@@ -23,7 +23,7 @@ const HEADER_BYTES_MAX: usize = 40 + 60;
 
 /// Writes packets of IP, some of them together: `write` gets the parts of one write to the TUN, and how many packets are in it. `with_udp` says whether the TUN
 /// takes superpackets of UDP.
-pub fn coalesce<'p>(packets: &[&'p [u8]], with_udp: bool, mut write: impl FnMut(&[IoSlice<'_>], usize)) {
+pub fn coalesce(packets: &[&[u8]], with_udp: bool, mut write: impl FnMut(&[IoSlice<'_>], usize)) {
     let mut open: [Option<Joined>; FLOWS_MAX] = [const { None }; FLOWS_MAX];
     // Which place is given up next.
     let mut oldest = 0;
@@ -41,18 +41,14 @@ pub fn coalesce<'p>(packets: &[&'p [u8]], with_udp: bool, mut write: impl FnMut(
             continue;
         };
         if let Some(place) = place {
-            if let Some(joined) = &mut open[place]
-                && joined.take(packets, index, &shape)
-            {
-                if joined.is_closed {
-                    if let Some(joined) = open[place].take() {
-                        joined.write(packets, &mut write);
-                    }
-                }
-                continue;
-            }
-            if let Some(joined) = open[place].take() {
+            let taken = open[place].as_mut().is_some_and(|joined| joined.take(packets, index, &shape));
+            // It goes where it has come to its end, and where this one does not follow.
+            let gone = open[place].take_if(|joined| !taken || joined.is_closed);
+            if let Some(joined) = gone {
                 joined.write(packets, &mut write);
+            }
+            if taken {
+                continue;
             }
         }
         let joined = Joined::begin(flow, index, shape);

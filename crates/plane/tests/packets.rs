@@ -56,7 +56,7 @@ impl Packet {
         if self.is_tcp {
             bytes.extend(self.sequence.to_be_bytes());
             bytes.extend(self.acknowledged.to_be_bytes());
-            bytes.extend([((20 + self.options.len()) / 4 << 4) as u8, self.flags]);
+            bytes.extend([(((20 + self.options.len()) / 4) << 4) as u8, self.flags]);
             bytes.extend(self.window.to_be_bytes());
             bytes.extend([0; 4]);
             bytes.extend(&self.options);
@@ -331,10 +331,13 @@ fn segments_that_follow_are_written_together() {
     assert_eq!(split(&written[0].0).unwrap(), pieces);
 }
 
+/// A name, and what is changed.
+type Change = (&'static str, fn(&mut Packet));
+
 #[test]
 fn what_differs_is_not_written_together() {
     let pieces = tcp(2800).pieces(1400);
-    let changes: [(&str, fn(&mut Packet)); 10] = [
+    let changes: [Change; 10] = [
         ("sequence", |packet| packet.sequence += 1),
         ("acknowledgement", |packet| packet.acknowledged += 1),
         ("window", |packet| packet.window += 1),

@@ -66,6 +66,9 @@ impl Space {
             File::open("/proc/thread-self/ns/net").unwrap()
         });
         let space = Space(made.join().unwrap().into());
+        // Addresses are nobody else's: no second is spent on asking.
+        space.write("/proc/sys/net/ipv6/conf/all/accept_dad", "0");
+        space.write("/proc/sys/net/ipv6/conf/default/accept_dad", "0");
         space.ip("link set lo up");
         space
     }
@@ -109,12 +112,13 @@ impl Net {
         for (number, space) in [(1, &net.first), (2, &net.second)] {
             let (v4, v6) = (["192.0.2", "198.51.100"][number - 1], format!("2001:db8:{number}"));
             join(space, "outer", &net.middle, &format!("middle{number}"));
+            // Up before they have addresses: else the first question for a neighbour may go to one that does not listen yet.
+            space.ip("link set outer up");
+            net.middle.ip(&format!("link set middle{number} up"));
             space.ip(&format!("addr add {v4}.1/24 dev outer"));
             space.ip(&format!("addr add {v6}::1/64 dev outer nodad"));
             net.middle.ip(&format!("addr add {v4}.254/24 dev middle{number}"));
             net.middle.ip(&format!("addr add {v6}::fe/64 dev middle{number} nodad"));
-            space.ip("link set outer up");
-            net.middle.ip(&format!("link set middle{number} up"));
             space.ip(&format!("route add default via {v4}.254"));
             space.ip(&format!("route add default via {v6}::fe"));
         }
@@ -126,7 +130,6 @@ impl Net {
 
 /// A pair of veth between two namespaces. The second end is made in a thread's, which the kernel finds by the thread's number.
 fn join(space: &Space, name: &str, other: &Space, other_name: &str) {
-    let ends = Arc::new((AtomicBool::new(false), thread::current()));
     thread::scope(|scope| {
         let (told, number) = std::sync::mpsc::channel();
         let (done, wait) = std::sync::mpsc::channel::<()>();
@@ -139,7 +142,6 @@ fn join(space: &Space, name: &str, other: &Space, other_name: &str) {
         space.ip(&format!("link add {name} type veth peer name {other_name} netns {thread}"));
         drop(done);
     });
-    drop(ends);
 }
 
 /// What passes a namespace, kept.
