@@ -53,6 +53,7 @@ lint: ## Formatting, lints, the pages of the libraries, licences and known flaws
 bench: build ## Measure what docs/performance.md states; writes target/performance.json. REV=COMMIT: beside that revision
 	@scripts/need bench
 	$(CARGO) build --release --locked -q -p cca --example pin_passes
+	$(CARGO) build --release --locked -q -p ipsec --examples
 	beside=$(if $(REV),$$(scripts/beside $(REV))) && $(BIN)/cryptand bench --write . $${beside:+--beside $$beside}
 	$(CARGO) bench --locked -p card --bench rights
 

@@ -52,24 +52,22 @@ impl Desk {
         // Short: paths of sockets are bounded.
         let folder =
             TempDir::with_prefix("cr").map_err(LabError::io("make a folder for the measures of IPsec"))?;
-        let own = std::env::current_exe().map_err(LabError::io("find this program"))?;
-        let found = |name: &str, marks: &str| {
-            let folders = own.ancestors().skip(1).take(4).map(|folder| folder.join(name));
-            folders.into_iter().find(|path| path.join(marks).is_file() || marks.is_empty() && path.is_file())
-        };
-        let unpacked = found(STRONGSWAN, CHARON.trim_start_matches('/')).map(|root| root.join("usr"));
+        let charon = beside(&format!("{STRONGSWAN}{CHARON}"));
+        // The folder `usr` that its path begins with.
+        let depth = CHARON.matches('/').count() - 1;
+        let unpacked = charon.and_then(|charon| charon.ancestors().nth(depth).map(Path::to_owned));
         let is_installed = Path::new(CHARON).is_file();
         let strongswan = match unpacked {
             Some(usr) => Some(Strongswan { over_usr: Some(usr) }),
             None => is_installed.then_some(Strongswan { over_usr: None }),
         };
-        let ours = found(OURS, "").zip(found(LIBRARY, ""));
+        let ours = beside(OURS).zip(beside(LIBRARY));
         Ok(Self {
             folder,
             tunnels: AtomicUsize::new(0),
             ours: ours.map(|(program, library)| Ours { program, library }),
             strongswan,
-            wireguard: found(WIREGUARD, ""),
+            wireguard: beside(WIREGUARD),
         })
     }
 
@@ -111,6 +109,12 @@ impl Desk {
         fs::create_dir(&folder).map_err(LabError::io("make a folder for a tunnel"))?;
         Ok(folder)
     }
+}
+
+/// A file beside this program, or in a folder above it.
+pub(super) fn beside(name: &str) -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?;
+    own.ancestors().skip(1).take(4).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 fn missing(what: &str) -> LabError {

@@ -3,6 +3,7 @@
 //! All tunnels of a row stand at once and are driven in turn, the order turning over from round to round. Both ends of a tunnel are alike, the
 //! processor time is that of both data planes, threads and children included, and every byte that arrives is checked.
 
+mod engine;
 mod rows;
 mod sides;
 
@@ -37,7 +38,7 @@ impl Effort {
 type Group = fn(&Bench) -> Result<Vec<Measure>, LabError>;
 
 /// The groups of rows, each with the words that `--filter` finds it by.
-const GROUPS: [(&str, Group); 10] = [
+const GROUPS: [(&str, Group); 13] = [
     ("one TCP stream, AES-128-GCM", rows::stream_gcm),
     ("one TCP stream, AES-128-CBC + SHA-1", rows::stream_cbc),
     ("rr 200/32768, AES-128-GCM", rows::rr_gcm),
@@ -48,6 +49,9 @@ const GROUPS: [(&str, Group); 10] = [
     ("UDP by size", rows::sizes),
     ("two threads on one SA", rows::threads),
     ("the kernel's ESP", rows::kernel),
+    ("engine, 47 packets", engine::together),
+    ("look-ups with 1,000 SAs", engine::lookups),
+    ("where a packet's time goes", engine::shares),
 ];
 
 /// Measures the groups that the filter wants. A group that cannot run is a row that says why.

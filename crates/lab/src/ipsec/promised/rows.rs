@@ -9,7 +9,7 @@ use crate::load::LabError;
 use traffic::{Typed, Workload};
 
 /// Datagrams a second of the row that compares processor time: what all sides carry.
-const SMALL_RATE: f64 = 20_000.0;
+const SMALL_RATE: f64 = 40_000.0;
 /// Lengths of datagrams, in bytes.
 const SIZES: [u32; 5] = [64, 256, 512, 1024, 1372];
 

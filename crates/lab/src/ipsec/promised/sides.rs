@@ -89,16 +89,18 @@ impl Side {
         self.runs.iter().map(figure).collect()
     }
 
-    /// Where the processor time went, by the kernel's books.
-    pub fn where_it_goes(&self) -> String {
-        let sum = |report: &Report, of: fn(&ProcessTime) -> Option<f64>| -> f64 {
-            report.processes.iter().filter_map(of).sum()
-        };
+    /// The kernel's share of the processor time of both data planes, 0 to 1.
+    pub fn kernel_share(&self) -> f64 {
         let shares = self.runs.iter().map(|run| {
             let (user, system) = (sum(run, |one| one.user_s), sum(run, |one| one.system_s));
             system / (user + system).max(1e-9)
         });
-        let kernel = 100.0 * median(&shares.collect::<Vec<_>>());
+        median(&shares.collect::<Vec<_>>())
+    }
+
+    /// Where the processor time went, by the kernel's books.
+    pub fn where_it_goes(&self) -> String {
+        let kernel = 100.0 * self.kernel_share();
         let busy = self.runs.iter().map(|run| sum(run, ProcessTime::total_s) / run.seconds.max(1e-9));
         let busy = median(&busy.collect::<Vec<_>>());
         format!(
@@ -106,6 +108,11 @@ impl Side {
             100.0 - kernel
         )
     }
+}
+
+/// Over the processes of a run.
+fn sum(report: &Report, of: fn(&ProcessTime) -> Option<f64>) -> f64 {
+    report.processes.iter().filter_map(of).sum()
 }
 
 /// Finds a side.

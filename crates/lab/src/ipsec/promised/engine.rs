@@ -1,0 +1,171 @@
+//! Rows of the protocol alone, without sockets: packets together and one at a time, look-ups, and what of a packet's time in a tunnel is theirs. They are
+//! measured by examples of the crate `ipsec`, which check every packet.
+
+use super::sides::{Bench, of, seconds_a_gb, us_a_packet_and_end};
+use crate::cards::{bound, own};
+use crate::experiment::promise::{Measure, Promise};
+use crate::ipsec::desk::beside;
+use crate::ipsec::suite::Suite;
+use crate::ipsec::tunnel::Kind;
+use crate::kit::statistics::{compare, median};
+use crate::load::LabError;
+use serde::de::DeserializeOwned;
+use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
+use traffic::{Typed, Workload};
+
+const PACKETS: &str = "examples/packets";
+const LOOKUPS: &str = "examples/lookups";
+/// Bytes of a packet, and how many come together: about what one look at a TUN brings.
+const BYTES: usize = 1424;
+const TOGETHER: usize = 47;
+/// Other numbers of packets together.
+const BATCHES: [usize; 4] = [2, 8, 16, 64];
+/// Rounds of the examples in each round here.
+const ROUNDS: usize = 20;
+/// Bytes of TCP in a segment of a tunnel's stream: packets of 1,422 bytes with headers of 52.
+const SEGMENT_BYTES: f64 = 1370.0;
+/// Rows of the examples.
+const GCM: &str = "AES-GCM-16-128";
+const CBC: &str = "AES-CBC-128 with HMAC-SHA-1-96";
+const TDES: &str = "3DES-CBC with HMAC-SHA-1-96";
+
+/// A suite, a direction, nanoseconds a packet together and one at a time.
+type Line = (String, String, f64, f64);
+
+/// Runs an example and reads its lines.
+fn run<T: DeserializeOwned>(bench: &Bench, name: &str, arguments: &[String]) -> Result<Vec<T>, LabError> {
+    let Some(program) = beside(name) else {
+        let how = "`cargo build --release -p ipsec --examples` builds it, as `make bench` does";
+        return Err(LabError::Program(format!("{name} is not beside this program: {how}")));
+    };
+    if bench.stop.load(Ordering::Relaxed) {
+        return Err(LabError::Interrupted);
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    let output = bound(own(1), || command.output()).map_err(LabError::io("run an example of IPsec"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(LabError::Program(format!("{name}: {}", said.trim())));
+    }
+    let reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&output.stdout[..]);
+    let lines: Result<Vec<T>, _> = reader.into_deserialize().collect();
+    lines.map_err(LabError::io("read what packets take"))
+}
+
+/// Runs of so many packets together.
+fn packets(bench: &Bench, together: usize) -> Result<Vec<Vec<Line>>, LabError> {
+    let arguments = [together.to_string(), BYTES.to_string(), ROUNDS.to_string(), "csv".to_owned()];
+    (0..bench.effort.rounds).map(|_| run(bench, PACKETS, &arguments)).collect()
+}
+
+/// Packets a second, together and one at a time, by run.
+fn rates(runs: &[Vec<Line>], suite: &str, direction: &str) -> (Vec<f64>, Vec<f64>) {
+    let lines = runs.iter().flatten().filter(|line| line.0 == suite && line.1 == direction);
+    lines.map(|line| (1e9 / line.2, 1e9 / line.3)).unzip()
+}
+
+/// 47 packets together against one at a time, and other numbers of them.
+pub(super) fn together(bench: &Bench) -> Result<Vec<Measure>, LabError> {
+    let runs = packets(bench, TOGETHER)?;
+    let promised = |least, stretch| Some((Promise::RatioAtLeast(least), stretch));
+    let one = "one at a time";
+    let mut rows = Vec::new();
+    for (suite, direction, peer, promise) in [
+        (CBC, "seal", one, promised(5.0, 6.5)),
+        (CBC, "open", one, promised(3.0, 3.5)),
+        (TDES, "seal beside OpenSSL", "OpenSSL, one at a time", promised(20.0, 30.0)),
+        (TDES, "open beside OpenSSL", "OpenSSL, one at a time", promised(20.0, 60.0)),
+        (TDES, "seal", one, None),
+        (TDES, "open", one, None),
+        (GCM, "seal", one, None),
+        (GCM, "open", one, None),
+    ] {
+        let (ours, theirs) = rates(&runs, suite, direction);
+        let direction = direction.split(' ').next().unwrap_or_default();
+        let case =
+            format!("engine, {TOGETHER} packets of {BYTES} bytes, {suite}: {direction} against {peer}");
+        let row = Measure::alone(&case, "packets/s", &ours, promise.map(|(promise, _)| promise));
+        rows.push(Measure {
+            stretch: promise.map(|(_, stretch)| stretch),
+            ..row.against(peer, compare(&ours, &theirs))
+        });
+    }
+    for batch in BATCHES {
+        let runs = packets(bench, batch)?;
+        for (suite, direction) in
+            [(GCM, "seal"), (GCM, "open"), (CBC, "seal"), (CBC, "open"), (TDES, "seal"), (TDES, "open")]
+        {
+            let (ours, theirs) = rates(&runs, suite, direction);
+            let case = format!("engine, {batch} packets together, {suite}: {direction}");
+            rows.push(Measure::alone(&case, "packets/s", &ours, None).against(one, compare(&ours, &theirs)));
+        }
+    }
+    Ok(rows)
+}
+
+/// Replay window, policy and SA of a packet, with 1,000 of each, over all that a packet takes at an end.
+pub(super) fn lookups(bench: &Bench) -> Result<Vec<Measure>, LabError> {
+    let arguments = [(5 * ROUNDS).to_string(), "csv".to_owned()];
+    let runs: Vec<Vec<(String, f64, f64)>> =
+        (0..bench.effort.rounds).map(|_| run(bench, LOOKUPS, &arguments)).collect::<Result<_, _>>()?;
+    let kind = Kind::ours(Suite::Gcm);
+    let load = Typed { workload: Workload::Udp, request: Some(1372), ..Typed::default() };
+    let sides = bench.sides(&[kind], &load)?;
+    let whole = of(&sides, kind).map_or(f64::NAN, |side| 1e3 * median(&side.values(us_a_packet_and_end)));
+    let name = "look-ups with 1,000 SAs, AES-128-GCM, 1,400 bytes";
+    let figure = |run: &[(String, f64, f64)], row: &str, is_first: bool| {
+        let line = run.iter().find(|line| line.0.starts_with(row));
+        line.map_or(f64::NAN, |line| if is_first { line.1 } else { line.2 })
+    };
+    let inbound = ["SA of a packet that came", "window, before and after", "policy of a packet that came"];
+    let outbound = ["policy and SA of a packet that goes out"];
+    let mut rows = Vec::new();
+    for (title, parts, step) in [("goes out", &outbound[..], "seal"), ("came", &inbound[..], "open")] {
+        for (which, is_first) in [("in the caches", false), ("not in the caches", true)] {
+            let sums: Vec<f64> =
+                runs.iter().map(|run| parts.iter().map(|part| figure(run, part, is_first)).sum()).collect();
+            let crypto = median(&runs.iter().map(|run| figure(run, step, false)).collect::<Vec<_>>());
+            let shares: Vec<f64> = sums.iter().map(|sum| 100.0 * sum / whole).collect();
+            let case = format!("{name}: share of the time of a packet that {title}, tables {which}");
+            let promise = (!is_first).then_some(Promise::Below(15.0));
+            rows.push(Measure { stretch: promise.map(|_| 8.0), ..Measure::alone(&case, "%", &shares, promise) }.bounded_by(format!(
+                "{:.0} ns of {whole:.0} ns, which is the processor time of a packet of 1,400 bytes at an end, calls of the kernel included; to {step} it \
+                 takes {crypto:.0} ns",
+                median(&sums)
+            )));
+        }
+    }
+    Ok(rows)
+}
+
+/// Calls, cryptography and the rest, of one stream.
+pub(super) fn shares(bench: &Bench) -> Result<Vec<Measure>, LabError> {
+    let arguments = [TOGETHER.to_string(), BYTES.to_string(), ROUNDS.to_string(), "csv".to_owned()];
+    let lines: Vec<Line> = run(bench, PACKETS, &arguments)?;
+    let mut rows = Vec::new();
+    for (suite, example) in [(Suite::Gcm, GCM), (Suite::CbcSha1, CBC), (Suite::TdesSha1, TDES)] {
+        let kind = Kind::ours(suite);
+        let sides = bench.sides(&[kind], &Typed { workload: Workload::Stream, ..Typed::default() })?;
+        let Some(side) = of(&sides, kind) else { continue };
+        // Seconds for 10^9 bytes are nanoseconds a byte; each passes two ends.
+        let each: Vec<f64> = side.values(seconds_a_gb).iter().map(|ns| ns * SEGMENT_BYTES / 2.0).collect();
+        let (whole, kernel) = (median(&each), side.kernel_share());
+        let of_direction =
+            lines.iter().filter(|line| line.0 == example && ["seal", "open"].contains(&line.1.as_str()));
+        let crypto = of_direction.map(|line| line.2 / 2.0).sum::<f64>();
+        let rest = whole * (1.0 - kernel) - crypto;
+        let percent = |ns: f64| 100.0 * ns / whole;
+        let case = format!("where a packet's time goes, one TCP stream, {}", suite.name());
+        rows.push(Measure::alone(&case, "ns a packet and end", &each, None).bounded_by(format!(
+            "calls of TUN and sockets {:.0} ns ({:.0} %); sealing or opening, as measured alone, {crypto:.0} ns ({:.0} %); the rest of the program {rest:.0} ns \
+             ({:.0} %)",
+            whole * kernel,
+            100.0 * kernel,
+            percent(crypto),
+            percent(rest)
+        )));
+    }
+    Ok(rows)
+}
