@@ -33,6 +33,8 @@ const BLACKHOLE_METRIC: u32 = 0x7fff_fff0;
 const PROTOCOL: RouteProtocol = RouteProtocol::Other(0xE5);
 /// Groups of rtnetlink(7) whose messages say that addresses changed: `RTMGRP_IPV4_IFADDR` and `RTMGRP_IPV6_IFADDR`.
 const ADDRESS_GROUPS: u32 = 0x10 | 0x100;
+/// Longest superpacket of the device, in bytes: with all headers of ESP it fits one call with `UDP_SEGMENT`.
+const SUPERPACKET_BYTES_MAX: u32 = 60_000;
 /// How long the kernel may take to answer, in seconds.
 const ANSWER_SECONDS: i64 = 10;
 
@@ -226,7 +228,13 @@ impl Net {
         message.header.change_mask = LinkFlags::Up;
         message.attributes.push(LinkAttribute::Mtu(mtu));
         let operation = || format!("setting {} up with an MTU of {mtu} bytes", link.name);
-        self.ask(operation, RouteNetlinkMessage::SetLink(message), NLM_F_ACK).map(drop)
+        self.ask(operation, RouteNetlinkMessage::SetLink(message), NLM_F_ACK)?;
+        let mut message = LinkMessage::default();
+        message.header.index = link.index;
+        message.attributes.push(LinkAttribute::GsoMaxSize(SUPERPACKET_BYTES_MAX));
+        // A kernel that cannot takes one call more for the longest ones.
+        let _ = self.ask(operation, RouteNetlinkMessage::SetLink(message), NLM_F_ACK);
+        Ok(())
     }
 
     /// Removes a link.
