@@ -70,8 +70,7 @@ pub enum Need {
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 16] = [
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
@@ -132,7 +131,7 @@ impl Need {
             | Self::HaProxy
             | Self::Acme
             | Self::StrongSwan
-            | Self::Libreswan => true,
+            | Self::Libreswan
             | Self::Tun => true,
         }
     }
