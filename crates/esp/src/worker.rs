@@ -128,9 +128,20 @@ fn run(options: Options) -> Result<(), WorkerError> {
     plane::spawn(&shared, queues, Vec::new(), raw).map_err(system("starting threads"))?;
     let kept = Kept { descriptors: DESCRIPTORS_MAX, file_bytes: 2 * SLOT_BYTES, calls: PACKET_RULES };
     sandbox::confine_threads(kept).map_err(WorkerError::Sandbox)?;
-    let mut worker = Worker::new(channel, start, shared, engine, listener, observe, lacks, own_user);
+    let doors = Doors { listener, observe, own_user };
+    let mut worker = Worker::new(channel, start, shared, engine, doors, lacks);
     worker.restore(journal)?;
     worker.serve()
+}
+
+/// Where others come in.
+struct Doors {
+    /// Programs that ask as they ask the kernel's XFRM.
+    listener: OwnedFd,
+    /// Observers.
+    observe: OwnedFd,
+    /// The only user whose programs may change SAs and policies: the worker's own.
+    own_user: u32,
 }
 
 struct Worker {
@@ -138,8 +149,7 @@ struct Worker {
     start: Start,
     shared: Arc<Shared>,
     engine: Engine,
-    listener: OwnedFd,
-    observe: OwnedFd,
+    doors: Doors,
     lacks: Vec<String>,
     xfrm: Xfrm,
     clients: Clients,
@@ -157,7 +167,6 @@ struct Worker {
     messages: u64,
     began: Instant,
     ticked: Instant,
-    own_user: u32,
 }
 
 impl Worker {
@@ -166,10 +175,8 @@ impl Worker {
         start: Start,
         shared: Arc<Shared>,
         engine: Engine,
-        listener: OwnedFd,
-        observe: OwnedFd,
+        doors: Doors,
         lacks: Vec<String>,
-        own_user: u32,
     ) -> Worker {
         let settings = xfrm::Settings { weak_suites: start.weak_suites, ..xfrm::Settings::default() };
         let xfrm = Xfrm::new(engine, settings);
@@ -177,8 +184,7 @@ impl Worker {
             channel,
             shared,
             engine,
-            listener,
-            observe,
+            doors,
             lacks,
             published: xfrm.versions(),
             xfrm,
@@ -195,7 +201,6 @@ impl Worker {
             messages: 0,
             began: Instant::now(),
             ticked: Instant::now(),
-            own_user,
         }
     }
 
@@ -242,8 +247,8 @@ impl Worker {
                 let mut polled = vec![
                     PollFd::new(&self.channel, PollFlags::IN),
                     PollFd::from_borrowed_fd(event, PollFlags::IN),
-                    PollFd::new(&self.listener, PollFlags::IN),
-                    PollFd::new(&self.observe, wanted(self.observers.has_room(), false)),
+                    PollFd::new(&self.doors.listener, PollFlags::IN),
+                    PollFd::new(&self.doors.observe, wanted(self.observers.has_room(), false)),
                 ];
                 for (client, socket, writes) in self.clients.polled() {
                     clients.push((client, writes));
@@ -277,11 +282,11 @@ impl Worker {
             self.commit()?;
             self.send(&mut out);
             if !happened[2].is_empty() {
-                self.clients.accept(&self.listener, self.own_user);
+                self.clients.accept(&self.doors.listener, self.doors.own_user);
             }
             self.show(of_observers);
             if !happened[3].is_empty() {
-                self.observers.accept(&self.observe);
+                self.observers.accept(&self.doors.observe);
             }
         }
     }
