@@ -62,6 +62,8 @@ pub struct Config {
     pub local: String,
     /// The other's; empty for any.
     pub remote: String,
+    /// Names of itself and of the other; none for their addresses.
+    pub names: Option<(String, String)>,
     /// Network behind it.
     pub local_ts: String,
     /// Network behind the other.
@@ -82,6 +84,7 @@ impl Config {
         Self {
             local: format!("192.0.2.{from}"),
             remote: format!("192.0.2.{to}"),
+            names: None,
             local_ts: format!("10.{from}.0.0/16"),
             remote_ts: format!("10.{to}.0.0/16"),
             esp: "aes128gcm16".to_owned(),
@@ -120,7 +123,13 @@ impl Config {
             }
         }
         let _ = writeln!(text, "{}", self.connection);
-        let _ = writeln!(text, "local {{\nauth = psk\n}}\nremote {{\nauth = psk\n}}\nchildren {{\nnet {{");
+        let name = |name: Option<&String>| name.map_or_else(String::new, |name| format!("id = {name}\n"));
+        let own = name(self.names.as_ref().map(|(own, _)| own));
+        let other = name(self.names.as_ref().map(|(_, other)| other));
+        let _ = writeln!(
+            text,
+            "local {{\nauth = psk\n{own}}}\nremote {{\nauth = psk\n{other}}}\nchildren {{\nnet {{"
+        );
         for (name, value) in
             [("local_ts", &self.local_ts), ("remote_ts", &self.remote_ts), ("esp_proposals", &self.esp)]
         {

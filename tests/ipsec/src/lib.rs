@@ -22,7 +22,7 @@ pub use charon::{Charon, Config, Kernel, SUITES, Suite};
 pub use host::Host;
 pub use plane::{FOLDER, Plane};
 pub use site::Site;
-pub use traffic::{Flow, Ping, Pings, bulk, ping};
+pub use traffic::{Flow, Ping, Pings, bulk, load, ping};
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -79,6 +79,19 @@ impl<'h> Pings<'h> {
     }
 }
 
+/// Datagrams that go on, whoever dies: 1,200 bytes, 50 Mbit/s.
+///
+/// # Panics
+/// If they do not begin.
+pub fn load(client: &Host, from: &str, server: &Host, to: &str) {
+    server.start("iperf-server", &[], &["iperf3", "-s", "-1", "--forceflush", "-B", to]);
+    server.until_log("iperf-server", "Server listening", 1);
+    let words =
+        ["iperf3", "-c", to, "-B", from, "-u", "-b", "50M", "-l", "1200", "-t", "600", "--forceflush"];
+    client.start("iperf-client", &[], &words);
+    client.until_log("iperf-client", "sec ", 1);
+}
+
 /// Bulk over TCP that goes on.
 #[derive(Debug)]
 pub struct Flow<'h> {
