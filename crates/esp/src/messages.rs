@@ -11,7 +11,7 @@ pub const LISTED_MAX: usize = 1000;
 /// What the worker is told.
 #[derive(Serialize, Deserialize, Debug)]
 pub enum Order {
-    /// The first: its descriptors are the listeners of XFRM and of observers, and the journal.
+    /// The first: its descriptors are the listeners of XFRM and of observers, the journal, and the lock, which the worker holds until it ends.
     Start(Start),
     /// UDP sockets of an address, one for each thread, as many as fit into a message; `more` says that another message has the rest.
     Sockets {

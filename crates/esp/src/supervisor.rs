@@ -158,9 +158,9 @@ enum End {
 /// [`ServeError`].
 pub fn serve(settings: &Serve, ready: impl FnOnce()) -> Result<(), ServeError> {
     let place = Place::of(settings.folder.as_deref());
-    let _lock = take(&place)?;
+    let lock = take(&place)?;
     let signals = take_signals()?;
-    let mut supervisor = Supervisor::new(settings, &place)?;
+    let mut supervisor = Supervisor::new(settings, &place, lock)?;
     let end = supervisor.run(&signals, ready);
     let keep = settings.keep && matches!(end, Ok(End::Told));
     supervisor.end(keep);
@@ -186,9 +186,20 @@ fn take(place: &Place) -> Result<File, ServeError> {
     let lock = lock.map_err(file("opening", &path))?;
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(lock),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(ServeError::Taken(folder.to_owned())),
+        Err(rustix::io::Errno::WOULDBLOCK) if answers(place) => Err(ServeError::Taken(folder.to_owned())),
+        // The worker of a supervisor that is dead holds the lock until it has ended, and its sockets with it.
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            flock(&lock, FlockOperation::LockExclusive)
+                .map_err(|errno| file("locking", &path)(errno.into()))?;
+            Ok(lock)
+        }
         Err(errno) => Err(file("locking", &path)(errno.into())),
     }
+}
+
+/// Whether a supervisor listens.
+fn answers(place: &Place) -> bool {
+    Channel::connect_now(&place.plane_socket()).is_ok()
 }
 
 fn take_signals() -> Result<SignalFd, ServeError> {
@@ -201,6 +212,7 @@ fn take_signals() -> Result<SignalFd, ServeError> {
 struct Supervisor {
     settings: Serve,
     place: Place,
+    lock: File,
     net: Net,
     news: AddressNews,
     device: Link,
@@ -228,7 +240,7 @@ struct Worker {
 }
 
 impl Supervisor {
-    fn new(settings: &Serve, place: &Place) -> Result<Supervisor, ServeError> {
+    fn new(settings: &Serve, place: &Place, lock: File) -> Result<Supervisor, ServeError> {
         let mut net = Net::open()?;
         let news = AddressNews::listen()?;
         // So that the device is there before its queues have a worker, and stays when they have none.
@@ -263,6 +275,7 @@ impl Supervisor {
         Ok(Supervisor {
             settings: settings.clone(),
             place: place.clone(),
+            lock,
             net,
             news,
             device,
@@ -376,7 +389,7 @@ impl Supervisor {
             weak_suites: self.settings.weak_suites,
             restarts: self.starts,
         };
-        let descriptors = [self.xfrm.as_fd(), self.observe.as_fd(), journal.as_fd()];
+        let descriptors = [self.xfrm.as_fd(), self.observe.as_fd(), journal.as_fd(), self.lock.as_fd()];
         channel.send(&Order::Start(start), &descriptors)?;
         for address in self.sockets.addresses() {
             self.sockets.hand_over(address, channel)?;

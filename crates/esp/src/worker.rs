@@ -110,7 +110,7 @@ fn run(options: Options) -> Result<(), WorkerError> {
     let channel = Channel::from_fd(descriptor).map_err(|_| WorkerError::Start)?;
     let (order, descriptors) = channel.recv::<Order>().map_err(WorkerError::Channel)?;
     let Order::Start(start) = order else { return Err(WorkerError::Start) };
-    let Ok([listener, observe, journal]) = <[OwnedFd; 3]>::try_from(descriptors) else {
+    let Ok([listener, observe, journal, lock]) = <[OwnedFd; 4]>::try_from(descriptors) else {
         return Err(WorkerError::Start);
     };
     rustix::io::ioctl_fionbio(&listener, true).map_err(system("preparing the listening socket"))?;
@@ -128,7 +128,7 @@ fn run(options: Options) -> Result<(), WorkerError> {
     plane::spawn(&shared, queues, Vec::new(), raw).map_err(system("starting threads"))?;
     let kept = Kept { descriptors: DESCRIPTORS_MAX, file_bytes: 2 * SLOT_BYTES, calls: PACKET_RULES };
     sandbox::confine_threads(kept).map_err(WorkerError::Sandbox)?;
-    let doors = Doors { listener, observe, own_user };
+    let doors = Doors { listener, observe, _lock: lock, own_user };
     let mut worker = Worker::new(channel, start, shared, engine, doors, lacks);
     worker.restore(journal)?;
     worker.serve()
@@ -140,6 +140,8 @@ struct Doors {
     listener: OwnedFd,
     /// Observers.
     observe: OwnedFd,
+    /// Until it is gone no other supervisor begins: it would bind its sockets beside these.
+    _lock: OwnedFd,
     /// The only user whose programs may change SAs and policies: the worker's own.
     own_user: u32,
 }
