@@ -14,6 +14,7 @@ mod capture;
 mod charon;
 mod host;
 mod plane;
+mod pluto;
 mod site;
 mod traffic;
 
@@ -21,6 +22,7 @@ pub use capture::{Capture, clear, is_esp};
 pub use charon::{Charon, Config, Kernel, SUITES, Suite};
 pub use host::Host;
 pub use plane::{FOLDER, Plane};
+pub use pluto::Pluto;
 pub use site::Site;
 pub use traffic::{Flow, Ping, Pings, bulk, load, ping};
 
