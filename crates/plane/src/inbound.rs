@@ -37,6 +37,16 @@ impl Default for Arrivals {
 }
 
 impl Arrivals {
+    /// How many packets wait.
+    pub fn len(&self) -> usize {
+        self.packets
+    }
+
+    /// Whether none wait.
+    pub fn is_empty(&self) -> bool {
+        self.packets == 0
+    }
+
     /// Whether a look should end.
     pub fn is_full(&self) -> bool {
         self.packets >= OPENED_TOGETHER

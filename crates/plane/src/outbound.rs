@@ -52,6 +52,16 @@ impl<'t> Batch<'t> {
         Batch { tables, now, waiting: Vec::with_capacity(FRAMES_MAX), used: HEAD_ROOM }
     }
 
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether none wait.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Whether a look should end: so many wait that another superpacket would find little room.
     pub fn is_full(&self) -> bool {
         self.waiting.len() >= FRAMES_MAX / 2

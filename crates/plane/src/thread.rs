@@ -8,11 +8,12 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
-use ipsec::{Arrival, Endpoint, Frame};
+use ipsec::{Arrival, Endpoint, Frame, Time};
 use nix::errno::Errno;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 
@@ -97,11 +98,16 @@ struct Thread {
     /// Whether the last look at the TUN, and at a socket, brought one packet alone: then the next one goes on its way before it is asked whether others
     /// are there, and only where there were many do they wait for each other.
     was_alone: [bool; 2],
+    /// When the last look at the TUN, and at sockets, ended.
+    looked: [Time; 2],
 }
 
-/// Places of [`Thread::was_alone`].
+/// Places of [`Thread::looked`].
 const OUTBOUND: usize = 0;
 const INBOUND: usize = 1;
+/// What is ready so soon after the last look is one of many: then all that is there is gathered. Later, one packet alone goes on its way and nobody asks for
+/// others, which would keep the processor from whoever answers; if they are there they are told of at once.
+const SOON: Duration = Duration::from_micros(4);
 
 impl Thread {
     fn new(shared: &Arc<Shared>, seat: usize, queue: Queue, raw: &Arc<Raw>) -> io::Result<Thread> {
@@ -126,6 +132,7 @@ impl Thread {
             arrivals: Arrivals::default(),
             has_begun: false,
             was_alone: [true; 2],
+            looked: [Time::default(); 2],
         })
     }
 
@@ -161,9 +168,7 @@ impl Thread {
                         }
                     }
                     TUN => self.look_at_tun()?,
-                    RAW_V4 => self.look_at_raw(RAW_V4, event.flags),
-                    RAW_V6 => self.look_at_raw(RAW_V6, event.flags),
-                    socket => self.look_at_socket(socket, event.flags),
+                    socket => self.look_outside(socket, event.flags),
                 }
             }
             self.show();
@@ -218,17 +223,15 @@ impl Thread {
     fn look_at_tun(&mut self) -> io::Result<()> {
         self.refresh();
         let tables = Arc::clone(&self.tables);
-        let mut batch = Batch::new(&tables, self.shared.now());
-        let mut reads = 0;
-        while reads < TUN_READS_MAX {
+        let now = self.shared.now();
+        let is_soon = self.is_soon(OUTBOUND, now);
+        let mut batch = Batch::new(&tables, now);
+        for _ in 0..TUN_READS_MAX {
             match self.io.queue.read(&mut self.read) {
                 Ok(bytes) => {
-                    reads += 1;
+                    self.core.figures.tun_reads += 1;
                     self.core.take(&mut batch, &mut self.io, &self.read[..bytes]);
-                    if reads == 1 && self.was_alone[OUTBOUND] {
-                        self.core.seal(&mut batch, &mut self.io);
-                    }
-                    if batch.is_full() {
+                    if batch.is_full() || (!is_soon && batch.len() <= 1) {
                         break;
                     }
                 }
@@ -238,105 +241,56 @@ impl Thread {
             }
         }
         self.core.seal(&mut batch, &mut self.io);
-        self.core.figures.tun_reads += reads as u64;
-        self.was_alone[OUTBOUND] = reads <= 1;
+        self.looked[OUTBOUND] = self.shared.now();
         Ok(())
     }
 
-    fn look_at_socket(&mut self, data: u64, flags: EventFlags) {
+    fn is_soon(&self, direction: usize, now: Time) -> bool {
+        now.since(self.looked[direction]) < SOON
+    }
+
+    fn look_outside(&mut self, data: u64, flags: EventFlags) {
         self.refresh();
         if flags.contains(EventFlags::ERR) {
             self.look_at_errors(data);
         }
         let tables = Arc::clone(&self.tables);
+        let now = self.shared.now();
+        let raw = Arc::clone(&self.io.raw);
         let mut control = [0; CONTROL_BYTES];
-        let mut datagrams = 0;
+        let is_soon = self.is_soon(INBOUND, now);
         for _ in 0..DATAGRAMS_MAX {
-            let Some(Some(socket)) = self.io.sockets.get((data - SOCKETS) as usize) else { break };
+            let Some((fd, bound)) = outside(&raw, &self.io.sockets, data) else { break };
             self.core.figures.receives += 1;
             let memory = self.core.room(&self.arrivals);
-            match receive(socket.fd.as_fd(), memory, &mut control, socket.address.ip()) {
-                Ok(received) => match received.arrival {
-                    Some(arrival) => {
-                        self.core.add(&mut self.arrivals, &tables, arrival, received.bytes, received.segment);
-                        datagrams += 1;
-                        if datagrams == 1 && self.was_alone[INBOUND] {
-                            self.open(&tables);
-                        }
-                        if self.arrivals.is_full() {
-                            break;
-                        }
-                    }
-                    None => self.core.figures.lose(Loss::NoAddress, 1),
-                },
+            let received = match receive(fd, memory, &mut control, bound) {
+                Ok(received) => received,
                 Err(Errno::EAGAIN) => break,
                 // What an earlier packet met; the next call tells of packets.
-                Err(_) => {}
+                Err(_) => continue,
+            };
+            let (bytes, arrival) = match data {
+                RAW_V4 => without_header(memory, received.bytes),
+                RAW_V6 => (received.bytes, received.arrival.map(without_port)),
+                _ => (received.bytes, received.arrival),
+            };
+            let Some(arrival) = arrival else {
+                self.core.figures.lose(Loss::NoAddress, 1);
+                continue;
+            };
+            self.core.add(&mut self.arrivals, &tables, arrival, bytes, received.segment);
+            if self.arrivals.is_full() || (!is_soon && self.arrivals.len() <= 1) {
+                break;
             }
         }
-        self.open(&tables);
-        self.was_alone[INBOUND] = datagrams <= 1;
-    }
-
-    fn look_at_raw(&mut self, data: u64, flags: EventFlags) {
-        self.refresh();
-        if flags.contains(EventFlags::ERR) {
-            self.look_at_errors(data);
-        }
-        let tables = Arc::clone(&self.tables);
-        let mut control = [0; CONTROL_BYTES];
-        let raw = Arc::clone(&self.io.raw);
-        let (fd, any) = match (data, &raw.v6) {
-            (RAW_V6, Some(v6)) => (v6.esp.as_fd(), IpAddr::from(Ipv6Addr::UNSPECIFIED)),
-            _ => (raw.v4.esp.as_fd(), IpAddr::from(Ipv4Addr::UNSPECIFIED)),
-        };
-        for _ in 0..DATAGRAMS_MAX {
-            self.core.figures.receives += 1;
-            let memory = self.core.room(&self.arrivals);
-            match receive(fd, memory, &mut control, any) {
-                Ok(received) => {
-                    let (bytes, arrival) = if data == RAW_V4 {
-                        // The header of IP comes with it, and is moved out of the way.
-                        without_header(memory, received.bytes)
-                    } else {
-                        let no_port = |arrival: Arrival| Arrival {
-                            source: Endpoint::new(arrival.source.address, 0),
-                            ..arrival
-                        };
-                        (received.bytes, received.arrival.map(no_port))
-                    };
-                    match arrival {
-                        Some(arrival) => {
-                            self.core.add(&mut self.arrivals, &tables, arrival, bytes, None);
-                            if self.arrivals.is_full() {
-                                break;
-                            }
-                        }
-                        None => self.core.figures.lose(Loss::NoAddress, 1),
-                    }
-                }
-                Err(Errno::EAGAIN) => break,
-                Err(_) => {}
-            }
-        }
-        self.open(&tables);
-    }
-
-    fn open(&mut self, tables: &Tables) {
         let with_udp = self.io.queue.with_udp();
-        self.core.open(&mut self.arrivals, tables, self.shared.now(), &mut self.io, with_udp);
+        self.core.open(&mut self.arrivals, &tables, now, &mut self.io, with_udp);
+        self.looked[INBOUND] = self.shared.now();
     }
 
     fn look_at_errors(&mut self, data: u64) {
         let raw = Arc::clone(&self.io.raw);
-        let fd = match (data, &raw.v6) {
-            (RAW_V4, _) => raw.v4.esp.as_fd(),
-            (RAW_V6, Some(v6)) => v6.esp.as_fd(),
-            _ => match self.io.sockets.get(data.wrapping_sub(SOCKETS) as usize) {
-                Some(Some(socket)) => socket.fd.as_fd(),
-                _ => return,
-            },
-        };
+        let Some((fd, _)) = outside(&raw, &self.io.sockets, data) else { return };
         let (shared, tables, figures) = (&self.shared, &self.tables, &mut self.core.figures);
         let mut control = [0; CONTROL_BYTES];
         read_errors(fd, &mut control, |error| {
@@ -360,6 +314,23 @@ impl Thread {
             }
         }
     }
+}
+
+/// A socket by the number that it was added with, and the address that it is bound to.
+fn outside<'s>(raw: &'s Raw, sockets: &'s [Option<Socket>], data: u64) -> Option<(BorrowedFd<'s>, IpAddr)> {
+    match data {
+        RAW_V4 => Some((raw.v4.esp.as_fd(), Ipv4Addr::UNSPECIFIED.into())),
+        RAW_V6 => raw.v6.as_ref().map(|v6| (v6.esp.as_fd(), Ipv6Addr::UNSPECIFIED.into())),
+        _ => {
+            let place = usize::try_from(data.checked_sub(SOCKETS)?).ok()?;
+            sockets.get(place)?.as_ref().map(|socket| (socket.fd.as_fd(), socket.address.ip()))
+        }
+    }
+}
+
+/// A raw socket of IPv6 gives the protocol in the port's place.
+fn without_port(arrival: Arrival) -> Arrival {
+    Arrival { source: Endpoint::new(arrival.source.address, 0), ..arrival }
 }
 
 /// Moves an ESP packet to where its header of IP begins: how it came, and its length.
