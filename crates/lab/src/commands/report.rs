@@ -4,6 +4,7 @@ use super::{Failure, interrupt, print};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::container::{self, Effort};
 use lab::experiment::Progress;
+use lab::ipsec::tables as ipsec;
 use lab::load::Workload;
 use lab::load::helper::WithHelpers;
 use lab::load::target::{Needs, Target};
@@ -48,30 +49,37 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
         Some(Only::Tls) => tls::Plan::new(typed.quick),
         _ => tls::Plan::empty(),
     };
+    let tunnels = match only {
+        Some(Only::Ipsec) => ipsec::Plan::new(typed.quick),
+        _ => ipsec::Plan::empty(),
+    };
     eprintln!(
-        "{} cases of the sweeps, {} of queues and tenants, {} of OpenPGP and {} of TLS, about {}",
+        "{} cases of the sweeps, {} of queues and tenants, {} of OpenPGP, {} of TLS and {} of IPsec, about {}",
         plan.cases.len(),
         tenants.cases.len(),
         files.cases.len(),
         servers.cases.len(),
+        tunnels.cases.len(),
         minutes(
             sweeps::seconds(&plan)
                 + queues::seconds(&tenants)
                 + tables::seconds(&files)
                 + tls::seconds(&servers)
+                + ipsec::seconds(&tunnels)
         )
     );
     if typed.plan {
         let cases = plan.cases.iter().map(Workload::case).chain(tenants.cases.iter().map(queues::Case::id));
         let cases = cases.chain(files.cases.iter().map(tables::Case::name));
         let cases = cases.chain(servers.cases.iter().map(tls::Case::id));
+        let cases = cases.chain(tunnels.cases.iter().map(|case| case.id()));
         return print(&cases.map(|case| case + "\n").collect::<String>());
     }
     if typed.fresh {
         clear(&typed.output)?;
     }
     let bar = bar();
-    let plans = (&plan, &tenants, &files, &servers);
+    let plans = (&plan, &tenants, &files, &servers, &tunnels);
     let shown = measure(plans, &typed.output, &bar);
     bar.finish_and_clear();
     let files = shown?.write(&typed.output)?;
@@ -125,7 +133,7 @@ const fn part(part: ReportPart) -> Only {
 
 /// The sweeps in a house of their own, which ends before the experiments on queues begin.
 fn measure(
-    (plan, tenants, files, servers): (&Plan, &queues::Plan, &tables::Plan, &tls::Plan),
+    (plan, tenants, files, servers, tunnels): (&Plan, &queues::Plan, &tables::Plan, &tls::Plan, &ipsec::Plan),
     output: &Path,
     bar: &ProgressBar,
 ) -> Result<Report, Failure> {
@@ -155,13 +163,17 @@ fn measure(
     let (outcomes, left_out) =
         tls::run(servers, &report.level, output, &stop, &mut |progress| show(bar, progress))?;
     report.take_tls(outcomes, left_out, begin.elapsed().as_secs_f64());
+    let begin = Instant::now();
+    let (outcomes, left_out) =
+        ipsec::run(tunnels, &report.level, output, &stop, &mut |progress| show(bar, progress))?;
+    report.take_ipsec(outcomes, left_out, begin.elapsed().as_secs_f64());
     Ok(report)
 }
 
 /// Removes what an interrupted run left, so that the next one starts afresh.
 fn clear(folder: &Path) -> Result<(), Failure> {
-    for journal in
-        [sweeps::JOURNAL, queues::JOURNAL, tables::JOURNAL, tls::JOURNAL].map(|name| folder.join(name))
+    for journal in [sweeps::JOURNAL, queues::JOURNAL, tables::JOURNAL, tls::JOURNAL, ipsec::JOURNAL]
+        .map(|name| folder.join(name))
     {
         match fs::remove_file(&journal) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -17,6 +17,8 @@ use traffic::{Report, Typed};
 /// Tell a process of this program to put load on a server, or to be one; their values are the options as JSON.
 const DRIVE: &str = "CRYPTAND_LAB_TRAFFIC";
 const SERVE: &str = "CRYPTAND_LAB_TRAFFIC_SERVER";
+/// What the server is called where it is booked.
+pub(super) const SERVER: &str = "server";
 /// How long a tunnel may take until something goes through it, in seconds.
 const FIRST_SECONDS: f64 = 20.0;
 /// How long a program may take until it is there, and how often it is looked for.
@@ -78,6 +80,7 @@ pub struct Tunnel {
     kind: Kind,
     /// Processes of the data planes, of the first and the second end.
     planes: Vec<(u32, End)>,
+    server: u32,
     target: SocketAddr,
 }
 
@@ -124,7 +127,7 @@ impl Tunnel {
             return Err(LabError::Program("the server of the workloads ended before it served".to_owned()));
         }
         let there = if kind == Kind::Plain { End::B.outer() } else { End::B.inner() };
-        Ok(Self { pair, kind, planes, target: SocketAddr::from((there, PORT)) })
+        Ok(Self { pair, kind, planes, server, target: SocketAddr::from((there, PORT)) })
     }
 
     /// What it is.
@@ -142,10 +145,23 @@ impl Tunnel {
     /// # Errors
     /// [`LabError::Program`] where the load fails, [`LabError::Interrupted`].
     pub fn drive(&self, load: &Typed, stop: &AtomicBool) -> Result<Report, LabError> {
+        self.run(load, self.planes.iter().map(|(pid, end)| format!("{pid}={}", end.name())).collect(), stop)
+    }
+
+    /// The same, with the server booked beside the data planes, as [`SERVER`].
+    ///
+    /// # Errors
+    /// As [`Tunnel::drive`].
+    pub fn drive_booking_both_ends(&self, load: &Typed, stop: &AtomicBool) -> Result<Report, LabError> {
+        let planes = self.planes.iter().map(|(pid, end)| format!("{pid}={}", end.name()));
+        self.run(load, planes.chain([format!("{}={SERVER}", self.server)]).collect(), stop)
+    }
+
+    fn run(&self, load: &Typed, pid: Vec<String>, stop: &AtomicBool) -> Result<Report, LabError> {
         let what = "put load on a tunnel";
         let load = Typed {
             target: self.target.to_string(),
-            pid: self.planes.iter().map(|(pid, end)| format!("{pid}={}", end.name())).collect(),
+            pid,
             with_children: true,
             wait: FIRST_SECONDS,
             json: true,

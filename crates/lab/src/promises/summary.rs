@@ -136,7 +136,7 @@ mod tests {
         assert!(text.contains("at once | 2,475 MB/s | OpenSSL | 62 |"), "{text}");
         assert!(text.contains("file to file | 2,475 MB/s | gpg 2.4 | 5.7 |"), "{text}");
         assert!(
-            text.contains("**2 of 12 promises are kept.** The tables name those that are not."),
+            text.contains("**2 of 13 promises are kept.** The tables name those that are not."),
             "{text}"
         );
     }

@@ -2,6 +2,7 @@
 
 use super::Report;
 use crate::experiment::judged::Verdict;
+use crate::ipsec::tables as ipsec;
 use crate::kit::digits::{figure, short, times};
 use crate::kit::machine::utc_text;
 use crate::kit::page::{TableRow, cell, document, measured_text, name, table, words};
@@ -20,6 +21,7 @@ pub fn page(report: &Report, published: &[Row]) -> String {
         (queues::section(&report.queues, published))
         (tables::section(&report.openpgp, published))
         (tls::section(&report.tls, published))
+        (ipsec::section(&report.ipsec))
         @if has_sweeps(report) { (sweeps::section(&report.results, published)) }
         @if let Some(compared) = &report.container { (container::section(compared, published)) }
         (left_out(report))
@@ -34,7 +36,10 @@ pub fn page(report: &Report, published: &[Row]) -> String {
 
 /// Whether the report holds the sweeps; one of the other parts alone does not.
 fn has_sweeps(report: &Report) -> bool {
-    let is_other = !report.queues.0.is_empty() || !report.openpgp.0.is_empty() || !report.tls.0.is_empty();
+    let is_other = !report.queues.0.is_empty()
+        || !report.openpgp.0.is_empty()
+        || !report.tls.0.is_empty()
+        || !report.ipsec.0.is_empty();
     !report.results.0.is_empty() || !is_other
 }
 
@@ -152,6 +157,7 @@ fn contents(report: &Report) -> Markup {
         part(!report.queues.0.is_empty(), queues::ANCHOR, "queues", queues::TITLE),
         part(!report.openpgp.0.is_empty(), tables::ANCHOR, "OpenPGP", tables::TITLE),
         part(!report.tls.0.is_empty(), tls::ANCHOR, "TLS", tls::TITLE),
+        part(!report.ipsec.0.is_empty(), ipsec::ANCHOR, "IPsec", ipsec::TITLE),
     ];
     let sweeps = if has_sweeps(report) { sweeps::contents() } else { Vec::new() };
     let container = part(report.container.is_some(), "container", "container", container::TITLE);
@@ -244,6 +250,7 @@ pub(crate) mod tests {
         report.take_queues(queues::tests::made(), Vec::new(), 1.0);
         report.take_openpgp(tables::tests::made_up(), Vec::new(), 1.0);
         report.take_tls(tls::tests::made_up(), Vec::new(), 1.0);
+        report.take_ipsec(ipsec::tests::made_up(), Vec::new(), 1.0);
         let page = page(&report, &published);
         (report, page)
     }

@@ -11,6 +11,7 @@ pub use html::page;
 use crate::container::{self, Compared};
 use crate::experiment::judged::Judged;
 use crate::experiment::{LeftOut, Progress, Thoroughness};
+use crate::ipsec::tables as ipsec;
 use crate::kit::machine::{self, Machine, processors_online, unix_seconds};
 use crate::load::{Bench, LabError};
 use crate::openpgp::tables;
@@ -63,6 +64,9 @@ pub struct Report {
     /// TLS servers.
     #[serde(default)]
     pub tls: tls::Outcomes,
+    /// Workloads over IPsec.
+    #[serde(default)]
+    pub ipsec: ipsec::Outcomes,
 }
 
 /// A part of a report that can be asked for alone.
@@ -90,7 +94,7 @@ pub struct Files {
 }
 
 /// Runs the sweeps of a plan, or what an interrupted run of it in the same folder left over. The other parts are taken
-/// in by [`Report::take_queues`], [`Report::take_openpgp`], [`Report::take_tls`] and [`Report::take_container`].
+/// in by [`Report::take_queues`], [`Report::take_openpgp`], [`Report::take_tls`], [`Report::take_ipsec`] and [`Report::take_container`].
 ///
 /// # Errors
 /// As [`crate::experiment::run`].
@@ -118,6 +122,7 @@ pub fn run(
         queues: Outcomes::default(),
         openpgp: tables::Outcomes::default(),
         tls: tls::Outcomes::default(),
+        ipsec: ipsec::Outcomes::default(),
     })
 }
 
@@ -158,6 +163,16 @@ impl Report {
         self.seconds += seconds;
     }
 
+    /// Takes in what workloads over IPsec gave, and holds the published statements against it.
+    pub fn take_ipsec(&mut self, ipsec: ipsec::Outcomes, left_out: Vec<LeftOut>, seconds: f64) {
+        let judged = ipsec::judge(&published::claims(), &ipsec);
+        self.judged.retain(|old| judged.iter().all(|new| new.id != old.id));
+        self.judged.extend(judged);
+        self.ipsec = ipsec;
+        self.left_out.extend(left_out);
+        self.seconds += seconds;
+    }
+
     /// Writes page, CSV and JSON into a folder.
     ///
     /// # Errors
@@ -191,6 +206,7 @@ impl Report {
         queues::rows(&mut sheet, &self.queues);
         tables::rows(&mut sheet, &self.openpgp, &self.level, published);
         tls::rows(&mut sheet, &self.tls, published);
+        ipsec::rows(&mut sheet, &self.ipsec, published);
         sheet.finish()
     }
 
