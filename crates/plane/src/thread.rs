@@ -38,8 +38,8 @@ const SOCKETS: u64 = 16;
 /// Most descriptors that one wait tells of; others are told of by the next.
 const READY_MAX: usize = 64;
 
-/// Starts the threads, each with a queue and a socket of every address; protocol 50 is received by the first. They take packets from the first [`Shared::publish`] on, and run until [`Shared::stop`], or until the TUN is
-/// gone, which ends them with the error.
+/// Starts the threads, each with a queue and a socket of every address; protocol 50 is received by the first. They take packets from the first
+/// [`Shared::publish`] on, and run until [`Shared::stop`], or until the TUN is gone, which ends them with the error.
 ///
 /// # Errors
 /// EINVAL where there is not one queue, and one socket of each address, for every thread; what the system says where it gives no threads.
@@ -95,9 +95,6 @@ struct Thread {
     arrivals: Arrivals,
     /// Whether packets are taken.
     has_begun: bool,
-    /// Whether the last look at the TUN, and at a socket, brought one packet alone: then the next one goes on its way before it is asked whether others
-    /// are there, and only where there were many do they wait for each other.
-    was_alone: [bool; 2],
     /// When the last look at the TUN, and at sockets, ended.
     looked: [Time; 2],
 }
@@ -131,7 +128,6 @@ impl Thread {
             read: vec![0; VNET_BYTES + PACKET_BYTES_MAX],
             arrivals: Arrivals::default(),
             has_begun: false,
-            was_alone: [true; 2],
             looked: [Time::default(); 2],
         })
     }
