@@ -8,7 +8,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -209,6 +210,29 @@ fn take_signals() -> Result<SignalFd, ServeError> {
         .map_err(|errno| system("waiting for signals")(errno.into()))
 }
 
+/// A listener of sequenced packets, for this user. Its path comes into being when it listens already: who looks out for the path can connect at once.
+fn listen(path: &Path) -> Result<OwnedFd, ServeError> {
+    let new = path.with_extension("new");
+    let listener = Listener::bind(&new).and_then(|listener| {
+        fs::rename(&new, path)?;
+        Ok(listener.into_fd())
+    });
+    listener.map_err(file("listening at", path))
+}
+
+/// The listener of observers: a stream, for this user and group.
+fn observe(path: &Path) -> Result<OwnedFd, ServeError> {
+    let listener = fs::remove_file(path)
+        .or_else(|cause| if cause.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(cause) })
+        .and_then(|()| UnixListener::bind(path))
+        .and_then(|listener| {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o660))?;
+            listener.set_nonblocking(true)?;
+            Ok(OwnedFd::from(listener))
+        });
+    listener.map_err(file("listening at", path))
+}
+
 struct Supervisor {
     settings: Serve,
     place: Place,
@@ -261,17 +285,11 @@ impl Supervisor {
         sockets.open_wildcards()?;
         let addresses = net.addresses()?;
         let routes = Routes::left(net.routed()?);
-        let listen =
-            |path: PathBuf| Listener::bind(&path).map(Listener::into_fd).map_err(file("listening at", &path));
-        let asked = listen(place.plane_socket())?;
+        let asked = listen(&place.plane_socket())?;
         let _ = rustix::io::ioctl_fionbio(&asked, true);
-        let observe_path = place.observe_socket();
-        let _ = fs::remove_file(&observe_path);
-        let observe = std::os::unix::net::UnixListener::bind(&observe_path).and_then(|listener| {
-            fs::set_permissions(&observe_path, std::os::unix::fs::PermissionsExt::from_mode(0o660))?;
-            listener.set_nonblocking(true)?;
-            Ok(OwnedFd::from(listener))
-        });
+        let observe = observe(&place.observe_socket())?;
+        // The last: programs that wait for the data plane look out for it.
+        let xfrm = listen(&place.xfrm_socket())?;
         Ok(Supervisor {
             settings: settings.clone(),
             place: place.clone(),
@@ -284,8 +302,8 @@ impl Supervisor {
             sockets,
             routes,
             restored: false,
-            xfrm: listen(place.xfrm_socket())?,
-            observe: observe.map_err(file("listening at", &observe_path))?,
+            xfrm,
+            observe,
             asked,
             clients: Vec::new(),
             threads,
