@@ -152,7 +152,7 @@ fn limits_are_told_before_they_are_reached() {
 fn what_is_past_its_hard_limit_carries_nothing() {
     let Some(site) = Site::new() else { return };
     let hosts = site.pair();
-    let config = Config::between(1, 2).child("rekey_time = 0\nlife_time = 2s\nrand_time = 0");
+    let config = Config::between(1, 2).child("rekey_time = 0\nlife_time = 5s\nrand_time = 0");
     let (_plane, one, two) = tunnel(&hosts, &config, &Config::between(2, 1));
     one.initiate();
     one.until_log("creating delete job for CHILD_SA", 1);
