@@ -450,6 +450,19 @@ impl Sa {
         SaName { direction: self.direction, spi: self.spi, destination: self.ends.1, request: self.request }
     }
 
+    /// Whether packets with numbers from `first` on would leave in their order: a receiver with a narrow window drops those that others
+    /// overtake by as much. See [`Numbers::is_turn`].
+    #[inline]
+    pub fn is_turn(&self, first: u64) -> bool {
+        self.numbers.is_turn(first)
+    }
+
+    /// Packets with numbers up to `last` have left, or never will.
+    #[inline]
+    pub fn sent(&self, last: u64) {
+        self.numbers.sent(last);
+    }
+
     /// How far it has come.
     pub fn standing(&self, now: Time) -> Standing {
         let by_limits = self.usage.standing(&self.limits.get(), now);

@@ -12,6 +12,8 @@ const SOFT_SIXTEENTHS: u64 = 15;
 pub struct Numbers {
     /// The last number that was handed out.
     last: AtomicU64,
+    /// The last number whose packet was sent, as far as threads say so.
+    sent: AtomicU64,
     end: u64,
 }
 
@@ -23,7 +25,7 @@ impl Numbers {
 
     /// Those after `last` and up to `end`, which is below `u64::MAX`.
     pub fn between(last: u64, end: u64) -> Numbers {
-        Numbers { last: AtomicU64::new(last), end: end.min(u64::MAX - 1) }
+        Numbers { last: AtomicU64::new(last), sent: AtomicU64::new(last), end: end.min(u64::MAX - 1) }
     }
 
     /// The next `count` numbers, for a thread to use alone: fewer where there are no more, none at the end.
@@ -50,6 +52,19 @@ impl Numbers {
     /// Numbers up to this one count as handed out.
     pub fn skip_to(&self, number: u64) {
         self.last.fetch_max(number.min(self.end), Ordering::Relaxed);
+    }
+
+    /// Whether the packets of all numbers before `first` were sent: then those from there on arrive in their order. A thread that waits for that waits for others that
+    /// seal; it must not wait for ever, since one may have ended.
+    #[inline]
+    pub fn is_turn(&self, first: u64) -> bool {
+        self.sent.load(Ordering::Acquire).saturating_add(1) >= first
+    }
+
+    /// The packets of the numbers up to `last` were sent, or will not be.
+    #[inline]
+    pub fn sent(&self, last: u64) {
+        self.sent.fetch_max(last, Ordering::Release);
     }
 
     /// The last number that was handed out; 0 before any.

@@ -171,3 +171,17 @@ fn threads_take_every_number_once() {
     assert!(counts.iter().all(|count| *count <= 1));
     assert!(counts.iter().sum::<usize>() > NUMBERS / 2, "most came in time");
 }
+
+#[test]
+fn numbers_have_their_turn_once_those_before_were_sent() {
+    let numbers = Numbers::after(7, false);
+    let (one, other) = (numbers.take(3), numbers.take(2));
+    assert_eq!((one.clone(), other.clone()), (8..11, 11..13));
+    assert!(numbers.is_turn(one.start));
+    assert!(!numbers.is_turn(other.start));
+    // The later ones were sent before their turn, since nobody waits for ever.
+    numbers.sent(other.end - 1);
+    assert!(numbers.is_turn(one.start) && numbers.is_turn(other.start) && numbers.is_turn(13));
+    numbers.sent(one.end - 1);
+    assert!(numbers.is_turn(13) && !numbers.is_turn(14));
+}

@@ -33,6 +33,8 @@ pub struct Core {
     /// In which packets are opened.
     pub(crate) come: Vec<u8>,
     pub(crate) placed: Vec<Placed>,
+    /// Whether other threads seal for the same SAs.
+    pub(crate) is_shared: bool,
 }
 
 impl Core {
@@ -45,6 +47,7 @@ impl Core {
             out: vec![0; OUT_BYTES],
             come: vec![0; IN_BYTES],
             placed: Vec::with_capacity(FRAMES_MAX),
+            is_shared: shared.thread_count() > 1,
         }
     }
 

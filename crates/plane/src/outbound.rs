@@ -7,7 +7,7 @@ use ipsec::{
     inner_mtu, too_big,
 };
 
-use crate::bounds::{FRAMES_MAX, OUT_BYTES};
+use crate::bounds::{FRAMES_MAX, OUT_BYTES, TURN_LOOKS, TURN_SPINS, TURN_YIELD};
 use crate::core::{Core, Ways};
 use crate::counters::{Figures, Loss};
 use crate::shared::Tables;
@@ -218,12 +218,56 @@ impl Core {
             Some(Placed { outer: sealed.outer, start: waiting.start + start, end: waiting.start + end })
         }));
         Figures::batch(&mut self.figures.sealed_batches, items.len());
+        let runs = if self.is_shared { numbers(&items) } else { Vec::new() };
         drop(items);
+        if self.is_shared {
+            wait_for_turns(&runs);
+        }
         ways.outside(&mut self.out, &placed);
+        for run in &runs {
+            run.sa.sent(run.last);
+        }
         placed.clear();
         self.placed = placed;
         batch.waiting.clear();
         batch.used = HEAD_ROOM;
+    }
+}
+
+/// Numbers of one SA in a batch.
+struct Run<'t> {
+    sa: &'t Sa,
+    first: u64,
+    last: u64,
+}
+
+/// The numbers that a batch has of each SA.
+fn numbers<'t>(items: &[SealItem<'_, 't>]) -> Vec<Run<'t>> {
+    let mut runs: Vec<Run<'t>> = Vec::new();
+    for item in items {
+        let Outcome::Done(sealed) = &item.outcome else { continue };
+        match runs.iter_mut().rev().find(|run| std::ptr::eq(run.sa, item.sa)) {
+            Some(run) => run.last = run.last.max(sealed.number),
+            None => runs.push(Run { sa: item.sa, first: sealed.number, last: sealed.number }),
+        }
+    }
+    runs
+}
+
+/// Lets threads that took earlier numbers of the same SAs send first, so that packets leave in their order. Two threads may wait for each other
+/// where each has earlier numbers of one SA: so none waits for long.
+fn wait_for_turns(runs: &[Run<'_>]) {
+    for look in 0..TURN_LOOKS {
+        if runs.iter().all(|run| run.sa.is_turn(run.first)) {
+            return;
+        }
+        if look % TURN_YIELD == TURN_YIELD - 1 {
+            std::thread::yield_now();
+        } else {
+            for _ in 0..TURN_SPINS {
+                std::hint::spin_loop();
+            }
+        }
     }
 }
 
