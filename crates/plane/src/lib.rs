@@ -25,7 +25,7 @@
 //!
 //! # System calls
 //!
-//! Everything is opened before [`spawn`]. The threads themselves need `read`, `writev`, `write` (of an eventfd), `recvmsg`, `sendmsg`, `poll` or `ppoll`, `epoll_wait` or
+//! Everything is opened before [`spawn`]. The threads themselves need `read`, `writev`, `write` (of an eventfd), `recvmsg`, `sendmsg`, `sendmmsg`, `poll` or `ppoll`, `epoll_wait` or
 //! `epoll_pwait`, `epoll_ctl` and `close` for sockets that come and go, `clock_gettime` (where the kernel's page does not answer it), `futex`, and of memory `mmap`,
 //! `munmap`, `madvise`; at their start `epoll_create1` (in [`spawn`]) and what the C library does for threads.
 #![forbid(unsafe_code)]
@@ -40,6 +40,7 @@ mod io;
 mod outbound;
 mod path;
 mod raw;
+mod send;
 mod shared;
 mod split;
 mod thread;

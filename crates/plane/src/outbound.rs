@@ -3,8 +3,8 @@
 use std::io::IoSlice;
 
 use ipsec::{
-    Fit, Frame, HEAD_ROOM, Inner, Outcome, Outer, Path, Route, Sa, SealItem, Time, fit, fragment_ipv4,
-    inner_mtu, too_big,
+    Family, Fit, Frame, HEAD_ROOM, Inner, Outcome, Outer, Path, Route, Sa, SealItem, Time, fit,
+    fragment_ipv4, inner_mtu, too_big,
 };
 
 use crate::bounds::{FRAMES_MAX, OUT_BYTES, TURN_LOOKS, TURN_SPINS, TURN_YIELD};
@@ -110,6 +110,8 @@ impl Core {
         write: impl FnOnce(&mut [u8]),
     ) {
         let (before, behind) = sa.room(bytes);
+        // Headers of IP are written before packets of protocol 50, which leave together.
+        let before = before + if sa.in_udp() { 0 } else { Family::V6.header_bytes() };
         let total = before + bytes + behind;
         if batch.waiting.len() >= FRAMES_MAX || batch.used + total > OUT_BYTES {
             self.seal(batch, ways);

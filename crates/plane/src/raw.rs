@@ -18,9 +18,9 @@ pub struct Raw {
 
 /// Those of one family.
 pub(crate) struct Pair {
-    /// Protocol 50; the kernel writes headers.
+    /// Receives protocol 50, and errors about it.
     pub(crate) esp: OwnedFd,
-    /// Any packet, header included.
+    /// Sends any packet, header included.
     pub(crate) any: OwnedFd,
 }
 
@@ -58,6 +58,11 @@ fn pair(family: AddressFamily, any: IpAddr) -> Result<Pair, OpenError> {
     let whole = open(ipproto::RAW).map_err(failed)?;
     let set = || -> std::io::Result<()> {
         setsockopt(&whole, sockopt::Mark, &crate::MARK)?;
+        // That a device is too narrow is told there.
+        match any {
+            IpAddr::V4(_) => setsockopt(&whole, sockopt::Ipv4RecvErr, &true)?,
+            IpAddr::V6(_) => setsockopt(&whole, sockopt::Ipv6RecvErr, &true)?,
+        }
         let forced = rustix::net::sockopt::set_socket_send_buffer_size_force(&whole, SOCKET_BYTES);
         forced.or_else(|_| rustix::net::sockopt::set_socket_send_buffer_size(&whole, SOCKET_BYTES))?;
         Ok(())

@@ -33,6 +33,9 @@ const WAKE: u64 = 0;
 const TUN: u64 = 1;
 const RAW_V4: u64 = 2;
 const RAW_V6: u64 = 3;
+/// The sockets by which whole packets leave: of them errors alone are told.
+const ANY_V4: u64 = 4;
+const ANY_V6: u64 = 5;
 /// The first of the sockets of UDP.
 const SOCKETS: u64 = 16;
 /// Most descriptors that one wait tells of; others are told of by the next.
@@ -110,6 +113,22 @@ impl Thread {
     fn new(shared: &Arc<Shared>, seat: usize, queue: Queue, raw: &Arc<Raw>) -> io::Result<Thread> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, shared.threads[seat].wake_fd(), EventData::new_u64(WAKE), EventFlags::IN)?;
+        let add = |fd: &dyn AsFd, data: u64| {
+            epoll::add(&epoll, fd.as_fd(), EventData::new_u64(data), EventFlags::IN)
+        };
+        add(&shared.threads[seat].wake_fd(), WAKE)?;
+        add(&queue, TUN)?;
+        if seat == 0 {
+            let add_errors = |fd: &OwnedFd, data: u64| {
+                epoll::add(&epoll, fd, EventData::new_u64(data), EventFlags::empty())
+            };
+            add(&raw.v4.esp, RAW_V4)?;
+            add_errors(&raw.v4.any, ANY_V4)?;
+            if let Some(v6) = &raw.v6 {
+                add(&v6.esp, RAW_V6)?;
+                add_errors(&v6.any, ANY_V6)?;
+            }
+        }
         Ok(Thread {
             shared: Arc::clone(shared),
             seat,
@@ -164,6 +183,7 @@ impl Thread {
                         }
                     }
                     TUN => self.look_at_tun()?,
+                    ANY_V4 | ANY_V6 => self.look_at_errors(event.data.u64()),
                     socket => self.look_outside(socket, event.flags),
                 }
             }
@@ -297,6 +317,10 @@ impl Thread {
                 figures.paths_learnt += 1;
             }
         });
+        if matches!(data, ANY_V4 | ANY_V6) {
+            // Nothing comes there but an error that is kept beside that list; being told of ends it.
+            let _ = receive(fd, &mut [0; 64], &mut control, Ipv4Addr::UNSPECIFIED.into());
+        }
     }
 
     /// Shows figures and hands on events.
@@ -317,6 +341,8 @@ fn outside<'s>(raw: &'s Raw, sockets: &'s [Option<Socket>], data: u64) -> Option
     match data {
         RAW_V4 => Some((raw.v4.esp.as_fd(), Ipv4Addr::UNSPECIFIED.into())),
         RAW_V6 => raw.v6.as_ref().map(|v6| (v6.esp.as_fd(), Ipv6Addr::UNSPECIFIED.into())),
+        ANY_V4 => Some((raw.v4.any.as_fd(), Ipv4Addr::UNSPECIFIED.into())),
+        ANY_V6 => raw.v6.as_ref().map(|v6| (v6.any.as_fd(), Ipv6Addr::UNSPECIFIED.into())),
         _ => {
             let place = usize::try_from(data.checked_sub(SOCKETS)?).ok()?;
             sockets.get(place)?.as_ref().map(|socket| (socket.fd.as_fd(), socket.address.ip()))
