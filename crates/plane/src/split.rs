@@ -93,7 +93,8 @@ impl<'a> Superpacket<'a> {
         }
         let start = usize::from(vnet.checksum_start);
         let at = start + usize::from(vnet.checksum_offset);
-        if start > packet.len() || at + 2 > packet.len() {
+        // Within what stands above IP: the headers that were read stay as they are.
+        if start < inner.payload || at + 2 > packet.len() {
             return Err(Malformed);
         }
         Ok(Superpacket { packet, inner, cut: Cut::Sum { start, at } })

@@ -314,9 +314,9 @@ fn contradictions_are_refused() {
     for bytes in 0..VNET_BYTES + 20 {
         assert_eq!(split(&good[..bytes]), None);
     }
-    // A checksum outside the packet, of one packet.
+    // A checksum outside the packet, or in the header of IP, of one packet.
     let whole = tcp(10).superpacket(0);
-    for (at, value) in [(6, u16::MAX), (8, u16::MAX), (6, 61), (8, 41)] {
+    for (at, value) in [(6, u16::MAX), (8, u16::MAX), (6, 61), (8, 41), (6, 0), (6, 19)] {
         let mut bytes = whole.clone();
         bytes[at..at + 2].copy_from_slice(&value.to_ne_bytes());
         assert_eq!(split(&bytes), None);
