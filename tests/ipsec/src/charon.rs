@@ -172,8 +172,14 @@ impl<'h> Charon<'h> {
         charon
     }
 
-    /// Starts it again.
+    /// Starts it again, and waits until it serves.
     pub fn restart(&self) {
+        self.begin();
+        self.serves();
+    }
+
+    /// Starts it again, as far as that goes: it may wait for the data plane.
+    pub fn begin(&self) {
         let settings = self.host.file("strongswan.conf");
         let mut environment =
             vec![("STRONGSWAN_CONF", settings.to_str().expect("a path is text").to_owned())];
@@ -182,6 +188,10 @@ impl<'h> Charon<'h> {
         }
         self.host.run("rm -f /run/charon.vici /run/charon.pid");
         self.host.start(NAME, &environment, &["/usr/lib/ipsec/charon"]);
+    }
+
+    /// Waits until it serves, and loads its connection.
+    pub fn serves(&self) {
         until("charon listens", || {
             assert!(self.host.runs(NAME), "charon ended:\n{}", self.host.log(NAME));
             self.host.tries("swanctl --stats")

@@ -75,6 +75,14 @@ impl<'h> Plane<'h> {
         questions.map(|question| self.says(&question)).concat()
     }
 
+    /// Why it dropped packets, and how many.
+    pub fn dropped(&self) -> Vec<String> {
+        let state = self.state();
+        let lines = state.lines().skip_while(|line| !line.starts_with("dropped because"));
+        let reasons = lines.skip(1).take_while(|line| !line.starts_with(' ') && !line.is_empty());
+        reasons.take_while(|line| line.split_whitespace().count() == 2).map(str::to_owned).collect()
+    }
+
     /// Kills the supervisor, and with it the worker.
     pub fn kill(&self) {
         self.host.signal(NAME, "KILL");

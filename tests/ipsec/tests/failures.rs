@@ -46,13 +46,14 @@ fn kills(orders: &[&[Step]]) {
                 KillDaemon => one.kill(),
                 KillPlane => plane.kill(),
                 KillWorker => plane.kill_worker(),
-                StartDaemon => one.restart(),
+                StartDaemon => one.begin(),
                 StartPlane => plane.restart(),
             }
             if matches!(step, KillDaemon | KillPlane) {
                 sleep(AWAY);
             }
         }
+        one.serves();
         let start = Instant::now();
         pings.until_answered();
         let took = start.elapsed();

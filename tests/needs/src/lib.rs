@@ -66,6 +66,8 @@ pub enum Need {
     Libreswan,
     /// Network namespaces with a TUN in them, for a user without rights or for root, and `ip` of iproute2.
     Tun,
+    /// The Python package scapy, in the environment that `scripts/need test` makes.
+    Scapy,
 }
 
 impl Need {
@@ -88,6 +90,7 @@ impl Need {
         Self::StrongSwan,
         Self::Libreswan,
         Self::Tun,
+        Self::Scapy,
     ];
 
     /// The name in `CRYPTAND_TESTS_NEED`.
@@ -110,6 +113,7 @@ impl Need {
             Self::StrongSwan => "strongswan",
             Self::Libreswan => "libreswan",
             Self::Tun => "tun",
+            Self::Scapy => "scapy",
         }
     }
 
@@ -133,6 +137,7 @@ impl Need {
             | Self::StrongSwan
             | Self::Libreswan
             | Self::Tun => true,
+            | Self::Scapy => true,
         }
     }
 }
