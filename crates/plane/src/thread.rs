@@ -113,22 +113,6 @@ impl Thread {
     fn new(shared: &Arc<Shared>, seat: usize, queue: Queue, raw: &Arc<Raw>) -> io::Result<Thread> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, shared.threads[seat].wake_fd(), EventData::new_u64(WAKE), EventFlags::IN)?;
-        let add = |fd: &dyn AsFd, data: u64| {
-            epoll::add(&epoll, fd.as_fd(), EventData::new_u64(data), EventFlags::IN)
-        };
-        add(&shared.threads[seat].wake_fd(), WAKE)?;
-        add(&queue, TUN)?;
-        if seat == 0 {
-            let add_errors = |fd: &OwnedFd, data: u64| {
-                epoll::add(&epoll, fd, EventData::new_u64(data), EventFlags::empty())
-            };
-            add(&raw.v4.esp, RAW_V4)?;
-            add_errors(&raw.v4.any, ANY_V4)?;
-            if let Some(v6) = &raw.v6 {
-                add(&v6.esp, RAW_V6)?;
-                add_errors(&v6.any, ANY_V6)?;
-            }
-        }
         Ok(Thread {
             shared: Arc::clone(shared),
             seat,
@@ -156,11 +140,16 @@ impl Thread {
         let add = |fd: &dyn AsFd, data: u64| {
             epoll::add(&self.epoll, fd.as_fd(), EventData::new_u64(data), EventFlags::IN)
         };
+        let add_errors = |fd: &OwnedFd, data: u64| {
+            epoll::add(&self.epoll, fd, EventData::new_u64(data), EventFlags::empty())
+        };
         add(&self.io.queue, TUN)?;
         if self.seat == 0 {
             add(&self.io.raw.v4.esp, RAW_V4)?;
+            add_errors(&self.io.raw.v4.any, ANY_V4)?;
             if let Some(v6) = &self.io.raw.v6 {
                 add(&v6.esp, RAW_V6)?;
+                add_errors(&v6.any, ANY_V6)?;
             }
         }
         self.has_begun = true;

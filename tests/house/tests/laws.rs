@@ -45,7 +45,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("level", &["engine", "wire"]),
     ("esp", &["confine", "engine", "home", "ipsec", "level", "link", "plane", "traffic", "wire", "xfrm"]),
     ("measuring", &["wire"]),
-    ("lab", &["deflate", "engine", "facility", "home", "level", "measuring", "peers", "token", "traffic", "wire"]),
+    (
+        "lab",
+        &["deflate", "engine", "facility", "home", "level", "measuring", "peers", "token", "traffic", "wire"],
+    ),
     (
         "cli",
         &[

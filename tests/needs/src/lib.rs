@@ -137,7 +137,7 @@ impl Need {
             | Self::StrongSwan
             | Self::Libreswan
             | Self::Tun => true,
-            | Self::Scapy => true,
+            Self::Scapy => true,
         }
     }
 }

@@ -101,6 +101,7 @@ rules! {
     SYS_writev Always, "packets to a device, behind their header";
     SYS_pread64 Always, "the journal of what the process before knew";
     SYS_pwrite64 Always, "the journal of what the next process must know";
+    SYS_sendmmsg Always, "packets of protocol 50, many a call";
     SYS_poll Always, "sleeping on devices and sockets";
     SYS_epoll_pwait Always, "sleeping on devices and sockets";
     SYS_epoll_ctl Always, "sockets that came later";
