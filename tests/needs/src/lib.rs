@@ -72,7 +72,7 @@ pub enum Need {
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
