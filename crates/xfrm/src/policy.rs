@@ -19,6 +19,7 @@ impl Xfrm {
         let attributes = Attributes::read(request.message, policy_info::BYTES)?;
         let is_update = request.header.kind == message::UPDPOLICY;
         let rank = self.put_policy(request.structure(), &attributes, is_update, request.clock)?;
+        self.forget_acquired(rank);
         if let Some(entry) = self.policies.get(rank) {
             let (kind, clock, uses) = (request.header.kind, request.clock, LastUses::new());
             self.multicast(group::POLICY, out, |writer| {
@@ -52,6 +53,16 @@ impl Xfrm {
         }
         self.changed_policies();
         Ok(self.policies.add(entry))
+    }
+
+    /// Has the next packet of a policy ask for its SA again: whoever puts a policy, as a daemon does that was started again, need not
+    /// have been there, or ready, when it was asked for.
+    fn forget_acquired(&mut self, rank: PolicyRank) {
+        let Some(wanted) = self.policies.get(rank).and_then(Entry::template) else { return };
+        let number = if wanted.mode == Mode::Tunnel { mode::TUNNEL } else { mode::TRANSPORT };
+        for id in self.states.acquired_for(wanted.ends, number, wanted.request) {
+            self.remove_sa(id);
+        }
     }
 
     pub(crate) fn remove_policy(&mut self, rank: PolicyRank) -> Option<Entry> {

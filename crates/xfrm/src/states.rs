@@ -122,6 +122,20 @@ impl States {
         self.waiting.get(&wanted(given)).copied()
     }
 
+    /// Larval ones without an SPI for a mode and a request, between these ends if they are known.
+    pub(crate) fn acquired_for(
+        &self,
+        ends: Option<(IpAddr, IpAddr)>,
+        mode: u8,
+        request: u32,
+    ) -> Vec<StateId> {
+        if let Some((source, destination)) = ends {
+            return self.waiting.get(&(source, destination, mode, request)).copied().into_iter().collect();
+        }
+        let found = self.waiting.iter().filter(|((_, _, of, asked), _)| (*of, *asked) == (mode, request));
+        found.map(|(_, id)| *id).collect()
+    }
+
     /// The larval one that an ACQUIRE of this number made.
     pub(crate) fn find_sequence(&self, sequence: u32) -> Option<StateId> {
         self.by_sequence.get(&sequence).copied()

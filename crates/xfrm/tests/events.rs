@@ -54,6 +54,24 @@ fn a_missing_sa_is_asked_for_once_until_it_is_there() {
 }
 
 #[test]
+fn a_policy_that_is_put_again_is_asked_for_again() {
+    let mut bench = Bench::new();
+    bench.ok(XfrmMessage::AddPolicy(out_policy()));
+    let index = bench.xfrm.protected().next().unwrap().index;
+    let flow = Flow::new(ip("10.1.1.5"), ip("10.2.2.6"), 17, (1234, 53)).unwrap();
+    let event = Event::Acquire { policy: index, flow };
+    bench.hello(1, ACQUIRE);
+    tell(&mut bench, &event);
+    assert_eq!(bench.answers(1).len(), 1);
+    // A daemon that was asked before it knew the policy puts it again when it does.
+    bench.ok(XfrmMessage::UpdatePolicy(out_policy()));
+    assert_eq!(bench.xfrm.list_sas(bench.time()).count(), 0);
+    tell(&mut bench, &event);
+    tell(&mut bench, &event);
+    assert_eq!(bench.answers(1).len(), 1);
+}
+
+#[test]
 fn limits_by_time_are_told_and_end() {
     let mut bench = Bench::new();
     bench.hello(1, EXPIRE);
