@@ -3,12 +3,11 @@
 //! Rules and routes outlive the worker: what policies protect is dropped while none serves, and never sent in clear. They outlive the supervisor too, where it is killed or told so by
 //! [`Serve::keep`]; the next one finds them, and the journal, and begins with them.
 
-use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,26 +17,33 @@ use std::collections::BTreeSet;
 
 use command_fds::{CommandFdExt, FdMapping};
 use confine::sandbox::SOCKET_DESCRIPTOR;
-use link::{Channel, ChannelError, Listener};
+use link::{Channel, ChannelError, Listener, PidFd};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{FlockOperation, flock};
 use rustix::net::{RecvFlags, SendFlags, SocketFlags};
 
 use crate::messages::{LISTED_MAX, Notice, Order, Start};
 use crate::place::Place;
 
 mod asked;
+mod claim;
+mod error;
+mod left;
 mod net;
+mod repair;
 mod routes;
 mod sockets;
 
 use asked::{Asked, CLIENTS_MAX, REQUEST_BYTES_MAX};
-use net::{AddressNews, Link, Net};
+use claim::Claim;
+pub use error::ServeError;
+use error::{file, system};
+pub use left::clear;
+use net::{Link, Net, News};
 pub use net::{NetError, RULE_PRIORITY, TABLE};
 use routes::{Change, Routes};
-use sockets::{Sockets, SocketsError};
+use sockets::Sockets;
 
 /// The worker's program.
 const WORKER: &str = "cryptand-esp-worker";
@@ -52,7 +58,11 @@ const SHORT_LIFE: Duration = Duration::from_secs(5);
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// The longest such wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// How long a worker may take to say that it serves, in seconds, before the command that started it is told that it does not.
+/// How long a worker whose channel has ended may take to end.
+const END_WAIT: Duration = Duration::from_secs(1);
+/// How long a worker may take to take an order.
+const ORDER_WAIT: Duration = Duration::from_secs(5);
+/// How long a worker may take to serve, in seconds.
 pub const START_SECONDS: u64 = 20;
 
 /// How a data plane is served.
@@ -72,79 +82,6 @@ pub struct Serve {
     pub keep: bool,
 }
 
-/// Why it ended, or did not begin.
-#[derive(Debug)]
-pub enum ServeError {
-    /// A file or folder.
-    File {
-        /// What was done with it.
-        operation: &'static str,
-        /// Which.
-        path: PathBuf,
-        /// What the system said.
-        cause: io::Error,
-    },
-    /// Another one serves the folder.
-    Taken(PathBuf),
-    /// Rules, routes, links.
-    Net(NetError),
-    /// The device.
-    Device(plane::OpenError),
-    /// Sockets.
-    Sockets(SocketsError),
-    /// The first worker ended before it served: how. Why stands on standard error.
-    Worker(String),
-    /// Something else of the system.
-    System {
-        /// What was done.
-        operation: &'static str,
-        /// What it said.
-        cause: io::Error,
-    },
-}
-
-impl fmt::Display for ServeError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ServeError::File { operation, path, cause } => {
-                write!(out, "{operation} {}: {cause}", path.display())
-            }
-            ServeError::Taken(folder) => write!(
-                out,
-                "another data plane serves {}: `cryptand ipsec down` ends it, --folder names another",
-                folder.display()
-            ),
-            ServeError::Net(cause) => cause.fmt(out),
-            ServeError::Device(cause) => cause.fmt(out),
-            ServeError::Sockets(cause) => cause.fmt(out),
-            ServeError::Worker(how) => write!(out, "the worker ended before it served ({how})"),
-            ServeError::System { operation, cause } => write!(out, "{operation}: {cause}"),
-        }
-    }
-}
-
-impl std::error::Error for ServeError {}
-
-impl From<NetError> for ServeError {
-    fn from(cause: NetError) -> Self {
-        ServeError::Net(cause)
-    }
-}
-
-impl From<SocketsError> for ServeError {
-    fn from(cause: SocketsError) -> Self {
-        ServeError::Sockets(cause)
-    }
-}
-
-fn system(operation: &'static str) -> impl Fn(io::Error) -> ServeError {
-    move |cause| ServeError::System { operation, cause }
-}
-
-fn file<'p>(operation: &'static str, path: &'p Path) -> impl Fn(io::Error) -> ServeError + 'p {
-    move |cause| ServeError::File { operation, path: path.to_owned(), cause }
-}
-
 /// Why the loop ends.
 enum End {
     /// A signal.
@@ -153,54 +90,44 @@ enum End {
     Down,
 }
 
-/// Serves until a signal or a request ends it. `ready` is called once, when the first worker serves.
+/// Serves until a signal or a request ends it. `ready` is called once, when the first worker serves. After an error, rules and routes that were there
+/// before, or that served, stay: what policies protect is dropped.
 ///
 /// # Errors
 /// [`ServeError`].
 pub fn serve(settings: &Serve, ready: impl FnOnce()) -> Result<(), ServeError> {
     let place = Place::of(settings.folder.as_deref());
-    let lock = take(&place)?;
+    let claim = Claim::take(&place)?;
     let signals = take_signals()?;
-    let mut supervisor = Supervisor::new(settings, &place, lock)?;
-    let end = supervisor.run(&signals, ready);
-    let keep = settings.keep && matches!(end, Ok(End::Told));
-    supervisor.end(keep);
-    for socket in [place.xfrm_socket(), place.plane_socket(), place.observe_socket()] {
-        let _ = fs::remove_file(socket);
-    }
-    if !keep {
-        let _ = fs::remove_file(place.journal());
+    raise_descriptors();
+    let mut net = Net::open()?;
+    let has_journal = fs::metadata(place.journal()).is_ok_and(|journal| journal.len() > 0);
+    let is_needed = has_journal || claim.noted().is_some() || !net.routed(None)?.is_empty();
+    let end = Supervisor::new(settings, &place, &claim).and_then(|mut supervisor| {
+        let end = supervisor.run(&signals, ready);
+        supervisor.end_worker();
+        end
+    });
+    let keep = match &end {
+        Ok(End::Down) => false,
+        Ok(End::Told) => settings.keep,
+        Err(ServeError::Lost(_)) => true,
+        Err(_) => is_needed,
+    };
+    if keep {
+        left::remove_sockets(&place);
+    } else if let Err(cause) = left::take_away(&place, &claim, &mut net) {
+        tell!("{cause}");
     }
     end.map(drop)
 }
 
-/// Makes the folder and locks it.
-fn take(place: &Place) -> Result<File, ServeError> {
-    let folder = place.folder();
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o755)
-        .create(folder)
-        .map_err(file("making the folder", folder))?;
-    let path = place.lock();
-    let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-    let lock = lock.map_err(file("opening", &path))?;
-    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(lock),
-        Err(rustix::io::Errno::WOULDBLOCK) if answers(place) => Err(ServeError::Taken(folder.to_owned())),
-        // The worker of a supervisor that is dead holds the lock until it has ended, and its sockets with it.
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            flock(&lock, FlockOperation::LockExclusive)
-                .map_err(|errno| file("locking", &path)(errno.into()))?;
-            Ok(lock)
-        }
-        Err(errno) => Err(file("locking", &path)(errno.into())),
-    }
-}
-
-/// Whether a supervisor listens.
-fn answers(place: &Place) -> bool {
-    Channel::connect_now(&place.plane_socket()).is_ok()
+/// As many descriptors as this process may have: sockets of many addresses, each for every thread.
+fn raise_descriptors() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let raised = rustix::process::Rlimit { current: limit.maximum, ..limit };
+    // Where that is refused there are fewer addresses.
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
 }
 
 fn take_signals() -> Result<SignalFd, ServeError> {
@@ -233,13 +160,14 @@ fn observe(path: &Path) -> Result<OwnedFd, ServeError> {
     listener.map_err(file("listening at", path))
 }
 
-struct Supervisor {
+struct Supervisor<'c> {
     settings: Serve,
     place: Place,
-    lock: File,
+    claim: &'c Claim,
     net: Net,
-    news: AddressNews,
+    news: News,
     device: Link,
+    mtu: u32,
     outside_mtu: u32,
     addresses: BTreeSet<IpAddr>,
     sockets: Sockets,
@@ -261,22 +189,21 @@ struct Worker {
     channel: Channel,
     child: Child,
     since: Instant,
+    /// When it must serve; None when it does.
+    ready_by: Option<Instant>,
 }
 
-impl Supervisor {
-    fn new(settings: &Serve, place: &Place, lock: File) -> Result<Supervisor, ServeError> {
+impl<'c> Supervisor<'c> {
+    fn new(settings: &Serve, place: &Place, claim: &'c Claim) -> Result<Supervisor<'c>, ServeError> {
         let mut net = Net::open()?;
-        let news = AddressNews::listen()?;
+        let news = News::listen()?;
         // So that the device is there before its queues have a worker, and stays when they have none.
-        plane::open_tun(&settings.device, 1, true).map(drop).map_err(ServeError::Device)?;
+        let device = repair::make_device(&mut net, &settings.device)?;
+        claim.note(&device.name).map_err(file("writing", &place.lock()))?;
         let links = net.links()?;
-        let missing = || io::Error::new(io::ErrorKind::NotFound, "the device that was made is not there");
-        let device = links.iter().find(|link| link.name == settings.device);
-        let device = device.ok_or_else(|| system("finding the device")(missing()))?.clone();
         let outside = links.iter().filter(|link| link.up && !link.loopback && link.index != device.index);
         let least = outside.map(|link| link.mtu).min().unwrap_or(1500);
         let mtu = settings.mtu.unwrap_or(least.saturating_sub(OVERHEAD_BYTES).max(MTU_MIN));
-        quiet(&device.name);
         net.set_up(&device, mtu)?;
         net.add_rules()?;
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -284,7 +211,7 @@ impl Supervisor {
         let mut sockets = Sockets::new(threads);
         sockets.open_wildcards()?;
         let addresses = net.addresses()?;
-        let routes = Routes::left(net.routed()?);
+        let routes = Routes::left(net.routed(None)?.into_keys());
         let asked = listen(&place.plane_socket())?;
         let _ = rustix::io::ioctl_fionbio(&asked, true);
         let observe = observe(&place.observe_socket())?;
@@ -293,10 +220,11 @@ impl Supervisor {
         Ok(Supervisor {
             settings: settings.clone(),
             place: place.clone(),
-            lock,
+            claim,
             net,
             news,
             device,
+            mtu,
             outside_mtu: least,
             addresses,
             sockets,
@@ -318,7 +246,12 @@ impl Supervisor {
         let mut ready = Some(ready);
         self.start_worker()?;
         loop {
-            let timeout = self.start_at.map(|at| at.saturating_duration_since(Instant::now()));
+            let deadline = self
+                .start_at
+                .into_iter()
+                .chain(self.worker.iter().filter_map(|worker| worker.ready_by))
+                .min();
+            let timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             let timeout = timeout.map(|left| rustix::event::Timespec {
                 tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
                 tv_nsec: i64::from(left.subsec_nanos()),
@@ -333,7 +266,7 @@ impl Supervisor {
             polled.extend(self.clients.iter().map(|client| PollFd::new(client, PollFlags::IN)));
             match poll(&mut polled, timeout.as_ref()) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(system("waiting for events")(errno.into())),
+                Err(errno) => return Err(ServeError::Lost(errno.into())),
             }
             let happened: Vec<bool> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
             drop(polled);
@@ -341,8 +274,14 @@ impl Supervisor {
             if happened[0] && matches!(signals.read_signal(), Ok(Some(_))) {
                 return Ok(End::Told);
             }
-            if happened[1] && self.news.take() {
-                self.take_addresses();
+            if happened[1] {
+                let news = self.news.take(self.net.port(), self.device.index);
+                if news.addresses {
+                    self.take_addresses();
+                }
+                if news.ours || news.addresses {
+                    self.repair();
+                }
             }
             if has_worker && happened[3] && self.hear(&mut ready) {
                 let status = self.worker_ended();
@@ -350,14 +289,20 @@ impl Supervisor {
                     return Err(ServeError::Worker(status));
                 }
             }
-            if happened[2] {
-                self.accept();
-            }
             if self.answer(&happened[fixed..]) {
                 return Ok(End::Down);
             }
-            if self.start_at.is_some_and(|at| at <= Instant::now()) {
-                self.start_worker()?;
+            if happened[2] {
+                self.accept();
+            }
+            self.end_late_worker();
+            if self.start_at.is_some_and(|at| at <= Instant::now())
+                && let Err(cause) = self.start_worker()
+            {
+                // What policies protect is dropped meanwhile.
+                self.wait = (self.wait * 2).min(LONGEST_WAIT);
+                tell!("{cause}; it is tried again in {:.1} s", self.wait.as_secs_f64());
+                self.start_at = Some(Instant::now() + self.wait);
             }
         }
     }
@@ -366,6 +311,12 @@ impl Supervisor {
         self.start_at = None;
         self.routes.begin();
         let (own, theirs) = Channel::pair().map_err(system("making the worker's channel"))?;
+        let wait = rustix::net::sockopt::set_socket_timeout(
+            &own,
+            rustix::net::sockopt::Timeout::Send,
+            Some(ORDER_WAIT),
+        );
+        wait.map_err(|errno| system("making the worker's channel")(errno.into()))?;
         let own_path = std::env::current_exe().map_err(system("finding this program's own path"))?;
         let program = home::program_beside(&own_path, WORKER).ok_or_else(|| {
             let cause = io::Error::new(
@@ -383,14 +334,26 @@ impl Supervisor {
         let child = command.spawn().map_err(system("starting the worker"))?;
         // The command keeps the worker's end open.
         drop(command);
-        let worker = Worker { channel: own, child, since: Instant::now() };
+        let since = Instant::now();
+        let ready_by = Some(since + Duration::from_secs(START_SECONDS));
+        let mut worker = Worker { channel: own, child, since, ready_by };
         let told = self.begin(&worker.channel);
         self.starts += 1;
-        self.worker = Some(worker);
         if let Err(cause) = told {
             tell!("starting the worker: {cause}");
+            let _ = worker.child.kill();
         }
+        self.worker = Some(worker);
         Ok(())
+    }
+
+    /// Ends a worker that does not come to serve; its channel tells of its end.
+    fn end_late_worker(&mut self) {
+        let Some(worker) = &mut self.worker else { return };
+        if worker.ready_by.take_if(|by| *by <= Instant::now()).is_some() {
+            tell!("the worker does not serve after {START_SECONDS} s, and is ended");
+            let _ = worker.child.kill();
+        }
     }
 
     /// Says to a worker all that it begins with.
@@ -407,7 +370,7 @@ impl Supervisor {
             weak_suites: self.settings.weak_suites,
             restarts: self.starts,
         };
-        let descriptors = [self.xfrm.as_fd(), self.observe.as_fd(), journal.as_fd(), self.lock.as_fd()];
+        let descriptors = [self.xfrm.as_fd(), self.observe.as_fd(), journal.as_fd(), self.claim.as_fd()];
         channel.send(&Order::Start(start), &descriptors)?;
         for address in self.sockets.addresses() {
             self.sockets.hand_over(address, channel)?;
@@ -425,6 +388,7 @@ impl Supervisor {
                     if self.starts <= 1 && !lacks.is_empty() {
                         tell!("the worker's sandbox lacks: {}", lacks.join(", "));
                     }
+                    self.worker.iter_mut().for_each(|worker| worker.ready_by = None);
                     if let Some(ready) = ready.take() {
                         ready();
                     }
@@ -452,16 +416,22 @@ impl Supervisor {
 
     fn set_routes(&mut self) {
         for change in self.routes.changes(&self.addresses, !self.restored) {
+            let mut is_told = false;
             let set = match change {
                 Change::Set { destination, source, first } => {
                     // The one that drops comes first: at no time is the other missing without it.
                     let dropped = if first { self.net.set_blackhole(destination) } else { Ok(()) };
-                    dropped.and_then(|()| self.net.set_route(destination, &self.device, source))
+                    dropped.and_then(|()| {
+                        is_told = first && !self.routes.half_done(destination);
+                        self.net.set_route(destination, &self.device, source)
+                    })
                 }
                 Change::Remove { destination } => self.net.remove_routes(destination),
             };
             match set {
                 Ok(()) => self.routes.done(&change),
+                // Where IPv6 is disabled there is no such route, and no packet for it.
+                Err(_) if is_told => {}
                 Err(cause) => tell!("{cause}"),
             }
         }
@@ -474,10 +444,12 @@ impl Supervisor {
             Err(cause) => return tell!("{cause}"),
         };
         self.addresses = addresses;
-        self.set_routes();
-        if let Some(worker) = &self.worker {
-            // A worker that is gone is noticed by its channel.
-            let _ = tell_addresses(&worker.channel, &self.addresses);
+        if let Some(worker) = &mut self.worker {
+            // One that is gone is noticed by its channel.
+            if let Err(ChannelError::WouldBlock) = tell_addresses(&worker.channel, &self.addresses) {
+                tell!("the worker takes no orders, and is ended");
+                let _ = worker.child.kill();
+            }
         }
     }
 
@@ -485,6 +457,8 @@ impl Supervisor {
     fn worker_ended(&mut self) -> String {
         let Some(mut worker) = self.worker.take() else { return String::new() };
         drop(worker.channel);
+        // One that ends by itself says why, and how.
+        let _ = PidFd::open(worker.child.id()).and_then(|process| process.wait_dead(Some(END_WAIT)));
         let _ = worker.child.kill();
         let status = worker.child.wait().map_or_else(|cause| cause.to_string(), |status| status.to_string());
         let lived = worker.since.elapsed();
@@ -503,9 +477,16 @@ impl Supervisor {
         while let Ok(client) =
             rustix::net::accept_with(&self.asked, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
         {
-            if self.clients.len() < CLIENTS_MAX {
-                self.clients.push(client);
+            // The mode of the path says so too, as long as nobody changes it.
+            let own = rustix::process::geteuid();
+            if !rustix::net::sockopt::socket_peercred(&client).is_ok_and(|peer| peer.uid == own) {
+                continue;
             }
+            // Questions and answers are short: the one that has been there longest is idle.
+            if self.clients.len() >= CLIENTS_MAX {
+                self.clients.remove(0);
+            }
+            self.clients.push(client);
         }
     }
 
@@ -554,22 +535,11 @@ impl Supervisor {
         Ok(())
     }
 
-    fn end(&mut self, keep: bool) {
+    fn end_worker(&mut self) {
         if let Some(mut worker) = self.worker.take() {
             drop(worker.channel);
             let _ = worker.child.kill();
             let _ = worker.child.wait();
-        }
-        if keep {
-            return;
-        }
-        let destinations: Vec<_> = self.routes.destinations().collect();
-        let removed = destinations.into_iter().map(|destination| self.net.remove_routes(destination));
-        let removed: Vec<_> = removed.collect();
-        let rules = self.net.remove_rules();
-        let device = self.net.remove_link(&self.device);
-        for cause in removed.into_iter().chain([rules, device]).filter_map(Result::err) {
-            tell!("{cause}");
         }
     }
 }

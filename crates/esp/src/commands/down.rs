@@ -7,15 +7,15 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFla
 
 use super::Failure;
 use crate::place::Place;
+use crate::supervisor;
 
-/// Asks the supervisor to end, and waits until it has.
+/// Asks the supervisor to end, and waits until it has. Where none serves, what one has left is taken away.
 pub fn run(place: &Place) -> Result<ExitCode, Failure> {
-    let socket = connect(place).map_err(|errno| match errno {
-        rustix::io::Errno::NOENT | rustix::io::Errno::CONNREFUSED => {
-            format!("no data plane serves {}", place.folder().display())
-        }
-        other => format!("asking at {}: {other}", place.plane_socket().display()),
-    })?;
+    let socket = match connect(place) {
+        Ok(socket) => socket,
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::CONNREFUSED) => return clear(place),
+        Err(other) => return Err(format!("asking at {}: {other}", place.plane_socket().display())),
+    };
     let error = |errno: rustix::io::Errno| format!("asking at {}: {errno}", place.plane_socket().display());
     rustix::net::send(&socket, b"down", SendFlags::NOSIGNAL).map_err(error)?;
     let mut buffer = [0; 512];
@@ -28,6 +28,15 @@ pub fn run(place: &Place) -> Result<ExitCode, Failure> {
     // The connection ends with the supervisor, which takes everything else away before.
     let _ = rustix::net::recv(&socket, &mut buffer, RecvFlags::empty());
     Ok(ExitCode::SUCCESS)
+}
+
+/// Takes away what one has left that was killed, or kept it.
+fn clear(place: &Place) -> Result<ExitCode, Failure> {
+    match supervisor::clear(place) {
+        Ok(true) => Ok(ExitCode::SUCCESS),
+        Ok(false) => Err(format!("no data plane serves {}", place.folder().display())),
+        Err(cause) => Err(cause.to_string()),
+    }
 }
 
 fn connect(place: &Place) -> Result<OwnedFd, rustix::io::Errno> {

@@ -1,10 +1,9 @@
 //! The kernel's links, addresses, rules and routes (rtnetlink(7)), as far as the supervisor sets and asks them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsFd, BorrowedFd};
 
 use ipnet::IpNet;
 use netlink_packet_core::{
@@ -18,8 +17,12 @@ use netlink_packet_route::route::{
 };
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_ROUTE;
-use netlink_sys::{Socket, SocketAddr};
+
+mod news;
+
+pub use news::News;
 
 /// The routing table of what policies protect: `ip route show table 58624`.
 pub const TABLE: u32 = 0xE500;
@@ -30,9 +33,8 @@ const DEVICE_METRIC: u32 = 1;
 /// Metric of the routes that drop, where the device is gone.
 const BLACKHOLE_METRIC: u32 = 0x7fff_fff0;
 /// By what `ip route` shows who made the routes and rules.
-const PROTOCOL: RouteProtocol = RouteProtocol::Other(0xE5);
-/// Groups of rtnetlink(7) whose messages say that addresses changed: `RTMGRP_IPV4_IFADDR` and `RTMGRP_IPV6_IFADDR`.
-const ADDRESS_GROUPS: u32 = 0x10 | 0x100;
+const PROTOCOL: RouteProtocol = RouteProtocol::Other(PROTOCOL_NUMBER);
+const PROTOCOL_NUMBER: u8 = 0xE5;
 /// Longest superpacket of the device, in bytes: with all headers of ESP it fits one call with `UDP_SEGMENT`.
 const SUPERPACKET_BYTES_MAX: u32 = 60_000;
 /// How long the kernel may take to answer, in seconds.
@@ -66,11 +68,9 @@ impl std::error::Error for NetError {
 /// One socket of rtnetlink, for requests and their answers.
 pub struct Net {
     socket: Socket,
+    port: u32,
     sequence: u32,
 }
-
-/// A socket that becomes readable when addresses of this machine changed.
-pub struct AddressNews(Socket);
 
 /// A link.
 #[derive(Clone, Debug)]
@@ -91,44 +91,6 @@ fn socket(operation: &str) -> Result<Socket, NetError> {
     Socket::new(NETLINK_ROUTE).map_err(|cause| NetError { operation: operation.to_owned(), cause })
 }
 
-impl AddressNews {
-    /// Listens from now on.
-    ///
-    /// # Errors
-    /// Of the system.
-    pub fn listen() -> Result<AddressNews, NetError> {
-        const OPERATION: &str = "listening for changes of addresses";
-        let mut socket = socket(OPERATION)?;
-        socket
-            .bind(&SocketAddr::new(0, ADDRESS_GROUPS))
-            .and_then(|()| socket.set_non_blocking(true))
-            .map_err(|cause| NetError { operation: OPERATION.to_owned(), cause })?;
-        Ok(AddressNews(socket))
-    }
-
-    /// Whether anything changed since the last time. Lost messages count as a change.
-    pub fn take(&self) -> bool {
-        let mut any = false;
-        let mut buffer = Vec::with_capacity(8192);
-        loop {
-            buffer.clear();
-            match self.0.recv(&mut buffer, 0) {
-                Ok(_) => any = true,
-                Err(cause) if cause.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error()) => {
-                    any = true;
-                }
-                Err(_) => return any,
-            }
-        }
-    }
-}
-
-impl AsFd for AddressNews {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
 impl Net {
     /// Connects to the kernel.
     ///
@@ -137,13 +99,19 @@ impl Net {
     pub fn open() -> Result<Net, NetError> {
         const OPERATION: &str = "opening a socket of rtnetlink";
         let mut socket = socket(OPERATION)?;
-        let opened = socket.bind_auto().and_then(|_| {
+        let opened = socket.bind_auto().and_then(|bound| {
             let timeout = nix::sys::time::TimeVal::new(ANSWER_SECONDS, 0);
             nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::ReceiveTimeout, &timeout)
-                .map_err(io::Error::from)
+                .map_err(io::Error::from)?;
+            Ok(bound.port_number())
         });
-        opened.map_err(|cause| NetError { operation: OPERATION.to_owned(), cause })?;
-        Ok(Net { socket, sequence: 0 })
+        let port = opened.map_err(|cause| NetError { operation: OPERATION.to_owned(), cause })?;
+        Ok(Net { socket, port, sequence: 0 })
+    }
+
+    /// The number by which news name what was asked here.
+    pub fn port(&self) -> u32 {
+        self.port
     }
 
     /// Sends a request and takes what comes back until its end.
@@ -164,7 +132,11 @@ impl Net {
         self.socket.send(&bytes, 0).map_err(error)?;
         let mut found = Vec::new();
         loop {
-            let (datagram, _) = self.socket.recv_from_full().map_err(error)?;
+            let (datagram, _) = match self.socket.recv_from_full() {
+                // A socket with a timeout does not go on by itself after a stop.
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
+                other => other.map_err(error)?,
+            };
             let mut rest = datagram.as_slice();
             while !rest.is_empty() {
                 let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
@@ -363,12 +335,12 @@ impl Net {
         Ok(())
     }
 
-    /// The prefixes that have a route in [`TABLE`].
+    /// The prefixes that have a route in [`TABLE`], and which; those to another device than this one do not count.
     ///
     /// # Errors
     /// [`NetError`].
-    pub fn routed(&mut self) -> Result<BTreeSet<IpNet>, NetError> {
-        let mut routed = BTreeSet::new();
+    pub fn routed(&mut self, device: Option<u32>) -> Result<BTreeMap<IpNet, Routed>, NetError> {
+        let mut routed: BTreeMap<IpNet, Routed> = BTreeMap::new();
         for family in [AddressFamily::Inet, AddressFamily::Inet6] {
             let mut message = RouteMessage::default();
             message.header.address_family = family;
@@ -378,12 +350,36 @@ impl Net {
                 Err(error) if family == AddressFamily::Inet => return Err(error),
                 other => other.unwrap_or_default(),
             };
-            routed.extend(found.into_iter().filter_map(|message| match message {
-                RouteNetlinkMessage::NewRoute(route) => prefix_in_table(family, &route),
-                _ => None,
-            }));
+            for message in found {
+                let RouteNetlinkMessage::NewRoute(route) = message else { continue };
+                let Some(prefix) = prefix_in_table(family, &route) else { continue };
+                let entry = routed.entry(prefix).or_default();
+                let out = route.attributes.iter().find_map(|attribute| match attribute {
+                    RouteAttribute::Oif(index) => Some(*index),
+                    _ => None,
+                });
+                match route.header.kind {
+                    RouteType::BlackHole => entry.drops = true,
+                    RouteType::Unicast => entry.to_device |= device.is_none() || out == device,
+                    _ => {}
+                }
+            }
         }
         Ok(routed)
+    }
+}
+
+/// The routes of a prefix.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Routed {
+    to_device: bool,
+    drops: bool,
+}
+
+impl Routed {
+    /// Whether there are both.
+    pub fn is_whole(self) -> bool {
+        self.to_device && self.drops
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Routes {
     stale: BTreeSet<Pair>,
     /// What is set, with the source address that packets without one get.
     set: BTreeMap<IpNet, Option<IpAddr>>,
+    /// Those of them that are not there, or in part.
+    broken: BTreeSet<IpNet>,
 }
 
 /// A difference between both.
@@ -40,7 +42,7 @@ impl Routes {
     /// With those that an earlier supervisor left: they stay until a worker has said which it wants.
     pub fn left(found: impl IntoIterator<Item = IpNet>) -> Routes {
         let set = found.into_iter().map(|destination| (destination, None)).collect();
-        Routes { wanted: BTreeSet::new(), stale: BTreeSet::new(), set }
+        Routes { set, ..Routes::default() }
     }
 
     /// Another worker begins: what was wanted stays until [`Routes::restored`].
@@ -73,12 +75,13 @@ impl Routes {
         }
         let gone = self.set.keys().filter(|destination| !keep && !sources.contains_key(destination));
         let removed = gone.map(|destination| Change::Remove { destination: *destination });
-        let missing =
-            sources.iter().filter(|(destination, source)| self.set.get(destination) != Some(source));
+        let missing = sources.iter().filter(|(destination, source)| {
+            self.set.get(destination) != Some(source) || self.broken.contains(destination)
+        });
         let set = missing.map(|(destination, source)| Change::Set {
             destination: *destination,
             source: *source,
-            first: !self.set.contains_key(destination),
+            first: !self.set.contains_key(destination) || self.broken.contains(destination),
         });
         removed.chain(set).collect()
     }
@@ -86,14 +89,26 @@ impl Routes {
     /// A change was carried out.
     pub fn done(&mut self, change: &Change) {
         match *change {
-            Change::Set { destination, source, .. } => drop(self.set.insert(destination, source)),
-            Change::Remove { destination } => drop(self.set.remove(&destination)),
+            Change::Set { destination, source, .. } => {
+                self.set.insert(destination, source);
+                self.broken.remove(&destination);
+            }
+            Change::Remove { destination } => {
+                self.set.remove(&destination);
+                self.broken.remove(&destination);
+            }
         }
     }
 
-    /// The destinations that have a route.
-    pub fn destinations(&self) -> impl Iterator<Item = IpNet> + '_ {
-        self.set.keys().copied()
+    /// Of a destination there is the route that drops, and not yet that to the device; whether that is news.
+    pub fn half_done(&mut self, destination: IpNet) -> bool {
+        self.set.entry(destination).or_default();
+        self.broken.insert(destination)
+    }
+
+    /// Others may have changed routes: those of which `is_whole` does not hold are set again by the next changes.
+    pub fn found(&mut self, is_whole: impl Fn(IpNet) -> bool) {
+        self.broken.extend(self.set.keys().copied().filter(|destination| !is_whole(*destination)));
     }
 }
 
@@ -162,6 +177,27 @@ mod tests {
         routes.restored();
         let destination = "10.3.0.0/16".parse().unwrap();
         assert_eq!(carry_out(&mut routes, &none, false), [Change::Remove { destination }]);
+    }
+
+    #[test]
+    fn what_others_removed_is_set_again() {
+        let mut routes = Routes::default();
+        let none = BTreeSet::new();
+        routes.change(&[pair("0.0.0.0/0", "10.2.0.0/16"), pair("0.0.0.0/0", "10.3.0.0/16")], &[]);
+        carry_out(&mut routes, &none, false);
+        let gone: IpNet = "10.3.0.0/16".parse().unwrap();
+        routes.found(|destination| destination != gone);
+        let set = Change::Set { destination: gone, source: None, first: true };
+        assert_eq!(carry_out(&mut routes, &none, false), [set]);
+        assert_eq!(carry_out(&mut routes, &none, false), []);
+        // Half of one that is no longer wanted is removed.
+        routes.found(|_| false);
+        routes.change(&[], &[pair("0.0.0.0/0", "10.3.0.0/16")]);
+        let changes = carry_out(&mut routes, &none, false);
+        assert!(changes.len() == 2 && changes[0] == Change::Remove { destination: gone }, "{changes:?}");
+        // Where there is no route to the device, that stays to be done, and is news once.
+        let destination = "10.4.0.0/16".parse().unwrap();
+        assert!(routes.half_done(destination) && !routes.half_done(destination));
     }
 
     #[test]

@@ -1,0 +1,64 @@
+//! What a data plane leaves behind in its network namespace and its folder, and how that is taken away.
+
+use std::fs;
+
+use super::claim::Claim;
+use super::error::ServeError;
+use super::net::{Net, NetError};
+use crate::place::Place;
+
+/// Takes away what one that was killed, or told so, has left: rules, routes, device and journal. Whether there was anything.
+///
+/// # Errors
+/// [`ServeError`]; [`ServeError::Taken`] where one serves.
+pub fn clear(place: &Place) -> Result<bool, ServeError> {
+    if !place.lock().exists() {
+        return Ok(false);
+    }
+    let claim = Claim::take(place)?;
+    if claim.noted().is_none() && !place.journal().exists() {
+        return Ok(false);
+    }
+    take_away(place, &claim, &mut Net::open()?)?;
+    Ok(true)
+}
+
+/// Takes everything away; goes on after an error, so that as little as possible is left.
+///
+/// # Errors
+/// The last one. What is left stays noted.
+pub(super) fn take_away(place: &Place, claim: &Claim, net: &mut Net) -> Result<(), NetError> {
+    let mut failed = Ok(());
+    let mut keep = |done: Result<(), NetError>| {
+        if done.is_err() {
+            failed = done;
+        }
+    };
+    match net.routed(None) {
+        Ok(routed) => routed.into_keys().for_each(|destination| keep(net.remove_routes(destination))),
+        Err(cause) => keep(Err(cause)),
+    }
+    keep(net.remove_rules());
+    match (claim.noted(), net.links()) {
+        (Some(name), Ok(links)) => {
+            if let Some(link) = links.iter().find(|link| link.name == name) {
+                keep(net.remove_link(link));
+            }
+        }
+        (None, _) => {}
+        (_, Err(cause)) => keep(Err(cause)),
+    }
+    remove_sockets(place);
+    let _ = fs::remove_file(place.journal());
+    if failed.is_ok() {
+        claim.forget();
+    }
+    failed
+}
+
+/// Removes the paths of sockets that nobody listens at any more.
+pub(super) fn remove_sockets(place: &Place) {
+    for socket in [place.xfrm_socket(), place.plane_socket(), place.observe_socket()] {
+        let _ = fs::remove_file(socket);
+    }
+}
