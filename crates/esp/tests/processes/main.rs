@@ -1,0 +1,10 @@
+//! The programs of the data plane, as processes in network namespaces: their commands, what becomes of clear text whatever ends, keys, and
+//! whoever speaks to their sockets.
+
+mod clear_text;
+mod commands;
+mod hostile;
+mod keys;
+mod net;
+mod plane;
+mod xfrm;
