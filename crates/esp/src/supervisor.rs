@@ -86,8 +86,11 @@ pub struct Serve {
 enum End {
     /// A signal.
     Told,
-    /// `cryptand ipsec down`.
-    Down,
+    /// `cryptand ipsec down`, which waits until its connection ends: it must outlive what is to be taken away.
+    Down {
+        /// The connections.
+        _asked: Vec<OwnedFd>,
+    },
 }
 
 /// Serves until a signal or a request ends it. `ready` is called once, when the first worker serves. After an error, rules and routes that were there
@@ -109,7 +112,7 @@ pub fn serve(settings: &Serve, ready: impl FnOnce()) -> Result<(), ServeError> {
         end
     });
     let keep = match &end {
-        Ok(End::Down) => false,
+        Ok(End::Down { .. }) => false,
         Ok(End::Told) => settings.keep,
         Err(ServeError::Lost(_)) => true,
         Err(_) => is_needed,
@@ -290,7 +293,7 @@ impl<'c> Supervisor<'c> {
                 }
             }
             if self.answer(&happened[fixed..]) {
-                return Ok(End::Down);
+                return Ok(End::Down { _asked: std::mem::take(&mut self.clients) });
             }
             if happened[2] {
                 self.accept();
