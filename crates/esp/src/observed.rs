@@ -51,6 +51,10 @@ pub struct Status {
     pub level: String,
     /// What of the sandbox the machine does not give.
     pub lacks: Vec<String>,
+    /// Memory of the worker, in bytes: all that it has, and what of it is used.
+    pub memory_bytes: usize,
+    /// See above.
+    pub memory_used_bytes: usize,
     /// Whether 3DES and NULL may be used.
     pub weak_suites: bool,
     /// SAs, those whose SPI is only reserved among them.

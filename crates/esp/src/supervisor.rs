@@ -103,6 +103,7 @@ pub fn serve(settings: &Serve, ready: impl FnOnce()) -> Result<(), ServeError> {
     let claim = Claim::take(&place)?;
     let signals = take_signals()?;
     raise_descriptors();
+    raise_locked_memory();
     let mut net = Net::open()?;
     let has_journal = fs::metadata(place.journal()).is_ok_and(|journal| journal.len() > 0);
     let is_needed = has_journal || claim.noted().is_some() || !net.routed(None)?.is_empty();
@@ -123,6 +124,16 @@ pub fn serve(settings: &Serve, ready: impl FnOnce()) -> Result<(), ServeError> {
         tell!("{cause}");
     }
     end.map(drop)
+}
+
+/// As much locked memory as this process may have, for the worker, which inherits the limit: it keeps keys there, and refuses SAs when there is none left.
+fn raise_locked_memory() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let unlimited = Rlimit { current: None, maximum: None };
+    if setrlimit(Resource::Memlock, unlimited).is_err() {
+        let limit = getrlimit(Resource::Memlock);
+        let _ = setrlimit(Resource::Memlock, Rlimit { current: limit.maximum, ..limit });
+    }
 }
 
 /// As many descriptors as this process may have: sockets of many addresses, each for every thread.

@@ -15,6 +15,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use confine::arena;
 use confine::sandbox::{self, Kept, PACKET_RULES, SandboxError};
 use engine::{Engine, Options};
 use ipsec::{Action, PolicyDirection, Time};
@@ -39,6 +40,10 @@ use observers::Observers;
 const DESCRIPTORS_MAX: u64 = 16_384;
 /// How long the supervisor may take to set routes.
 const ROUTES_WAIT: Duration = Duration::from_secs(10);
+/// Memory that must be left before a request is taken that adds something, in bytes; beside it so many times the journal's length, which grows with the tables
+/// that are copied to be changed.
+const ROOM_BYTES: usize = 1 << 19;
+const ROOM_JOURNALS: usize = 4;
 /// How often limits by time are looked after.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -157,6 +162,7 @@ struct Worker {
     clients: Clients,
     observers: Observers,
     journal: Option<Journal>,
+    journal_bytes: usize,
     /// Whether what an earlier worker left was taken up.
     is_restored: bool,
     local: Arc<HashSet<IpAddr>>,
@@ -193,6 +199,7 @@ impl Worker {
             clients: Clients::default(),
             observers: Observers::default(),
             journal: None,
+            journal_bytes: 0,
             is_restored: false,
             local: Arc::default(),
             path_mtus: Arc::new(PathMtus { default: start.outside_mtu, ..PathMtus::default() }),
@@ -295,7 +302,8 @@ impl Worker {
 
     /// Until the next look at limits by time; for ever where there is no SA, and nothing that waits for one.
     fn timeout(&self) -> Option<rustix::event::Timespec> {
-        if self.xfrm.sad().is_empty() && self.xfrm.due().is_none() {
+        let is_left = self.shared.reap();
+        if self.xfrm.sad().is_empty() && self.xfrm.due().is_none() && !is_left {
             return None;
         }
         let left = TICK.saturating_sub(self.ticked.elapsed());
@@ -373,6 +381,8 @@ impl Worker {
         }
         if happened.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
             let (now, wall) = (self.shared.now(), wall());
+            let wanted = ROOM_BYTES + ROOM_JOURNALS * self.journal_bytes;
+            self.xfrm.set_full(arena::room(wanted) < wanted);
             let xfrm = &mut self.xfrm;
             let take = |datagram: &mut [u8]| xfrm.request(client, datagram, now, wall, out);
             if !self.clients.receive(client, take) {
@@ -410,8 +420,10 @@ impl Worker {
             self.route()?;
         }
         let (now, wall) = (self.now(), wall());
+        let content = self.xfrm.journal(now, wall);
+        self.journal_bytes = content.len();
         if let Some(journal) = &mut self.journal
-            && let Err(cause) = journal.write(&self.xfrm.journal(now, wall))
+            && let Err(cause) = journal.write(&content)
         {
             tell!("writing the journal for the next worker: {cause}");
         }

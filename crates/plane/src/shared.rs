@@ -34,6 +34,8 @@ pub struct Shared {
     pub(crate) engine: Engine,
     started: Instant,
     tables: Mutex<Arc<Tables>>,
+    /// Earlier tables that a thread may still hold.
+    retired: Mutex<Vec<Arc<Tables>>>,
     version: AtomicU64,
     events: Mutex<Vec<Event>>,
     /// How many wait, so that threads keep theirs while there is no room.
@@ -101,6 +103,7 @@ impl Shared {
             engine,
             started: Instant::now(),
             tables: Mutex::default(),
+            retired: Mutex::default(),
             version: AtomicU64::new(0),
             events: Mutex::default(),
             waiting: AtomicUsize::new(0),
@@ -126,8 +129,17 @@ impl Shared {
     pub fn publish(&self, tables: Tables) {
         let old = std::mem::replace(&mut *lock(&self.tables), Arc::new(tables));
         self.version.fetch_add(1, Ordering::Release);
-        drop(old);
+        lock(&self.retired).push(old);
         self.wake();
+        self.reap();
+    }
+
+    /// Frees earlier tables, with the keys of SAs that are gone, as far as no thread holds them any more; whether some are left, for a later call. They are freed here
+    /// and not by whichever thread was the last, since memory that is freed by another thread than it came from is not used again.
+    pub fn reap(&self) -> bool {
+        let mut retired = lock(&self.retired);
+        retired.retain(|tables| Arc::strong_count(tables) > 1);
+        !retired.is_empty()
     }
 
     /// The tables as published last.

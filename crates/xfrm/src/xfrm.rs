@@ -67,6 +67,7 @@ pub struct Xfrm {
     pub(crate) numbers: Numbers,
     pub(crate) lost: Lost,
     pub(crate) local: HashSet<IpAddr>,
+    is_full: bool,
     pub(crate) acquire_sequence: u32,
     /// Tells limits by time.
     pub(crate) timer: Worker,
@@ -106,6 +107,7 @@ impl Xfrm {
             numbers: Numbers::new(&engine),
             lost: Lost::default(),
             local: HashSet::new(),
+            is_full: false,
             acquire_sequence: 0,
             timer: Worker::new(engine),
             limits_due: None,
@@ -131,6 +133,11 @@ impl Xfrm {
     /// The addresses of this machine. They decide what an SA does that is added without a reserved SPI and without XFRMA_SA_DIR.
     pub fn set_local(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
         self.local = addresses.into_iter().collect();
+    }
+
+    /// Whether requests that add something are refused from now on (ENOMEM), since there is no memory for what they would add.
+    pub fn set_full(&mut self, is_full: bool) {
+        self.is_full = is_full;
     }
 
     /// Answers a datagram of a client: each of its messages in turn. The datagram is wiped, since it may hold keys.
@@ -207,6 +214,17 @@ impl Xfrm {
         let kind = request.header.kind;
         let is_dump = request.header.flags & netlink::DUMP != 0;
         match kind {
+            message::NEWSA
+            | message::UPDSA
+            | message::ALLOCSPI
+            | message::NEWPOLICY
+            | message::UPDPOLICY
+            | message::MIGRATE
+                if self.is_full =>
+            {
+                let text = "No memory is left for keys and policies: raise the limit of locked memory";
+                return Err(Refusal::new(errno::ENOMEM, text));
+            }
             message::GETSA | message::GETPOLICY if is_dump => return self.begin_dump(request, out),
             message::NEWSA | message::UPDSA => self.add_sa(request, out),
             message::DELSA => self.delete_sa(request, out),

@@ -25,7 +25,7 @@ pub fn status(place: &Place, json: bool) -> Result<ExitCode, Failure> {
 
 fn shown(status: &Status, place: &Place) -> String {
     let mut text = format!(
-        "cryptand-esp {} serves {} on {}\n\n  process   {}, for {}{}\n  engine    {}\n  threads   {}\n  SAs       {}\n  policies  {}\n  programs  {}\n  suites    {}\n  sandbox   {}\n",
+        "cryptand-esp {} serves {} on {}\n\n  process   {}, for {}{}\n  engine    {}\n  threads   {}\n  SAs       {}\n  policies  {}\n  programs  {}\n  memory    {} of {}\n  suites    {}\n  sandbox   {}\n",
         status.version,
         place.folder().display(),
         status.device,
@@ -41,6 +41,8 @@ fn shown(status: &Status, place: &Place) -> String {
         status.sas,
         status.policies,
         status.clients,
+        bytes(status.memory_used_bytes as u64),
+        bytes(status.memory_bytes as u64),
         if status.weak_suites { "all, weak ones too" } else { "no weak ones (3DES, NULL)" },
         if status.lacks.is_empty() {
             "whole".to_owned()

@@ -2,7 +2,7 @@
 //! the worker writes it, and never a key.
 //!
 //! ```text
-//! 0      slot A    4-byte magic, 4-byte version, 8-byte number, 8-byte length, 32-byte SHA-256 of all this and the content; the content
+//! 0      slot A    4-byte magic, 4-byte version, 8-byte number, 8-byte length, 32-byte SHA-256 of all this and that of the content; the content
 //! SLOT   slot B
 //! ```
 //! Slots are written in turns: one that was being written when the worker died does not agree with its digest, and the other is read.
@@ -60,11 +60,9 @@ impl Journal {
         let number = self.number + 1;
         let fields = fields(number, content.len());
         let digest = digest(&self.engine, &fields, content).ok_or(io::ErrorKind::Unsupported)?;
-        let mut whole = Vec::with_capacity(HEADER_BYTES + content.len());
-        whole.extend_from_slice(&fields);
-        whole.extend_from_slice(&digest);
-        whole.extend_from_slice(content);
-        self.file.write_all_at(&whole, (number % 2) * SLOT_BYTES)?;
+        let slot = (number % 2) * SLOT_BYTES;
+        self.file.write_all_at(content, slot + HEADER_BYTES as u64)?;
+        self.file.write_all_at(&[&fields[..], &digest].concat(), slot)?;
         self.number = number;
         Ok(())
     }
@@ -81,8 +79,10 @@ fn fields(number: u64, length: usize) -> [u8; FIELDS_BYTES] {
 
 /// None where the engine has no such hash, which it always has.
 fn digest(engine: &Engine, fields: &[u8], content: &[u8]) -> Option<[u8; DIGEST_BYTES]> {
-    let whole = [fields, content].concat();
-    engine.hash(HashAlgorithm::Sha256, &whole).ok()?.first_chunk().copied()
+    let hash = |bytes: &[u8]| -> Option<[u8; DIGEST_BYTES]> {
+        engine.hash(HashAlgorithm::Sha256, bytes).ok()?.first_chunk().copied()
+    };
+    hash(&[fields, &hash(content)?].concat())
 }
 
 fn read_slot(file: &File, engine: &Engine, slot: u64) -> Option<(u64, Vec<u8>)> {

@@ -19,6 +19,8 @@ impl Worker {
             device: self.start.device.clone(),
             level: engine::LibraryFeatures::read().level().name().to_owned(),
             lacks: self.lacks.clone(),
+            memory_bytes: confine::arena::report().region_bytes,
+            memory_used_bytes: confine::arena::report().used_bytes,
             weak_suites: self.start.weak_suites,
             sas: self.xfrm.sad().len(),
             policies: self.xfrm.list_policies().count(),
