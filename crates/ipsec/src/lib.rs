@@ -72,7 +72,7 @@ pub use limits::{Limit, Limits, Standing};
 pub use mtu::{Fit, Path, UDP_BYTES, fit, inner_mtu, payload_bytes_max, sealed_bytes};
 pub use outer::{Arrival, Datagram, ESP_PROTOCOL, NAT_PORT, Outer, UDP_PROTOCOL, classify};
 pub use policy::{
-    ACQUIRE_SECONDS, Action, FLOWS_REMEMBERED, POLICIES_MAX, Policy, PolicyDirection, PolicyId, Spd,
+    ACQUIRE_INTERVAL, Action, FLOWS_REMEMBERED, POLICIES_MAX, Policy, PolicyDirection, PolicyId, Spd,
     SpdError, Template,
 };
 pub use reason::{Counters, Reason};

@@ -20,6 +20,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use std::time::Duration;
+
 use crate::hash::Mix;
 use crate::inner::Flow;
 use crate::sa::{Direction, Mode, Sa};
@@ -28,8 +30,9 @@ use crate::time::Time;
 
 /// Most policies of one direction.
 pub const POLICIES_MAX: usize = 16_384;
-/// A missing SA is asked for once in so many seconds for each policy.
-pub const ACQUIRE_SECONDS: u64 = 1;
+/// A missing SA is asked for once in this time for each policy: who was not ready for the first question, as a daemon that is still
+/// loading its connections, hears the second soon.
+pub const ACQUIRE_INTERVAL: Duration = Duration::from_millis(500);
 /// Flows whose policy a thread remembers, a power of two.
 pub const FLOWS_REMEMBERED: usize = 256;
 
@@ -161,7 +164,7 @@ impl Held {
     pub(crate) fn asks(&self, now: Time) -> bool {
         let last = self.asked.load(Ordering::Relaxed);
         let now_nanos = now.nanos().saturating_add(1);
-        let is_due = last == 0 || now >= Time::of_nanos(last - 1).after_seconds(ACQUIRE_SECONDS);
+        let is_due = last == 0 || now.since(Time::of_nanos(last - 1)) >= ACQUIRE_INTERVAL;
         is_due && self.asked.compare_exchange(last, now_nanos, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 

@@ -71,7 +71,7 @@ impl Worker {
     }
 
     /// What becomes of a packet from this machine or through it, by the policies of [`PolicyDirection::Out`]. Without one it goes in clear. Where
-    /// its SA is missing, [`Event::Acquire`] asks for it, at most once in [`crate::ACQUIRE_SECONDS`] for each policy, and the packet is dropped.
+    /// its SA is missing, [`Event::Acquire`] asks for it, at most once in [`crate::ACQUIRE_INTERVAL`] for each policy, and the packet is dropped.
     ///
     /// # Errors
     /// [`Reason::Inner`], [`Reason::Blocked`], [`Reason::NoSa`]: the packet is dropped, and counted.

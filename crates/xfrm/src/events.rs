@@ -118,7 +118,8 @@ impl Xfrm {
         });
     }
 
-    /// Asks for an SA, once until it is there or the time for it is over. Where nobody listens nobody is asked, and the next packet asks again.
+    /// Asks for an SA. Where nobody listens nobody is asked. Until someone reserves an SPI in answer, or the SA is there, each event asks again, under
+    /// the same number: who listened may not have been ready.
     fn acquire(&mut self, index: PolicyId, flow: &Flow, clock: Clock, out: &mut Outbox) {
         let found = self.policies.find_index(PolicyDirection::Out, index);
         let Some(entry) = found.and_then(|rank| self.policies.get(rank)) else { return };
@@ -127,11 +128,17 @@ impl Xfrm {
         let number = if wanted.mode == Mode::Tunnel { mode::TUNNEL } else { mode::TRANSPORT };
         let mut given = Given::larval(source, destination, number, wanted.request);
         given.selector = RawSelector::of_flow(flow);
-        if self.states.find_acquired(&given).is_some() || !self.has_room_to_acquire() {
+        let asked = self.states.find_acquired(&given).and_then(|id| self.states.get(id));
+        if let Some(asked) = asked {
+            given.sequence = asked.given.sequence;
+        } else {
+            self.acquire_sequence = self.acquire_sequence.wrapping_add(1).max(1);
+            given.sequence = self.acquire_sequence;
+        }
+        let is_first = asked.is_none();
+        if is_first && !self.has_room_to_acquire() || self.states.is_negotiated(wanted.request) {
             return;
         }
-        self.acquire_sequence = self.acquire_sequence.wrapping_add(1).max(1);
-        given.sequence = self.acquire_sequence;
         let mut fields = Fields::<{ acquire::BYTES }>::new();
         fields.put_address(acquire::DESTINATION, destination);
         fields.put_spi(acquire::SPI, wanted.spi.unwrap_or(0));
@@ -147,7 +154,7 @@ impl Xfrm {
             entry.write_attributes(writer);
             writer.end();
         });
-        if is_asked {
+        if is_asked && is_first {
             let stage = Stage::Larval(clock.now.after_seconds(LARVAL_SECONDS));
             self.states.add(State { given, stage, added: clock.wall });
         }

@@ -122,6 +122,12 @@ impl States {
         self.waiting.get(&wanted(given)).copied()
     }
 
+    /// Whether an SPI is reserved for a request: whoever was asked for the SA is at it.
+    pub(crate) fn is_negotiated(&self, request: u32) -> bool {
+        let mut reserved = self.reserved.values().filter_map(|id| self.get(*id));
+        reserved.any(|state| state.given.request == request)
+    }
+
     /// Larval ones without an SPI for a mode and a request, between these ends if they are known.
     pub(crate) fn acquired_for(
         &self,
