@@ -8,8 +8,8 @@ fn carries(a: &Host, b: &Host, from: &str, to: &str, sizes: &[u32]) {
         assert_eq!(ping(a, from, to, 3, bytes), Ping { sent: 3, answered: 3 }, "{bytes} bytes");
         assert_eq!(ping(b, to, from, 3, bytes), Ping { sent: 3, answered: 3 }, "{bytes} bytes");
     }
-    bulk(a, from, b, to, 20_000_000);
-    bulk(b, to, a, from, 20_000_000);
+    bulk(a, from, b, to, 5_000_000);
+    bulk(b, to, a, from, 5_000_000);
 }
 
 /// Establishes a tunnel, has it carry traffic, and gives what the wire saw.
@@ -50,7 +50,7 @@ fn is_bare(packet: &[u8]) -> bool {
 
 #[test]
 fn protocol_50_with_extended_sequence_numbers() {
-    for esp in ["aes128gcm16-esn", "aes256-sha256-esn", "chacha20poly1305-esn"] {
+    for esp in ["aes128gcm16-esn", "aes256-sha256-esn"] {
         let packets = over(&bare(1, 2, esp), &bare(2, 1, esp), "10.1.0.1", "10.2.0.1");
         let Some(packets) = packets else { return };
         assert!(packets.iter().filter(|packet| is_esp(packet)).all(|packet| is_bare(packet)), "{esp}");
@@ -59,7 +59,7 @@ fn protocol_50_with_extended_sequence_numbers() {
 
 #[test]
 fn suites_that_are_asked_for_seldom() {
-    for esp in ["3des-sha512", "null-sha1", "aes192-sha512"] {
+    for esp in ["3des-sha512", "aes192-sha512"] {
         if over(&bare(1, 2, esp), &bare(2, 1, esp), "10.1.0.1", "10.2.0.1").is_none() {
             return;
         }

@@ -139,8 +139,9 @@ fn limits_are_told_before_they_are_reached() {
         one.until_log("creating rekey job for CHILD_SA", 1);
         one.until_log("outbound CHILD_SA net{2} established", 1);
         pings.until_answered();
-        let answers = pings.end();
-        assert_eq!(answers.sent, answers.answered, "{soft}");
+        pings.end();
+        // The peer may drop of the bulk what comes faster than it opens.
+        assert_eq!(plane.dropped(), [""; 0], "{soft}");
         one.stop();
         two.stop();
         plane.stop();
