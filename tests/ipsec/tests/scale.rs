@@ -84,7 +84,7 @@ fn a_thousand_associations_and_policies() {
         plane.run(&format!("ip -batch {}", file.display()));
         assert!(plane.run("ip xfrm state count").contains("SAD count 2000"));
         let listed = plane.run("ip xfrm state; ip xfrm policy");
-        assert_eq!((listed.matches("proto esp spi").count(), listed.matches(" dir ").count()), (2000, 2000));
+        assert_eq!((listed.matches("proto esp spi").count(), listed.matches("\tdir ").count()), (2000, 2000));
     }
     for number in [0u32, 1, 499, 998, 999] {
         let (high, low) = (number / 250, number % 250);
