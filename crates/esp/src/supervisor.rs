@@ -35,7 +35,8 @@ mod repair;
 mod routes;
 mod sockets;
 
-use asked::{Asked, CLIENTS_MAX, REQUEST_BYTES_MAX};
+pub use asked::Asked;
+use asked::{CLIENTS_MAX, REQUEST_BYTES_MAX};
 use claim::Claim;
 pub use error::ServeError;
 use error::{file, system};

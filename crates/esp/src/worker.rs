@@ -33,7 +33,7 @@ mod observers;
 mod rows;
 
 use clients::Clients;
-use journal::{Journal, SLOT_BYTES};
+pub use journal::{Journal, SLOT_BYTES};
 use observers::Observers;
 
 /// Descriptors that the worker may have open: clients, observers, and sockets of all addresses for every thread.

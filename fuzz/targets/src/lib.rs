@@ -16,6 +16,7 @@ mod credential;
 pub mod dictionaries;
 mod drive;
 mod esp;
+mod esp_files;
 mod failures;
 mod figures;
 mod inflate;
@@ -39,6 +40,7 @@ mod traffic;
 mod transactions;
 mod verbs;
 
+pub use self::esp::{esp_packet, inner_packet, selectors};
 pub use self::plane::{outer_datagram, vnet_header};
 pub use accounts::accounts;
 pub use agents::agent_requests;
@@ -50,7 +52,7 @@ pub use chips::emv_data;
 pub use clients::daemon_clients;
 pub use credential::credential;
 pub use drive::tls_drive;
-pub use esp::{esp_packet, inner_packet, selectors};
+pub use esp_files::{esp_journal, esp_requests};
 pub use failures::pin_failures;
 pub use figures::{published_csv, report_json};
 pub use inflate::inflate;
@@ -140,6 +142,8 @@ pub const TARGETS: &[Target] = &[
     ("outer_datagram", outer_datagram),
     ("traffic_drive", traffic_drive),
     ("xfrm_netlink", xfrm_netlink),
+    ("esp_journal", esp_journal),
+    ("esp_requests", esp_requests),
 ];
 
 /// The verb with this slot of the verb table; where there is none, one that there is. An input means the same

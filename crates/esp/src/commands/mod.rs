@@ -17,7 +17,7 @@ use crate::supervisor::Serve;
 mod capture;
 pub mod check;
 mod down;
-mod netlink;
+pub mod netlink;
 mod run;
 mod show;
 mod table;

@@ -93,7 +93,10 @@ fn read_slot(file: &File, engine: &Engine, slot: u64) -> Option<(u64, Vec<u8>)> 
         Some(u64::from_le_bytes(read.get(place..place + 8)?.try_into().ok()?))
     };
     let (number, length) = (word(8)?, word(16)?);
-    if length > SLOT_BYTES - HEADER_BYTES as u64 || read != fields(number, length as usize) {
+    if number == u64::MAX
+        || length > SLOT_BYTES - HEADER_BYTES as u64
+        || read != fields(number, length as usize)
+    {
         return None;
     }
     let mut content = vec![0; length as usize];
