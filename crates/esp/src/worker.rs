@@ -62,6 +62,8 @@ pub enum WorkerError {
     Sandbox(SandboxError),
     /// The journal of the worker before cannot be read.
     Journal(String),
+    /// A thread of the packet path ended.
+    Thread,
     /// Something of the system.
     System {
         /// What was done.
@@ -81,6 +83,9 @@ impl fmt::Display for WorkerError {
             WorkerError::Engine(cause) => cause.fmt(out),
             WorkerError::Device(cause) => cause.fmt(out),
             WorkerError::Sandbox(cause) => cause.fmt(out),
+            WorkerError::Thread => {
+                out.write_str("a thread that carries packets ended, as it does when its device is removed")
+            }
             WorkerError::Journal(why) => write!(
                 out,
                 "the journal of policies cannot be read ({why}), so that what they protect stays dropped: `cryptand ipsec down` clears it, then start IKE anew"
@@ -249,6 +254,7 @@ impl Worker {
 
     fn serve(&mut self) -> Result<(), WorkerError> {
         loop {
+            self.observers.end_old();
             let timeout = self.timeout();
             let mut clients: Vec<(Client, bool)> = Vec::new();
             let happened: Vec<PollFlags> = {
@@ -278,6 +284,9 @@ impl Worker {
             let mut out = Outbox::default();
             if !happened[1].is_empty() {
                 self.take_events(&mut out);
+                if self.shared.has_ended() {
+                    return Err(WorkerError::Thread);
+                }
             }
             let (of_clients, of_observers) = happened[4..].split_at(clients.len());
             for ((client, _), happened) in clients.into_iter().zip(of_clients) {
@@ -300,7 +309,7 @@ impl Worker {
         }
     }
 
-    /// Until the next look at limits by time; for ever where there is no SA, and nothing that waits for one.
+    /// Until the next look at limits by time, or at observers that keep others out; for ever where there is no SA, and nothing that waits for one.
     fn timeout(&self) -> Option<rustix::event::Timespec> {
         let is_left = self.shared.reap();
         if self.xfrm.sad().is_empty() && self.xfrm.due().is_none() && !is_left {
@@ -308,6 +317,13 @@ impl Worker {
         }
         let left = TICK.saturating_sub(self.ticked.elapsed());
         Some(rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) })
+        let is_idle = self.xfrm.sad().is_empty() && self.xfrm.due().is_none();
+        let tick = (!is_idle).then(|| TICK.saturating_sub(self.ticked.elapsed()));
+        let left = tick.into_iter().chain(self.observers.next_end()).min()?;
+        Some(rustix::event::Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
+        })
     }
 
     fn take_orders(&mut self) -> Result<(), WorkerError> {

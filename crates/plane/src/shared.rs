@@ -42,6 +42,7 @@ pub struct Shared {
     waiting: AtomicUsize,
     event_fd: OwnedFd,
     stopped: AtomicBool,
+    ended: AtomicBool,
     pub(crate) paths: Paths,
     pub(crate) threads: Vec<Seat>,
     addresses: Mutex<HashSet<SocketAddr>>,
@@ -109,6 +110,7 @@ impl Shared {
             waiting: AtomicUsize::new(0),
             event_fd: counter()?,
             stopped: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             paths: Paths::default(),
             threads: seats,
             addresses: Mutex::default(),
@@ -233,6 +235,19 @@ impl Shared {
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         self.wake();
+    }
+
+    /// Whether a thread ended that was not stopped: packets of its queue and its sockets are lost. [`Shared::event_fd`] becomes readable then.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// A thread ends.
+    pub(crate) fn end(&self) {
+        if !self.is_stopped() {
+            self.ended.store(true, Ordering::Release);
+            self.tell(Vec::new());
+        }
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

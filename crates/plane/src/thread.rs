@@ -65,7 +65,9 @@ pub fn spawn(
         let thread = Thread::new(shared, seat, queue, &raw)?;
         let started = Builder::new().name(format!("plane-{seat}")).spawn({
             let begin = begin.clone();
+            let ending = Ending(Arc::clone(shared));
             move || {
+                let _ending = ending;
                 let _ = begin.send(());
                 thread.run()
             }
@@ -83,6 +85,15 @@ pub fn spawn(
         let _ = begun.recv();
     }
     Ok(threads)
+}
+
+/// Tells of the end of a thread, however it comes.
+struct Ending(Arc<Shared>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 struct Thread {

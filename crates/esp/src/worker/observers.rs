@@ -1,6 +1,7 @@
 //! Connections that are shown how the data plane stands: one line asks, the answer ends with the connection.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags};
@@ -9,6 +10,8 @@ use crate::observed::Question;
 
 /// Most that are connected at once; the next ones wait in the backlog.
 const OBSERVERS_MAX: usize = 32;
+/// While there are so many, how long one may take to ask and to read the answer.
+const OBSERVER_WAIT: Duration = Duration::from_secs(5);
 /// Longest line that asks, in bytes.
 const LINE_BYTES_MAX: usize = 64;
 
@@ -18,6 +21,7 @@ pub struct Observers(Vec<Observer>);
 
 struct Observer {
     socket: OwnedFd,
+    since: Instant,
     asked: Vec<u8>,
     answer: Option<(Vec<u8>, usize)>,
 }
@@ -29,13 +33,26 @@ impl Observers {
             && let Ok(socket) =
                 rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
         {
-            self.0.push(Observer { socket, asked: Vec::new(), answer: None });
+            self.0.push(Observer { socket, since: Instant::now(), asked: Vec::new(), answer: None });
         }
     }
 
     /// Whether there is room for more.
     pub fn has_room(&self) -> bool {
         self.0.len() < OBSERVERS_MAX
+    }
+
+    /// Ends those that keep others out.
+    pub fn end_old(&mut self) {
+        if !self.has_room() {
+            self.0.retain(|observer| observer.since.elapsed() < OBSERVER_WAIT);
+        }
+    }
+
+    /// How long until one of them keeps others out for too long.
+    pub fn next_end(&self) -> Option<Duration> {
+        let oldest = self.0.first().filter(|_| !self.has_room())?;
+        Some(OBSERVER_WAIT.saturating_sub(oldest.since.elapsed()))
     }
 
     /// Each socket, and whether it waits to be written.
