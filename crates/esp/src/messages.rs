@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-/// Most addresses, and most pairs of prefixes, in one message: they fit into a control message.
-pub const LISTED_MAX: usize = 1000;
+/// Most addresses, and most pairs of prefixes to be added and to be removed, in one message: they fit into a control message.
+pub const LISTED_MAX: usize = 800;
 
 /// What the worker is told.
 #[derive(Serialize, Deserialize, Debug)]
@@ -81,4 +81,19 @@ pub enum Notice {
     },
     /// Everything that the worker knows of earlier workers has been told: what they told beside it is void.
     Restored,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_messages_fit() {
+        let prefix: IpNet = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128".parse().unwrap();
+        let pairs = vec![Pair { destination: prefix, source: prefix }; LISTED_MAX];
+        let routes = Notice::Routes { number: u64::MAX, add: pairs.clone(), remove: pairs, last: true };
+        assert!(wire::control::encode(&routes).is_ok());
+        let addresses = Order::Addresses { addresses: vec![prefix.addr(); LISTED_MAX], more: true };
+        assert!(wire::control::encode(&addresses).is_ok());
+    }
 }
