@@ -312,12 +312,7 @@ impl Worker {
     /// Until the next look at limits by time, or at observers that keep others out; for ever where there is no SA, and nothing that waits for one.
     fn timeout(&self) -> Option<rustix::event::Timespec> {
         let is_left = self.shared.reap();
-        if self.xfrm.sad().is_empty() && self.xfrm.due().is_none() && !is_left {
-            return None;
-        }
-        let left = TICK.saturating_sub(self.ticked.elapsed());
-        Some(rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) })
-        let is_idle = self.xfrm.sad().is_empty() && self.xfrm.due().is_none();
+        let is_idle = self.xfrm.sad().is_empty() && self.xfrm.due().is_none() && !is_left;
         let tick = (!is_idle).then(|| TICK.saturating_sub(self.ticked.elapsed()));
         let left = tick.into_iter().chain(self.observers.next_end()).min()?;
         Some(rustix::event::Timespec {
