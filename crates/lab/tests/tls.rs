@@ -100,7 +100,7 @@ fn the_report_plans_every_table_of_tls() {
     ] {
         assert!(names.lines().any(|line| line == name), "{name}");
     }
-    assert!(String::from_utf8_lossy(&planned.stderr).contains("of TLS, about"));
+    assert!(String::from_utf8_lossy(&planned.stderr).contains(" of TLS and "));
     let quick = lab(&["report", "--plan", "--only", "tls", "--quick"]);
     assert!(quick.stdout.len() * 3 < names.len());
 }
