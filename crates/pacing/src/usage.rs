@@ -137,7 +137,9 @@ mod tests {
     #[test]
     fn children_are_found() {
         let mut shell = std::process::Command::new("sh");
-        let shell = shell.args(["-c", "cat & wait"]).stdin(std::process::Stdio::piped());
+        // What a shell starts in the background reads nothing, unless it is told from where.
+        let waits = "exec 3<&0; cat <&3 & wait";
+        let shell = shell.args(["-c", waits]).stdin(std::process::Stdio::piped());
         let mut shell = shell.stdout(std::process::Stdio::null()).spawn().unwrap();
         let found = loop {
             let found = descendants(&[shell.id()]);
