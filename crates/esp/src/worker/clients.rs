@@ -14,8 +14,10 @@ use zeroize::Zeroizing;
 pub const CLIENTS_MAX: usize = 256;
 /// Longest datagram that is taken, in bytes: charon's longest requests have some 2 KiB.
 pub const DATAGRAM_BYTES_MAX: usize = 64 << 10;
-/// What may wait for one program to read it, in bytes: the longest dump there is. One that leaves more unread is disconnected.
-const QUEUED_BYTES_MAX: usize = 64 << 20;
+/// What may wait for one program to read it, in bytes: dumps wait by themselves, so these are replies and events. One that leaves more unread is disconnected.
+const QUEUED_BYTES_MAX: usize = 4 << 20;
+/// What may wait for all programs together: memory of secrets is short. The one for which there would be more is disconnected.
+const ALL_QUEUED_BYTES_MAX: usize = 16 << 20;
 /// Requests of one program that are taken before the next one's turn.
 const TURN: usize = 64;
 
@@ -24,6 +26,7 @@ const TURN: usize = 64;
 pub struct Clients {
     open: BTreeMap<u64, Connection>,
     last: u64,
+    queued_bytes: usize,
 }
 
 struct Connection {
@@ -83,19 +86,28 @@ impl Clients {
     /// Sends a datagram, or keeps it until there is room; false where the program is gone, or leaves too much unread.
     pub fn send(&mut self, client: Client, datagram: Zeroizing<Vec<u8>>) -> bool {
         let Some(connection) = self.open.get_mut(&client.0) else { return false };
+        let before = connection.queued_bytes;
         connection.queued_bytes += datagram.len();
         connection.queued.push_back(datagram);
-        connection.flush().is_ok() && connection.queued_bytes <= QUEUED_BYTES_MAX
+        let is_there = connection.flush().is_ok();
+        self.queued_bytes = self.queued_bytes - before + connection.queued_bytes;
+        is_there && connection.queued_bytes <= QUEUED_BYTES_MAX && self.queued_bytes <= ALL_QUEUED_BYTES_MAX
     }
 
     /// Sends what waits, as far as there is room; false where the program is gone.
     pub fn flush(&mut self, client: Client) -> bool {
-        self.open.get_mut(&client.0).is_some_and(|connection| connection.flush().is_ok())
+        let Some(connection) = self.open.get_mut(&client.0) else { return false };
+        let before = connection.queued_bytes;
+        let is_there = connection.flush().is_ok();
+        self.queued_bytes = self.queued_bytes - before + connection.queued_bytes;
+        is_there
     }
 
     /// Ends a connection.
     pub fn close(&mut self, client: Client) {
-        self.open.remove(&client.0);
+        if let Some(connection) = self.open.remove(&client.0) {
+            self.queued_bytes -= connection.queued_bytes;
+        }
     }
 }
 

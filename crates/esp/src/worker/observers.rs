@@ -8,8 +8,8 @@ use rustix::net::{RecvFlags, SendFlags, SocketFlags};
 
 use crate::observed::Question;
 
-/// Most that are connected at once; the next ones wait in the backlog.
-const OBSERVERS_MAX: usize = 32;
+/// Most that are connected at once; the next ones wait in the backlog. Each may have an answer that names all SAs in memory of secrets.
+const OBSERVERS_MAX: usize = 8;
 /// While there are so many, how long one may take to ask and to read the answer.
 const OBSERVER_WAIT: Duration = Duration::from_secs(5);
 /// Longest line that asks, in bytes.
