@@ -91,6 +91,8 @@ fn a_thousand_associations_and_policies() {
         let [from, to] = [1, 2].map(|host| format!("10.{host}{high}.{low}.1"));
         a.run(&format!("ip address add {from}/32 dev lo"));
         b.run(&format!("ip address add {to}/32 dev lo"));
+        // The data planes are told of the addresses by the kernel.
+        until("both know the addresses", || ping(&a, &from, &to, 1, 56).answered == 1);
         assert_eq!(ping(&a, &from, &to, 3, 56), Ping { sent: 3, answered: 3 }, "{number}");
     }
     planes[0].run("ip xfrm state flush; ip xfrm policy flush");
