@@ -174,6 +174,10 @@ impl Drop for Plane<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("--- the data plane said:\n{}--- and left:\n{}", self.log(), self.space.traces());
+            // One that `up` has started.
+            if self.child.is_none() {
+                self.down();
+            }
         }
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
