@@ -39,6 +39,7 @@ mod inbound;
 mod io;
 mod outbound;
 mod path;
+mod patience;
 mod raw;
 mod send;
 mod shared;

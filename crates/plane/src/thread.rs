@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use ipsec::{Arrival, Endpoint, Frame, Time};
 use nix::errno::Errno;
-use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
 use crate::bounds::{DATAGRAMS_MAX, PACKET_BYTES_MAX, TUN_READS_MAX};
 use crate::core::Core;
@@ -23,6 +24,7 @@ use crate::counters::{Figures, Loss};
 use crate::inbound::Arrivals;
 use crate::io::{CONTROL_BYTES, Io, Socket, read_errors, receive};
 use crate::outbound::Batch;
+use crate::patience::Patience;
 use crate::raw::Raw;
 use crate::shared::{Change, Shared, Tables};
 use crate::tun::{Queue, Queues};
@@ -111,6 +113,7 @@ struct Thread {
     has_begun: bool,
     /// When the last look at the TUN, and at sockets, ended.
     looked: [Time; 2],
+    patience: Patience,
 }
 
 /// Places of [`Thread::looked`].
@@ -143,6 +146,7 @@ impl Thread {
             arrivals: Arrivals::default(),
             has_begun: false,
             looked: [Time::default(); 2],
+            patience: Patience::default(),
         })
     }
 
@@ -170,10 +174,7 @@ impl Thread {
     fn run(mut self) -> io::Result<()> {
         let mut ready = Vec::with_capacity(READY_MAX);
         loop {
-            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut ready), None) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+            self.wait(&mut ready)?;
             for event in ready.drain(..) {
                 match event.data.u64() {
                     WAKE => {
@@ -192,6 +193,27 @@ impl Thread {
                 return Ok(());
             }
         }
+    }
+
+    /// Waits until something is ready: polls as long as that has paid, then sleeps.
+    fn wait(&mut self, ready: &mut Vec<Event>) -> io::Result<()> {
+        const NOT_AT_ALL: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let began = self.shared.now();
+        loop {
+            let is_over = self.shared.now().since(began) >= self.patience.limit();
+            let time = if is_over { None } else { Some(&NOT_AT_ALL) };
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(ready), time) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if is_over || !ready.is_empty() {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let packets = self.core.figures.received_packets + self.io.figures.sent_packets;
+        self.patience.waited(self.shared.now().since(began), packets);
+        Ok(())
     }
 
     /// Takes up what was published since.
