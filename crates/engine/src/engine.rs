@@ -10,6 +10,7 @@ use crate::high::mac::{self, MacItem, MacKey};
 use crate::high::mdc::{self, MdcItem};
 use crate::level::{Level, LibraryFeatures};
 use crate::low::aws_lc::random;
+use crate::low::checksum;
 use crate::low::cpu::Cpu;
 use crate::mid::aes::cfb::{Cfb, CfbSha1};
 use crate::mid::aes::eax::{self, EaxItem, EaxKey};
@@ -378,6 +379,13 @@ impl Engine {
     pub fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> Result<[u8; 64], HashError> {
         self.allow_hash(algorithm)?;
         Ok(hash::digest(algorithm, &[data]))
+    }
+
+    /// The ones' complement sum of RFC 1071 of words of 16 bits in network order, whose complement is the checksum of IP, TCP and UDP. An odd byte at the end is the
+    /// upper half of a word.
+    #[inline]
+    pub fn ones_complement_sum(&self, bytes: &[u8]) -> u16 {
+        checksum::sum(self.cpu, bytes)
     }
 
     /// Begins a hash.

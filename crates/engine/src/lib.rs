@@ -12,6 +12,7 @@
 //! | MAC from a block cipher (X9.9, X9.19, CMAC), whole or in segments | [`Engine::mac_key`], [`Engine::mac_batch`] |
 //! | MACs and short texts of many equal requests, with raw keys or keys unwrapped for them, least overhead | [`Column`], [`DesColumns`], [`Engine::mac_columns`], [`Engine::hmac_columns`], [`Engine::cipher_columns`], [`Engine::unwrap_des_columns`] |
 //! | digest | [`sha1`], [`sha256`], which need no engine; [`Engine::hash`], [`Engine::hash_batch`]; in pieces, also over several calls: [`Engine::hash_state`], [`HashState::export`] |
+//! | checksum of IP, TCP and UDP over long texts | [`Engine::ones_complement_sum`] |
 //! | digest of 128 bits by MDC-2 or MDC-4, also over several calls | [`Engine::mdc_batch`] |
 //! | MAC from a hash | [`Engine::hmac_key`], [`Engine::hmac_batch`] |
 //! | random bytes | [`Engine::random`]; many small values: [`Engine::random_block`] |

@@ -2,31 +2,30 @@
 
 use std::net::IpAddr;
 
+use engine::Engine;
+
 use crate::address::{self, Family};
 
-/// The sum of words of 16 bits, begun with another. An odd byte at the end is the upper half of a word; only the last part of what is summed may
-/// have one.
+/// The sum of words of 16 bits, begun with another: for headers; [`long_sum`] is for more. An odd byte at the end is the upper half of a word; only the last
+/// part of what is summed may have one.
 #[inline]
 pub fn sum(begun: u64, bytes: &[u8]) -> u64 {
-    // Sums in either order of bytes differ by their order alone (RFC 1071, 2B): words as the machine has them need no swap each. Four sums beside each
-    // other, each with its carries, wait for each other the least.
-    let (blocks, rest) = bytes.as_chunks::<32>();
-    let mut sums = [0_u64; 4];
-    for block in blocks {
-        for (sum, word) in sums.iter_mut().zip(block.as_chunks::<8>().0) {
-            let (added, carry) = sum.overflowing_add(u64::from_le_bytes(*word));
-            *sum = added.wrapping_add(u64::from(carry));
-        }
-    }
-    let mut all = sums.iter().fold(0, |all, sum| all + (sum & u64::from(u32::MAX)) + (sum >> 32));
-    let (words, rest) = rest.as_chunks::<4>();
+    // Sums in either order of bytes differ by their order alone (RFC 1071, 2B): words as the machine has them need no swap each.
+    let (words, rest) = bytes.as_chunks::<4>();
+    let mut all = 0_u64;
     for word in words {
-        all += u64::from(u32::from_le_bytes(*word));
+        all = all.wrapping_add(u64::from(u32::from_le_bytes(*word)));
     }
     let mut last = [0; 4];
     last[..rest.len()].copy_from_slice(rest);
     all += u64::from(u32::from_le_bytes(last));
     begun + u64::from((!fold(all)).swap_bytes())
+}
+
+/// The same by the engine's kernels, for many bytes.
+#[inline]
+pub fn long_sum(engine: &Engine, begun: u64, bytes: &[u8]) -> u64 {
+    begun + u64::from(engine.ones_complement_sum(bytes))
 }
 
 /// The checksum that a sum gives.

@@ -9,6 +9,7 @@
 use std::io::IoSlice;
 use std::net::IpAddr;
 
+use engine::Engine;
 use ipsec::checksum;
 
 use crate::bounds::{FLOWS_MAX, PACKET_BYTES_MAX, SEGMENTS_MAX};
@@ -23,7 +24,12 @@ const HEADER_BYTES_MAX: usize = 40 + 60;
 
 /// Writes packets of IP, some of them together: `write` gets the parts of one write to the TUN, and how many packets are in it. `with_udp` says whether the TUN
 /// takes superpackets of UDP.
-pub fn coalesce(packets: &[&[u8]], with_udp: bool, mut write: impl FnMut(&[IoSlice<'_>], usize)) {
+pub fn coalesce(
+    engine: &Engine,
+    packets: &[&[u8]],
+    with_udp: bool,
+    mut write: impl FnMut(&[IoSlice<'_>], usize),
+) {
     let mut open: [Option<Joined>; FLOWS_MAX] = [const { None }; FLOWS_MAX];
     // Which place is given up next.
     let mut oldest = 0;
@@ -41,7 +47,8 @@ pub fn coalesce(packets: &[&[u8]], with_udp: bool, mut write: impl FnMut(&[IoSli
             continue;
         };
         if let Some(place) = place {
-            let taken = open[place].as_mut().is_some_and(|joined| joined.take(packets, index, &shape));
+            let taken =
+                open[place].as_mut().is_some_and(|joined| joined.take(engine, packets, index, &shape));
             // It goes where it has come to its end, and where this one does not follow.
             let gone = open[place].take_if(|joined| !taken || joined.is_closed);
             if let Some(joined) = gone {
@@ -206,7 +213,7 @@ impl Joined {
 
     /// Takes one more; false where it does not follow the others, or where one of both has a wrong checksum.
     #[inline]
-    fn take(&mut self, packets: &[&[u8]], index: usize, shape: &Shape) -> bool {
+    fn take(&mut self, engine: &Engine, packets: &[&[u8]], index: usize, shape: &Shape) -> bool {
         let (first, packet) = (&self.first, packets[index]);
         let head = packets[self.pieces[0] as usize];
         let follows = self.count < SEGMENTS_MAX
@@ -218,7 +225,7 @@ impl Joined {
             && (self.flow.protocol != TCP
                 || shape.sequence == first.sequence.wrapping_add(self.payload_bytes as u32))
             && same_header(&self.flow, first, head, packet);
-        let good = |shape: &Shape, packet: &[u8]| is_sum_right(&self.flow, shape.ip_bytes, packet);
+        let good = |shape: &Shape, packet: &[u8]| is_sum_right(engine, &self.flow, shape.ip_bytes, packet);
         if !follows || !good(shape, packet) || (self.count == 1 && !good(first, head)) {
             return false;
         }
@@ -304,10 +311,10 @@ fn same_header(flow: &FlowKey, first: &Shape, head: &[u8], packet: &[u8]) -> boo
 
 /// Whether the checksum above IP, and that of IPv4's header, are right.
 #[inline]
-fn is_sum_right(flow: &FlowKey, ip_bytes: usize, packet: &[u8]) -> bool {
+fn is_sum_right(engine: &Engine, flow: &FlowKey, ip_bytes: usize, packet: &[u8]) -> bool {
     let (ip, transport) = packet.split_at(ip_bytes);
     let (source, destination) = flow.addresses();
     let begun = checksum::pseudo_header(source, destination, flow.protocol, transport.len());
     (flow.is_v6 || checksum::fold(checksum::sum(0, ip)) == 0)
-        && checksum::fold(checksum::sum(begun, transport)) == 0
+        && checksum::fold(checksum::long_sum(engine, begun, transport)) == 0
 }

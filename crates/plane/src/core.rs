@@ -3,6 +3,7 @@
 use std::io::IoSlice;
 use std::sync::Arc;
 
+use engine::Engine;
 use ipsec::Worker;
 
 use crate::bounds::{FRAMES_MAX, IN_BYTES, OUT_BYTES};
@@ -25,6 +26,7 @@ pub trait Ways {
 
 /// What a thread seals and opens with, its memory and its figures.
 pub struct Core {
+    pub(crate) engine: Engine,
     pub(crate) worker: Worker,
     pub(crate) paths: KnownPaths,
     pub(crate) figures: Figures,
@@ -41,6 +43,7 @@ impl Core {
     /// With the engine of what is shared.
     pub fn new(shared: &Arc<Shared>) -> Core {
         Core {
+            engine: shared.engine,
             worker: Worker::new(shared.engine),
             paths: KnownPaths::default(),
             figures: Figures::default(),

@@ -108,7 +108,7 @@ impl Core {
         if arrivals.came.is_empty() {
             return;
         }
-        let Core { worker, figures, come, .. } = self;
+        let Core { engine, worker, figures, come, .. } = self;
         let mut items = Vec::with_capacity(arrivals.packets);
         let (mut rest, mut at) = (&mut come[..], 0);
         for datagram in &arrivals.came {
@@ -150,7 +150,7 @@ impl Core {
             packets.push(item.frame.bytes());
         }
         Figures::batch(&mut figures.opened_batches, items.len());
-        coalesce(&packets, with_udp, |parts, packets| ways.to_tun(parts, packets));
+        coalesce(engine, &packets, with_udp, |parts, packets| ways.to_tun(parts, packets));
         *arrivals = Arrivals { came: std::mem::take(&mut arrivals.came), used: 0, packets: 0 };
         arrivals.came.clear();
     }

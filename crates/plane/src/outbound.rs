@@ -84,9 +84,10 @@ impl Core {
                 if packets.frame_bytes(0) > mtu {
                     return self.refit(batch, ways, sa, &packets, mtu);
                 }
+                let engine = self.engine;
                 for number in 0..packets.frames() {
                     let bytes = packets.frame_bytes(number);
-                    self.place(batch, ways, sa, bytes, |to| packets.write(number, to));
+                    self.place(batch, ways, sa, bytes, |to| packets.write(&engine, number, to));
                 }
             }
         }
@@ -164,7 +165,7 @@ impl Core {
         let mut packet = Vec::new();
         for number in 0..packets.frames() {
             packet.resize(packets.frame_bytes(number), 0);
-            packets.write(number, &mut packet);
+            packets.write(&self.engine, number, &mut packet);
             let Ok(inner) = Inner::read(&packet) else {
                 self.figures.lose(Loss::TunMalformed, 1);
                 continue;

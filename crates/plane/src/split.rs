@@ -7,6 +7,7 @@
 //!
 //! Bytes of the payload are copied once, and summed as they arrive where they stay.
 
+use engine::Engine;
 use ipsec::{Family, Inner, checksum};
 
 use crate::vnet::{Kind, VNET_BYTES, Vnet};
@@ -134,18 +135,18 @@ impl<'a> Superpacket<'a> {
 
     /// Writes the packet with this number, which is below [`Superpacket::frames`], to memory of [`Superpacket::frame_bytes`].
     #[inline]
-    pub fn write(&self, number: usize, to: &mut [u8]) {
+    pub fn write(&self, engine: &Engine, number: usize, to: &mut [u8]) {
         match self.cut {
             Cut::Whole => to.copy_from_slice(self.packet),
             Cut::Sum { start, at } => {
                 to.copy_from_slice(self.packet);
                 // The field holds the sum of the pseudo-header and is summed with the rest.
-                let sum = checksum::fold(checksum::sum(0, &to[start..]));
+                let sum = checksum::fold(checksum::long_sum(engine, 0, &to[start..]));
                 let is_udp = self.inner.flow.protocol == UDP;
                 to[at..at + 2].copy_from_slice(&written(sum, is_udp).to_be_bytes());
             }
             Cut::Pieces { protocol, header_bytes, segment_bytes } => {
-                self.write_piece(number, to, protocol, header_bytes, segment_bytes);
+                self.write_piece(engine, number, to, (protocol, header_bytes, segment_bytes));
             }
         }
     }
@@ -153,11 +154,10 @@ impl<'a> Superpacket<'a> {
     #[inline]
     fn write_piece(
         &self,
+        engine: &Engine,
         number: usize,
         to: &mut [u8],
-        protocol: u8,
-        header_bytes: usize,
-        segment_bytes: usize,
+        (protocol, header_bytes, segment_bytes): (u8, usize, usize),
     ) {
         let from = header_bytes + number * segment_bytes;
         let bytes = to.len();
@@ -195,7 +195,7 @@ impl<'a> Superpacket<'a> {
         transport[at..at + 2].fill(0);
         let flow = &self.inner.flow;
         let begun = checksum::pseudo_header(flow.source(), flow.destination(), protocol, transport.len());
-        let sum = checksum::fold(checksum::sum(begun, transport));
+        let sum = checksum::fold(checksum::long_sum(engine, begun, transport));
         transport[at..at + 2].copy_from_slice(&written(sum, protocol == UDP).to_be_bytes());
     }
 }

@@ -1,7 +1,9 @@
 //! Superpackets are cut and put together as a plain implementation, written here from RFC 9293, RFC 791 and RFC 768, does.
 
 use std::io::IoSlice;
+use std::sync::LazyLock;
 
+use engine::{Engine, Options};
 use plane::{Kind, Superpacket, VNET_BYTES, Vnet, coalesce};
 use proptest::prelude::*;
 
@@ -178,12 +180,19 @@ prop_compose! {
     }
 }
 
+/// Made once.
+fn engine() -> Engine {
+    static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(Options::default()).unwrap());
+    *ENGINE
+}
+
 /// All packets that something read from the TUN becomes.
 fn split(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let packets = Superpacket::read(bytes).ok()?;
+    let engine = engine();
     let write = |number| {
         let mut packet = vec![0xaa; packets.frame_bytes(number)];
-        packets.write(number, &mut packet);
+        packets.write(&engine, number, &mut packet);
         packet
     };
     Some((0..packets.frames()).map(write).collect())
@@ -194,7 +203,7 @@ fn join(packets: &[Vec<u8>]) -> Vec<(Vec<u8>, usize)> {
     let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
     let mut written = Vec::new();
     let join = |parts: &[IoSlice<'_>]| parts.iter().flat_map(|part| part.iter().copied()).collect();
-    coalesce(&packets, true, |parts, count| written.push((join(parts), count)));
+    coalesce(&engine(), &packets, true, |parts, count| written.push((join(parts), count)));
     written
 }
 

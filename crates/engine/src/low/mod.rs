@@ -13,6 +13,7 @@ mod absent;
 pub(crate) mod aes;
 pub(crate) mod aws_lc;
 pub(crate) mod cfb;
+pub(crate) mod checksum;
 pub(crate) mod cpu;
 pub(crate) mod curves;
 pub(crate) mod des;
