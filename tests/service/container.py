@@ -46,6 +46,11 @@ done
 mkdir "$root/dev/pts" "$root/dev/shm"
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts "$root/dev/pts"
 ln -s pts/ptmx "$root/dev/ptmx"
+if [ -e /dev/net/tun ]; then
+    mkdir "$root/dev/net"
+    touch "$root/dev/net/tun"
+    mount --bind /dev/net/tun "$root/dev/net/tun"
+fi
 mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 cd "$root"
 pivot_root . mnt
@@ -77,9 +82,9 @@ def exit_code(test):
     return 0
 
 
-def make_root(cache: Path) -> Path:
-    """An archive of the root file system, made once."""
-    archive = cache / f"{SUITE}.tar"
+def make_root(cache: Path, name="", more=()) -> Path:
+    """An archive of the root file system, made once for each name, with more packages."""
+    archive = cache / f"{SUITE}{name}.tar"
     if archive.exists():
         return archive
     if os.geteuid() != 0:
@@ -89,7 +94,7 @@ def make_root(cache: Path) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     made = archive.with_suffix(".part")
     # Its own name, and not that of the file that it becomes once it is whole.
-    command = ["mmdebstrap", "--variant=minbase", "--format=tar", f"--include={','.join(PACKAGES)}", SUITE, str(made)]
+    command = ["mmdebstrap", "--variant=minbase", "--format=tar", f"--include={','.join([*PACKAGES, *more])}", SUITE, str(made)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise Lacking(f"Debian's packages: mmdebstrap ended with {done.returncode}: {done.stderr[-400:]}")

@@ -104,7 +104,7 @@ fn the_daemon_and_its_cards_work_under_the_calls_of_their_unit() {
 }
 
 #[test]
-fn ipsecs_data_plane_works_under_the_calls_of_its_unit() {
+fn ipsecs_data_plane_works_under_the_calls_and_capabilities_of_its_unit() {
     if !has_checker() || needs::lacks(needs::Need::Root) || needs::lacks(needs::Need::Tun) {
         return;
     }
@@ -112,7 +112,14 @@ fn ipsecs_data_plane_works_under_the_calls_of_its_unit() {
     let folder = tempfile::tempdir().unwrap();
     // In a network of its own: it makes a device, rules and routes.
     let mut command = under(&filter, Path::new("/usr/bin/unshare"));
-    command.arg("--net").arg(program("cryptand-esp")).args(["serve", "--folder"]).arg(folder.path());
+    let unit = packaging().join("cryptand-esp.service");
+    let bounds = said(&unit, "CapabilityBoundingSet");
+    let bounds: String = bounds
+        .split(' ')
+        .map(|name| format!(",+{}", name.trim_start_matches("CAP_").to_lowercase()))
+        .collect();
+    command.args(["--net", "setpriv", "--inh-caps=-all", &format!("--bounding-set=-all{bounds}")]);
+    command.arg(program("cryptand-esp")).args(["serve", "--folder"]).arg(folder.path());
     let mut served = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(served.stdout.take().unwrap()).read_line(&mut line).unwrap();

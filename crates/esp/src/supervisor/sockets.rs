@@ -44,7 +44,7 @@ impl fmt::Display for SocketsError {
             SocketsError::Open(cause) => {
                 write!(out, "{cause}")?;
                 if cause.cause().kind() == std::io::ErrorKind::AddrInUse {
-                    out.write_str(", and start it through `cryptand ipsec run`")?;
+                    out.write_str(", and start it after this, through `cryptand ipsec run` or with the drop-in of its unit")?;
                 }
                 Ok(())
             }
