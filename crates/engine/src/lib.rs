@@ -123,6 +123,7 @@ pub use high::padding::{
 };
 pub use high::sealing::{SealedSecret, SealingKey, lock, seal_to, unlock};
 pub use level::{Level, LibraryFeatures, UnknownLevel, level_environment};
+pub use low::prefetch;
 pub use mid::aes::aead::{AEAD_TAG_BYTES_MIN, AeadItem};
 pub use mid::aes::cfb::{Cfb, CfbSha1};
 pub use mid::aes::eax::{EaxItem, EaxKey};

@@ -2,6 +2,22 @@
 
 use std::hash::Hasher;
 
+/// Both addresses of a key and the rest of it, in products that do not wait for each other.
+#[inline]
+pub(crate) fn mixed(source: u128, destination: u128, rest: u64) -> u64 {
+    let pair = |number: u128, first, second| fold(number as u64 ^ first, (number >> 64) as u64 ^ second);
+    let addresses = pair(source, 0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db)
+        ^ pair(destination, 0x8ebc_6af0_9c88_c6e3, 0x5899_65cc_7537_4cc3);
+    addresses ^ fold(rest ^ 0x1d8e_4e27_c47d_124f, 0xeb44_acca_b455_d165)
+}
+
+/// Both halves of a product.
+#[inline]
+fn fold(first: u64, second: u64) -> u64 {
+    let product = u128::from(first) * u128::from(second);
+    (product >> 64) as u64 ^ product as u64
+}
+
 /// Mixes words.
 #[derive(Default)]
 pub(crate) struct Mix(u64);
@@ -9,8 +25,7 @@ pub(crate) struct Mix(u64);
 impl Mix {
     #[inline]
     fn mix(&mut self, word: u64) {
-        let mixed = u128::from(self.0.rotate_left(5) ^ word) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = (mixed >> 64) as u64 ^ mixed as u64;
+        self.0 = fold(self.0.rotate_left(5) ^ word, 0x9e37_79b9_7f4a_7c15);
     }
 }
 

@@ -89,27 +89,28 @@ impl Inner {
         match bytes.first().map(|first| first >> 4) {
             Some(4) => read_v4(bytes),
             Some(6) => read_v6(bytes),
-            _ => None,
+            _ => Err(Reason::Inner),
         }
-        .ok_or(Reason::Inner)
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+#[inline]
+fn octets<const N: usize>(header: &[u8], at: usize) -> [u8; N] {
+    let mut octets = [0; N];
+    octets.copy_from_slice(&header[at..at + N]);
+    octets
 }
 
-fn read_v4(bytes: &[u8]) -> Option<Inner> {
-    let header = bytes.first_chunk::<20>()?;
+fn read_v4(bytes: &[u8]) -> Result<Inner, Reason> {
+    let header = bytes.first_chunk::<20>().ok_or(Reason::Inner)?;
     let header_bytes = usize::from(header[0] & 15) * 4;
     let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
     if header_bytes < 20 || header_bytes > total || total > bytes.len() {
-        return None;
+        return Err(Reason::Inner);
     }
     let fragment = u16::from_be_bytes([header[6], header[7]]);
     let (offset, more) = (fragment & 0x1fff, fragment & 0x2000 != 0);
-    let address =
-        |at: usize| u128::from(u32::from_be_bytes([0, 1, 2, 3].map(|byte| header[at + byte]))) << 96;
+    let address = |at: usize| u128::from(u32::from_be_bytes(octets(header, at))) << 96;
     let flow = Flow {
         family: Family::V4,
         source: address(12),
@@ -118,8 +119,8 @@ fn read_v4(bytes: &[u8]) -> Option<Inner> {
         source_port: 0,
         destination_port: 0,
     };
-    Some(Inner {
-        flow: if offset == 0 { with_ports(flow, bytes.get(header_bytes..total)?) } else { flow },
+    Ok(Inner {
+        flow: if offset == 0 { with_ports(flow, &bytes[header_bytes..total]) } else { flow },
         bytes: total,
         payload: header_bytes,
         traffic_class: header[1],
@@ -130,22 +131,23 @@ fn read_v4(bytes: &[u8]) -> Option<Inner> {
     })
 }
 
-fn read_v6(bytes: &[u8]) -> Option<Inner> {
-    let header = bytes.first_chunk::<40>()?;
+fn read_v6(bytes: &[u8]) -> Result<Inner, Reason> {
+    let header = bytes.first_chunk::<40>().ok_or(Reason::Inner)?;
     let total = 40 + usize::from(u16::from_be_bytes([header[4], header[5]]));
-    let packet = bytes.get(..total)?;
+    let packet = bytes.get(..total).ok_or(Reason::Inner)?;
     let first = u32::from_be_bytes([header[0], header[1], header[2], header[3]]);
-    let address = |at: usize| u128::from_be_bytes(std::array::from_fn(|byte| header[at + byte]));
+    let address = |at: usize| u128::from_be_bytes(octets(header, at));
     let (mut protocol, mut at) = (header[6], 40);
     let (mut offset, mut is_fragment, mut extensions) = (0, false, 0);
     // Behind the header of a later fragment stands no other header.
     while offset == 0 {
         let bytes = match protocol {
             HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | MOBILITY => {
-                8 * (1 + usize::from(*packet.get(at + 1)?))
+                8 * (1 + usize::from(*packet.get(at + 1).ok_or(Reason::Inner)?))
             }
             FRAGMENT => {
-                let field = word(packet, at + 2)?;
+                let field = packet.get(at..at + 8).ok_or(Reason::Inner)?;
+                let field = u16::from_be_bytes([field[2], field[3]]);
                 (offset, is_fragment) = (field >> 3, is_fragment || field >> 3 != 0 || field & 1 != 0);
                 8
             }
@@ -153,7 +155,7 @@ fn read_v6(bytes: &[u8]) -> Option<Inner> {
         };
         extensions += 1;
         if extensions > EXTENSIONS_MAX || at + bytes > total {
-            return None;
+            return Err(Reason::Inner);
         }
         protocol = packet[at];
         at += bytes;
@@ -166,7 +168,7 @@ fn read_v6(bytes: &[u8]) -> Option<Inner> {
         source_port: 0,
         destination_port: 0,
     };
-    Some(Inner {
+    Ok(Inner {
         flow: if offset == 0 { with_ports(flow, &packet[at..]) } else { flow },
         bytes: total,
         payload: at,

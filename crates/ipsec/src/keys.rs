@@ -51,6 +51,18 @@ impl Keys {
     }
 }
 
+impl Keys {
+    /// Has what a batch reads of them fetched.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        match self {
+            Keys::Gcm { key, .. } => key.prefetch(),
+            Keys::ChaCha { .. } => {}
+            Keys::Separate(keys) => engine::prefetch(&**keys),
+        }
+    }
+}
+
 fn salt_of(bytes: &[u8]) -> Salt {
     let mut salt = Zeroizing::new([0; SALT_BYTES]);
     for (to, from) in salt.iter_mut().zip(bytes) {

@@ -56,6 +56,7 @@ mod sad;
 mod selector;
 mod sequence;
 mod suite;
+mod template;
 mod time;
 mod worker;
 
@@ -73,7 +74,7 @@ pub use mtu::{Fit, Path, UDP_BYTES, fit, inner_mtu, payload_bytes_max, sealed_by
 pub use outer::{Arrival, Datagram, ESP_PROTOCOL, NAT_PORT, Outer, UDP_PROTOCOL, classify};
 pub use policy::{
     ACQUIRE_INTERVAL, Action, FLOWS_REMEMBERED, POLICIES_MAX, Policy, PolicyDirection, PolicyId, Spd,
-    SpdError, Template,
+    SpdError,
 };
 pub use reason::{Counters, Reason};
 pub use replay::{Verdict, WINDOW_MAX, WINDOW_MIN, Window};
@@ -85,5 +86,6 @@ pub use suite::{
     AesKey, Encryption, ICV_BYTES_MAX, IV_BYTES_MAX, Integrity, SALT_BYTES, SHORT_BLOCK_PACKETS_MAX, Suite,
     Weakness,
 };
+pub use template::Template;
 pub use time::Time;
 pub use worker::{Route, Worker};

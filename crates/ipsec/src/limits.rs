@@ -97,8 +97,9 @@ impl SharedLimits {
 /// How exactly the time of the last packet is kept: threads write it no more often.
 const LAST_STEP_NANOS: u64 = 250_000_000;
 
-/// What an SA has done, and which of its ends were told. Threads share it.
+/// What an SA has done, and which of its ends were told. Threads share it: it stands apart from what they only read.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Usage {
     bytes: AtomicU64,
     packets: AtomicU64,
@@ -108,7 +109,6 @@ pub(crate) struct Usage {
     /// The same of the last one, as of some quarter of a second.
     last: AtomicU64,
     told: [AtomicBool; 2],
-    ended: AtomicBool,
 }
 
 /// What was used before some packets, and the limits that they run into.
@@ -127,7 +127,6 @@ impl Usage {
             first: AtomicU64::new(0),
             last: AtomicU64::new(0),
             told: [const { AtomicBool::new(false) }; 2],
-            ended: AtomicBool::new(false),
         }
     }
 
@@ -182,19 +181,8 @@ impl Usage {
         }
     }
 
-    /// Ends the SA, whatever its limits are.
-    pub(crate) fn end(&self) {
-        self.ended.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it was ended: by its owner, or since a thread saw that a hard limit was reached.
-    #[inline]
-    pub(crate) fn is_ended(&self) -> bool {
-        self.ended.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn standing(&self, limits: &Limits, now: Time) -> Standing {
-        if self.is_ended() || self.is_past(&limits.hard, now) {
+        if self.is_past(&limits.hard, now) {
             Standing::Hard
         } else if self.is_past(&limits.soft, now) {
             Standing::Soft

@@ -16,7 +16,6 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,8 +23,8 @@ use std::time::Duration;
 
 use crate::hash::Mix;
 use crate::inner::Flow;
-use crate::sa::{Direction, Mode, Sa};
 use crate::selector::{Masked, Selector, Shape};
+use crate::template::{Template, Wanted};
 use crate::time::Time;
 
 /// Most policies of one direction.
@@ -51,33 +50,6 @@ impl PolicyDirection {
     /// All of them.
     pub const ALL: [PolicyDirection; 3] =
         [PolicyDirection::In, PolicyDirection::Out, PolicyDirection::Forward];
-}
-
-/// Which SA a policy asks for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Template {
-    /// By which its SAs are known.
-    pub request: u32,
-    /// What is inside.
-    pub mode: Mode,
-    /// Both ends, from source to destination; None for any, as in transport mode, where packets say them.
-    pub ends: Option<(IpAddr, IpAddr)>,
-    /// Its SPI, where only one will do.
-    pub spi: Option<u32>,
-}
-
-impl Template {
-    /// Whether an SA is what is asked for. Ends are those of the SA as it was added: a peer behind NAT that moved is still the one that
-    /// was meant.
-    #[inline]
-    pub fn fits(&self, sa: &Sa) -> bool {
-        // A packet that arrived may have come by any SA where a policy names no request.
-        let is_any = self.request == 0 && sa.direction() == Direction::In;
-        (is_any || self.request == sa.request())
-            && self.mode == sa.mode()
-            && self.spi.is_none_or(|spi| spi == sa.spi())
-            && self.ends.is_none_or(|ends| ends == sa.ends())
-    }
 }
 
 /// What is done with traffic.
@@ -144,11 +116,39 @@ struct Table {
 /// Lower is better: priority, then age.
 type Rank = (u32, u64);
 
+/// A policy as a look-up sees it: all that decides stands beside its key, in two cache lines for both.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    rank: Rank,
+#[repr(align(64))]
+pub(crate) struct Entry {
+    added: u64,
+    priority: u32,
     /// Its place among the policies of its direction.
     place: u32,
+    pub(crate) act: Act,
+}
+
+/// What is done with traffic, as a look-up sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Act {
+    Bypass,
+    Discard,
+    Protect(Wanted),
+}
+
+impl Entry {
+    fn new(policy: &Policy, added: u64, place: usize) -> Entry {
+        let act = match &policy.action {
+            Action::Bypass => Act::Bypass,
+            Action::Discard => Act::Discard,
+            Action::Protect(template) => Act::Protect(Wanted::of(template)),
+        };
+        Entry { added, priority: policy.priority, place: place as u32, act }
+    }
+
+    #[inline]
+    fn rank(&self) -> Rank {
+        (self.priority, self.added)
+    }
 }
 
 /// A policy and when its SA was last asked for.
@@ -251,7 +251,7 @@ impl Spd {
         let rules = &mut self.directions[direction as usize];
         let at = rules.tables.iter().position(|table| table.shape == selector.shape)?;
         let entry = rules.tables[at].policies.remove(&selector.value)?;
-        match rules.tables[at].policies.values().map(|entry| entry.rank).min() {
+        match rules.tables[at].policies.values().map(Entry::rank).min() {
             Some(best) => rules.tables[at].best = best,
             None => drop(rules.tables.remove(at)),
         }
@@ -271,13 +271,14 @@ impl Spd {
 
     fn put(&mut self, direction: PolicyDirection, policy: Policy) {
         let rules = &mut self.directions[direction as usize];
-        let rank = (policy.priority, rules.added);
+        let entry = Entry::new(&policy, rules.added, rules.held.len());
+        let rank = entry.rank();
         let Selector { shape, value } = policy.selector;
         let at = rules.tables.iter().position(|table| table.shape == shape).unwrap_or_else(|| {
             rules.tables.push(Table { shape, best: rank, policies: HashMap::default() });
             rules.tables.len() - 1
         });
-        rules.tables[at].policies.insert(value, Entry { rank, place: rules.held.len() as u32 });
+        rules.tables[at].policies.insert(value, entry);
         rules.held.push(Arc::new(Held { policy, asked: AtomicU64::new(0) }));
         rules.tables[at].best = rules.tables[at].best.min(rank);
         rules.added += 1;
@@ -288,29 +289,30 @@ impl Spd {
     /// The policy for a packet: of all that match the one of the lowest priority, of those the oldest. None where none matches.
     #[inline]
     pub fn lookup(&self, direction: PolicyDirection, flow: &Flow) -> Option<&Policy> {
-        self.place(direction, flow).map(|place| &self.at(direction, place).policy)
+        self.entry(direction, flow).map(|entry| &self.held(direction, entry).policy)
     }
 
-    fn at(&self, direction: PolicyDirection, place: u32) -> &Held {
-        &self.directions[direction as usize].held[place as usize]
+    /// What is kept of a policy beside what a look-up sees.
+    pub(crate) fn held(&self, direction: PolicyDirection, entry: &Entry) -> &Held {
+        &self.directions[direction as usize].held[entry.place as usize]
     }
 
     #[inline]
-    fn place(&self, direction: PolicyDirection, flow: &Flow) -> Option<u32> {
+    fn entry(&self, direction: PolicyDirection, flow: &Flow) -> Option<&Entry> {
         let mut found: Option<&Entry> = None;
         for table in &self.directions[direction as usize].tables {
-            if found.is_some_and(|found| found.rank < table.best) {
+            if found.is_some_and(|found| found.rank() < table.best) {
                 break;
             }
             if table.shape.family != flow.family {
                 continue;
             }
             let Some(entry) = table.policies.get(&table.shape.of(flow)) else { continue };
-            if found.is_none_or(|found| entry.rank < found.rank) {
+            if found.is_none_or(|found| entry.rank() < found.rank()) {
                 found = Some(entry);
             }
         }
-        found.map(|entry| entry.place)
+        found
     }
 }
 
@@ -328,12 +330,12 @@ pub(crate) struct Remembered {
     flows: Box<[Option<Known>]>,
 }
 
-/// A flow, and the place of its policy where it has one.
+/// A flow, and its policy where it has one.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     flow: Flow,
     direction: PolicyDirection,
-    place: Option<u32>,
+    entry: Option<Entry>,
 }
 
 /// Shapes up to which a look-up costs less than remembering.
@@ -346,21 +348,20 @@ impl Remembered {
 
     /// As [`Spd::lookup`].
     #[inline]
-    pub(crate) fn held<'s>(
-        &mut self,
+    pub(crate) fn entry<'s>(
+        &'s mut self,
         spd: &'s Spd,
         direction: PolicyDirection,
         flow: &Flow,
-    ) -> Option<&'s Held> {
-        let place = if spd.directions[direction as usize].tables.len() <= SHAPES_FEW {
-            spd.place(direction, flow)
+    ) -> Option<&'s Entry> {
+        if spd.directions[direction as usize].tables.len() <= SHAPES_FEW {
+            spd.entry(direction, flow)
         } else {
-            self.place(spd, direction, flow)
-        };
-        place.map(|place| spd.at(direction, place))
+            self.known(spd, direction, flow).entry.as_ref()
+        }
     }
 
-    fn place(&mut self, spd: &Spd, direction: PolicyDirection, flow: &Flow) -> Option<u32> {
+    fn known(&mut self, spd: &Spd, direction: PolicyDirection, flow: &Flow) -> &Known {
         if self.version != spd.version {
             self.flows.fill(None);
             self.version = spd.version;
@@ -368,15 +369,14 @@ impl Remembered {
         let mut hasher = Mix::default();
         flow.hash(&mut hasher);
         let slot = &mut self.flows[hasher.finish() as usize & (FLOWS_REMEMBERED - 1)];
-        if let Some(known) = slot
-            && known.direction == direction
-            && known.flow == *flow
-        {
-            return known.place;
+        if slot.as_ref().is_some_and(|known| known.direction != direction || known.flow != *flow) {
+            *slot = None;
         }
-        let place = spd.place(direction, flow);
-        *slot = Some(Known { flow: *flow, direction, place });
-        place
+        slot.get_or_insert_with(|| Known {
+            flow: *flow,
+            direction,
+            entry: spd.entry(direction, flow).copied(),
+        })
     }
 }
 

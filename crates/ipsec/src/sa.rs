@@ -5,16 +5,17 @@
 //!  added ──► good ──► soft: rekeying is asked for, once ──► hard: drops what comes, told once ──► removed by its owner
 //! ```
 //!
-//! Nothing here takes a lock but for the peer's address, which is read once for each run of packets of a batch.
+//! Nothing here takes a lock but for the address of a peer that moved, which is read once for each run of packets of a batch.
 
 use std::fmt;
+use std::mem::offset_of;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 use engine::{Engine, KeyError};
 
-use crate::address::{Endpoint, Family};
+use crate::address::{self, Endpoint, Family};
 use crate::congestion::DscpRule;
 use crate::esp;
 use crate::frame::TAIL_ROOM;
@@ -192,25 +193,37 @@ pub enum SaError {
 }
 
 /// A security association.
+///
+/// Its fields stand in the order of their use: in the first cache line what look-ups compare and what decides how a packet is laid out, then keys and
+/// limits, then what threads write with each run of packets, and at the end what is seldom needed.
+#[repr(C, align(64))]
 pub struct Sa {
+    /// Both ends as it was added with, as numbers, from the one that seals to the one that opens.
+    pub(crate) ends: (u128, u128),
     pub(crate) spi: u32,
+    pub(crate) request: u32,
+    /// Of the ends in the same order.
+    ports: (u16, u16),
+    pub(crate) rules: Rules,
     pub(crate) direction: Direction,
     pub(crate) mode: Mode,
+    /// Of both ends.
+    pub(crate) family: Family,
     pub(crate) suite: Suite,
-    pub(crate) keys: Keys,
     pub(crate) extended: bool,
-    pub(crate) selector: Option<Selector>,
-    pub(crate) request: u32,
-    pub(crate) rules: Rules,
     pub(crate) in_udp: bool,
+    /// Ended by its owner, or since a thread saw that a hard limit was reached.
+    ended: AtomicBool,
+    /// Whether the other end was ever seen or set to be elsewhere than it was added with; until then nobody asks the lock.
+    moved: AtomicBool,
+    pub(crate) keys: Keys,
+    pub(crate) selector: Option<Box<Selector>>,
     limits: SharedLimits,
-    ends: (IpAddr, IpAddr),
-    local: Endpoint,
-    peer: RwLock<Peer>,
+    pub(crate) usage: Usage,
     pub(crate) numbers: Numbers,
     pub(crate) window: Option<Window>,
-    pub(crate) usage: Usage,
     pub(crate) failures: Failures,
+    peer: RwLock<Peer>,
 }
 
 #[derive(Clone, Copy)]
@@ -228,6 +241,9 @@ struct Peer {
     /// Where it was last seen, and told to be.
     told: Endpoint,
 }
+
+// One cache line each: what look-ups compare, and what threads count.
+const _: () = assert!(offset_of!(Sa, keys) == 64 && offset_of!(Sa, numbers) - offset_of!(Sa, usage) == 64);
 
 /// What was wrong with packets that named an SA.
 #[derive(Debug, Default)]
@@ -288,19 +304,15 @@ impl Sa {
                 Some(Window::after(size, parameters.number).ok_or(SaError::Window { size })?)
             }
         };
-        let (local, peer) = match parameters.direction {
-            Direction::In => (destination, source),
-            Direction::Out => (source, destination),
+        let peer = match parameters.direction {
+            Direction::In => source,
+            Direction::Out => destination,
         };
         Ok(Sa {
+            ends: (address::number(source.address), address::number(destination.address)),
             spi,
-            direction: parameters.direction,
-            mode: parameters.mode,
-            suite,
-            keys,
-            extended: parameters.extended,
-            selector: parameters.selector,
             request: parameters.request,
+            ports: (source.port, destination.port),
             rules: Rules {
                 dscp: parameters.dscp,
                 dscp_in: parameters.dscp_in,
@@ -308,15 +320,22 @@ impl Sa {
                 fragments: parameters.fragments,
                 tfc_bytes: parameters.tfc_bytes,
             },
+            direction: parameters.direction,
+            mode: parameters.mode,
+            family: Family::of(source.address),
+            suite,
+            extended: parameters.extended,
             in_udp: parameters.in_udp,
+            ended: AtomicBool::new(false),
+            moved: AtomicBool::new(false),
+            keys,
+            selector: parameters.selector.map(Box::new),
             limits: SharedLimits::new(&within_suite(suite, limits)),
-            ends: (source.address, destination.address),
-            local,
-            peer: RwLock::new(Peer { known: peer, told: peer }),
+            usage: Usage::new(parameters.added),
             numbers: Numbers::after(parameters.number, parameters.extended),
             window,
-            usage: Usage::new(parameters.added),
             failures: Failures::default(),
+            peer: RwLock::new(Peer { known: peer, told: peer }),
         })
     }
 
@@ -357,7 +376,7 @@ impl Sa {
 
     /// Packets that it is for; None for all that its policies allow.
     pub fn selector(&self) -> Option<&Selector> {
-        self.selector.as_ref()
+        self.selector.as_deref()
     }
 
     /// The replay window of one that opens, where it has one.
@@ -404,36 +423,67 @@ impl Sa {
     /// Both ends as it was added with, from the one that seals to the one that opens: by them policies and removals know it, wherever its
     /// peer is now.
     pub fn ends(&self) -> (IpAddr, IpAddr) {
-        self.ends
+        (address::address(self.family, self.ends.0), address::address(self.family, self.ends.1))
+    }
+
+    fn source(&self) -> Endpoint {
+        Endpoint::new(address::address(self.family, self.ends.0), self.ports.0)
+    }
+
+    fn destination(&self) -> Endpoint {
+        Endpoint::new(address::address(self.family, self.ends.1), self.ports.1)
     }
 
     /// This end.
+    #[inline]
     pub fn local(&self) -> Endpoint {
-        self.local
+        match self.direction {
+            Direction::In => self.destination(),
+            Direction::Out => self.source(),
+        }
     }
 
     /// The other end, as last set by [`Sa::follow`].
+    #[inline]
     pub fn peer(&self) -> Endpoint {
-        self.peer.read().unwrap_or_else(PoisonError::into_inner).known
+        self.places().known
+    }
+
+    #[inline]
+    fn places(&self) -> Peer {
+        if self.moved.load(Ordering::Acquire) {
+            return *self.peer.read().unwrap_or_else(PoisonError::into_inner);
+        }
+        let added = match self.direction {
+            Direction::In => self.source(),
+            Direction::Out => self.destination(),
+        };
+        Peer { known: added, told: added }
+    }
+
+    /// Under its lock, for a change.
+    fn move_peer(&self) -> RwLockWriteGuard<'_, Peer> {
+        let peer = self.peer.write().unwrap_or_else(PoisonError::into_inner);
+        self.moved.store(true, Ordering::Release);
+        peer
     }
 
     /// From now on the other end is there: what the receiver of [`crate::Event::Mapping`] does, for the SAs of both directions. False, without a
     /// change, for an address of another family.
     pub fn follow(&self, peer: Endpoint) -> bool {
-        let fits = Family::of(peer.address) == Family::of(self.local.address);
+        let fits = Family::of(peer.address) == self.family;
         if fits {
-            *self.peer.write().unwrap_or_else(PoisonError::into_inner) = Peer { known: peer, told: peer };
+            *self.move_peer() = Peer { known: peer, told: peer };
         }
         fits
     }
 
     /// Whether this thread is the one that tells of another place of the peer.
     pub(crate) fn is_news(&self, seen: Endpoint) -> bool {
-        let Peer { known, told } = *self.peer.read().unwrap_or_else(PoisonError::into_inner);
-        if seen == told || Family::of(seen.address) != Family::of(known.address) {
+        if seen == self.places().told || Family::of(seen.address) != self.family {
             return false;
         }
-        let mut peer = self.peer.write().unwrap_or_else(PoisonError::into_inner);
+        let mut peer = self.move_peer();
         let is_news = peer.told != seen;
         peer.told = seen;
         is_news
@@ -441,13 +491,13 @@ impl Sa {
 
     /// What was told could not be; it is tried again with the next packet.
     pub(crate) fn forget_news(&self) {
-        let mut peer = self.peer.write().unwrap_or_else(PoisonError::into_inner);
+        let mut peer = self.move_peer();
         peer.told = peer.known;
     }
 
     /// By what events name it.
     pub fn name(&self) -> SaName {
-        SaName { direction: self.direction, spi: self.spi, destination: self.ends.1, request: self.request }
+        SaName { direction: self.direction, spi: self.spi, destination: self.ends().1, request: self.request }
     }
 
     /// Whether packets with numbers from `first` on would leave in their order: a receiver with a narrow window drops those that others
@@ -465,6 +515,9 @@ impl Sa {
 
     /// How far it has come.
     pub fn standing(&self, now: Time) -> Standing {
+        if self.is_ended() {
+            return Standing::Hard;
+        }
         let by_limits = self.usage.standing(&self.limits.get(), now);
         if by_limits == Standing::Hard || self.direction == Direction::In {
             return by_limits;
@@ -480,7 +533,13 @@ impl Sa {
 
     /// Ends it: it seals and opens nothing more, and the event of its hard limit is raised.
     pub fn expire(&self) {
-        self.usage.end();
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was ended: by its owner, or since a thread saw that a hard limit was reached.
+    #[inline]
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
     }
 
     /// When a limit by time is reached that was not told, for the caller's timer.
@@ -526,7 +585,7 @@ impl Sa {
 
     /// The family outside.
     pub fn family(&self) -> Family {
-        Family::of(self.local.address)
+        self.family
     }
 }
 

@@ -3,10 +3,11 @@
 //! Threads that seal and open read one snapshot; whoever changes it clones it (SAs themselves are shared), changes the clone and hands it
 //! to them. A peer's packet is looked up and nothing more: it makes no entry and no allocation.
 
-use std::collections::HashMap;
+use std::borrow::Borrow;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::hash::BuildHasherDefault;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use std::sync::Arc;
 use crate::address::{self, Family};
 use crate::hash::Mix;
 use crate::inner::Flow;
-use crate::policy::Template;
-use crate::sa::{Direction, Mode, SPI_MIN, Sa};
+use crate::sa::{Direction, SPI_MIN, Sa};
+use crate::template::{Bond, Wanted};
 
 /// Most SAs of both directions, those whose SPI is only reserved among them.
 pub const SAS_MAX: usize = 16_384;
@@ -28,8 +29,8 @@ const DRAWS_MAX: usize = 64;
 pub struct Sad {
     inbound: Map<u32, Slot>,
     outbound: Map<(u32, End), Arc<Sa>>,
-    /// Outbound SAs by what templates ask for, the newest last.
-    by_template: Map<TemplateKey, Vec<Arc<Sa>>>,
+    /// Outbound SAs by what templates ask for.
+    by_bond: HashSet<Bonded, BuildHasherDefault<Mix>>,
 }
 
 type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
@@ -41,11 +42,58 @@ fn end(address: IpAddr) -> End {
     (Family::of(address), address::number(address))
 }
 
-/// Request, mode and the end that opens.
-type TemplateKey = (u32, Mode, End);
+/// Outbound SAs of one bond, in one cache line with it. That which is nearly always meant stands in the table itself.
+#[derive(Clone)]
+#[repr(align(64))]
+struct Bonded {
+    bond: Bond,
+    newest: Arc<Sa>,
+    /// The newest of these last.
+    older: Box<[Arc<Sa>]>,
+}
 
-fn template_key(sa: &Sa) -> TemplateKey {
-    (sa.request, sa.mode, end(sa.ends().1))
+impl Bonded {
+    fn of(sa: &Arc<Sa>) -> Bonded {
+        Bonded { bond: Bond::of(sa), newest: Arc::clone(sa), older: Box::default() }
+    }
+
+    fn and(self, sa: &Arc<Sa>) -> Bonded {
+        let mut older = self.older.into_vec();
+        older.push(self.newest);
+        Bonded { newest: Arc::clone(sa), older: older.into(), ..self }
+    }
+
+    /// None where there is no other.
+    fn without(self, sa: &Arc<Sa>) -> Option<Bonded> {
+        let mut rest = self.older.into_vec();
+        rest.push(self.newest);
+        rest.retain(|other| !Arc::ptr_eq(other, sa));
+        let newest = rest.pop()?;
+        Some(Bonded { newest, older: rest.into(), ..self })
+    }
+}
+
+impl Hash for Bonded {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bond.hash(state);
+    }
+}
+
+impl PartialEq for Bonded {
+    #[inline]
+    fn eq(&self, other: &Bonded) -> bool {
+        self.bond == other.bond
+    }
+}
+
+impl Eq for Bonded {}
+
+impl Borrow<Bond> for Bonded {
+    #[inline]
+    fn borrow(&self) -> &Bond {
+        &self.bond
+    }
 }
 
 /// What an inbound SPI stands for.
@@ -115,7 +163,11 @@ impl Sad {
                 self.inbound.insert(sa.spi, Slot::Sa(sa));
             }
             Direction::Out => {
-                self.by_template.entry(template_key(&sa)).or_default().push(Arc::clone(&sa));
+                let bonded = match self.by_bond.take(&Bond::of(&sa)) {
+                    None => Bonded::of(&sa),
+                    Some(bonded) => bonded.and(&sa),
+                };
+                self.by_bond.insert(bonded);
                 self.outbound.insert((sa.spi, end(sa.ends().1)), sa);
             }
         }
@@ -160,13 +212,8 @@ impl Sad {
     /// Removes an outbound SA. `destination` is the one that it was added with.
     pub fn remove_outbound(&mut self, spi: u32, destination: IpAddr) -> Option<Arc<Sa>> {
         let sa = self.outbound.remove(&(spi, end(destination)))?;
-        let key = template_key(&sa);
-        if let Some(sas) = self.by_template.get_mut(&key) {
-            sas.retain(|other| !Arc::ptr_eq(other, &sa));
-            if sas.is_empty() {
-                self.by_template.remove(&key);
-            }
-        }
+        let rest = self.by_bond.take(&Bond::of(&sa)).and_then(|bonded| bonded.without(&sa));
+        self.by_bond.extend(rest);
         Some(sa)
     }
 
@@ -184,14 +231,13 @@ impl Sad {
         self.outbound.get(&(spi, end(destination)))
     }
 
-    /// The SA that seals what a policy protects: the newest that fits its template and was not ended, by its owner or by whoever saw it reach a hard
-    /// limit. A template without ends has those of the packet.
+    /// The SA that seals what a policy protects: the newest that it asks for and that was not ended, by its owner or by whoever saw it reach a hard
+    /// limit.
     #[inline]
-    pub fn for_template(&self, template: &Template, flow: &Flow) -> Option<&Arc<Sa>> {
-        let ends = template.ends.unwrap_or_else(|| (flow.source(), flow.destination()));
-        let template = Template { ends: Some(ends), ..*template };
-        let sas = self.by_template.get(&(template.request, template.mode, end(ends.1)))?;
-        sas.iter().rev().find(|sa| !sa.usage.is_ended() && template.fits(sa))
+    pub(crate) fn wanted(&self, wanted: &Wanted, flow: &Flow) -> Option<&Arc<Sa>> {
+        let Bonded { newest, older, .. } = self.by_bond.get(&wanted.bond(flow))?;
+        let is_good = |sa: &Sa| !sa.is_ended() && wanted.spi.is_none_or(|spi| spi == sa.spi);
+        if is_good(newest) { Some(newest) } else { older.iter().rev().find(|sa| is_good(sa)) }
     }
 }
 

@@ -1,9 +1,11 @@
 //! What traffic a policy or an SA is for (RFC 4301, 4.4.1.1), in the form in which the kernel's interface says it.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
 use crate::address::{self, Family};
+use crate::hash::mixed;
 use crate::inner::Flow;
 
 /// Addresses that begin with the same bits.
@@ -100,13 +102,23 @@ pub(crate) struct Shape {
 }
 
 /// A flow of which only some bits are left.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Masked {
     source: u128,
     destination: u128,
     protocol: u8,
     source_port: u16,
     destination_port: u16,
+}
+
+impl Hash for Masked {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let rest = u64::from(self.protocol) << 32
+            | u64::from(self.source_port) << 16
+            | u64::from(self.destination_port);
+        state.write_u64(mixed(self.source, self.destination, rest));
+    }
 }
 
 impl Shape {

@@ -7,7 +7,7 @@ use engine::{Engine, RandomBlock};
 use crate::event::{EVENTS_MAX, Event};
 use crate::inner::{Flow, Inner};
 use crate::limits::Standing;
-use crate::policy::{Action, PolicyDirection, Remembered, Spd};
+use crate::policy::{Act, PolicyDirection, Remembered, Spd};
 use crate::reason::{Counters, Reason};
 use crate::sa::Sa;
 use crate::sad::Sad;
@@ -82,7 +82,11 @@ impl Worker {
         now: Time,
         packet: &[u8],
     ) -> Result<Route<'t>, Reason> {
-        let routed = Inner::read(packet).and_then(|inner| self.route_flow(sad, spd, now, &inner.flow));
+        // Read in its place: a copy would wait for its parts to be written.
+        let routed = match &Inner::read(packet) {
+            Ok(inner) => self.route_flow(sad, spd, now, &inner.flow),
+            Err(reason) => Err(*reason),
+        };
         routed.inspect_err(|reason| self.counters.count(*reason))
     }
 
@@ -93,15 +97,20 @@ impl Worker {
         now: Time,
         flow: &Flow,
     ) -> Result<Route<'t>, Reason> {
-        let Some(held) = self.remembered.held(spd, PolicyDirection::Out, flow) else {
+        let Some(entry) = self.remembered.entry(spd, PolicyDirection::Out, flow) else {
             return Ok(Route::Bypass);
         };
-        match &held.policy.action {
-            Action::Bypass => Ok(Route::Bypass),
-            Action::Discard => Err(Reason::Blocked),
-            Action::Protect(template) => match sad.for_template(template, flow) {
-                Some(sa) => Ok(Route::Seal(sa)),
+        match &entry.act {
+            Act::Bypass => Ok(Route::Bypass),
+            Act::Discard => Err(Reason::Blocked),
+            Act::Protect(wanted) => match sad.wanted(wanted, flow) {
+                Some(sa) => {
+                    // The batch that it is placed in reads all of it.
+                    engine::prefetch(&**sa);
+                    Ok(Route::Seal(sa))
+                }
                 None => {
+                    let held = spd.held(PolicyDirection::Out, entry);
                     if held.asks(now) {
                         let event = Event::Acquire { policy: held.policy.id, flow: *flow };
                         if !self.events.push(&mut self.counters, event) {
@@ -127,13 +136,13 @@ impl Worker {
         flow: &Flow,
         sa: Option<&Sa>,
     ) -> Result<(), Reason> {
-        let held = self.remembered.held(spd, direction, flow);
-        let admitted = match (held.map(|held| &held.policy.action), sa) {
-            (Some(Action::Discard), _) => Err(Reason::Blocked),
-            (Some(Action::Protect(template)), Some(sa)) if template.fits(sa) => Ok(()),
-            (Some(Action::Protect(_)), Some(_)) => Err(Reason::Template),
-            (Some(Action::Protect(_)), None) => Err(Reason::Clear),
-            (Some(Action::Bypass), _) | (None, None) => Ok(()),
+        let entry = self.remembered.entry(spd, direction, flow);
+        let admitted = match (entry.map(|entry| &entry.act), sa) {
+            (Some(Act::Discard), _) => Err(Reason::Blocked),
+            (Some(Act::Protect(wanted)), Some(sa)) if wanted.fits(sa) => Ok(()),
+            (Some(Act::Protect(_)), Some(_)) => Err(Reason::Template),
+            (Some(Act::Protect(_)), None) => Err(Reason::Clear),
+            (Some(Act::Bypass), _) | (None, None) => Ok(()),
             (None, Some(_)) => Err(Reason::NoPolicy),
         };
         admitted.inspect_err(|reason| self.counters.count(*reason))
@@ -149,7 +158,7 @@ impl Worker {
         let standing = sa.standing(now);
         if standing == Standing::Hard {
             // So that policies take another at once.
-            sa.usage.end();
+            sa.expire();
         }
         // A hard limit takes a soft one's event with it: rekeying is too late.
         if standing != Standing::Good && !sa.usage.is_told(standing) && sa.usage.tell(standing) {

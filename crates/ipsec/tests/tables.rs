@@ -255,6 +255,48 @@ fn policies_take_the_newest_sa() {
     assert_eq!(out(&[0x45, 0, 0], &mut worker, &spd), Err(Reason::Inner));
 }
 
+/// SAs that differ in SPI and age alone come and go in any order; an SPI that is asked for picks one of them.
+#[test]
+fn what_is_left_is_found_by_age_and_by_spi() {
+    let mut worker = Worker::new(engine());
+    let packet = udp_packet(ends().0, ends().1, b"x");
+    // Without ends those of the packet are meant.
+    let spds = [None, Some(1000), Some(1002), Some(1003)].map(|spi| {
+        [None, Some(ends())].map(|ends| {
+            let template = Template { request: 7, mode: Mode::Tunnel, ends, spi };
+            let mut spd = Spd::new();
+            let protect = policy(1, Selector::all(Family::V4), 10, Action::Protect(template));
+            spd.add(PolicyDirection::Out, protect).unwrap();
+            (spi, spd)
+        })
+    });
+    for leave in [[1000, 1001, 1002], [1002, 1001, 1000], [1001, 1000, 1002], [1001, 1002, 1000]] {
+        let mut sad = Sad::new();
+        let mut left = vec![1000, 1001, 1002];
+        left.iter().for_each(|spi| sad.add(outbound(*spi, 7, "198.51.100.7")).unwrap());
+        for leaves in leave {
+            for (spi, spd) in spds.as_flattened() {
+                let expected = match spi {
+                    None => left.last().copied(),
+                    Some(spi) => Some(*spi).filter(|spi| left.contains(spi)),
+                };
+                let found = match worker.route(&sad, spd, Time::default(), &packet) {
+                    Ok(Route::Seal(sa)) => Some(sa.spi()),
+                    Ok(Route::Bypass) => panic!("a policy protects it"),
+                    Err(_) => None,
+                };
+                assert_eq!(found, expected, "{left:?}, {spi:?} is asked for");
+            }
+            let other = udp_packet(ends().0, ip("198.51.100.8"), b"x");
+            let (_, spd) = &spds[0][0];
+            assert!(worker.route(&sad, spd, Time::default(), &other).is_err(), "an SA to elsewhere");
+            assert!(sad.remove_outbound(leaves, ends().1).is_some());
+            left.retain(|spi| *spi != leaves);
+        }
+        assert!(sad.is_empty());
+    }
+}
+
 /// What came by an SA and what came in clear.
 #[test]
 fn policies_decide_what_comes_in() {

@@ -88,6 +88,14 @@ impl<'w, 't, I> Work<'w, 't, I> {
     }
 }
 
+/// Has the keys of the next packet fetched, unless they are those of the one before: they come while others are looked at.
+#[inline]
+fn fetch_keys<I>(works: &[Work<'_, '_, I>], sa: &Sa) {
+    if works.last().is_none_or(|last| !std::ptr::eq(last.sa, sa)) {
+        sa.keys.prefetch();
+    }
+}
+
 /// Brings packets of one kind of suite side by side, and within them those of one SA, in their order. So the engine sees texts under one key as
 /// neighbours.
 fn bring_together<I>(works: &mut [Work<'_, '_, I>]) {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{HasPacket, Outcome, Work, bring_together, crypto, runs};
+use super::{HasPacket, Outcome, Work, bring_together, crypto, fetch_keys, runs};
 use crate::address::{Endpoint, Family};
 use crate::checksum;
 use crate::congestion;
@@ -59,10 +59,12 @@ impl Worker {
     /// Opens packets. Each says how it went; what is dropped is counted.
     pub fn open<'t>(&mut self, sad: &'t Sad, now: Time, items: &mut [OpenItem<'_, 't>]) {
         let mut works = Vec::with_capacity(items.len());
+        fetch(sad, items);
         let mut last = None;
         for item in items {
             match admitted(sad, now, &mut last, item) {
                 Ok((sa, number)) => {
+                    fetch_keys(&works, sa);
                     // Filled in once it is known what is inside.
                     item.outcome = Outcome::Waiting;
                     works.push(Work::new(sa, item, number));
@@ -133,6 +135,20 @@ fn take<'t>(
     }
     let flow = lay_out(sa, &mut work.item.frame, &work.item.arrival)?;
     Ok(Opened { sa, flow, number: work.number })
+}
+
+/// Has the SAs of a batch fetched, so that they come together and not one after the other.
+fn fetch(sad: &Sad, items: &[OpenItem<'_, '_>]) {
+    let mut last = None;
+    for item in items {
+        let spi = esp::read_header(item.frame.bytes()).map(|(spi, _)| spi);
+        if last != spi
+            && let Some(sa) = spi.and_then(|spi| sad.inbound(spi))
+        {
+            engine::prefetch(&**sa);
+        }
+        last = spi;
+    }
 }
 
 /// What is decided before anything is computed: the SA, the lengths and the number.

@@ -1,6 +1,6 @@
 //! Packets of IP become packets of ESP.
 
-use super::{HasPacket, Outcome, Work, bring_together, crypto, runs};
+use super::{HasPacket, Outcome, Work, bring_together, crypto, fetch_keys, runs};
 use crate::address::Family;
 use crate::congestion;
 use crate::esp::{self, HEADER_BYTES, NO_NEXT_HEADER, TRAILER_BYTES};
@@ -69,6 +69,7 @@ impl Worker {
             match lay_out(item) {
                 Ok((outer, bytes)) => {
                     let sa = item.sa;
+                    fetch_keys(&works, sa);
                     item.outcome = Outcome::Done(Sealed { outer, number: 0 });
                     let mut work = Work::new(sa, item, 0);
                     work.bytes = bytes;

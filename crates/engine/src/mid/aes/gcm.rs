@@ -18,7 +18,7 @@ use crate::low::aes::gcm::{GcmKernel, GcmTable, GcmText, NONCE_BYTES, TEXT_BYTES
 use crate::low::aws_lc::aead::{AeadContext, TAG_BYTES as GCM_TAG_BYTES};
 use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
-use crate::low::{wipe_block, wipe_bytes};
+use crate::low::{prefetch, wipe_block, wipe_bytes};
 
 /// Shortest tag that is accepted, in bytes. SP 800-38D, 5.2.1.2 allows 4 and 8 for some uses only.
 pub const GCM_TAG_BYTES_MIN: usize = 4;
@@ -73,6 +73,14 @@ impl GcmKey {
     /// Length of the key in bytes.
     pub fn key_bytes(&self) -> usize {
         self.key_bytes
+    }
+
+    /// As [`crate::prefetch`], for all that a request reads of it.
+    #[inline]
+    pub fn prefetch(&self) {
+        if let Some(own) = &self.own {
+            prefetch(&**own);
+        }
     }
 }
 

@@ -1,0 +1,96 @@
+//! Which SA a policy asks for: as its owner says it, and as tables compare it.
+
+use std::hash::{Hash, Hasher};
+use std::net::IpAddr;
+
+use crate::address::{self, Family};
+use crate::hash::mixed;
+use crate::inner::Flow;
+use crate::sa::{Direction, Mode, Sa};
+
+/// Which SA a policy asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Template {
+    /// By which its SAs are known.
+    pub request: u32,
+    /// What is inside.
+    pub mode: Mode,
+    /// Both ends, from source to destination; None for any, as in transport mode, where packets say them.
+    pub ends: Option<(IpAddr, IpAddr)>,
+    /// Its SPI, where only one will do.
+    pub spi: Option<u32>,
+}
+
+/// A template in words that are quickly compared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// Of no meaning without a family.
+    ends: (u128, u128),
+    request: u32,
+    pub(crate) spi: Option<u32>,
+    mode: Mode,
+    /// That of the ends; None for any.
+    family: Option<Family>,
+}
+
+/// By what outbound SAs are found: those of one bond differ in SPI and age alone. Packed, so that it shares a cache line with them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C, packed(8))]
+pub(crate) struct Bond {
+    ends: (u128, u128),
+    request: u32,
+    mode: Mode,
+    family: Family,
+}
+
+impl Hash for Bond {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let (source, destination) = self.ends;
+        let rest = u64::from(self.request) << 2 | (self.mode as u64) << 1 | self.family as u64;
+        state.write_u64(mixed(source, destination, rest));
+    }
+}
+
+impl Bond {
+    pub(crate) fn of(sa: &Sa) -> Bond {
+        Bond { ends: sa.ends, request: sa.request, mode: sa.mode, family: sa.family }
+    }
+}
+
+impl Wanted {
+    pub(crate) fn of(template: &Template) -> Wanted {
+        let Template { request, mode, ends, spi } = *template;
+        let numbers =
+            ends.map(|(source, destination)| (address::number(source), address::number(destination)));
+        Wanted {
+            ends: numbers.unwrap_or_default(),
+            request,
+            spi,
+            mode,
+            family: ends.map(|(source, _)| Family::of(source)),
+        }
+    }
+
+    /// Of which bond the SAs are that it asks for: where it names no ends, those of the packet are meant.
+    #[inline]
+    pub(crate) fn bond(&self, flow: &Flow) -> Bond {
+        let (ends, family) = match self.family {
+            Some(family) => (self.ends, family),
+            None => ((flow.source, flow.destination), flow.family),
+        };
+        Bond { ends, request: self.request, mode: self.mode, family }
+    }
+
+    /// Whether an SA is what is asked for. Ends are those of the SA as it was added: a peer behind NAT that moved is still the one that
+    /// was meant.
+    #[inline]
+    pub(crate) fn fits(&self, sa: &Sa) -> bool {
+        // A packet that arrived may have come by any SA where a policy names no request.
+        let is_any = self.request == 0 && sa.direction == Direction::In;
+        (is_any || self.request == sa.request)
+            && self.mode == sa.mode
+            && self.spi.is_none_or(|spi| spi == sa.spi)
+            && self.family.is_none_or(|family| family == sa.family && self.ends == sa.ends)
+    }
+}
