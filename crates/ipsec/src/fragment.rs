@@ -132,6 +132,7 @@ pub fn too_big(packet: &[u8], mtu: usize, from: IpAddr) -> Option<Vec<u8>> {
         source: Endpoint::new(from, 0),
         destination: Endpoint::new(flow.source(), 0),
         in_udp: false,
+        is_whole: false,
         traffic_class: 0,
         hop_limit: outer::HOP_LIMIT,
         dont_fragment: false,

@@ -74,6 +74,12 @@ impl<'a> Frame<'a> {
         fits
     }
 
+    /// Moves so many bytes that end `from` before the packet to where they end `to` before it. The caller sees to it that there is room for both.
+    pub(crate) fn move_before(&mut self, bytes: usize, from: usize, to: usize) {
+        let (from, to) = (self.start - from, self.start - to);
+        self.memory.copy_within(from - bytes..from, to - bytes);
+    }
+
     /// Gives so many bytes of its front to the head room, all where it has not as many.
     #[inline]
     pub fn shrink_front(&mut self, bytes: usize) {

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use crate::address::{self, Family};
+use crate::checksum;
 use crate::reason::Reason;
 
 /// What policies and selectors decide by.
@@ -140,18 +141,17 @@ fn read_v6(bytes: &[u8]) -> Result<Inner, Reason> {
     let (mut protocol, mut at) = (header[6], 40);
     let (mut offset, mut is_fragment, mut extensions) = (0, false, 0);
     // Behind the header of a later fragment stands no other header.
-    while offset == 0 {
-        let bytes = match protocol {
-            HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | MOBILITY => {
-                8 * (1 + usize::from(*packet.get(at + 1).ok_or(Reason::Inner)?))
-            }
-            FRAGMENT => {
-                let field = packet.get(at..at + 8).ok_or(Reason::Inner)?;
-                let field = u16::from_be_bytes([field[2], field[3]]);
-                (offset, is_fragment) = (field >> 3, is_fragment || field >> 3 != 0 || field & 1 != 0);
-                8
-            }
-            _ => break,
+    while offset == 0 && matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | DESTINATION_OPTIONS | MOBILITY)
+    {
+        if at + 8 > total {
+            return Err(Reason::Inner);
+        }
+        let bytes = if protocol == FRAGMENT {
+            let field = u16::from_be_bytes(octets(packet, at + 2));
+            (offset, is_fragment) = (field >> 3, is_fragment || field >> 3 != 0 || field & 1 != 0);
+            8
+        } else {
+            extension_bytes(packet, at)
         };
         extensions += 1;
         if extensions > EXTENSIONS_MAX || at + bytes > total {
@@ -198,6 +198,62 @@ fn with_ports(mut flow: Flow, payload: &[u8]) -> Flow {
     flow
 }
 
+/// How many bytes of a packet that was read stand before ESP in transport mode: IPv4's header with its options; of IPv6 the headers that routers look
+/// at, and options for every destination on the way (RFC 4303, 3.1.1). A header of fragments stands behind ESP, since the packet is whole.
+pub(crate) fn before_esp(packet: &[u8], inner: &Inner) -> usize {
+    if inner.flow.family == Family::V4 {
+        return inner.payload;
+    }
+    let (mut kind, mut at, mut has_routing) = (packet[6], 40, false);
+    while at < inner.payload {
+        match kind {
+            HOP_BY_HOP => {}
+            ROUTING => has_routing = true,
+            // Those behind the route are for its end alone.
+            DESTINATION_OPTIONS if !has_routing => {}
+            _ => break,
+        }
+        kind = packet[at];
+        at += extension_bytes(packet, at);
+    }
+    at
+}
+
+/// Length of the extension header that begins there, fragments' but.
+fn extension_bytes(packet: &[u8], at: usize) -> usize {
+    8 * (1 + usize::from(packet[at + 1]))
+}
+
+/// Where the headers at the front of a packet that was read, so many bytes, name what comes behind them.
+pub(crate) fn number_at(headers: &[u8]) -> usize {
+    if headers[0] >> 4 == 4 {
+        return 9;
+    }
+    let (mut kind, mut place, mut at) = (headers[6], 6, 40);
+    while at < headers.len() {
+        place = at;
+        at += if kind == FRAGMENT { 8 } else { extension_bytes(headers, at) };
+        kind = headers[place];
+    }
+    place
+}
+
+/// Makes the headers at the front of a packet say what is behind them, and how much; those of IPv4 get their checksum. The packet is not longer than IP
+/// allows.
+pub(crate) fn set_payload(packet: &mut [u8], header_bytes: usize, protocol: u8) {
+    let bytes = packet.len();
+    let headers = &mut packet[..header_bytes];
+    headers[number_at(headers)] = protocol;
+    if headers[0] >> 4 == 4 {
+        headers[2..4].copy_from_slice(&(bytes as u16).to_be_bytes());
+        headers[10..12].fill(0);
+        let checksum = checksum::fold(checksum::sum(0, headers));
+        headers[10..12].copy_from_slice(&checksum.to_be_bytes());
+    } else {
+        headers[4..6].copy_from_slice(&((bytes - 40) as u16).to_be_bytes());
+    }
+}
+
 /// Sets DSCP and ECN of a packet that was read, its checksum included.
 pub(crate) fn set_traffic_class(packet: &mut [u8], traffic_class: u8) {
     match packet.first().map(|first| first >> 4) {
@@ -205,7 +261,7 @@ pub(crate) fn set_traffic_class(packet: &mut [u8], traffic_class: u8) {
             let from = u16::from_be_bytes([packet[0], packet[1]]);
             packet[1] = traffic_class;
             let to = u16::from_be_bytes([packet[0], packet[1]]);
-            let checksum = crate::checksum::changed(u16::from_be_bytes([packet[10], packet[11]]), from, to);
+            let checksum = checksum::changed(u16::from_be_bytes([packet[10], packet[11]]), from, to);
             packet[10..12].copy_from_slice(&checksum.to_be_bytes());
         }
         Some(6) if packet.len() >= 40 => {

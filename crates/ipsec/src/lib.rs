@@ -10,7 +10,7 @@
 //! | keep policies | [`Spd`], [`Policy`], [`Selector`] |
 //! | know what becomes of a packet | [`Worker::route`]; [`Worker::admit`] for one that came |
 //! | seal and open | [`Worker::seal`], [`Worker::open`] |
-//! | read and write what is outside a packet, tell IKE from ESP | [`Arrival::read`], [`Outer::write`], [`classify`] |
+//! | read and write what is outside a packet, tell IKE from ESP | [`OpenItem::read`], [`Arrival::read`], [`Outer::write`], [`classify`] |
 //! | fit packets to a path | [`inner_mtu`], [`fit`], [`fragment_ipv4`], [`too_big`] |
 //! | be told of limits, moved peers and missing SAs | [`Worker::take_events`], [`Event`]; [`Worker::tick`], [`Sa::next_due`] |
 //! | count | [`Worker::counters`], [`Reason`], [`Sa::figures`] |
@@ -29,8 +29,8 @@
 //!
 //! # Left out
 //!
-//! IKE, AH, IPComp, AES-CTR, -CCM and -GMAC; options and extension headers in transport mode; the resynchronisation of RFC 4303, appendix A3, after 2^32
-//! lost packets.
+//! IKE, AH, IPComp, AES-CTR, -CCM and -GMAC; fragments in transport mode, which the standard does not allow (RFC 4303, 3.3.4); the resynchronisation of
+//! RFC 4303, appendix A3, after 2^32 lost packets.
 #![forbid(unsafe_code)]
 
 mod address;

@@ -23,8 +23,11 @@ pub struct Outer {
     pub source: Endpoint,
     /// To where.
     pub destination: Endpoint,
-    /// Whether in UDP.
+    /// Whether to be sent in UDP.
     pub in_udp: bool,
+    /// Whether the frame begins with these headers, and UDP's where the SA is in UDP: they are the packet's own with options or extensions, and no
+    /// socket may write others.
+    pub is_whole: bool,
     /// DSCP and ECN.
     pub traffic_class: u8,
     /// Hops that it may go.
@@ -39,9 +42,12 @@ pub struct Outer {
 pub(crate) const HOP_LIMIT: u8 = 64;
 
 impl Outer {
-    /// Writes the headers of IP, and UDP, before an ESP packet. [`Reason::NoRoom`] where there is no room, [`Reason::TooLong`] where IP does not allow
+    /// Writes the headers of IP, and UDP, before an ESP packet, unless it is whole. [`Reason::NoRoom`] where there is no room, [`Reason::TooLong`] where IP does not allow
     /// such a length; the frame is as it was then.
     pub fn write(&self, frame: &mut Frame<'_>) -> Result<(), Reason> {
+        if self.is_whole {
+            return Ok(());
+        }
         let (family, esp_bytes) = (Family::of(self.source.address), frame.len());
         let udp_bytes = if self.in_udp { UDP_BYTES } else { 0 };
         let header_bytes = family.header_bytes();
@@ -60,7 +66,7 @@ impl Outer {
         Ok(())
     }
 
-    fn write_udp(&self, datagram: &mut [u8]) {
+    pub(crate) fn write_udp(&self, datagram: &mut [u8]) {
         let bytes = datagram.len();
         datagram[..2].copy_from_slice(&self.source.port.to_be_bytes());
         datagram[2..4].copy_from_slice(&self.destination.port.to_be_bytes());
@@ -126,6 +132,11 @@ impl Arrival {
     /// Reads the headers of a whole packet of IP and leaves the ESP packet within it. [`Reason::Inner`] where they contradict themselves,
     /// [`Reason::NextHeader`] for what is not ESP, [`Reason::Fragment`] for a piece of a packet (RFC 4303, 3.4.1).
     pub fn read(frame: &mut Frame<'_>) -> Result<Arrival, Reason> {
+        Arrival::read_headers(frame).map(|(arrival, _)| arrival)
+    }
+
+    /// The same, and the length of the headers of IP, which are left before the ESP packet, and UDP's behind them.
+    pub(crate) fn read_headers(frame: &mut Frame<'_>) -> Result<(Arrival, usize), Reason> {
         let packet = Inner::read(frame.bytes())?;
         if packet.is_fragment {
             return Err(Reason::Fragment);
@@ -144,12 +155,13 @@ impl Arrival {
         }
         frame.truncate(packet.bytes);
         frame.shrink_front(packet.payload + udp_bytes);
-        Ok(Arrival {
+        let arrival = Arrival {
             source: Endpoint::new(flow.source(), if udp_bytes > 0 { flow.source_port } else { 0 }),
             destination: flow.destination(),
             traffic_class: packet.traffic_class,
             hop_limit: packet.hop_limit,
-        })
+        };
+        Ok((arrival, packet.payload))
     }
 }
 

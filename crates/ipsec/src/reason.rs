@@ -71,8 +71,6 @@ reasons! {
     SequenceEnd: "sequence-end", "XfrmOutStateSeqError";
     /// A fragment cannot be sealed in transport mode.
     Fragment: "fragment", "XfrmOutStateModeError";
-    /// Headers with options or extensions cannot be sealed in transport mode.
-    Options: "options", "XfrmOutStateModeError";
     /// The packet's addresses are not those of its SA of transport mode.
     Address: "address", "XfrmOutStateInvalid";
     /// Sealed, it would be longer than IP allows.

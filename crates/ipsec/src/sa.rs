@@ -21,6 +21,7 @@ use crate::esp;
 use crate::frame::TAIL_ROOM;
 use crate::keys::{KeyBytes, Keys};
 use crate::limits::{Limits, SharedLimits, Standing, Usage};
+use crate::mtu::UDP_BYTES;
 use crate::replay::Window;
 use crate::selector::Selector;
 use crate::sequence::Numbers;
@@ -567,9 +568,11 @@ impl Sa {
     }
 
     /// Bytes that sealing a packet of IP of so many bytes adds before and behind it, headers outside ESP not among them. In transport mode, where
-    /// the header of IP goes, they are upper bounds.
+    /// the header of IP goes unless it has options or extensions, they are upper bounds.
     pub fn room(&self, packet_bytes: usize) -> (usize, usize) {
-        let before = esp::HEADER_BYTES + self.suite.iv_bytes();
+        // A header of UDP stands between a packet's own headers and ESP.
+        let is_whole = self.mode == Mode::Transport && self.in_udp;
+        let before = esp::HEADER_BYTES + self.suite.iv_bytes() + if is_whole { UDP_BYTES } else { 0 };
         let behind = match self.mode {
             Mode::Tunnel => {
                 let filled = packet_bytes.max(usize::from(self.rules.tfc_bytes));

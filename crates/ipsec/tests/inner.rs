@@ -110,6 +110,7 @@ fn a_checksum_of_zero_is_written_as_ones() {
         source: Endpoint::new(source, 4500),
         destination: Endpoint::new(destination, 4500),
         in_udp: true,
+        is_whole: false,
         traffic_class: 0,
         hop_limit: 64,
         dont_fragment: true,

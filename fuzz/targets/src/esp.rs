@@ -71,15 +71,14 @@ pub fn esp_packet(data: &[u8]) {
         let mut sad = Sad::new();
         sad.add(Arc::new(sa(suite, change, ends))).expect("room");
         let mut memory = memory(data);
-        let mut frame = frame(&mut memory, data);
-        let arrival = match with_headers {
-            true => match Arrival::read(&mut frame) {
-                Ok(arrival) => arrival,
+        let frame = frame(&mut memory, data);
+        let mut items = match with_headers {
+            true => match OpenItem::read(frame) {
+                Ok(item) => [item],
                 Err(_) => continue,
             },
-            false => arrival,
+            false => [OpenItem::new(frame, arrival)],
         };
-        let mut items = [OpenItem::new(frame, arrival)];
         worker.open(&sad, Time::default(), &mut items);
         check(&items[0]);
     }
@@ -164,8 +163,7 @@ pub fn inner_packet(data: &[u8]) {
             assert!(frame.len() > usize::from(u16::MAX) - 40);
             continue;
         }
-        let arrival = Arrival::read(&mut frame).expect("what is written is read");
-        let mut items = [OpenItem::new(frame, arrival)];
+        let mut items = [OpenItem::read(frame).expect("what is written is read")];
         worker.open(&sad, Time::default(), &mut items);
         check(&items[0]);
         match (mode, &items[0].outcome) {
@@ -173,9 +171,15 @@ pub fn inner_packet(data: &[u8]) {
                 assert_eq!(opened.flow, flow);
                 assert_eq!(items[0].frame.bytes(), packet);
             }
+            // Headers with options or extensions come back as they were, but for a checksum that was wrong.
             (Mode::Transport, Outcome::Done(_)) => {
-                let opened = items[0].frame.bytes();
-                assert_eq!(opened[inner.payload..], packet[inner.payload..]);
+                let mut opened = items[0].frame.bytes().to_vec();
+                assert_eq!(opened.len(), packet.len());
+                let headers = if sealed.outer.is_whole { 0 } else { flow.family().header_bytes() };
+                if headers == 0 && flow.family() == Family::V4 {
+                    opened[10..12].copy_from_slice(&packet[10..12]);
+                }
+                assert_eq!(opened[headers..], packet[headers..]);
             }
             // A dummy's number is a protocol that a packet may name.
             (Mode::Transport, Outcome::Dropped(Reason::Dummy)) => assert_eq!(flow.protocol, NO_NEXT_HEADER),

@@ -10,6 +10,7 @@ use crate::esp::{self, HEADER_BYTES, NO_NEXT_HEADER};
 use crate::frame::Frame;
 use crate::inner::{self, Flow, Inner};
 use crate::limits::Standing;
+use crate::mtu::UDP_BYTES;
 use crate::outer::{self, Arrival, Outer};
 use crate::reason::Reason;
 use crate::replay::Verdict;
@@ -28,6 +29,8 @@ pub struct OpenItem<'a, 't> {
     pub arrival: Arrival,
     /// How it went.
     pub outcome: Outcome<Opened<'t>>,
+    /// Length of the headers of IP that stand before the frame, with UDP's behind them; 0 where there are none, or none with options or extensions.
+    headers: usize,
 }
 
 /// A packet that was opened. Whether it may come in, policies decide ([`Worker::admit`]).
@@ -44,7 +47,17 @@ pub struct Opened<'t> {
 impl<'a, 't> OpenItem<'a, 't> {
     /// A packet of ESP.
     pub fn new(frame: Frame<'a>, arrival: Arrival) -> OpenItem<'a, 't> {
-        OpenItem { frame, arrival, outcome: Outcome::Waiting }
+        OpenItem { frame, arrival, outcome: Outcome::Waiting, headers: 0 }
+    }
+
+    /// A whole packet of IP with ESP in it. In transport mode it keeps its options of IPv4 or extension headers.
+    ///
+    /// # Errors
+    /// As [`Arrival::read`].
+    pub fn read(mut frame: Frame<'a>) -> Result<OpenItem<'a, 't>, Reason> {
+        let (arrival, headers) = Arrival::read_headers(&mut frame)?;
+        let is_bare = headers == Family::of(arrival.destination).header_bytes();
+        Ok(OpenItem { headers: if is_bare { 0 } else { headers }, ..OpenItem::new(frame, arrival) })
     }
 }
 
@@ -133,7 +146,7 @@ fn take<'t>(
         Some(Verdict::TooOld) => return failed(&sa.failures.too_old, Reason::TooOld),
         Some(Verdict::Seen) => return failed(&sa.failures.replayed, Reason::Replayed),
     }
-    let flow = lay_out(sa, &mut work.item.frame, &work.item.arrival)?;
+    let flow = lay_out(sa, work.item)?;
     Ok(Opened { sa, flow, number: work.number })
 }
 
@@ -194,7 +207,8 @@ fn admitted<'t>(
 }
 
 /// Makes a packet of IP of what was deciphered.
-fn lay_out(sa: &Sa, frame: &mut Frame<'_>, arrival: &Arrival) -> Result<Flow, Reason> {
+fn lay_out(sa: &Sa, item: &mut OpenItem<'_, '_>) -> Result<Flow, Reason> {
+    let OpenItem { frame, arrival, headers, .. } = item;
     let icv_bytes = sa.suite.icv_bytes();
     frame.truncate(frame.len() - icv_bytes);
     frame.shrink_front(HEADER_BYTES + sa.suite.iv_bytes());
@@ -205,7 +219,7 @@ fn lay_out(sa: &Sa, frame: &mut Frame<'_>, arrival: &Arrival) -> Result<Flow, Re
     }
     let flow = match sa.mode {
         Mode::Tunnel => open_tunnel(sa, frame, arrival, next_header)?,
-        Mode::Transport => open_transport(sa, frame, arrival, next_header)?,
+        Mode::Transport => open_transport(sa, frame, arrival, *headers, next_header)?,
     };
     if sa.selector.as_ref().is_some_and(|selector| !selector.matches(&flow)) {
         return Err(Reason::Selector);
@@ -232,11 +246,12 @@ fn open_tunnel(sa: &Sa, frame: &mut Frame<'_>, arrival: &Arrival, next_header: u
     Ok(inner.flow)
 }
 
-/// Puts a header of IP before what stood above it: that of the packet outside, without what it said of ESP.
+/// Puts the headers of IP before what stood above them: those of the packet outside, without what they said of ESP.
 fn open_transport(
     sa: &Sa,
     frame: &mut Frame<'_>,
     arrival: &Arrival,
+    headers: usize,
     next_header: u8,
 ) -> Result<Flow, Reason> {
     let (source, destination) = (arrival.source.address, arrival.destination);
@@ -246,6 +261,14 @@ fn open_transport(
     }
     if sa.in_udp {
         checksum::write_transport(source, destination, next_header, frame.bytes_mut());
+    }
+    if headers > 0 {
+        let udp_bytes = if arrival.source.port > 0 { UDP_BYTES } else { 0 };
+        frame.move_before(headers, udp_bytes + HEADER_BYTES + sa.suite.iv_bytes(), 0);
+        // They were there, and what stood behind them was longer.
+        let _ = frame.grow_front(headers);
+        inner::set_payload(frame.bytes_mut(), headers, next_header);
+        return Ok(Inner::read(frame.bytes())?.flow);
     }
     let (header_bytes, payload) = (family.header_bytes(), frame.len());
     let counted = payload + if family == Family::V4 { header_bytes } else { 0 };
@@ -257,6 +280,7 @@ fn open_transport(
         source: arrival.source,
         destination: Endpoint::new(destination, 0),
         in_udp: false,
+        is_whole: false,
         traffic_class: arrival.traffic_class,
         hop_limit: arrival.hop_limit,
         dont_fragment: true,

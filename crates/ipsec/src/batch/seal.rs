@@ -5,9 +5,10 @@ use crate::address::Family;
 use crate::congestion;
 use crate::esp::{self, HEADER_BYTES, NO_NEXT_HEADER, TRAILER_BYTES};
 use crate::frame::Frame;
-use crate::inner::Inner;
+use crate::inner::{self, Inner};
 use crate::limits::Standing;
-use crate::outer::{HOP_LIMIT, Outer};
+use crate::mtu::UDP_BYTES;
+use crate::outer::{ESP_PROTOCOL, HOP_LIMIT, Outer, UDP_PROTOCOL};
 use crate::reason::Reason;
 use crate::sa::{Direction, FragmentRule, Mode, Sa};
 use crate::time::Time;
@@ -18,11 +19,14 @@ use crate::worker::Worker;
 pub struct SealItem<'a, 't> {
     /// The SA, for which the caller asked policies ([`Worker::route`]).
     pub sa: &'t Sa,
-    /// In: a packet of IP. Out: a packet of ESP, from its SPI to its ICV; [`Outer::write`] puts headers before it.
+    /// In: a packet of IP. Out: a packet of ESP, from its SPI to its ICV; [`Outer::write`] puts headers before it. In transport mode, where the packet
+    /// has options of IPv4 or extension headers: the whole packet with them ([`Outer::is_whole`]).
     pub frame: Frame<'a>,
     /// How it went.
     pub outcome: Outcome<Sealed>,
     payload: Payload,
+    /// Length of the packet's own headers that stay outside, where that is more than a header of IP; 0 otherwise.
+    headers: usize,
 }
 
 /// What a frame holds.
@@ -45,12 +49,12 @@ pub struct Sealed {
 impl<'a, 't> SealItem<'a, 't> {
     /// A packet of IP.
     pub fn new(sa: &'t Sa, frame: Frame<'a>) -> SealItem<'a, 't> {
-        SealItem { sa, frame, outcome: Outcome::Waiting, payload: Payload::Packet }
+        SealItem { sa, frame, outcome: Outcome::Waiting, payload: Payload::Packet, headers: 0 }
     }
 
     /// A dummy packet (RFC 4303, 2.6) with these bytes inside, which its receiver throws away: traffic that says nothing, among traffic.
     pub fn dummy(sa: &'t Sa, frame: Frame<'a>) -> SealItem<'a, 't> {
-        SealItem { sa, frame, outcome: Outcome::Waiting, payload: Payload::Dummy }
+        SealItem { sa, frame, outcome: Outcome::Waiting, payload: Payload::Dummy, headers: 0 }
     }
 }
 
@@ -87,6 +91,7 @@ impl Worker {
         }
         crypto::seal(&self.engine, &mut self.random, &mut works);
         for run in runs(&mut works) {
+            run.iter_mut().filter(|work| work.item.headers > 0).for_each(|work| put_headers(work.item));
             self.tell_standing(run[0].sa, now);
         }
     }
@@ -138,18 +143,15 @@ fn lay_out(item: &mut SealItem<'_, '_>) -> Result<(Outer, u64), Reason> {
         return Err(Reason::Direction);
     }
     let frame = &mut item.frame;
-    let (next_header, inner) = match item.payload {
-        Payload::Dummy => (NO_NEXT_HEADER, None),
-        Payload::Packet => {
-            let inner = Inner::read(frame.bytes())?;
-            frame.truncate(inner.bytes);
-            (next_header(sa, &inner)?, Some(inner))
-        }
-    };
-    let bytes = frame.len() as u64;
-    if let (Mode::Transport, Some(inner)) = (sa.mode, &inner) {
-        frame.shrink_front(inner.payload);
+    let (mut next_header, mut header_bytes, mut inner) = (NO_NEXT_HEADER, 0, None);
+    if item.payload == Payload::Packet {
+        let read = Inner::read(frame.bytes())?;
+        frame.truncate(read.bytes);
+        (next_header, header_bytes) = split(sa, &read, frame.bytes())?;
+        inner = Some(read);
     }
+    let bytes = frame.len() as u64;
+    frame.shrink_front(header_bytes);
     let payload = frame.len();
     let filled = match sa.mode {
         Mode::Tunnel => payload.max(usize::from(sa.rules.tfc_bytes)),
@@ -158,40 +160,59 @@ fn lay_out(item: &mut SealItem<'_, '_>) -> Result<(Outer, u64), Reason> {
     let padding = esp::padding_bytes(sa.suite, filled);
     let behind = filled - payload + padding + TRAILER_BYTES + sa.suite.icv_bytes();
     let before = HEADER_BYTES + sa.suite.iv_bytes();
+    item.headers = if header_bytes > sa.family.header_bytes() { header_bytes } else { 0 };
+    let udp_bytes = if sa.in_udp && item.headers > 0 { UDP_BYTES } else { 0 };
+    let outside = udp_bytes + item.headers;
     let (head_room, tail_room) = frame.room();
-    if head_room < before || tail_room < behind {
+    if head_room < outside + before || tail_room < behind {
         return Err(Reason::NoRoom);
     }
-    if before + payload + behind > usize::from(u16::MAX) {
+    if outside + before + payload + behind > usize::from(u16::MAX) {
         return Err(Reason::TooLong);
+    }
+    if item.headers > 0 {
+        frame.move_before(item.headers, 0, before + udp_bytes);
     }
     let _ = frame.grow_back(behind) && frame.grow_front(before);
     let packet = frame.bytes_mut();
     packet[before + payload..before + filled].fill(0);
     let enciphered_end = packet.len() - sa.suite.icv_bytes();
     esp::write_trailer(&mut packet[before..enciphered_end], padding, next_header);
-    Ok((outer(sa, inner.as_ref()), bytes))
+    let is_whole = item.headers > 0;
+    Ok((Outer { is_whole, in_udp: sa.in_udp && !is_whole, ..outer(sa, inner.as_ref()) }, bytes))
 }
 
-/// What the payload is, and whether the SA is for it.
-fn next_header(sa: &Sa, inner: &Inner) -> Result<u8, Reason> {
+/// Puts a packet's own headers before what was sealed: they stand before the frame, with room for UDP's between.
+fn put_headers(item: &mut SealItem<'_, '_>) {
+    let SealItem { sa, frame, outcome: Outcome::Done(sealed), headers, .. } = item else { return };
+    // There was room for both as it was laid out.
+    let mut protocol = ESP_PROTOCOL;
+    if sa.in_udp && frame.grow_front(UDP_BYTES) {
+        sealed.outer.write_udp(frame.bytes_mut());
+        protocol = UDP_PROTOCOL;
+    }
+    if frame.grow_front(*headers) {
+        inner::set_payload(frame.bytes_mut(), *headers, protocol);
+    }
+}
+
+/// Whether the SA is for a packet; what its payload is, and how many bytes before that stay outside.
+fn split(sa: &Sa, inner: &Inner, packet: &[u8]) -> Result<(u8, usize), Reason> {
     let flow = &inner.flow;
     if sa.selector.as_ref().is_some_and(|selector| !selector.matches(flow)) {
         return Err(Reason::Selector);
     }
     if sa.mode == Mode::Tunnel {
-        return Ok(flow.family().next_header());
+        return Ok((flow.family().next_header(), 0));
     }
     if inner.is_fragment {
         return Err(Reason::Fragment);
     }
-    if inner.payload != flow.family().header_bytes() {
-        return Err(Reason::Options);
-    }
     if (flow.source(), flow.destination()) != (sa.local().address, sa.peer().address) {
         return Err(Reason::Address);
     }
-    Ok(flow.protocol)
+    let header_bytes = inner::before_esp(packet, inner);
+    Ok((packet[inner::number_at(&packet[..header_bytes])], header_bytes))
 }
 
 fn outer(sa: &Sa, inner: Option<&Inner>) -> Outer {
@@ -213,6 +234,7 @@ fn outer(sa: &Sa, inner: Option<&Inner>) -> Outer {
         source: sa.local(),
         destination: sa.local(),
         in_udp: sa.in_udp,
+        is_whole: false,
         traffic_class,
         hop_limit,
         dont_fragment,
