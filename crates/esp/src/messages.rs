@@ -29,10 +29,12 @@ pub enum Order {
     },
     /// Everything that a worker begins with was told.
     Begin,
-    /// All of [`Notice::Routes`] up to this number is done.
+    /// All of [`Notice::Routes`] up to this number is done, or was refused.
     Routed {
         /// The number.
         number: u64,
+        /// Why what it added is not there; None where it is, and where that was not asked for.
+        refused: Option<Refused>,
     },
 }
 
@@ -49,6 +51,15 @@ pub struct Start {
     pub weak_suites: bool,
     /// How often a worker was started before this one.
     pub restarts: u64,
+}
+
+/// A route that the kernel refuses.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+pub struct Refused {
+    /// What the kernel said, as in errno(3).
+    pub errno: i32,
+    /// What was done, with what, and why that failed.
+    pub text: String,
 }
 
 /// Source and destination of traffic that a policy is for, which must not leave in clear.
@@ -78,6 +89,8 @@ pub enum Notice {
         remove: Vec<Pair>,
         /// Whether an answer is wanted: the last of several messages.
         last: bool,
+        /// Whether what cannot be added is to be refused, with nothing left of it. Otherwise it is tried again whenever routes change.
+        whole: bool,
     },
     /// Everything that the worker knows of earlier workers has been told: what they told beside it is void.
     Restored,
@@ -91,7 +104,8 @@ mod tests {
     fn the_longest_messages_fit() {
         let prefix: IpNet = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128".parse().unwrap();
         let pairs = vec![Pair { destination: prefix, source: prefix }; LISTED_MAX];
-        let routes = Notice::Routes { number: u64::MAX, add: pairs.clone(), remove: pairs, last: true };
+        let routes =
+            Notice::Routes { number: u64::MAX, add: pairs.clone(), remove: pairs, last: true, whole: true };
         assert!(wire::control::encode(&routes).is_ok());
         let addresses = Order::Addresses { addresses: vec![prefix.addr(); LISTED_MAX], more: true };
         assert!(wire::control::encode(&addresses).is_ok());

@@ -17,13 +17,14 @@ use std::collections::BTreeSet;
 
 use command_fds::{CommandFdExt, FdMapping};
 use confine::sandbox::SOCKET_DESCRIPTOR;
+use ipnet::IpNet;
 use link::{Channel, ChannelError, Listener, PidFd};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, SendFlags, SocketFlags};
 
-use crate::messages::{LISTED_MAX, Notice, Order, Start};
+use crate::messages::{LISTED_MAX, Notice, Order, Refused, Start};
 use crate::place::Place;
 
 mod asked;
@@ -187,6 +188,8 @@ struct Supervisor<'c> {
     addresses: BTreeSet<IpAddr>,
     sockets: Sockets,
     routes: Routes,
+    /// Where routes are to be looked at, of messages that are followed by others.
+    touched: BTreeSet<IpNet>,
     /// Whether a worker has restored what earlier ones knew: until then routes that nobody asked for stay.
     restored: bool,
     xfrm: OwnedFd,
@@ -244,6 +247,7 @@ impl<'c> Supervisor<'c> {
             addresses,
             sockets,
             routes,
+            touched: BTreeSet::new(),
             restored: false,
             xfrm,
             observe,
@@ -408,12 +412,19 @@ impl<'c> Supervisor<'c> {
                         ready();
                     }
                 }
-                Ok((Notice::Routes { number, add, remove, last }, _)) => {
+                Ok((Notice::Routes { number, add, remove, last, whole }, _)) => {
                     self.routes.change(&add, &remove);
+                    self.touched.extend(add.iter().chain(&remove).map(|pair| pair.destination));
                     if last {
-                        self.set_routes();
+                        let touched = std::mem::take(&mut self.touched);
+                        let mut refused = self.set_routes(&self.changes_of(&touched));
+                        refused.take_if(|_| !whole);
+                        if refused.is_some() {
+                            self.routes.change(&[], &add);
+                            self.set_routes(&self.changes_of(&touched));
+                        }
                         let Some(worker) = &self.worker else { return false };
-                        if worker.channel.send(&Order::Routed { number }, &[]).is_err() {
+                        if worker.channel.send(&Order::Routed { number, refused }, &[]).is_err() {
                             return true;
                         }
                     }
@@ -421,7 +432,7 @@ impl<'c> Supervisor<'c> {
                 Ok((Notice::Restored, _)) => {
                     self.restored = true;
                     self.routes.restored();
-                    self.set_routes();
+                    self.set_all_routes();
                 }
                 Err(ChannelError::WouldBlock) => return false,
                 Err(_) => return true,
@@ -429,8 +440,18 @@ impl<'c> Supervisor<'c> {
         }
     }
 
-    fn set_routes(&mut self) {
-        for change in self.routes.changes(&self.addresses, !self.restored) {
+    fn changes_of(&self, destinations: &BTreeSet<IpNet>) -> Vec<Change> {
+        self.routes.changes_of(destinations, &self.addresses, !self.restored)
+    }
+
+    fn set_all_routes(&mut self) {
+        self.set_routes(&self.routes.changes(&self.addresses, !self.restored));
+    }
+
+    /// Sets and removes routes; the first one that the kernel refused.
+    fn set_routes(&mut self, changes: &[Change]) -> Option<Refused> {
+        let mut refused = None;
+        for change in changes.iter().copied() {
             let mut is_told = false;
             let set = match change {
                 Change::Set { destination, source, first } => {
@@ -445,11 +466,15 @@ impl<'c> Supervisor<'c> {
             };
             match set {
                 Ok(()) => self.routes.done(&change),
-                // Where IPv6 is disabled there is no such route, and no packet for it.
-                Err(_) if is_told => {}
-                Err(cause) => tell!("{cause}"),
+                Err(cause) => {
+                    if !is_told {
+                        tell!("{cause}");
+                    }
+                    refused.get_or_insert(Refused { errno: cause.errno(), text: cause.to_string() });
+                }
             }
         }
+        refused
     }
 
     fn take_addresses(&mut self) {

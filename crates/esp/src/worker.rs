@@ -7,7 +7,7 @@
 //! What a request changes is in force before it is answered: threads have the new tables, routes lead into the device, and the
 //! journal says so.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -18,32 +18,32 @@ use std::time::{Duration, Instant, SystemTime};
 use confine::arena;
 use confine::sandbox::{self, Kept, PACKET_RULES, SandboxError};
 use engine::{Engine, Options};
-use ipsec::{Action, PolicyDirection, Time};
+use ipsec::{PolicyDirection, Time};
 use link::{Channel, ChannelError};
 use plane::{PathMtus, Shared, Tables};
 use rustix::event::{PollFd, PollFlags, poll};
 use xfrm::{Client, Outbox, Xfrm};
 
-use crate::messages::{LISTED_MAX, Notice, Order, Pair, Start};
+use crate::messages::{Notice, Order, Start};
 use crate::observed::Question;
 
 mod clients;
 mod journal;
+mod keeping;
 mod observers;
 mod rows;
 
 use clients::Clients;
 pub use journal::{Journal, SLOT_BYTES};
+use keeping::Keeping;
 use observers::Observers;
 
 /// Descriptors that the worker may have open: clients, observers, and sockets of all addresses for every thread.
 const DESCRIPTORS_MAX: u64 = 16_384;
-/// How long the supervisor may take to set routes.
-const ROUTES_WAIT: Duration = Duration::from_secs(10);
-/// Memory that must be left before a request is taken that adds something, in bytes; beside it so many times the journal's length, which grows with the tables
-/// that are copied to be changed.
+/// Memory that must be left before a request is taken that adds something, in bytes; beside it so many for each SA and policy: tables are copied to be changed,
+/// and the journal is written anew at times.
 const ROOM_BYTES: usize = 1 << 19;
-const ROOM_JOURNALS: usize = 4;
+const ROOM_ENTRY_BYTES: usize = 1200;
 /// How often limits by time are looked after.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -157,7 +157,7 @@ struct Doors {
 }
 
 struct Worker {
-    channel: Channel,
+    keeping: Keeping,
     start: Start,
     shared: Arc<Shared>,
     engine: Engine,
@@ -166,8 +166,6 @@ struct Worker {
     xfrm: Xfrm,
     clients: Clients,
     observers: Observers,
-    journal: Option<Journal>,
-    journal_bytes: usize,
     /// Whether what an earlier worker left was taken up.
     is_restored: bool,
     local: Arc<HashSet<IpAddr>>,
@@ -176,8 +174,6 @@ struct Worker {
     partial: Vec<IpAddr>,
     partial_sockets: BTreeMap<SocketAddr, Vec<OwnedFd>>,
     published: (u64, u64),
-    routed: BTreeSet<Pair>,
-    messages: u64,
     began: Instant,
     ticked: Instant,
 }
@@ -194,7 +190,7 @@ impl Worker {
         let settings = xfrm::Settings { weak_suites: start.weak_suites, ..xfrm::Settings::default() };
         let xfrm = Xfrm::new(engine, settings);
         Worker {
-            channel,
+            keeping: Keeping::new(channel),
             shared,
             engine,
             doors,
@@ -203,16 +199,12 @@ impl Worker {
             xfrm,
             clients: Clients::default(),
             observers: Observers::default(),
-            journal: None,
-            journal_bytes: 0,
             is_restored: false,
             local: Arc::default(),
             path_mtus: Arc::new(PathMtus { default: start.outside_mtu, ..PathMtus::default() }),
             start,
             partial: Vec::new(),
             partial_sockets: BTreeMap::new(),
-            routed: BTreeSet::new(),
-            messages: 0,
             began: Instant::now(),
             ticked: Instant::now(),
         }
@@ -226,7 +218,7 @@ impl Worker {
     /// are lost.
     fn restore(&mut self, journal: OwnedFd) -> Result<(), WorkerError> {
         loop {
-            match self.channel.recv::<Order>().map_err(WorkerError::Channel)? {
+            match self.keeping.channel().recv::<Order>().map_err(WorkerError::Channel)? {
                 (Order::Begin, _) => break,
                 (order, descriptors) => self.obey(order, descriptors),
             }
@@ -235,21 +227,14 @@ impl Worker {
         let unreadable = |why: String| WorkerError::Journal(why);
         let (journal, earlier) =
             Journal::open(journal.into(), self.engine).map_err(|cause| unreadable(cause.to_string()))?;
-        self.journal = Some(journal);
-        if let Some(earlier) = earlier {
-            let restored = self.xfrm.restore(&earlier, self.now(), wall());
-            restored.map_err(|cause| unreadable(cause.to_string()))?;
-        }
+        let restored = self.xfrm.restore(&earlier, self.now(), wall());
+        restored.map_err(|cause| unreadable(cause.to_string()))?;
         self.is_restored = true;
         self.publish();
-        self.route()?;
-        self.say(&Notice::Restored)?;
+        self.keeping.begin(journal, self.xfrm.list_policies())?;
+        self.keeping.say(&Notice::Restored)?;
         let lacks = self.lacks.clone();
-        self.say(&Notice::Ready { lacks })
-    }
-
-    fn say(&self, notice: &Notice) -> Result<(), WorkerError> {
-        self.channel.send(notice, &[]).map_err(WorkerError::Channel)
+        self.keeping.say(&Notice::Ready { lacks })
     }
 
     fn serve(&mut self) -> Result<(), WorkerError> {
@@ -260,7 +245,7 @@ impl Worker {
             let happened: Vec<PollFlags> = {
                 let event = self.shared.event_fd();
                 let mut polled = vec![
-                    PollFd::new(&self.channel, PollFlags::IN),
+                    PollFd::new(self.keeping.channel(), PollFlags::IN),
                     PollFd::from_borrowed_fd(event, PollFlags::IN),
                     PollFd::new(&self.doors.listener, PollFlags::IN),
                     PollFd::new(&self.doors.observe, wanted(self.observers.has_room(), false)),
@@ -323,7 +308,7 @@ impl Worker {
 
     fn take_orders(&mut self) -> Result<(), WorkerError> {
         loop {
-            match self.channel.try_recv::<Order>() {
+            match self.keeping.channel().try_recv::<Order>() {
                 Ok((order, descriptors)) => self.obey(order, descriptors),
                 Err(ChannelError::WouldBlock) => return Ok(()),
                 Err(cause) => return Err(WorkerError::Channel(cause)),
@@ -392,10 +377,12 @@ impl Worker {
         }
         if happened.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
             let (now, wall) = (self.shared.now(), wall());
-            let wanted = ROOM_BYTES + ROOM_JOURNALS * self.journal_bytes;
+            let policies: usize =
+                PolicyDirection::ALL.into_iter().map(|direction| self.xfrm.spd().len(direction)).sum();
+            let wanted = ROOM_BYTES + ROOM_ENTRY_BYTES * (self.xfrm.sad().len() + policies);
             self.xfrm.set_full(arena::room(wanted) < wanted);
-            let xfrm = &mut self.xfrm;
-            let take = |datagram: &mut [u8]| xfrm.request(client, datagram, now, wall, out);
+            let (xfrm, keeping) = (&mut self.xfrm, &mut self.keeping);
+            let take = |datagram: &mut [u8]| xfrm.request(client, datagram, now, wall, keeping, out);
             if !self.clients.receive(client, take) {
                 self.end_client(client);
             }
@@ -416,27 +403,19 @@ impl Worker {
 
     fn tick(&mut self, out: &mut Outbox) {
         self.ticked = Instant::now();
-        self.xfrm.tick(self.now(), wall(), out);
+        self.xfrm.tick(self.shared.now(), wall(), &mut self.keeping, out);
     }
 
-    /// Brings into force what changed: tables, routes, the journal.
+    /// Brings into force what changed: tables, then what holds outside them.
     fn commit(&mut self) -> Result<(), WorkerError> {
-        let (sas, policies) = self.xfrm.versions();
-        if (sas, policies) == self.published {
-            return Ok(());
-        }
-        let policies_changed = policies != self.published.1;
-        self.publish();
-        if policies_changed {
-            self.route()?;
+        if self.xfrm.versions() != self.published {
+            self.publish();
         }
         let (now, wall) = (self.now(), wall());
-        let content = self.xfrm.journal(now, wall);
-        self.journal_bytes = content.len();
-        if let Some(journal) = &mut self.journal
-            && let Err(cause) = journal.write(&content)
-        {
-            tell!("writing the journal for the next worker: {cause}");
+        let names = self.xfrm.take_names();
+        self.keeping.finish(names, || self.xfrm.journal(now, wall))?;
+        for (order, descriptors) in self.keeping.take_orders() {
+            self.obey(order, descriptors);
         }
         Ok(())
     }
@@ -449,39 +428,6 @@ impl Worker {
             local: Arc::clone(&self.local),
             path_mtus: Arc::clone(&self.path_mtus),
         });
-    }
-
-    /// Says which traffic must lead into the device, and waits until it does.
-    fn route(&mut self) -> Result<(), WorkerError> {
-        let wanted: BTreeSet<Pair> =
-            self.xfrm.list_policies().filter(keeps_in).filter_map(|policy| pair(&policy.selector)).collect();
-        let add: Vec<Pair> = wanted.difference(&self.routed).copied().collect();
-        let remove: Vec<Pair> = self.routed.difference(&wanted).copied().collect();
-        if add.is_empty() && remove.is_empty() {
-            return Ok(());
-        }
-        let parts = add.len().max(remove.len()).div_ceil(LISTED_MAX);
-        for part in 0..parts {
-            let of =
-                |pairs: &[Pair]| pairs.iter().skip(part * LISTED_MAX).take(LISTED_MAX).copied().collect();
-            self.messages += 1;
-            let notice = Notice::Routes {
-                number: self.messages,
-                add: of(&add),
-                remove: of(&remove),
-                last: part + 1 == parts,
-            };
-            self.say(&notice)?;
-        }
-        self.routed = wanted;
-        loop {
-            let (order, descriptors) =
-                self.channel.recv_timeout::<Order>(ROUTES_WAIT).map_err(WorkerError::Channel)?;
-            if matches!(order, Order::Routed { number } if number == self.messages) {
-                return Ok(());
-            }
-            self.obey(order, descriptors);
-        }
     }
 
     fn show(&mut self, happened: &[PollFlags]) {
@@ -510,17 +456,6 @@ fn wanted(reads: bool, writes: bool) -> PollFlags {
     flags.set(PollFlags::IN, reads);
     flags.set(PollFlags::OUT, writes);
     flags
-}
-
-/// Whether packets that a policy is for must not leave as they are.
-fn keeps_in(policy: &xfrm::PolicyListing) -> bool {
-    policy.direction == PolicyDirection::Out && policy.action != Action::Bypass
-}
-
-fn pair(selector: &ipsec::Selector) -> Option<Pair> {
-    let fields = selector.fields();
-    let net = |prefix: ipsec::Prefix| ipnet::IpNet::new(prefix.address, prefix.bits).ok();
-    Some(Pair { destination: net(fields.destination)?.trunc(), source: net(fields.source)?.trunc() })
 }
 
 /// Seconds since 1970, for what programs show as the time of adding and first use.

@@ -20,7 +20,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept, bind, listen, recv,
     send, socket_with,
 };
-use xfrm::{Client, Outbox, Settings, Xfrm};
+use xfrm::{Client, Outbox, Settings, Unkeeping, Xfrm};
 
 /// Longest datagram that is read.
 const DATAGRAM_BYTES: usize = 65_536;
@@ -65,7 +65,7 @@ fn main() {
             match recv(clients[&client].as_fd(), memory.as_mut_slice(), RecvFlags::empty()) {
                 Ok((_, bytes)) if bytes > 0 => {
                     let bytes = bytes.min(memory.len());
-                    xfrm.request(client, &mut memory[..bytes], now(), wall(), &mut out);
+                    xfrm.request(client, &mut memory[..bytes], now(), wall(), &mut Unkeeping, &mut out);
                     while xfrm.is_dumping(client) {
                         xfrm.continue_dump(client, now(), wall(), &mut out);
                     }
@@ -76,7 +76,7 @@ fn main() {
                 }
             }
         }
-        xfrm.tick(now(), wall(), &mut out);
+        xfrm.tick(now(), wall(), &mut Unkeeping, &mut out);
         if let Some(path) = journal.filter(|_| xfrm.versions() != written) {
             written = xfrm.versions();
             std::fs::write(path, xfrm.journal(now(), wall())).expect("to write the journal");

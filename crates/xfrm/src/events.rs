@@ -6,6 +6,7 @@ use ipsec::{Direction, Event, Flow, Mode, PolicyDirection, PolicyId, Sa, SaName,
 
 use crate::LARVAL_SECONDS;
 use crate::fields::{Clock, Fields, RawSelector};
+use crate::keeper::Keeper;
 use crate::outbox::{Outbox, Reply};
 use crate::policies::LastUses;
 use crate::state::{Given, Stage, State, sa_id_of};
@@ -31,15 +32,20 @@ impl Xfrm {
         due.into_iter().flatten().min()
     }
 
-    /// Does what time brings: limits by time are told, SAs and policies that are over are removed, reservations and ACQUIREs end.
-    pub fn tick(&mut self, now: Time, wall: u64, out: &mut Outbox) {
+    /// Does what time brings: limits by time are told, SAs and policies that are over are removed, reservations and ACQUIREs end. A policy that
+    /// `keeper` does not let go stays in force until a later call.
+    pub fn tick(&mut self, now: Time, wall: u64, keeper: &mut dyn Keeper, out: &mut Outbox) {
         let clock = Clock { now, wall };
         while let Some(id) = self.states.next_over(now) {
             self.tell_expired(id, true, Reply::EVENT, clock, out);
         }
         while let Some(rank) = self.policies.next_over(now) {
             let is_over = self.policies.get(rank).is_some_and(|entry| entry.is_over(now));
-            self.tell_policy_expired(rank, is_over, Reply::EVENT, clock, out);
+            if !is_over {
+                self.tell_policy_soft(rank, Reply::EVENT, clock, out);
+            } else if self.end_policy(rank, Reply::EVENT, clock, keeper, out).is_err() {
+                break;
+            }
         }
         self.lost.end(now);
         if self.limits_due.is_some_and(|due| due <= now) {

@@ -1,12 +1,18 @@
 //! What outlives the process that holds the keys: policies, reserved SPIs, and the names of SAs, without keys.
 //!
 //! ```text
-//! | magic (8) | length of the messages (8) | messages | check (8) |
-//! messages: NEWPOLICY as listings show policies, ALLOCSPI for reserved SPIs, NEWSA without algorithms for SAs
+//! records, the oldest first, each a message:
+//!   UPDPOLICY, DELPOLICY, FLUSHPOLICY   a policy as listings show it; one that is gone, by its index; all are gone
+//!   ALLOCSPI, NEWSA, DELSA, FLUSHSA     a reserved SPI; an SA without algorithms; one that is gone; all of an earlier process are gone
 //! ```
+//!
+//! Whoever keeps records sees to it that they are whole. [`Keeper::keep`] gets those of policies, each before its change is made; [`Xfrm::take_names`] has those of
+//! SAs; [`Xfrm::journal`] says the same as all records so far, shorter.
 //!
 //! With the policies back, what they protect is dropped rather than sent in clear. The keys of SAs are gone. Whoever subscribes to EXPIRE is
 //! told that the SAs' soft limits are reached: an IKE daemon then rekeys, over IKE, which does not need them, and deletes them, which succeeds.
+//!
+//! [`Keeper::keep`]: crate::Keeper::keep
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,24 +22,22 @@ use ipsec::{Direction, SAS_MAX, Time};
 
 use crate::LARVAL_SECONDS;
 use crate::fields::{Clock, address, family};
+use crate::keeper::Unkeeping;
 use crate::outbox::{Outbox, Reply, Writer};
-use crate::policies::LastUses;
+use crate::policies::direction;
 use crate::refusal::Refusal;
-use crate::sas::write_expire;
-use crate::state::{Given, Stage, State};
+use crate::sas::{sa_key, write_expire};
+use crate::state::{Given, Stage, State, sa_id_of};
 use crate::view::{Attributes, View, messages};
-use crate::wire::{HEADER_BYTES, attribute, message, policy_info, protocol, sa_info};
+use crate::wire::{HEADER_BYTES, attribute, message, policy_id, policy_info, protocol, sa_id, sa_info};
 use crate::xfrm::{Client, Xfrm};
 
 /// How long lost SAs are known.
 pub const LOST_SECONDS: u64 = 3600;
 /// Longest journal, in bytes: all that the tables hold at most.
 pub const JOURNAL_BYTES_MAX: usize = 48 << 20;
-
-/// What a journal begins with: name and version.
-const MAGIC: [u8; 8] = *b"xfrm\0\0\0\x01";
-const HEAD_BYTES: usize = 16;
-const CHECK_BYTES: usize = 8;
+/// Longest records that are taken, in bytes: a journal, and as much behind it.
+const RECORDS_BYTES_MAX: usize = 2 * JOURNAL_BYTES_MAX;
 
 /// SAs whose keys are gone.
 #[derive(Default)]
@@ -53,8 +57,9 @@ impl Lost {
         self.held.contains_key(&(destination, spi))
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.held.clear();
+    /// All are gone; whether there was any.
+    pub(crate) fn clear(&mut self) -> bool {
+        !std::mem::take(&mut self.held).is_empty()
     }
 
     pub(crate) fn due(&self) -> Option<Time> {
@@ -68,18 +73,14 @@ impl Lost {
     }
 }
 
-/// Why a journal is not read. Nothing of it is in the tables then.
+/// Why records are not taken. Nothing of them is in the tables then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// It is none, or of another version.
-    Unknown,
-    /// It is cut, or longer than it says, or than [`JOURNAL_BYTES_MAX`].
+    /// They are longer than [`JOURNAL_BYTES_MAX`] allows for a journal and as much behind it.
     Length,
-    /// Its bytes are not those that were written.
-    Damaged,
-    /// An entry makes no sense: it was written by something else.
-    Entry {
+    /// A record makes no sense: something else wrote it.
+    Record {
         /// Where it begins, in bytes.
         at: usize,
     },
@@ -87,99 +88,109 @@ pub enum JournalError {
 
 impl fmt::Display for JournalError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("the journal of policies cannot be read: ")?;
         match self {
-            JournalError::Unknown => out.write_str("it is none, or of another version"),
-            JournalError::Length => out.write_str("its length is not the one that it says"),
-            JournalError::Damaged => out.write_str("its check does not fit its content"),
-            JournalError::Entry { at } => write!(out, "the entry at byte {at} makes no sense"),
+            JournalError::Length => write!(out, "it is longer than {} bytes", RECORDS_BYTES_MAX),
+            JournalError::Record { at } => write!(out, "the record at byte {at} makes no sense"),
         }
     }
 }
 
 impl std::error::Error for JournalError {}
 
-/// FNV-1a of 64 bits: against accidents, not against whoever may write the journal.
-fn check(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
-}
-
 impl Xfrm {
-    /// What is to outlive this process. There is no key in it.
+    /// What is to outlive this process: records that take the place of all before them. There is no key in them.
     pub fn journal(&self, now: Time, wall: u64) -> Vec<u8> {
-        let (clock, uses) = (Clock { now, wall }, LastUses::new());
+        let clock = Clock { now, wall };
         let mut writer = Writer::new();
-        writer.put(&MAGIC);
-        writer.put(&[0; 8]);
         for entry in self.policies.oldest_first() {
-            entry.write(&mut writer, message::NEWPOLICY, Reply::EVENT, &uses, clock);
+            writer.put(&entry.record(clock));
         }
         for (info, direction) in self.lost.held.values() {
             write_name(&mut writer, message::NEWSA, info, *direction);
         }
-        for (_, state) in self.states.iter().filter(|(_, state)| state.given.spi != 0) {
-            let info = state.info(clock);
-            match state.direction() {
-                Some(direction) => write_name(&mut writer, message::NEWSA, &info, direction),
-                None => write_name(&mut writer, message::ALLOCSPI, &info, Direction::In),
-            }
+        for (_, state) in self.states.iter() {
+            write_state(&mut writer, state);
         }
-        let mut journal = writer.finish().to_vec();
-        let length = (journal.len() - HEAD_BYTES) as u64;
-        journal[MAGIC.len()..HEAD_BYTES].copy_from_slice(&length.to_le_bytes());
-        let check = check(&journal);
-        journal.extend_from_slice(&check.to_le_bytes());
-        journal
+        writer.finish().to_vec()
     }
 
-    /// Brings back what a journal holds, into tables that are empty.
+    /// Records of SAs that came and went since this was called last, to be kept behind those that were kept; None for too many: then
+    /// [`Xfrm::journal`] is to take the place of all.
+    pub fn take_names(&mut self) -> Option<Vec<u8>> {
+        self.states.take_names()
+    }
+
+    /// Brings back what records say, into tables that are empty.
     ///
     /// # Errors
     /// [`JournalError`]; the tables are empty then.
-    pub fn restore(&mut self, journal: &[u8], now: Time, wall: u64) -> Result<(), JournalError> {
-        let body = journal.strip_prefix(&MAGIC).ok_or(JournalError::Unknown)?;
-        if journal.len() > JOURNAL_BYTES_MAX {
+    pub fn restore(&mut self, records: &[u8], now: Time, wall: u64) -> Result<(), JournalError> {
+        if records.len() > RECORDS_BYTES_MAX {
             return Err(JournalError::Length);
-        }
-        let (said, body) = body.split_first_chunk::<8>().ok_or(JournalError::Length)?;
-        let (body, sum) = body.split_last_chunk::<CHECK_BYTES>().ok_or(JournalError::Length)?;
-        if u64::from_le_bytes(*said) != body.len() as u64 {
-            return Err(JournalError::Length);
-        }
-        if u64::from_le_bytes(*sum) != check(&journal[..journal.len() - CHECK_BYTES]) {
-            return Err(JournalError::Damaged);
         }
         let clock = Clock { now, wall };
         self.lost.until = now.after_seconds(LOST_SECONDS);
         let mut at = 0;
-        for (header, message) in messages(body) {
-            let read = match header.kind {
-                message::NEWPOLICY => self.restore_policy(message, clock),
-                message::NEWSA | message::ALLOCSPI => self.restore_name(header.kind, message, clock),
-                _ => None,
-            };
-            if read.is_none() {
-                return Err(self.refuse_entry(at));
+        for (header, message) in messages(records) {
+            if self.restore_record(header.kind, message, clock).is_none() {
+                return Err(self.refuse_record(at));
             }
             at += message.len().next_multiple_of(4);
         }
-        if at < body.len() {
-            return Err(self.refuse_entry(at));
+        if at < records.len() {
+            return Err(self.refuse_record(at));
         }
+        // They are kept already.
+        self.states.take_names();
         Ok(())
     }
 
-    fn refuse_entry(&mut self, at: usize) -> JournalError {
+    fn restore_record(&mut self, kind: u16, message: &[u8], clock: Clock) -> Option<()> {
+        match kind {
+            message::UPDPOLICY => self.restore_policy(message, clock),
+            message::DELPOLICY => {
+                Attributes::read(message, policy_id::BYTES).ok()?;
+                let id = View(message.get(HEADER_BYTES..)?);
+                let direction = direction(id.u8(policy_id::DIRECTION))?;
+                let rank = self.policies.find_index(direction, id.u32(policy_id::INDEX))?;
+                self.remove_policy(rank, &mut Unkeeping).ok().map(drop)
+            }
+            message::FLUSHPOLICY => {
+                self.clear_policies();
+                Some(())
+            }
+            message::NEWSA | message::ALLOCSPI => self.restore_name(kind, message, clock),
+            message::DELSA => {
+                Attributes::read(message, sa_id::BYTES).ok()?;
+                let (destination, spi) = sa_key(View(message.get(HEADER_BYTES..)?))?;
+                self.forget_name(destination, spi);
+                Some(())
+            }
+            message::FLUSHSA => {
+                self.lost.clear();
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    /// An SA of an earlier process, or an SPI that it reserved, is gone.
+    fn forget_name(&mut self, destination: IpAddr, spi: u32) {
+        self.lost.forget(destination, spi);
+        if let Some(id) = self.states.find(destination, spi) {
+            self.remove_sa(id);
+        }
+    }
+
+    fn refuse_record(&mut self, at: usize) -> JournalError {
         *self = Xfrm::new(self.engine, self.settings.clone());
-        JournalError::Entry { at: HEAD_BYTES + at }
+        JournalError::Record { at }
     }
 
     fn restore_policy(&mut self, message: &[u8], clock: Clock) -> Option<()> {
         let attributes = Attributes::read(message, policy_info::BYTES).ok()?;
         let info = View(message.get(HEADER_BYTES..)?);
-        let put: Result<_, Refusal> = self.put_policy(info, &attributes, false, clock);
+        let put: Result<_, Refusal> = self.put_policy(info, &attributes, true, clock, &mut Unkeeping);
         let added = info.u64(policy_info::CURRENT + 16);
         self.policies.set_added(put.ok()?, clock.time_of(added), added);
         Some(())
@@ -194,6 +205,8 @@ impl Xfrm {
         if info.u8(sa_info::PROTOCOL) != protocol::ESP {
             return None;
         }
+        // Of an SA whose SPI was reserved before both are recorded.
+        self.forget_name(destination, spi);
         if kind == message::NEWSA && self.lost.held.len() >= SAS_MAX {
             // Names that a process lost before, and its own, may be more: policies matter more than they.
             return Some(());
@@ -236,6 +249,26 @@ impl Xfrm {
             }
         }
     }
+}
+
+/// The record of an SA, or of a reserved SPI. What waits for an answer without an SPI has none: it is asked for again.
+pub(crate) fn write_state(writer: &mut Writer, state: &State) {
+    if state.given.spi == 0 {
+        return;
+    }
+    // What it carried is not kept.
+    let clock = Clock { now: Time::default(), wall: state.added };
+    let info = state.info(clock);
+    match state.direction() {
+        Some(direction) => write_name(writer, message::NEWSA, &info, direction),
+        None => write_name(writer, message::ALLOCSPI, &info, Direction::In),
+    }
+}
+
+/// The record that an SA, or the reservation of its SPI, is gone.
+pub(crate) fn write_gone(writer: &mut Writer, destination: IpAddr, spi: u32) {
+    writer.begin(message::DELSA, Reply::EVENT, &sa_id_of(destination, spi));
+    writer.end();
 }
 
 /// A name without keys.

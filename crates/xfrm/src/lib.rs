@@ -10,7 +10,8 @@
 //! | act on what the packet path tells | [`Xfrm::event`] |
 //! | act on time | [`Xfrm::due`], [`Xfrm::tick`] |
 //! | know what routes must lead here | [`Xfrm::protected`] |
-//! | survive the process | [`Xfrm::journal`], [`Xfrm::restore`] |
+//! | survive the process | [`Xfrm::journal`], [`Xfrm::restore`]; [`Keeper`], [`Xfrm::take_names`] for what changes in between |
+//! | refuse a change of policies that does not hold outside | [`Keeper`] |
 //! | show | [`Xfrm::list_sas`], [`Xfrm::list_policies`] |
 //!
 //! # Who speaks
@@ -48,6 +49,7 @@ mod events;
 mod fields;
 mod info;
 mod journal;
+mod keeper;
 mod listing;
 mod migrate;
 mod numbers;
@@ -66,6 +68,7 @@ mod xfrm;
 
 pub use dump::DUMP_BYTES;
 pub use journal::{JOURNAL_BYTES_MAX, JournalError, LOST_SECONDS};
+pub use keeper::{Change, Keeper, Unkeeping, Unkept};
 pub use listing::{PolicyListing, Protected, SaInUse, SaListing};
 pub use numbers::NUMBERS_REMEMBERED;
 pub use outbox::{OUTBOX_BYTES_MAX, Outbox};

@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use ipsec::{Direction, Family, Mode};
 
 use crate::fields::{RawSelector, address, address_field, family, family_number};
+use crate::keeper::{Change, Keeper};
 use crate::outbox::{Outbox, Reply};
-use crate::policies::{PolicyRank, direction};
+use crate::policies::{Entry, PolicyRank, direction};
 use crate::policy::action;
 use crate::refusal::Refusal;
 use crate::request::check_not_served;
@@ -53,7 +54,12 @@ fn read_move(view: View<'_>) -> Result<Option<Move>, Refusal> {
 }
 
 impl Xfrm {
-    pub(crate) fn migrate(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<(), Refusal> {
+    pub(crate) fn migrate(
+        &mut self,
+        request: &Request<'_>,
+        keeper: &mut dyn Keeper,
+        out: &mut Outbox,
+    ) -> Result<(), Refusal> {
         let attributes = Attributes::read(request.message, policy_id::BYTES)?;
         let Some(value) = attributes.get(attribute::MIGRATE) else {
             return Err(Refusal::invalid("Missing required MIGRATE attribute"));
@@ -83,10 +89,23 @@ impl Xfrm {
             return Err(Refusal::invalid("Unsupported encapsulation type for ESP"));
         }
         for step in &moves {
+            self.check_move(step)?;
+        }
+        let moved = self.moved_policy(rank, &moves)?;
+        if let Some(moved) = &moved {
+            let before = self.policies.get(rank).map(|entry| &entry.policy);
+            let change = Change::Put { direction, before, after: &moved.policy };
+            keeper.keep(&change, &moved.record(request.clock))?;
+        }
+        for step in &moves {
             if let Some(id) = self.find_moved(step) {
                 self.move_sa(id, step, encap, request)?;
             }
-            self.move_template(rank, step)?;
+        }
+        if let Some(Entry { templates, policy, .. }) = moved {
+            self.spd.replace(direction, policy).map_err(|error| crate::policy::refuse_spd(&error))?;
+            self.policies.set_templates(rank, templates, policy);
+            self.changed_policies();
         }
         let mut id = [0; policy_id::BYTES];
         id[..raw_selector.0.len()].copy_from_slice(&raw_selector.0);
@@ -119,6 +138,19 @@ impl Xfrm {
         self.states.iter().find(|(_, state)| fits(state)).map(|(id, _)| id)
     }
 
+    /// Whether the SA of a move can be where it is to be.
+    fn check_move(&self, step: &Move) -> Result<(), Refusal> {
+        let Some(state) = self.find_moved(step).and_then(|id| self.states.get(id)) else { return Ok(()) };
+        if Family::of(step.new.0) != Family::of(step.new.1) {
+            return Err(Refusal::invalid("Invalid address family"));
+        }
+        let is_elsewhere = step.new.1 != state.given.destination;
+        if is_elsewhere && self.states.find(step.new.1, state.given.spi).is_some() {
+            return Err(Refusal::bare(errno::EEXIST));
+        }
+        Ok(())
+    }
+
     /// The same SA between other ends: made again of its keys, with its numbers.
     fn move_sa(
         &mut self,
@@ -129,13 +161,6 @@ impl Xfrm {
     ) -> Result<(), Refusal> {
         let Some(state) = self.states.get(id) else { return Ok(()) };
         let Some(sa) = state.sa() else { return Ok(()) };
-        let spi = state.given.spi;
-        if Family::of(step.new.0) != Family::of(step.new.1) {
-            return Err(Refusal::invalid("Invalid address family"));
-        }
-        if step.new.1 != state.given.destination && self.states.find(step.new.1, spi).is_some() {
-            return Err(Refusal::bare(errno::EEXIST));
-        }
         let direction = sa.direction();
         if direction == Direction::In {
             // What it takes while its window is read would be taken again.
@@ -152,31 +177,29 @@ impl Xfrm {
         Ok(())
     }
 
-    /// Templates of the policy that name the old ends name the new ones.
-    fn move_template(&mut self, rank: PolicyRank, step: &Move) -> Result<(), Refusal> {
-        let Some(entry) = self.policies.get(rank) else { return Ok(()) };
-        let fits = entry.template().is_some_and(|template| {
-            template.ends == Some(step.old)
-                && template.mode == step.mode
-                && (step.request == 0 || template.request == step.request)
-        });
-        if !fits {
-            return Ok(());
-        }
-        let mut templates = entry.templates.clone();
-        let mut put = |at: usize, bytes: &[u8]| {
-            if let Some(place) = templates.get_mut(at..at + bytes.len()) {
-                place.copy_from_slice(bytes);
+    /// The policy with templates that name the new ends where they named the old ones; None where none did.
+    fn moved_policy(&self, rank: PolicyRank, moves: &[Move]) -> Result<Option<Entry>, Refusal> {
+        let Some(entry) = self.policies.get(rank) else { return Ok(None) };
+        let mut moved = entry.clone();
+        for step in moves {
+            let fits = moved.template().is_some_and(|template| {
+                template.ends == Some(step.old)
+                    && template.mode == step.mode
+                    && (step.request == 0 || template.request == step.request)
+            });
+            if !fits {
+                continue;
             }
-        };
-        put(template::SOURCE, &address_field(step.new.0));
-        put(template::DESTINATION, &address_field(step.new.1));
-        put(template::FAMILY, &family_number(Family::of(step.new.1)).to_ne_bytes());
-        let mut policy = entry.policy;
-        policy.action = action(&templates, entry.direction)?;
-        self.spd.replace(entry.direction, policy).map_err(|error| crate::policy::refuse_spd(&error))?;
-        self.policies.set_templates(rank, templates, policy);
-        self.changed_policies();
-        Ok(())
+            let mut put = |at: usize, bytes: &[u8]| {
+                if let Some(place) = moved.templates.get_mut(at..at + bytes.len()) {
+                    place.copy_from_slice(bytes);
+                }
+            };
+            put(template::SOURCE, &address_field(step.new.0));
+            put(template::DESTINATION, &address_field(step.new.1));
+            put(template::FAMILY, &family_number(Family::of(step.new.1)).to_ne_bytes());
+            moved.policy.action = action(&moved.templates, moved.direction)?;
+        }
+        Ok((moved.policy != entry.policy).then_some(moved))
     }
 }

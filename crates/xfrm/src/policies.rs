@@ -33,6 +33,9 @@ pub(crate) struct Entry {
     pub(crate) is_told: bool,
 }
 
+/// Room that a record of a policy has from the start, in bytes: what one with a template has.
+const RECORD_BYTES: usize = 320;
+
 /// When SAs of a direction and a request were last used.
 pub(crate) type LastUses = HashMap<(Direction, u32), Time>;
 
@@ -88,6 +91,24 @@ impl Entry {
         writer.end();
     }
 
+    /// What brings it back in the next process.
+    pub(crate) fn record(&self, clock: Clock) -> Vec<u8> {
+        let mut writer = Writer::with_room(RECORD_BYTES);
+        self.write(&mut writer, message::UPDPOLICY, Reply::EVENT, &LastUses::new(), clock);
+        writer.finish().to_vec()
+    }
+
+    /// What takes it away there.
+    pub(crate) fn removal_record(&self) -> Vec<u8> {
+        let mut fields = Fields::<{ policy_id::BYTES }>::new();
+        fields.put(policy_id::DIRECTION, &[direction_number(self.direction)]);
+        fields.put_u32(policy_id::INDEX, self.index());
+        let mut writer = Writer::with_room(RECORD_BYTES);
+        writer.begin(message::DELPOLICY, Reply::EVENT, &fields.0);
+        writer.end();
+        writer.finish().to_vec()
+    }
+
     /// A message that it was deleted, by its index or by its selector.
     pub(crate) fn write_deleted(&self, writer: &mut Writer, reply: Reply, by_index: bool, clock: Clock) {
         let mut fields = Fields::<{ policy_id::BYTES }>::new();
@@ -123,6 +144,14 @@ impl Entry {
         let hard = self.lifetime.limits().hard.seconds;
         hard.is_some_and(|seconds| now >= self.added.after_seconds(seconds))
     }
+}
+
+/// What takes all policies away in the next process.
+pub(crate) fn flush_record() -> Vec<u8> {
+    let mut writer = Writer::with_room(RECORD_BYTES);
+    writer.begin(message::FLUSHPOLICY, Reply::EVENT, &[]);
+    writer.end();
+    writer.finish().to_vec()
 }
 
 /// A direction of policies by its number; None for any other than the three.

@@ -1,10 +1,11 @@
 //! Requests about policies: NEWPOLICY, UPDPOLICY, DELPOLICY, GETPOLICY, FLUSHPOLICY, POLEXPIRE.
 
-use ipsec::{Action, Family, Mode, Policy, PolicyDirection, Spd, SpdError, Template};
+use ipsec::{Action, Family, Mode, POLICIES_MAX, Policy, PolicyDirection, Spd, SpdError, Template};
 
 use crate::fields::{Clock, RawLifetime, RawSelector, family, family_number};
+use crate::keeper::{Change, Keeper};
 use crate::outbox::{Outbox, Reply, Writer};
-use crate::policies::{Entry, INDEX_DIRECTION, LastUses, PolicyRank, direction, template_ends};
+use crate::policies::{Entry, INDEX_DIRECTION, LastUses, PolicyRank, direction, flush_record, template_ends};
 use crate::refusal::Refusal;
 use crate::request::{check_context, check_not_served};
 use crate::view::{Attributes, View};
@@ -15,10 +16,15 @@ use crate::xfrm::{Request, Xfrm};
 
 impl Xfrm {
     /// NEWPOLICY and UPDPOLICY.
-    pub(crate) fn add_policy(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<(), Refusal> {
+    pub(crate) fn add_policy(
+        &mut self,
+        request: &Request<'_>,
+        keeper: &mut dyn Keeper,
+        out: &mut Outbox,
+    ) -> Result<(), Refusal> {
         let attributes = Attributes::read(request.message, policy_info::BYTES)?;
         let is_update = request.header.kind == message::UPDPOLICY;
-        let rank = self.put_policy(request.structure(), &attributes, is_update, request.clock)?;
+        let rank = self.put_policy(request.structure(), &attributes, is_update, request.clock, keeper)?;
         self.forget_acquired(rank);
         if let Some(entry) = self.policies.get(rank) {
             let (kind, clock, uses) = (request.header.kind, request.clock, LastUses::new());
@@ -36,6 +42,7 @@ impl Xfrm {
         attributes: &Attributes<'_>,
         is_update: bool,
         clock: Clock,
+        keeper: &mut dyn Keeper,
     ) -> Result<PolicyRank, Refusal> {
         let mut entry = read_policy(info, attributes, clock)?;
         let (direction, selector) = (entry.direction, entry.policy.selector);
@@ -43,10 +50,16 @@ impl Xfrm {
         if before.is_some() && !is_update {
             return Err(Refusal::bare(errno::EEXIST));
         }
-        entry.policy.id = match before.and_then(|rank| self.policies.get(rank)) {
-            Some(before) => before.index(),
+        let replaced = before.and_then(|rank| self.policies.get(rank)).map(|before| before.policy);
+        if replaced.is_none() && self.spd.len(direction) >= POLICIES_MAX {
+            return Err(refuse_spd(&SpdError::Full));
+        }
+        entry.policy.id = match replaced {
+            Some(replaced) => replaced.id,
             None => self.policies.free_index(direction, entry.policy.id),
         };
+        let change = Change::Put { direction, before: replaced.as_ref(), after: &entry.policy };
+        keeper.keep(&change, &entry.record(clock))?;
         self.spd.replace(direction, entry.policy).map_err(|error| refuse_spd(&error))?;
         if let Some(before) = before {
             self.policies.remove(before);
@@ -65,11 +78,21 @@ impl Xfrm {
         }
     }
 
-    pub(crate) fn remove_policy(&mut self, rank: PolicyRank) -> Option<Entry> {
-        let entry = self.policies.remove(rank)?;
-        self.spd.remove(entry.direction, &entry.policy.selector);
+    /// Takes a policy out of all tables, unless that would not hold outside them.
+    pub(crate) fn remove_policy(
+        &mut self,
+        rank: PolicyRank,
+        keeper: &mut dyn Keeper,
+    ) -> Result<Option<Entry>, Refusal> {
+        let Some(entry) = self.policies.get(rank) else { return Ok(None) };
+        let change = Change::Remove { direction: entry.direction, policy: &entry.policy };
+        keeper.keep(&change, &entry.removal_record())?;
+        let removed = self.policies.remove(rank);
+        if let Some(entry) = &removed {
+            self.spd.remove(entry.direction, &entry.policy.selector);
+        }
         self.changed_policies();
-        Some(entry)
+        Ok(removed)
     }
 
     /// The policy that a request names, by index or by selector.
@@ -105,9 +128,14 @@ impl Xfrm {
     }
 
     /// DELPOLICY.
-    pub(crate) fn delete_policy(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<(), Refusal> {
+    pub(crate) fn delete_policy(
+        &mut self,
+        request: &Request<'_>,
+        keeper: &mut dyn Keeper,
+        out: &mut Outbox,
+    ) -> Result<(), Refusal> {
         let rank = self.find_by_id(request)?;
-        if let Some(entry) = self.remove_policy(rank) {
+        if let Some(entry) = self.remove_policy(rank, keeper)? {
             let by_index = request.structure().u32(policy_id::INDEX) != 0;
             let clock = request.clock;
             self.multicast(group::POLICY, out, |writer| {
@@ -141,16 +169,26 @@ impl Xfrm {
         uses
     }
 
+    pub(crate) fn clear_policies(&mut self) {
+        self.policies.clear();
+        self.spd = Spd::new();
+        self.changed_policies();
+    }
+
     /// FLUSHPOLICY.
-    pub(crate) fn flush_policies(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<(), Refusal> {
+    pub(crate) fn flush_policies(
+        &mut self,
+        request: &Request<'_>,
+        keeper: &mut dyn Keeper,
+        out: &mut Outbox,
+    ) -> Result<(), Refusal> {
         let attributes = Attributes::read(request.message, 0)?;
         check_type(&attributes)?;
         if self.policies.iter().next().is_none() {
             return Ok(());
         }
-        self.policies.clear();
-        self.spd = Spd::new();
-        self.changed_policies();
+        keeper.keep(&Change::Clear, &flush_record())?;
+        self.clear_policies();
         self.multicast(group::POLICY, out, |writer| {
             writer.begin(message::FLUSHPOLICY, request.reply, &[]);
             writer.attribute(attribute::POLICY_TYPE, &[&[0; crate::wire::POLICY_TYPE_BYTES]]);
@@ -160,34 +198,53 @@ impl Xfrm {
     }
 
     /// POLEXPIRE as a request: the event is sent, and after a hard one the policy is gone.
-    pub(crate) fn expire_policy(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<(), Refusal> {
+    pub(crate) fn expire_policy(
+        &mut self,
+        request: &Request<'_>,
+        keeper: &mut dyn Keeper,
+        out: &mut Outbox,
+    ) -> Result<(), Refusal> {
         let attributes = Attributes::read(request.message, policy_info::WITH_HARD_BYTES)?;
         let view = request.structure();
         let selector = RawSelector::read(view, policy_info::SELECTOR);
         let (number, index) = (view.u8(policy_info::DIRECTION), view.u32(policy_info::INDEX));
         let rank = self.find_policy(number, index, selector, &attributes)?;
         let reply = Reply { sequence: 0, ..request.reply };
-        self.tell_policy_expired(rank, view.u8(policy_info::HARD) != 0, reply, request.clock, out);
+        if view.u8(policy_info::HARD) != 0 {
+            self.end_policy(rank, reply, request.clock, keeper, out)
+        } else {
+            self.tell_policy_soft(rank, reply, request.clock, out);
+            Ok(())
+        }
+    }
+
+    /// Removes a policy whose time is over, and sends POLEXPIRE.
+    pub(crate) fn end_policy(
+        &mut self,
+        rank: PolicyRank,
+        reply: Reply,
+        clock: Clock,
+        keeper: &mut dyn Keeper,
+        out: &mut Outbox,
+    ) -> Result<(), Refusal> {
+        if let Some(entry) = self.remove_policy(rank, keeper)? {
+            self.multicast(group::EXPIRE, out, |writer| entry.write_expired(writer, reply, true, clock));
+        }
         Ok(())
     }
 
-    /// Sends POLEXPIRE; after a hard one the policy is gone.
-    pub(crate) fn tell_policy_expired(
+    /// Sends POLEXPIRE of a soft limit.
+    pub(crate) fn tell_policy_soft(
         &mut self,
         rank: PolicyRank,
-        is_hard: bool,
         reply: Reply,
         clock: Clock,
         out: &mut Outbox,
     ) {
         if let Some(entry) = self.policies.get(rank) {
-            self.multicast(group::EXPIRE, out, |writer| entry.write_expired(writer, reply, is_hard, clock));
+            self.multicast(group::EXPIRE, out, |writer| entry.write_expired(writer, reply, false, clock));
         }
-        if is_hard {
-            self.remove_policy(rank);
-        } else {
-            self.policies.set_told(rank);
-        }
+        self.policies.set_told(rank);
     }
 }
 

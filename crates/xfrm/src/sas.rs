@@ -208,10 +208,13 @@ impl Xfrm {
         let id = match self.find_sa(view, &attributes) {
             Ok(id) => id,
             Err(refusal) => {
-                let lost = sa_key(view).is_some_and(|(destination, spi)| self.lost.forget(destination, spi));
-                // The journal need not name it any more.
-                self.versions.0 += u64::from(lost);
-                return if lost { Ok(()) } else { Err(refusal) };
+                return match sa_key(view) {
+                    Some((destination, spi)) if self.lost.forget(destination, spi) => {
+                        self.states.note_gone(destination, spi);
+                        Ok(())
+                    }
+                    _ => Err(refusal),
+                };
             }
         };
         if let Some(state) = self.remove_sa(id) {
@@ -306,7 +309,9 @@ impl Xfrm {
         if ![protocol::ANY, protocol::ESP, protocol::IPSEC_ANY].contains(&kind) {
             return Ok(());
         }
-        self.lost.clear();
+        if self.lost.clear() {
+            self.states.note_flushed();
+        }
         let all: Vec<StateId> = self.states.iter().map(|(id, _)| id).collect();
         if all.is_empty() {
             return Ok(());

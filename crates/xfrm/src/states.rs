@@ -5,13 +5,19 @@ use std::net::IpAddr;
 
 use ipsec::Time;
 
+use crate::journal::{write_gone, write_state};
+use crate::outbox::{Reply, Writer};
 use crate::state::{Given, Stage, State};
+use crate::wire::message;
 
 /// What an SA is in the order of additions.
 pub(crate) type StateId = u64;
 
 /// What an SA is looked up by.
 pub(crate) type Key = (IpAddr, u32);
+
+/// Room that the record of a name has from the start, in bytes.
+const NAME_BYTES: usize = 256;
 
 #[derive(Default)]
 pub(crate) struct States {
@@ -25,7 +31,14 @@ pub(crate) struct States {
     /// Larval ones by the number of the ACQUIRE that made them.
     by_sequence: HashMap<u32, StateId>,
     next: StateId,
+    /// Records of what came and went.
+    names: Vec<u8>,
+    /// Whether there were more of them than are kept.
+    has_lost_names: bool,
 }
+
+/// Longest records of what came and went, in bytes, before everything is to be written anew: a flush of all SAs has them.
+const NAMES_BYTES_MAX: usize = 2 << 20;
 
 /// Ends, mode and request.
 type Wanted = (IpAddr, IpAddr, u8, u32);
@@ -71,6 +84,7 @@ impl States {
     pub(crate) fn add(&mut self, state: State) -> StateId {
         let id = self.next;
         self.next += 1;
+        self.note(|writer| write_state(writer, &state));
         if state.given.spi != 0 {
             self.by_key.insert((state.given.destination, state.given.spi), id);
         }
@@ -91,6 +105,7 @@ impl States {
     pub(crate) fn remove(&mut self, id: StateId) -> Option<State> {
         let state = self.held.remove(&id)?;
         if state.given.spi != 0 {
+            self.note_gone(state.given.destination, state.given.spi);
             self.by_key.remove(&(state.given.destination, state.given.spi));
         }
         if let Stage::Larval(due) = state.stage {
@@ -106,6 +121,35 @@ impl States {
             }
         }
         Some(state)
+    }
+
+    fn note(&mut self, write: impl FnOnce(&mut Writer)) {
+        let mut writer = Writer::with_room(NAME_BYTES);
+        write(&mut writer);
+        self.names.extend_from_slice(&writer.finish());
+        if self.names.len() > NAMES_BYTES_MAX {
+            self.names = Vec::new();
+            self.has_lost_names = true;
+        }
+    }
+
+    /// Records that one is gone, of this process or of an earlier one.
+    pub(crate) fn note_gone(&mut self, destination: IpAddr, spi: u32) {
+        self.note(|writer| write_gone(writer, destination, spi));
+    }
+
+    /// Records that all of an earlier process are gone.
+    pub(crate) fn note_flushed(&mut self) {
+        self.note(|writer| {
+            writer.begin(message::FLUSHSA, Reply::EVENT, &[0]);
+            writer.end();
+        });
+    }
+
+    /// The records since the last call; None where some were not kept.
+    pub(crate) fn take_names(&mut self) -> Option<Vec<u8>> {
+        let names = std::mem::take(&mut self.names);
+        (!std::mem::take(&mut self.has_lost_names)).then_some(names)
     }
 
     /// Newest first, from below a number on.

@@ -10,6 +10,7 @@ use zeroize::Zeroize;
 use crate::dump::Dump;
 use crate::fields::Clock;
 use crate::journal::Lost;
+use crate::keeper::Keeper;
 use crate::numbers::Numbers;
 use crate::outbox::{Outbox, Reply, Writer};
 use crate::policies::Policies;
@@ -140,14 +141,23 @@ impl Xfrm {
         self.is_full = is_full;
     }
 
-    /// Answers a datagram of a client: each of its messages in turn. The datagram is wiped, since it may hold keys.
-    pub fn request(&mut self, client: Client, datagram: &mut [u8], now: Time, wall: u64, out: &mut Outbox) {
+    /// Answers a datagram of a client: each of its messages in turn. The datagram is wiped, since it may hold keys. What `keeper` refuses is not
+    /// done, and the client told why.
+    pub fn request(
+        &mut self,
+        client: Client,
+        datagram: &mut [u8],
+        now: Time,
+        wall: u64,
+        keeper: &mut dyn Keeper,
+        out: &mut Outbox,
+    ) {
         let clock = Clock { now, wall };
         for (header, message) in messages(datagram) {
             if header.kind == netlink::NOOP && message.len() >= HELLO_BYTES {
                 self.hello(client, message, clock, out);
             } else {
-                self.answer(client, header, message, clock, out);
+                self.answer(client, header, message, clock, keeper, out);
             }
         }
         datagram.zeroize();
@@ -190,14 +200,23 @@ impl Xfrm {
         }
     }
 
-    fn answer(&mut self, client: Client, header: Header, message: &[u8], clock: Clock, out: &mut Outbox) {
+    fn answer(
+        &mut self,
+        client: Client,
+        header: Header,
+        message: &[u8],
+        clock: Clock,
+        keeper: &mut dyn Keeper,
+        out: &mut Outbox,
+    ) {
         let known = self.clients.get(&client);
         let port = known.map_or(header.port, |known| known.port);
         let extended = known.is_some_and(|known| known.extended);
         let reply = Reply { sequence: header.sequence, port, flags: 0 };
         let request = Request { header, message, client, reply, clock };
         let is_request = header.flags & netlink::REQUEST != 0 && header.kind >= netlink::FIRST;
-        let answered = if is_request { self.dispatch(&request, out) } else { Ok(Answered::Acknowledge) };
+        let answered =
+            if is_request { self.dispatch(&request, keeper, out) } else { Ok(Answered::Acknowledge) };
         let refusal = match answered {
             Ok(Answered::Acknowledge) => None,
             Ok(Answered::Listing) => return,
@@ -210,7 +229,12 @@ impl Xfrm {
         }
     }
 
-    fn dispatch(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<Answered, Refusal> {
+    fn dispatch(
+        &mut self,
+        request: &Request<'_>,
+        keeper: &mut dyn Keeper,
+        out: &mut Outbox,
+    ) -> Result<Answered, Refusal> {
         let kind = request.header.kind;
         let is_dump = request.header.flags & netlink::DUMP != 0;
         match kind {
@@ -234,12 +258,12 @@ impl Xfrm {
             message::EXPIRE => self.expire_sa(request, out),
             message::NEWAE => self.change_aevent(request, out),
             message::GETAE => self.get_aevent(request, out),
-            message::NEWPOLICY | message::UPDPOLICY => self.add_policy(request, out),
-            message::DELPOLICY => self.delete_policy(request, out),
+            message::NEWPOLICY | message::UPDPOLICY => self.add_policy(request, keeper, out),
+            message::DELPOLICY => self.delete_policy(request, keeper, out),
             message::GETPOLICY => self.get_policy(request, out),
-            message::FLUSHPOLICY => self.flush_policies(request, out),
-            message::POLEXPIRE => self.expire_policy(request, out),
-            message::MIGRATE => self.migrate(request, out),
+            message::FLUSHPOLICY => self.flush_policies(request, keeper, out),
+            message::POLEXPIRE => self.expire_policy(request, keeper, out),
+            message::MIGRATE => self.migrate(request, keeper, out),
             message::GETSADINFO => self.get_sad_info(request, out),
             message::GETSPDINFO => self.get_spd_info(request, out),
             message::NEWSPDINFO => crate::info::set_spd_info(request),

@@ -4,7 +4,8 @@ mod common;
 
 use common::*;
 use netlink_packet_xfrm::XfrmMessage;
-use xfrm::{JournalError, Xfrm};
+use netlink_packet_xfrm::monitor::PolicyExpireMessage;
+use xfrm::{Change, JournalError, Keeper, Unkeeping, Unkept, Xfrm};
 
 const EXPIRE: u32 = 2;
 
@@ -77,7 +78,7 @@ fn a_second_loss_forgets_nothing() {
 }
 
 #[test]
-fn a_journal_that_was_changed_is_not_read() {
+fn records_that_make_no_sense_leave_nothing_in_the_tables() {
     let (bench, _) = filled();
     let journal = bench.xfrm.journal(bench.time(), bench.wall);
     let read = |journal: &[u8]| {
@@ -87,12 +88,128 @@ fn a_journal_that_was_changed_is_not_read() {
         read
     };
     assert_eq!(read(&journal), Ok(()));
+    assert_eq!(read(b""), Ok(()), "no record, no policy");
+    assert_eq!(read(&journal[..journal.len() - 1]).err(), Some(last_record(&journal)));
     for at in 0..journal.len() {
         let mut changed = journal.clone();
         changed[at] ^= 0x10;
-        assert!(read(&changed).is_err(), "byte {at}");
-        assert!(read(&journal[..at]).is_err());
+        let _ = read(&changed);
     }
-    assert_eq!(read(b""), Err(JournalError::Unknown));
-    assert_eq!(read(&[&journal[..], &[0]].concat()), Err(JournalError::Length));
+    // A request that is none of those that are recorded.
+    let mut other = journal.clone();
+    other[4..6].copy_from_slice(&0x12_u16.to_ne_bytes());
+    assert_eq!(read(&other), Err(JournalError::Record { at: 0 }));
+}
+
+fn last_record(journal: &[u8]) -> JournalError {
+    let mut at = 0;
+    loop {
+        let length = u32::from_ne_bytes(journal[at..at + 4].try_into().unwrap()) as usize;
+        if at + length.next_multiple_of(4) >= journal.len() {
+            return JournalError::Record { at };
+        }
+        at += length.next_multiple_of(4);
+    }
+}
+
+/// Keeps every record, as a worker does.
+#[derive(Default)]
+struct Kept(Vec<u8>);
+
+impl Keeper for Kept {
+    fn keep(&mut self, _: &Change<'_>, record: &[u8]) -> Result<(), Unkept> {
+        self.0.extend_from_slice(record);
+        Ok(())
+    }
+}
+
+#[test]
+fn records_say_what_the_journal_says() {
+    let mut bench = Bench::new();
+    let mut kept = Kept::default();
+    let policy_at =
+        |number: u8| policy(1, &format!("10.1.{number}.0"), "10.2.2.0", vec![template(NEAR, FAR)]);
+    let mut steps: Vec<XfrmMessage> =
+        (0..4).map(|number| XfrmMessage::AddPolicy(policy_at(number))).collect();
+    let mut other = policy_at(1);
+    other.user_policy_info.priority = 7;
+    steps.push(XfrmMessage::UpdatePolicy(other));
+    steps.push(XfrmMessage::DeletePolicy(policy_name(&policy_at(2))));
+    steps.extend([out_sa(0x2000), in_sa(0x3000), out_sa(0x2001)]);
+    steps.push(XfrmMessage::DeleteSa(name(FAR, 0x2000)));
+    steps.push(allocate(0x1000, 0x1fff));
+    let shown = |xfrm: &Xfrm| {
+        let policies: Vec<_> =
+            xfrm.list_policies().map(|policy| (policy.index, policy.selector, policy.priority)).collect();
+        let reserved: Vec<u32> =
+            xfrm.list_sas(ipsec::Time::default()).filter(|sa| sa.until.is_some()).map(|sa| sa.spi).collect();
+        (policies, reserved)
+    };
+    for step in steps.into_iter().chain([XfrmMessage::FlushPolicy(Default::default())]) {
+        bench.keep(&mut kept, step);
+        kept.0.extend_from_slice(&bench.xfrm.take_names().expect("few"));
+        let [mut of_records, mut of_journal] = [Bench::new(), Bench::new()];
+        of_records.xfrm.restore(&kept.0, bench.time(), bench.wall).expect("records");
+        let journal = bench.xfrm.journal(bench.time(), bench.wall);
+        of_journal.xfrm.restore(&journal, bench.time(), bench.wall).expect("a journal");
+        assert_eq!(shown(&of_records.xfrm), shown(&of_journal.xfrm));
+        assert_eq!(shown(&of_records.xfrm).0, shown(&bench.xfrm).0);
+        of_records.hello(1, EXPIRE);
+        of_journal.hello(1, EXPIRE);
+        assert_eq!(of_records.sa_events(), of_journal.sa_events(), "the same SAs are lost");
+    }
+    assert!(!holds(&kept.0, &KEY), "no key outlives its process");
+}
+
+/// Refuses every change.
+struct Refusing;
+
+impl Keeper for Refusing {
+    fn keep(&mut self, _: &Change<'_>, _: &[u8]) -> Result<(), Unkept> {
+        Err(Unkept { errno: ENOSPC, text: "the journal is full".to_owned() })
+    }
+}
+
+#[test]
+fn what_does_not_hold_outside_is_refused_and_nothing_changes() {
+    let (mut bench, _) = filled();
+    bench.hello(1, u32::MAX);
+    let shown = |bench: &Bench| {
+        (bench.xfrm.list_policies().collect::<Vec<_>>(), bench.xfrm.versions(), bench.xfrm.sad().len())
+    };
+    let before = shown(&bench);
+    let mut other = out_policy();
+    other.user_policy_info.priority = 7;
+    let mut expired = PolicyExpireMessage::default();
+    expired.expire.pol = out_policy().user_policy_info;
+    expired.expire.hard = 1;
+    for refused in [
+        XfrmMessage::AddPolicy(policy(1, "10.9.9.0", "10.2.2.0", vec![template(NEAR, FAR)])),
+        XfrmMessage::UpdatePolicy(other),
+        XfrmMessage::DeletePolicy(policy_name(&out_policy())),
+        XfrmMessage::PolicyExpire(expired),
+        XfrmMessage::FlushPolicy(Default::default()),
+    ] {
+        let answers = bench.keep(&mut Refusing, refused);
+        assert_eq!(answers.len(), 1, "one refusal, and no event");
+        assert_eq!((answers[0].errno, answers[0].text().as_str()), (Some(ENOSPC), "the journal is full"));
+        assert_eq!(shown(&bench), before);
+    }
+    // SAs have nothing to hold outside.
+    let answers = bench.keep(&mut Refusing, XfrmMessage::DeleteSa(name(FAR, 0x2000)));
+    assert_eq!(answers.last().and_then(|answer| answer.errno), Some(0));
+}
+
+#[test]
+fn a_policy_whose_time_is_over_stays_until_its_end_holds_outside() {
+    let mut bench = Bench::new();
+    let mut short = out_policy();
+    short.user_policy_info.lifetime_cfg.hard_add_expires_seconds = 3;
+    bench.ok(XfrmMessage::AddPolicy(short));
+    bench.hello(1, EXPIRE);
+    let (time, wall) = (ipsec::Time::seconds(bench.now + 5), bench.wall + 5);
+    bench.xfrm.tick(time, wall, &mut Refusing, &mut bench.out);
+    assert_eq!((bench.xfrm.list_policies().count(), bench.answers(1).len()), (1, 0));
+    bench.xfrm.tick(time, wall, &mut Unkeeping, &mut bench.out);
+    assert_eq!((bench.xfrm.list_policies().count(), bench.answers(1).len()), (0, 1));
 }

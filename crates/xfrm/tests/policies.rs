@@ -10,13 +10,6 @@ use netlink_packet_xfrm::policy::{
 use netlink_packet_xfrm::state::{GetSadInfoMessage, NewSadInfoMessage, SadInfoAttrs};
 use netlink_packet_xfrm::{UserPolicyInfo, XfrmAttrs, XfrmMessage};
 
-fn policy_name(of: &policy::ModifyMessage) -> DelGetMessage {
-    let mut message = DelGetMessage::default();
-    message.user_policy_id.selector = of.user_policy_info.selector;
-    message.user_policy_id.direction = of.user_policy_info.direction;
-    message
-}
-
 fn shown(bench: &mut Bench, name: DelGetMessage) -> Option<policy::ModifyMessage> {
     match bench.ask(XfrmMessage::GetPolicy(name)).remove(0).message {
         Some(XfrmMessage::AddPolicy(policy)) => Some(policy),

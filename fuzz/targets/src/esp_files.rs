@@ -24,9 +24,11 @@ pub fn esp_journal(data: &[u8]) {
         assert!(!data.is_empty(), "nothing that was written is nothing");
         return;
     };
-    let content = found.unwrap_or_else(|| b"the first".to_vec());
-    journal.write(&content).expect("what a slot held fits a slot");
-    assert_eq!(open().ok().and_then(|(_, found)| found), Some(content), "the newest is read");
+    let read = || open().ok().map(|(_, found)| found);
+    journal.append(b"one more").expect("there is room");
+    assert_eq!(read(), Some([&found[..], b"one more"].concat()), "what was added is read behind the rest");
+    journal.replace(&found).expect("what a slot held fits a slot");
+    assert_eq!(read(), Some(found), "the newest is read");
 }
 
 /// The first byte says who is asked: the supervisor, the worker's observers, or the command that shows keys what it was answered.

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use ipsec::{Direction, Event, Flow, PolicyDirection, SAS_MAX, SaName, Time};
-use xfrm::{Client, OUTBOX_BYTES_MAX, Outbox, Settings, Xfrm};
+use xfrm::{Client, OUTBOX_BYTES_MAX, Outbox, Settings, Unkeeping, Xfrm};
 
 use crate::esp::engine;
 
@@ -31,12 +31,12 @@ pub fn xfrm_netlink(data: &[u8]) {
         match kind >> 1 {
             0..=3 => {
                 let mut datagram = step.to_vec();
-                xfrm.request(client, &mut datagram, now, wall, &mut out);
+                xfrm.request(client, &mut datagram, now, wall, &mut Unkeeping, &mut out);
                 assert!(datagram.iter().all(|byte| *byte == 0), "requests are wiped");
             }
             4 => {
                 seconds += step.first().map_or(1, |seconds| u64::from(*seconds));
-                xfrm.tick(Time::seconds(seconds), wall, &mut out);
+                xfrm.tick(Time::seconds(seconds), wall, &mut Unkeeping, &mut out);
                 assert!(xfrm.due().is_none_or(|due| due > Time::seconds(seconds)), "what was due is done");
             }
             5 => xfrm.continue_dump(client, now, wall, &mut out),

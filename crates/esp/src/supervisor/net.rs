@@ -47,15 +47,26 @@ pub struct NetError {
     cause: io::Error,
 }
 
+impl NetError {
+    /// What the kernel said, as in errno(3); EIO where it did not answer in its way.
+    pub fn errno(&self) -> i32 {
+        self.cause.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error())
+    }
+}
+
 impl fmt::Display for NetError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}: {}", self.operation, self.cause)?;
-        if self.cause.kind() == io::ErrorKind::PermissionDenied {
-            out.write_str(
+        match rustix::io::Errno::from_raw_os_error(self.errno()) {
+            rustix::io::Errno::PERM => out.write_str(
                 "; it takes root, CAP_NET_ADMIN, or a user and network namespace of your own (unshare -Urn)",
-            )?;
+            ),
+            // Of routes of IPv6 (fib6_nh_init of the kernel).
+            rustix::io::Errno::ACCESS => {
+                out.write_str("; IPv6 is disabled there: sysctl -w net.ipv6.conf.DEVICE.disable_ipv6=0")
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -26,7 +26,7 @@ impl Supervisor<'_> {
         if let Err(cause) = self.try_repair() {
             tell!("putting back what others changed: {cause}");
         }
-        self.set_routes();
+        self.set_all_routes();
     }
 
     fn try_repair(&mut self) -> Result<(), ServeError> {

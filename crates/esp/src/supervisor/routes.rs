@@ -1,7 +1,7 @@
 //! Which routes keep the traffic of policies out of the networks outside.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
@@ -66,24 +66,43 @@ impl Routes {
     /// What must be done, so that routes are as wanted; call [`Routes::done`] for each that was. `keep` leaves what is set and not wanted: until
     /// a worker has restored what earlier ones knew.
     pub fn changes(&self, addresses: &BTreeSet<IpAddr>, keep: bool) -> Vec<Change> {
-        let mut sources: BTreeMap<IpNet, Option<IpAddr>> = BTreeMap::new();
-        for pair in self.wanted.iter().chain(&self.stale) {
-            let source = sources.entry(pair.destination).or_default();
-            if source.is_none() {
-                *source = addresses.iter().copied().find(|address| is_source(pair, address));
+        let pairs = self.wanted.iter().chain(&self.stale).map(|pair| pair.destination);
+        let all: BTreeSet<IpNet> = pairs.chain(self.set.keys().copied()).collect();
+        self.changes_of(&all, addresses, keep)
+    }
+
+    /// The same of some destinations alone; first what is removed.
+    pub fn changes_of(
+        &self,
+        destinations: &BTreeSet<IpNet>,
+        addresses: &BTreeSet<IpAddr>,
+        keep: bool,
+    ) -> Vec<Change> {
+        let (mut removed, mut set) = (Vec::new(), Vec::new());
+        for destination in destinations.iter().copied() {
+            let is_broken = self.broken.contains(&destination);
+            let found = self.set.get(&destination);
+            match self.source(destination, addresses) {
+                None if found.is_some() && !keep => removed.push(Change::Remove { destination }),
+                Some(source) if found != Some(&source) || is_broken => {
+                    let first = found.is_none() || is_broken;
+                    set.push(Change::Set { destination, source, first });
+                }
+                _ => {}
             }
         }
-        let gone = self.set.keys().filter(|destination| !keep && !sources.contains_key(destination));
-        let removed = gone.map(|destination| Change::Remove { destination: *destination });
-        let missing = sources.iter().filter(|(destination, source)| {
-            self.set.get(destination) != Some(source) || self.broken.contains(destination)
-        });
-        let set = missing.map(|(destination, source)| Change::Set {
-            destination: *destination,
-            source: *source,
-            first: !self.set.contains_key(destination) || self.broken.contains(destination),
-        });
-        removed.chain(set).collect()
+        removed.append(&mut set);
+        removed
+    }
+
+    /// What packets to there get that have no source address, where a policy is for any such packets.
+    fn source(&self, destination: IpNet, addresses: &BTreeSet<IpAddr>) -> Option<Option<IpAddr>> {
+        let mut pairs = of_destination(&self.wanted, destination)
+            .chain(of_destination(&self.stale, destination))
+            .peekable();
+        pairs.peek()?;
+        let found = pairs.find_map(|pair| addresses.iter().copied().find(|address| is_source(pair, address)));
+        Some(found)
     }
 
     /// A change was carried out.
@@ -110,6 +129,14 @@ impl Routes {
     pub fn found(&mut self, is_whole: impl Fn(IpNet) -> bool) {
         self.broken.extend(self.set.keys().copied().filter(|destination| !is_whole(*destination)));
     }
+}
+
+/// The pairs of one destination, which stand together in their order.
+fn of_destination(pairs: &BTreeSet<Pair>, destination: IpNet) -> impl Iterator<Item = &Pair> {
+    // The least of all prefixes.
+    let source = IpNet::new_assert(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+    let first = Pair { destination, source };
+    pairs.range(first..).take_while(move |pair| pair.destination == destination)
 }
 
 /// Whether packets of this machine to there may come from this address.

@@ -62,6 +62,19 @@ impl Worker {
             "Workers that ended before this one.",
             one(status.restarts as f64),
         );
+        let failures = self.keeping.failures();
+        family(
+            "refused_routes_total",
+            "counter",
+            "Changes of policies that were refused, since the kernel refused a route.",
+            one(failures.routes as f64),
+        );
+        family(
+            "journal_errors_total",
+            "counter",
+            "Writes of the journal that failed: changes of policies were refused, or names of SAs not kept.",
+            one(failures.journal as f64),
+        );
         let threads = |value: fn(&ThreadRow) -> u64| {
             let rows = status.threads.iter().enumerate();
             rows.map(|(index, row)| (format!("{{thread=\"{index}\"}}"), value(row) as f64)).collect()

@@ -18,7 +18,7 @@ use crate::xfrm::{EXPIRES, Xfrm};
 /// Long enough for a packet to leave, where one would.
 const MOMENT: Duration = Duration::from_millis(150);
 
-fn nothing_leaves(net: &Net, when: &str) {
+pub fn nothing_leaves(net: &Net, when: &str) {
     let capture = Capture::begin(&net.far);
     send_for(&net.near, MOMENT);
     let seen = capture.end();

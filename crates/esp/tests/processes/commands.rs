@@ -292,28 +292,6 @@ fn what_a_killed_supervisor_left_is_taken_up_or_taken_away() {
 
 /// Without IPv6 there is nothing of it to protect, and IPv4 is as ever.
 #[test]
-fn where_ipv6_is_disabled() {
-    with_rights(|| {
-        let net = Net::new();
-        net.near.run(|| {
-            for link in ["all", "default"] {
-                fs::write(format!("/proc/sys/net/ipv6/conf/{link}/disable_ipv6"), "1").unwrap();
-            }
-        });
-        let plane = Plane::start(&net.near, &[]);
-        let mut xfrm = plane.xfrm();
-        for policy in xfrm::policies(true) {
-            xfrm.ok(policy);
-        }
-        plane.key(0x1001);
-        assert!(net.near.traces().contains("10.2.0.0/16 dev cryptand0"));
-        let down = plane.down();
-        assert!(down.status.success(), "{}", said(&down));
-        assert_eq!(net.near.traces(), "");
-    });
-}
-
-#[test]
 fn many_prefixes_are_all_routed_and_all_taken_away() {
     with_rights(|| {
         let net = Net::new();

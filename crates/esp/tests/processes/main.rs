@@ -7,4 +7,5 @@ mod hostile;
 mod keys;
 mod net;
 mod plane;
+mod refused;
 mod xfrm;

@@ -28,6 +28,8 @@ pub struct Answer {
     pub message: Option<XfrmMessage>,
     /// Of an acknowledgement: 0 or an error number.
     pub errno: Option<i32>,
+    /// Of a refusal: the text of its extended acknowledgement.
+    pub text: String,
     pub is_done: bool,
 }
 
@@ -49,9 +51,9 @@ impl Xfrm {
     pub fn connect(path: &Path, groups: u32) -> Xfrm {
         let socket = connect(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut xfrm = Xfrm { socket, sequence: 0 };
-        // The header of NLMSG_NOOP, a port and groups.
+        // The header of NLMSG_NOOP, a port, groups, and that texts are wanted.
         let hello: Vec<u8> =
-            [24_u32, 1, 0, 0, 1000, groups].iter().flat_map(|word| word.to_ne_bytes()).collect();
+            [28_u32, 1, 0, 0, 1000, groups, 1].iter().flat_map(|word| word.to_ne_bytes()).collect();
         xfrm.raw(&hello);
         xfrm
     }
@@ -87,11 +89,17 @@ impl Xfrm {
 
     /// The error number of a request.
     pub fn errno(&mut self, message: XfrmMessage) -> i32 {
+        self.refusal(message).0
+    }
+
+    /// The same, and why.
+    pub fn refusal(&mut self, message: XfrmMessage) -> (i32, String) {
         self.send(message, ACK);
         loop {
             let answers = self.receive().unwrap_or_else(|| panic!("the connection ended"));
-            if let Some(errno) = answers.iter().find_map(|answer| answer.errno) {
-                return errno;
+            let told = answers.into_iter().find_map(|answer| Some((answer.errno?, answer.text)));
+            if let Some(told) = told {
+                return told;
             }
         }
     }
@@ -123,10 +131,15 @@ fn decode(datagram: &[u8]) -> Vec<Answer> {
         let length = u32::from_ne_bytes(rest[..4].try_into().unwrap()) as usize;
         let message =
             NetlinkMessage::<XfrmMessage>::deserialize(&rest[..length]).expect("every reply is read");
-        let mut answer = Answer { message: None, errno: None, is_done: false };
+        let mut answer = Answer { message: None, errno: None, text: String::new(), is_done: false };
         match message.payload {
             NetlinkPayload::InnerMessage(message) => answer.message = Some(message),
-            NetlinkPayload::Error(error) => answer.errno = Some(error.code.map_or(0, |code| -code.get())),
+            NetlinkPayload::Error(error) => {
+                answer.errno = Some(error.code.map_or(0, |code| -code.get()));
+                // Behind its header, the number and the request's header stands the attribute.
+                let text = rest[..length].get(16 + 20 + 4..).unwrap_or_default();
+                answer.text = String::from_utf8_lossy(text).trim_end_matches('\0').to_owned();
+            }
             NetlinkPayload::Done(_) => answer.is_done = true,
             other => panic!("{other:?}"),
         }

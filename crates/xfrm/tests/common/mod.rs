@@ -11,7 +11,7 @@ use netlink_packet_xfrm::{
     Address, Alg, AlgAead, AlgAuth, LifetimeConfig, UserSaId, UserSaInfo, UserSpiInfo, UserTemplate,
     XfrmAttrs, XfrmMessage, policy,
 };
-use xfrm::{Client, Outbox, Settings, Xfrm};
+use xfrm::{Client, Keeper, Outbox, Settings, Unkeeping, Xfrm};
 
 pub const REQUEST: u16 = 1;
 pub const ACK: u16 = 4;
@@ -22,6 +22,7 @@ pub const ESRCH: i32 = 3;
 pub const ENOENT: i32 = 2;
 pub const ENOMEM: i32 = 12;
 pub const EBUSY: i32 = 16;
+pub const ENOSPC: i32 = 28;
 pub const EEXIST: i32 = 17;
 pub const EINVAL: i32 = 22;
 pub const ERANGE: i32 = 34;
@@ -91,7 +92,7 @@ impl Bench {
     pub fn pass(&mut self, seconds: u64) {
         self.now += seconds;
         self.wall += seconds;
-        self.xfrm.tick(Time::seconds(self.now), self.wall, &mut self.out);
+        self.xfrm.tick(Time::seconds(self.now), self.wall, &mut Unkeeping, &mut self.out);
     }
 
     /// A client's port is 1000 and its number; it asks for texts.
@@ -102,7 +103,12 @@ impl Bench {
     }
 
     pub fn raw(&mut self, client: u64, datagram: &mut [u8]) {
-        self.xfrm.request(Client(client), datagram, Time::seconds(self.now), self.wall, &mut self.out);
+        self.raw_with(&mut Unkeeping, client, datagram);
+    }
+
+    fn raw_with(&mut self, keeper: &mut dyn Keeper, client: u64, datagram: &mut [u8]) {
+        let now = Time::seconds(self.now);
+        self.xfrm.request(Client(client), datagram, now, self.wall, keeper, &mut self.out);
     }
 
     pub fn send(&mut self, client: u64, message: XfrmMessage, flags: u16) -> u32 {
@@ -111,6 +117,14 @@ impl Bench {
         self.raw(client, &mut datagram);
         assert!(datagram.iter().all(|byte| *byte == 0), "requests are wiped");
         self.sequence
+    }
+
+    /// What the first client is sent for a request, by which a keeper is asked.
+    pub fn keep(&mut self, keeper: &mut dyn Keeper, message: XfrmMessage) -> Vec<Answer> {
+        self.sequence += 1;
+        let mut datagram = encode(message, REQUEST | ACK, self.sequence);
+        self.raw_with(keeper, 1, &mut datagram);
+        self.answers(1)
     }
 
     /// What a client was sent.
@@ -331,4 +345,11 @@ pub fn policy(
 
 pub fn out_policy() -> policy::ModifyMessage {
     policy(1, "10.1.1.0", "10.2.2.0", vec![template(NEAR, FAR)])
+}
+
+pub fn policy_name(of: &policy::ModifyMessage) -> policy::DelGetMessage {
+    let mut message = policy::DelGetMessage::default();
+    message.user_policy_id.selector = of.user_policy_info.selector;
+    message.user_policy_id.direction = of.user_policy_info.direction;
+    message
 }

@@ -1,0 +1,430 @@
+//! What holds outside the tables: routes that lead what policies are for into the device, which the supervisor sets, and the journal.
+//!
+//! ```text
+//! a policy comes    route ─► journal ─► tables, published ─► acknowledged
+//! a policy goes              journal ─► tables, published ─► route removed ─► acknowledged
+//! ```
+//! What the kernel or the file refuses at a step takes back the steps before it, and the request is refused with its error.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use ipsec::{Action, Policy, PolicyDirection, Selector};
+use link::{Channel, ChannelError};
+use rustix::io::Errno;
+use xfrm::{Change, Keeper, Unkept};
+
+use super::WorkerError;
+use super::journal::Journal;
+use crate::messages::{LISTED_MAX, Notice, Order, Pair, Refused};
+
+/// How long the supervisor may take to set routes.
+const ROUTES_WAIT: Duration = Duration::from_secs(10);
+
+/// What was refused since the worker began.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Failures {
+    /// Changes of policies, since the kernel refused a route.
+    pub routes: u64,
+    /// Writes of the journal: changes of policies that were refused, names of SAs that were not kept.
+    pub journal: u64,
+}
+
+/// The channel to the supervisor, and the journal.
+pub struct Keeping {
+    channel: Channel,
+    journal: Option<Journal>,
+    /// Traffic that must not leave in clear, and how many policies are for it. Those of none are led into the device still.
+    routed: BTreeMap<Pair, usize>,
+    /// Those of no policy any more.
+    idle: Vec<Pair>,
+    /// What the supervisor said while it was waited for.
+    orders: Vec<(Order, Vec<OwnedFd>)>,
+    messages: u64,
+    failures: Failures,
+    /// Whether the journal lacks names of SAs.
+    is_partial: bool,
+    /// Whether the log says that the journal cannot be written.
+    is_told: bool,
+    /// What ended the channel while a change waited.
+    lost: Option<ChannelError>,
+}
+
+impl Keeping {
+    /// Without a journal yet.
+    pub fn new(channel: Channel) -> Keeping {
+        Keeping {
+            channel,
+            journal: None,
+            routed: BTreeMap::new(),
+            idle: Vec::new(),
+            orders: Vec::new(),
+            messages: 0,
+            failures: Failures::default(),
+            is_partial: false,
+            is_told: false,
+            lost: None,
+        }
+    }
+
+    /// The channel to the supervisor.
+    pub fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
+    /// What was refused.
+    pub fn failures(&self) -> Failures {
+        self.failures
+    }
+
+    /// What the supervisor said while it was waited for.
+    pub fn take_orders(&mut self) -> Vec<(Order, Vec<OwnedFd>)> {
+        std::mem::take(&mut self.orders)
+    }
+
+    /// Says something to the supervisor.
+    ///
+    /// # Errors
+    /// [`WorkerError::Channel`].
+    pub fn say(&self, notice: &Notice) -> Result<(), WorkerError> {
+        self.channel.send(notice, &[]).map_err(WorkerError::Channel)
+    }
+
+    /// From here on changes go to this journal. Policies that an earlier worker left are led into the device as far as the kernel lets them; elsewhere
+    /// what drops them stays.
+    ///
+    /// # Errors
+    /// [`WorkerError::Channel`].
+    pub fn begin(
+        &mut self,
+        journal: Journal,
+        policies: impl Iterator<Item = xfrm::PolicyListing>,
+    ) -> Result<(), WorkerError> {
+        self.journal = Some(journal);
+        for policy in policies {
+            if let Some(pair) = kept_in(policy.direction, &policy.action, &policy.selector) {
+                *self.routed.entry(pair).or_default() += 1;
+            }
+        }
+        let all: Vec<Pair> = self.routed.keys().copied().collect();
+        self.route(&all, &[], false).map(drop).map_err(WorkerError::Channel)
+    }
+
+    /// Finishes what changes began, once the tables without them are published: removes routes, and keeps names of SAs.
+    ///
+    /// # Errors
+    /// [`WorkerError::Channel`].
+    pub fn finish(
+        &mut self,
+        names: Option<Vec<u8>>,
+        everything: impl FnOnce() -> Vec<u8>,
+    ) -> Result<(), WorkerError> {
+        if let Some(cause) = self.lost.take() {
+            return Err(WorkerError::Channel(cause));
+        }
+        let mut idle = std::mem::take(&mut self.idle);
+        idle.retain(|pair| self.routed.get(pair) == Some(&0) && self.routed.remove(pair).is_some());
+        if !idle.is_empty() {
+            self.route(&[], &idle, false).map_err(WorkerError::Channel)?;
+        }
+        self.keep_names(names, everything);
+        Ok(())
+    }
+
+    /// Keeps the names of SAs. Where that fails they are missing until everything can be written: the next worker then tells nobody that those SAs
+    /// are lost, and asks for others when packets need them.
+    fn keep_names(&mut self, names: Option<Vec<u8>>, everything: impl FnOnce() -> Vec<u8>) {
+        let Some(journal) = &mut self.journal else { return };
+        let has_news = names.as_ref().is_none_or(|names| !names.is_empty());
+        let mut written = match &names {
+            Some(names) if has_news => journal.append(names),
+            _ => Ok(()),
+        };
+        self.is_partial |= names.is_none() || written.is_err();
+        if journal.is_long() || (self.is_partial && has_news) {
+            written = journal.replace(&everything());
+            self.is_partial &= written.is_err();
+        }
+        if let Err(cause) = written {
+            self.count_journal(&cause);
+        }
+    }
+
+    fn count_journal(&mut self, cause: &io::Error) {
+        self.failures.journal += 1;
+        // Whoever asked for a change of policies is told each time.
+        if !std::mem::replace(&mut self.is_told, true) {
+            tell!(
+                "writing the journal for the next worker: {cause}; changes of policies are refused until there is room"
+            );
+        }
+    }
+
+    /// Has the supervisor change routes, and waits until that is done; why it was not.
+    fn route(&mut self, add: &[Pair], remove: &[Pair], whole: bool) -> Result<Option<Refused>, ChannelError> {
+        let parts = add.len().max(remove.len()).div_ceil(LISTED_MAX);
+        if parts == 0 {
+            return Ok(None);
+        }
+        for part in 0..parts {
+            let of =
+                |pairs: &[Pair]| pairs.iter().skip(part * LISTED_MAX).take(LISTED_MAX).copied().collect();
+            self.messages += 1;
+            let (number, last) = (self.messages, part + 1 == parts);
+            self.channel
+                .send(&Notice::Routes { number, add: of(add), remove: of(remove), last, whole }, &[])?;
+        }
+        loop {
+            match self.channel.recv_timeout::<Order>(ROUTES_WAIT)? {
+                (Order::Routed { number, refused }, _) if number == self.messages => return Ok(refused),
+                order => self.orders.push(order),
+            }
+        }
+    }
+}
+
+impl Keeper for Keeping {
+    fn keep(&mut self, change: &Change<'_>, record: &[u8]) -> Result<(), Unkept> {
+        let pair = |direction: PolicyDirection, policy: &Policy| {
+            kept_in(direction, &policy.action, &policy.selector)
+        };
+        let (gone, come) = match *change {
+            Change::Put { direction, before, after } => {
+                (before.and_then(|before| pair(direction, before)), pair(direction, after))
+            }
+            Change::Remove { direction, policy } => (pair(direction, policy), None),
+            Change::Clear => (None, None),
+        };
+        if let Some(pair) = come
+            && !self.routed.contains_key(&pair)
+        {
+            self.lead_in(pair)?;
+        }
+        if let Err(unkept) = self.record(record) {
+            // A route that was set for it alone goes again.
+            self.idle.extend(come);
+            return Err(unkept);
+        }
+        if let Some(count) = come.and_then(|pair| self.routed.get_mut(&pair)) {
+            *count += 1;
+        }
+        if let Some(count) = gone.and_then(|pair| self.routed.get_mut(&pair)) {
+            *count = count.saturating_sub(1);
+        }
+        self.idle.extend(gone);
+        if matches!(change, Change::Clear) {
+            self.routed.values_mut().for_each(|count| *count = 0);
+            self.idle = self.routed.keys().copied().collect();
+        }
+        Ok(())
+    }
+}
+
+impl Keeping {
+    /// Has traffic led into the device that was not before.
+    fn lead_in(&mut self, pair: Pair) -> Result<(), Unkept> {
+        if self.lost.is_none() {
+            match self.route(&[pair], &[], true) {
+                Ok(None) => {
+                    self.routed.insert(pair, 0);
+                    return Ok(());
+                }
+                Ok(Some(Refused { errno, text })) => {
+                    self.failures.routes += 1;
+                    return Err(Unkept { errno, text });
+                }
+                Err(cause) => self.lost = Some(cause),
+            }
+        }
+        let text = "the process that sets routes is gone: the data plane starts anew".to_owned();
+        Err(Unkept { errno: Errno::IO.raw_os_error(), text })
+    }
+
+    fn record(&mut self, record: &[u8]) -> Result<(), Unkept> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        match journal.append(record) {
+            Ok(()) => {
+                self.is_told = false;
+                Ok(())
+            }
+            Err(cause) => {
+                self.count_journal(&cause);
+                let errno = match cause.kind() {
+                    io::ErrorKind::StorageFull => Errno::NOSPC,
+                    _ => Errno::from_io_error(&cause).unwrap_or(Errno::IO),
+                };
+                let text = format!(
+                    "writing the journal, by which policies outlive the data plane's worker: {cause}; make room in its folder"
+                );
+                Err(Unkept { errno: errno.raw_os_error(), text })
+            }
+        }
+    }
+}
+
+/// The traffic of a policy that must not leave as it is.
+fn kept_in(direction: PolicyDirection, action: &Action, selector: &Selector) -> Option<Pair> {
+    if direction != PolicyDirection::Out || *action == Action::Bypass {
+        return None;
+    }
+    let fields = selector.fields();
+    let net = |prefix: ipsec::Prefix| ipnet::IpNet::new(prefix.address, prefix.bits).ok();
+    Some(Pair { destination: net(fields.destination)?.trunc(), source: net(fields.source)?.trunc() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::thread::{self, JoinHandle};
+
+    use engine::{Engine, Options};
+    use ipsec::{Mode, Ports, Prefix, SelectorFields, Template};
+
+    use super::*;
+
+    fn policy(destination: &str, protects: bool) -> Policy {
+        let prefix = |text: &str| {
+            let net: ipnet::IpNet = text.parse().unwrap();
+            Prefix { address: net.addr(), bits: net.prefix_len() }
+        };
+        let any = Ports { port: 0, mask: 0 };
+        let fields = SelectorFields {
+            source: prefix("10.1.0.0/16"),
+            destination: prefix(destination),
+            protocol: None,
+            source_ports: any,
+            destination_ports: any,
+        };
+        let template = Template { request: 1, mode: Mode::Transport, ends: None, spi: None };
+        let action = if protects { Action::Protect(template) } else { Action::Bypass };
+        Policy { id: 1, selector: Selector::new(&fields).unwrap(), priority: 1, action }
+    }
+
+    fn put<'p>(before: Option<&'p Policy>, after: &'p Policy) -> Change<'p> {
+        Change::Put { direction: PolicyDirection::Out, before, after }
+    }
+
+    /// A supervisor that refuses what leads to 10.6.0.0/16; what it was told, once the worker's end is gone.
+    fn supervisor(channel: Channel) -> JoinHandle<Vec<String>> {
+        thread::spawn(move || {
+            let mut told = Vec::new();
+            while let Ok((notice, _)) = channel.recv::<Notice>() {
+                let Notice::Routes { number, add, remove, whole, .. } = notice else { continue };
+                let to = |pairs: &[Pair]| {
+                    pairs.iter().map(|pair| pair.destination.to_string()).collect::<Vec<_>>().join(" ")
+                };
+                told.push(format!("+{} -{}", to(&add), to(&remove)));
+                let is_refused = whole && to(&add) == "10.6.0.0/16";
+                let refused = is_refused.then(|| Refused { errno: 13, text: "no route".to_owned() });
+                // What comes in between is not lost.
+                let addresses = Order::Addresses { addresses: Vec::new(), more: false };
+                channel.send(&addresses, &[]).unwrap();
+                channel.send(&Order::Routed { number, refused }, &[]).unwrap();
+            }
+            told
+        })
+    }
+
+    fn keeping(file: File) -> (Keeping, JoinHandle<Vec<String>>) {
+        let (own, theirs) = Channel::pair().unwrap();
+        let supervisor = supervisor(theirs);
+        let mut keeping = Keeping::new(own);
+        let (journal, _) = Journal::open(file, Engine::new(Options::default()).unwrap()).unwrap();
+        keeping.begin(journal, std::iter::empty()).unwrap();
+        (keeping, supervisor)
+    }
+
+    fn finish(keeping: &mut Keeping) {
+        keeping.finish(Some(Vec::new()), || unreachable!("nothing is long")).unwrap();
+    }
+
+    #[test]
+    fn routes_come_before_a_policy_and_go_after_the_last_one() {
+        let (mut keeping, supervisor) = keeping(tempfile::tempfile().unwrap());
+        let (one, other) = (policy("10.2.0.0/16", true), policy("10.2.0.0/16", false));
+        keeping.keep(&put(None, &one), b"1").unwrap();
+        keeping.keep(&put(None, &one), b"2").unwrap();
+        finish(&mut keeping);
+        keeping.keep(&Change::Remove { direction: PolicyDirection::Out, policy: &one }, b"3").unwrap();
+        // Inbound ones and those that let pass need none.
+        keeping.keep(&put(None, &other), b"4").unwrap();
+        keeping
+            .keep(&Change::Put { direction: PolicyDirection::In, before: None, after: &one }, b"5")
+            .unwrap();
+        finish(&mut keeping);
+        keeping.keep(&put(Some(&one), &other), b"6").unwrap();
+        // It comes again before it went.
+        keeping.keep(&put(Some(&other), &one), b"7").unwrap();
+        finish(&mut keeping);
+        keeping.keep(&put(None, &policy("10.3.0.0/16", true)), b"8").unwrap();
+        keeping.keep(&Change::Clear, b"9").unwrap();
+        finish(&mut keeping);
+        assert_eq!(keeping.take_orders().len(), 3, "other orders wait");
+        drop(keeping);
+        assert_eq!(
+            supervisor.join().unwrap(),
+            ["+10.2.0.0/16 -", "+10.3.0.0/16 -", "+ -10.2.0.0/16 10.3.0.0/16"]
+        );
+    }
+
+    #[test]
+    fn a_route_that_is_refused_refuses_the_change_before_the_journal_has_it() {
+        let file = tempfile::tempfile().unwrap();
+        let (mut keeping, supervisor) = keeping(file.try_clone().unwrap());
+        let refused = policy("10.6.0.0/16", true);
+        let unkept = Unkept { errno: 13, text: "no route".to_owned() };
+        assert_eq!(keeping.keep(&put(None, &refused), b"record"), Err(unkept));
+        finish(&mut keeping);
+        assert_eq!(file.metadata().unwrap().len(), 0);
+        assert_eq!(keeping.failures().routes, 1);
+        drop(keeping);
+        assert_eq!(supervisor.join().unwrap(), ["+10.6.0.0/16 -"]);
+    }
+
+    #[test]
+    fn a_journal_without_room_refuses_changes_and_their_routes_go_again() {
+        let full = File::options().read(true).write(true).open("/dev/full").unwrap();
+        let (mut keeping, supervisor) = keeping(full);
+        let one = policy("10.2.0.0/16", true);
+        let unkept = keeping.keep(&put(None, &one), b"record").unwrap_err();
+        assert_eq!(unkept.errno, Errno::NOSPC.raw_os_error());
+        assert!(unkept.text.starts_with("writing the journal"), "{}", unkept.text);
+        finish(&mut keeping);
+        for change in [Change::Remove { direction: PolicyDirection::Out, policy: &one }, Change::Clear] {
+            assert_eq!(keeping.keep(&change, b"record"), Err(unkept.clone()));
+            finish(&mut keeping);
+        }
+        assert_eq!(keeping.failures().journal, 3);
+        drop(keeping);
+        assert_eq!(supervisor.join().unwrap(), ["+10.2.0.0/16 -", "+ -10.2.0.0/16"]);
+    }
+
+    #[test]
+    fn names_that_found_no_room_are_written_with_everything() {
+        let file = tempfile::tempfile().unwrap();
+        let (mut keeping, _supervisor) = keeping(file.try_clone().unwrap());
+        let read = || {
+            let file = file.try_clone().unwrap();
+            Journal::open(file, Engine::new(Options::default()).unwrap()).unwrap().1
+        };
+        keeping.finish(Some(b"one".to_vec()), || unreachable!("nothing is missing")).unwrap();
+        assert_eq!(read(), b"one");
+        keeping.finish(None, || b"all".to_vec()).unwrap();
+        assert_eq!(read(), b"all");
+    }
+
+    #[test]
+    fn without_a_supervisor_changes_are_refused_and_the_worker_ends() {
+        let (own, theirs) = Channel::pair().unwrap();
+        drop(theirs);
+        let mut keeping = Keeping::new(own);
+        for _ in 0..2 {
+            let unkept = keeping.keep(&put(None, &policy("10.2.0.0/16", true)), b"record").unwrap_err();
+            assert_eq!(unkept.errno, Errno::IO.raw_os_error());
+        }
+        let ended = keeping.finish(Some(Vec::new()), Vec::new);
+        assert!(matches!(ended, Err(WorkerError::Channel(_))));
+    }
+}
