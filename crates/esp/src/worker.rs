@@ -44,6 +44,9 @@ const DESCRIPTORS_MAX: u64 = 16_384;
 /// and the journal is written anew at times.
 const ROOM_BYTES: usize = 1 << 19;
 const ROOM_ENTRY_BYTES: usize = 1200;
+/// How long threads may take to go on to tables that were published, before SAs that are not in them are ended: looks take some milliseconds at most, unless
+/// others have the processors.
+const TABLES_WAIT: Duration = Duration::from_secs(1);
 /// How often limits by time are looked after.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -410,6 +413,11 @@ impl Worker {
     fn commit(&mut self) -> Result<(), WorkerError> {
         if self.xfrm.versions() != self.published {
             self.publish();
+        }
+        if self.xfrm.has_removed() {
+            // A thread that does not come to it in time drops what it has for them.
+            self.shared.wait_taken_up(TABLES_WAIT);
+            self.xfrm.close_removed();
         }
         let (now, wall) = (self.now(), wall());
         let names = self.xfrm.take_names();

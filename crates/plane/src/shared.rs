@@ -5,8 +5,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use engine::Engine;
 use ipsec::{EVENTS_MAX, Event, Sad, Spd, Time};
@@ -37,6 +37,7 @@ pub struct Shared {
     /// Earlier tables that a thread may still hold.
     retired: Mutex<Vec<Arc<Tables>>>,
     version: AtomicU64,
+    taken_up: Arc<TakenUp>,
     events: Mutex<Vec<Event>>,
     /// How many wait, so that threads keep theirs while there is no room.
     waiting: AtomicUsize,
@@ -53,6 +54,18 @@ pub(crate) struct Seat {
     pub(crate) window: Window,
     wake: OwnedFd,
     changes: Mutex<Vec<Change>>,
+    /// The version of the tables that it was woken for last.
+    woken_for: AtomicU64,
+    /// The version that it looks by from its next look on.
+    looks_by: AtomicU64,
+    taken_up: Arc<TakenUp>,
+}
+
+/// Tells whoever waits that a thread has taken up tables.
+#[derive(Default)]
+struct TakenUp {
+    guard: Mutex<()>,
+    news: Condvar,
 }
 
 /// A socket that comes or goes.
@@ -97,8 +110,18 @@ impl Shared {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
         let counter = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let taken_up: Arc<TakenUp> = Arc::default();
         let seats = (0..threads)
-            .map(|_| Ok(Seat { window: Window::default(), wake: counter()?, changes: Mutex::default() }))
+            .map(|_| {
+                Ok(Seat {
+                    window: Window::default(),
+                    wake: counter()?,
+                    changes: Mutex::default(),
+                    woken_for: AtomicU64::new(0),
+                    looks_by: AtomicU64::new(0),
+                    taken_up: Arc::clone(&taken_up),
+                })
+            })
             .collect::<io::Result<_>>()?;
         Ok(Shared {
             engine,
@@ -106,6 +129,7 @@ impl Shared {
             tables: Mutex::default(),
             retired: Mutex::default(),
             version: AtomicU64::new(0),
+            taken_up,
             events: Mutex::default(),
             waiting: AtomicUsize::new(0),
             event_fd: counter()?,
@@ -130,10 +154,24 @@ impl Shared {
     /// Hands tables to the threads, which take them up with their next batch; those that sleep are woken, so that keys of the last tables go.
     pub fn publish(&self, tables: Tables) {
         let old = std::mem::replace(&mut *lock(&self.tables), Arc::new(tables));
-        self.version.fetch_add(1, Ordering::Release);
+        let version = self.version.fetch_add(1, Ordering::Release) + 1;
+        for seat in &self.threads {
+            seat.woken_for.store(version, Ordering::Release);
+        }
         lock(&self.retired).push(old);
         self.wake();
         self.reap();
+    }
+
+    /// Waits, for so long at most, until no thread looks by earlier tables than those that were published last; whether that is so. Until then a packet that
+    /// came before may be routed to an SA that only the earlier ones have: whoever takes one out of the tables ends it after this.
+    pub fn wait_taken_up(&self, wait: Duration) -> bool {
+        let version = self.version();
+        let is_late = |seat: &Seat| seat.looks_by.load(Ordering::Acquire) < version;
+        let guard = lock(&self.taken_up.guard);
+        let waited =
+            self.taken_up.news.wait_timeout_while(guard, wait, |()| self.threads.iter().any(is_late));
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
     /// Frees earlier tables, with the keys of SAs that are gone, as far as no thread holds them any more; whether some are left, for a later call. They are freed here
@@ -268,9 +306,16 @@ impl Seat {
         self.wake.as_fd()
     }
 
-    /// Makes it unreadable, and takes what came.
+    /// Makes it unreadable, and takes what came. From here on the thread looks by the tables that it was woken for: it calls this between two looks, and
+    /// takes up tables before each.
     pub(crate) fn take_changes(&self) -> Vec<Change> {
         let _ = rustix::io::read(&self.wake, &mut [0; 8]);
+        let version = self.woken_for.load(Ordering::Acquire);
+        if self.looks_by.swap(version, Ordering::AcqRel) != version {
+            // Whoever has looked, and not begun to wait, is waited for.
+            drop(lock(&self.taken_up.guard));
+            self.taken_up.news.notify_all();
+        }
         std::mem::take(&mut *lock(&self.changes))
     }
 }

@@ -77,6 +77,7 @@ fn main() {
             }
         }
         xfrm.tick(now(), wall(), &mut Unkeeping, &mut out);
+        xfrm.close_removed();
         if let Some(path) = journal.filter(|_| xfrm.versions() != written) {
             written = xfrm.versions();
             std::fs::write(path, xfrm.journal(now(), wall())).expect("to write the journal");

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | answer what a program sent | [`Xfrm::request`], [`Outbox`]; [`Xfrm::continue_dump`] for long listings; [`Xfrm::forget`] when it is gone |
 //! | seal and open packets | [`Xfrm::sad`], [`Xfrm::spd`], whose snapshots are renewed once [`Xfrm::versions`] changed |
+//! | end SAs that were removed, once no packet is routed to them | [`Xfrm::close_removed`] |
 //! | act on what the packet path tells | [`Xfrm::event`] |
 //! | act on time | [`Xfrm::due`], [`Xfrm::tick`] |
 //! | know what routes must lead here | [`Xfrm::protected`] |

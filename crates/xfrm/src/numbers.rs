@@ -16,7 +16,8 @@ use ipsec::{Direction, KeyBytes, Sa};
 /// Keys whose last number is remembered.
 pub const NUMBERS_REMEMBERED: usize = 4096;
 
-type Print = [u8; 32];
+/// By what keys are known.
+pub(crate) type Print = [u8; 32];
 
 #[derive(Clone, Copy)]
 struct Remembered {
@@ -42,7 +43,7 @@ impl Numbers {
         }
     }
 
-    fn print(&self, engine: &Engine, keys: KeyBytes<'_>) -> Option<Print> {
+    pub(crate) fn print(&self, engine: &Engine, keys: KeyBytes<'_>) -> Option<Print> {
         // What numbers must not be used twice under is the cipher's key; without one the MAC's.
         let bytes = if keys.encryption.is_empty() { keys.integrity } else { keys.encryption };
         let mut items = [HmacItem::new(self.key.as_ref()?, bytes)];
@@ -51,8 +52,7 @@ impl Numbers {
     }
 
     /// An SA with these keys was deleted; one that sealed used numbers up to this one.
-    pub(crate) fn remember(&mut self, engine: &Engine, keys: KeyBytes<'_>, sa: &Sa, last: u64) {
-        let Some(print) = self.print(engine, keys) else { return };
+    pub(crate) fn remember(&mut self, print: Print, sa: &Sa, last: u64) {
         let (spi, direction) = (sa.spi(), sa.direction());
         if let Some(before) = self.held.get_mut(&print) {
             *before = Remembered { last: last.max(before.last), spi, direction };

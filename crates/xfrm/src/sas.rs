@@ -59,6 +59,7 @@ impl Xfrm {
         current: Option<Current>,
         clock: Clock,
     ) -> Result<StateId, Refusal> {
+        self.close_same(&given);
         let direction = self.direction(&given, larval);
         self.insert_as(direction, given, larval, current, clock)
     }
@@ -75,6 +76,7 @@ impl Xfrm {
         if direction == Direction::In && larval.is_none() && self.states.is_reserved(given.spi) {
             return Err(Refusal::new(errno::EEXIST, "The SPI is reserved for another SA"));
         }
+        self.close_same(&given);
         let mut number = given.number(direction);
         if direction == Direction::Out {
             number = number.max(self.numbers.last(&self.engine, given.algorithms.keys()));
@@ -165,7 +167,33 @@ impl Xfrm {
         Ok(())
     }
 
-    /// Takes an SA out of all tables, and sees to it that it seals nothing more.
+    /// Ends SAs that seal and were removed: they seal nothing more, whichever threads still hold them. Whoever calls has published tables without them, and
+    /// waited until no thread looks by others: until then a packet may find no other SA, and would be dropped.
+    pub fn close_removed(&mut self) {
+        for (print, sa) in std::mem::take(&mut self.removed) {
+            let last = sa.close();
+            if let Some(print) = print {
+                self.numbers.remember(print, &sa, last);
+            }
+        }
+    }
+
+    /// Whether [`Xfrm::close_removed`] has something to do.
+    pub fn has_removed(&self) -> bool {
+        !self.removed.is_empty()
+    }
+
+    /// Ends SAs that were removed where one with the same keys comes: its numbers go on behind theirs.
+    fn close_same(&mut self, given: &Given) {
+        if !self.removed.is_empty() {
+            let print = self.numbers.print(&self.engine, given.algorithms.keys());
+            if self.removed.iter().any(|(removed, _)| *removed == print) {
+                self.close_removed();
+            }
+        }
+    }
+
+    /// Takes an SA out of all tables. One that opens takes nothing more; one that seals goes on until [`Xfrm::close_removed`].
     pub(crate) fn remove_sa(&mut self, id: StateId) -> Option<State> {
         let state = self.states.remove(id)?;
         match &state.stage {
@@ -175,12 +203,17 @@ impl Xfrm {
             }
             Stage::Full(sa) if sa.direction() == Direction::In => {
                 sa.expire();
-                self.numbers.remember(&self.engine, state.given.algorithms.keys(), sa, 0);
+                if let Some(print) = self.numbers.print(&self.engine, state.given.algorithms.keys()) {
+                    self.numbers.remember(print, sa, 0);
+                }
                 self.sad.remove_inbound(sa.spi());
             }
             Stage::Full(sa) => {
-                let last = sa.close();
-                self.numbers.remember(&self.engine, state.given.algorithms.keys(), sa, last);
+                if self.removed.len() >= ipsec::SAS_MAX {
+                    self.close_removed();
+                }
+                let print = self.numbers.print(&self.engine, state.given.algorithms.keys());
+                self.removed.push((print, Arc::clone(sa)));
                 self.sad.remove_outbound(sa.spi(), sa.ends().1);
             }
         }

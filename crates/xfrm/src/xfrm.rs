@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use engine::Engine;
-use ipsec::{Sad, Spd, Time, Worker};
+use ipsec::{Sa, Sad, Spd, Time, Worker};
 use zeroize::Zeroize;
 
 use crate::dump::Dump;
 use crate::fields::Clock;
 use crate::journal::Lost;
 use crate::keeper::Keeper;
-use crate::numbers::Numbers;
+use crate::numbers::{Numbers, Print};
 use crate::outbox::{Outbox, Reply, Writer};
 use crate::policies::Policies;
 use crate::refusal::Refusal;
@@ -66,6 +67,8 @@ pub struct Xfrm {
     pub(crate) states: States,
     pub(crate) policies: Policies,
     pub(crate) numbers: Numbers,
+    /// SAs that seal, are in no table any more, and were not ended yet.
+    pub(crate) removed: Vec<(Option<Print>, Arc<Sa>)>,
     pub(crate) lost: Lost,
     pub(crate) local: HashSet<IpAddr>,
     is_full: bool,
@@ -106,6 +109,7 @@ impl Xfrm {
             states: States::default(),
             policies: Policies::default(),
             numbers: Numbers::new(&engine),
+            removed: Vec::new(),
             lost: Lost::default(),
             local: HashSet::new(),
             is_full: false,

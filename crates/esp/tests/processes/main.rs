@@ -8,4 +8,5 @@ mod keys;
 mod net;
 mod plane;
 mod refused;
+mod rekeying;
 mod xfrm;

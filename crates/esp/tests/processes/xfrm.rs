@@ -5,9 +5,9 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use netlink_packet_core::{NetlinkHeader, NetlinkMessage, NetlinkPayload};
-use netlink_packet_xfrm::state::{GetDumpMessage, ModifyMessage};
+use netlink_packet_xfrm::state::{DelGetMessage, GetDumpMessage, ModifyMessage};
 use netlink_packet_xfrm::{
-    Address, AlgAead, LifetimeConfig, UserSaInfo, UserTemplate, XfrmAttrs, XfrmMessage, policy,
+    Address, AlgAead, LifetimeConfig, UserSaId, UserSaInfo, UserTemplate, XfrmAttrs, XfrmMessage, policy,
 };
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::{TimeVal, TimeValLike};
@@ -215,4 +215,11 @@ pub fn policies(is_near: bool) -> Vec<XfrmMessage> {
 /// The SAs of a tunnel, which are those of both ends.
 pub fn sas(first: u32) -> Vec<XfrmMessage> {
     vec![sa(NEAR, FAR, first), sa(FAR, NEAR, first + 1)]
+}
+
+/// The request that removes an SA.
+pub fn removal(destination: &str, spi: u32) -> XfrmMessage {
+    let destination_field = Address::from_ip(&ip(destination));
+    let name = UserSaId { daddr: destination_field, spi, family: family(destination), proto: 50 };
+    XfrmMessage::DeleteSa(DelGetMessage { user_sa_id: name, nlas: Vec::new() })
 }
