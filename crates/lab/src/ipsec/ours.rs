@@ -4,17 +4,93 @@ use super::desk::{Ours, write};
 use super::suite::Suite;
 use super::tunnel::refused;
 use crate::load::LabError;
-use std::fmt::Write;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use serde::Deserialize;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 use traffic::namespaces::{End, Pair};
 use wire::control::LEVEL_VARIABLE;
 
+/// How long it may take to say how it stands.
+const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// What the data plane says once it serves.
 const READY: &str = "ready";
 /// SPIs of the SAs from the first end and from the second.
-const SPIS: [u32; 2] = [0x1001, 0x2002];
+pub(super) const SPIS: [u32; 2] = [0x1001, 0x2002];
+/// What it says while it runs, in its folder, and where it tells observers how it stands.
+const LOG: &str = "log";
+const OBSERVERS: &str = "observe.sock";
+/// The line that asks how it stands.
+const ASK: &[u8] = b"status\n";
+
+/// How a data plane stands: what of its answer is used here.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Status {
+    /// All threads together.
+    pub totals: Totals,
+    /// Packets that were dropped, by reason.
+    pub drops: Vec<Drops>,
+}
+
+/// What threads did since they began.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub struct Totals {
+    /// Packets sealed.
+    pub sealed: u64,
+    /// Packets opened.
+    pub opened: u64,
+    /// Batches that were sealed or opened.
+    pub batches: u64,
+}
+
+/// Packets that were dropped for one reason.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Drops {
+    /// The reason, as docs/ipsec.md has it.
+    pub reason: String,
+    /// How many.
+    pub packets: u64,
+}
+
+impl Status {
+    /// Packets that were dropped for a reason.
+    pub fn dropped(&self, reason: &str) -> u64 {
+        self.drops.iter().find(|drops| drops.reason == reason).map_or(0, |drops| drops.packets)
+    }
+
+    /// Packets of a batch, since an earlier look; 0 where there was none.
+    pub fn together_since(&self, before: &Self) -> f64 {
+        let packets = |totals: Totals| totals.sealed + totals.opened;
+        let batches = self.totals.batches.saturating_sub(before.totals.batches);
+        packets(self.totals).saturating_sub(packets(before.totals)) as f64 / batches.max(1) as f64
+    }
+}
+
+/// Asks the data plane of an end how it stands.
+pub(super) fn status(folder: &Path, end: End) -> Result<Status, LabError> {
+    let what = "ask a data plane how it stands";
+    let mut socket =
+        UnixStream::connect(folder.join(end.name()).join(OBSERVERS)).map_err(LabError::io(what))?;
+    socket.set_read_timeout(Some(ANSWER_MAX)).map_err(LabError::io(what))?;
+    socket.write_all(ASK).map_err(LabError::io(what))?;
+    let mut text = String::new();
+    socket.read_to_string(&mut text).map_err(LabError::io(what))?;
+    serde_json::from_str(&text).map_err(LabError::io(what))
+}
+
+/// Bytes that the data plane of an end has written to its log.
+pub(super) fn log_bytes(folder: &Path, end: End) -> Result<u64, LabError> {
+    let log = fs::metadata(log(folder, end)).map_err(LabError::io("look at the log of a data plane"))?;
+    Ok(log.len())
+}
+
+fn log(folder: &Path, end: End) -> PathBuf {
+    folder.join(format!("{LOG}-{}", end.name()))
+}
 
 /// Starts it at both ends, with so many threads each, at a level.
 pub(super) fn start(
@@ -36,14 +112,16 @@ pub(super) fn start(
         if let Some(level) = level {
             command.env(LEVEL_VARIABLE, level);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let says = File::create(log(folder, end)).map_err(LabError::io("make the log of a data plane"))?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(says);
         let pid = pair.keep(&mut command).map_err(refused)?;
         let mut said = String::new();
         if let Some(stdout) = pair.kept(pid).and_then(|child| child.stdout.as_mut()) {
             BufReader::new(stdout).read_line(&mut said).map_err(LabError::io("wait for a data plane"))?;
         }
         if said.trim_end() != READY {
-            return Err(LabError::Program("cryptand-esp ended before it served".to_owned()));
+            let said = fs::read_to_string(log(folder, end)).unwrap_or_default();
+            return Err(LabError::Program(format!("cryptand-esp ended before it served: {}", said.trim())));
         }
         planes.push((pid, end));
         let commands = folder.join(format!("xfrm-{}", end.name()));

@@ -40,21 +40,40 @@ impl Suite {
         }
     }
 
-    /// Algorithms and keys as `ip xfrm state` takes them, of the SA from the first or the second end.
-    pub fn algorithms(self, from_first: bool) -> String {
+    /// As the library of ESP has it.
+    pub const fn of_library(self) -> ::ipsec::Suite {
+        use ::ipsec::{AesKey::Bits128, Encryption, Integrity};
+        match self {
+            Self::Gcm => ::ipsec::Suite::AesGcm16(Bits128),
+            Self::CbcSha1 => ::ipsec::Suite::Separate(Encryption::AesCbc(Bits128), Integrity::Sha1),
+            Self::CbcSha256 => ::ipsec::Suite::Separate(Encryption::AesCbc(Bits128), Integrity::Sha256),
+            Self::TdesSha1 => ::ipsec::Suite::Separate(Encryption::TdesCbc, Integrity::Sha1),
+        }
+    }
+
+    /// Keys of the cipher, its salt at the end, and of the MAC, of the SA from the first or the second end.
+    pub fn keys(self, from_first: bool) -> (Vec<u8>, Vec<u8>) {
         let key = |bytes: usize, of: u8| {
             let byte = |at: usize| of.wrapping_add(at as u8 * 7) ^ if from_first { 0 } else { 0x5a };
-            (0..bytes).fold("0x".to_owned(), |text, at| format!("{text}{:02x}", byte(at)))
+            (0..bytes).map(byte).collect()
         };
-        let cbc = |cipher: &str, bytes: usize, hash: &str, hash_bytes: usize, bits: usize| {
-            format!("enc {cipher} {} auth-trunc {hash} {} {bits}", key(bytes, 1), key(hash_bytes, 101))
+        let suite = self.of_library();
+        (key(suite.encryption_key_bytes(), 1), key(suite.integrity_key_bytes(), 101))
+    }
+
+    /// Algorithms and keys as `ip xfrm state` takes them, of the SA from the first or the second end.
+    pub fn algorithms(self, from_first: bool) -> String {
+        let (encryption, integrity) = self.keys(from_first);
+        let hex = |key: &[u8]| key.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"));
+        let (encryption, integrity) = (hex(&encryption), hex(&integrity));
+        let cbc = |cipher: &str, hash: &str, bits: usize| {
+            format!("enc {cipher} {encryption} auth-trunc {hash} {integrity} {bits}")
         };
         match self {
-            // The salt is the end of the key.
-            Self::Gcm => format!("aead rfc4106(gcm(aes)) {} 128", key(20, 1)),
-            Self::CbcSha1 => cbc("cbc(aes)", 16, "hmac(sha1)", 20, 96),
-            Self::CbcSha256 => cbc("cbc(aes)", 16, "hmac(sha256)", 32, 128),
-            Self::TdesSha1 => cbc("cbc(des3_ede)", 24, "hmac(sha1)", 20, 96),
+            Self::Gcm => format!("aead rfc4106(gcm(aes)) {encryption} 128"),
+            Self::CbcSha1 => cbc("cbc(aes)", "hmac(sha1)", 96),
+            Self::CbcSha256 => cbc("cbc(aes)", "hmac(sha256)", 128),
+            Self::TdesSha1 => cbc("cbc(des3_ede)", "hmac(sha1)", 96),
         }
     }
 }

@@ -1,13 +1,16 @@
 //! One tunnel between two namespaces, and what is asked of it.
 
 use super::desk::Desk;
+pub use super::ours::Status;
 use super::suite::Suite;
 use super::{ours, strongswan, wireguard};
 use crate::load::{LabError, child};
+use pacing::usage;
+use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use traffic::command::{Itself, PORT, ServeTyped};
@@ -72,12 +75,19 @@ impl Kind {
             Self::Wireguard => "wireguard-go".to_owned(),
         }
     }
+
+    /// Whether its keys are used up within some seconds of load: one of 3DES seals 2^20 packets here, and no more.
+    pub const fn uses_keys_up(self) -> bool {
+        matches!(self, Self::Ours { suite: Suite::TdesSha1, .. })
+    }
 }
 
 /// A tunnel that stands, with a server at its second end; everything ends when it is dropped.
 pub struct Tunnel {
     pair: Pair,
     kind: Kind,
+    /// What its programs were told.
+    folder: PathBuf,
     /// Processes of the data planes, of the first and the second end.
     planes: Vec<(u32, End)>,
     server: u32,
@@ -127,7 +137,7 @@ impl Tunnel {
             return Err(LabError::Program("the server of the workloads ended before it served".to_owned()));
         }
         let there = if kind == Kind::Plain { End::B.outer() } else { End::B.inner() };
-        Ok(Self { pair, kind, planes, server, target: SocketAddr::from((there, PORT)) })
+        Ok(Self { pair, kind, folder, planes, server, target: SocketAddr::from((there, PORT)) })
     }
 
     /// What it is.
@@ -135,17 +145,39 @@ impl Tunnel {
         self.kind
     }
 
-    /// Processes of the data planes.
-    pub fn planes(&self) -> &[(u32, End)] {
-        &self.planes
+    /// How our data plane of an end stands.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] where none answers.
+    pub fn status(&self, end: End) -> Result<Status, LabError> {
+        ours::status(&self.folder, end)
     }
 
-    /// Puts load on it once: address and processes of the options are set here.
+    /// Bytes that our data plane of an end has written to its log.
+    ///
+    /// # Errors
+    /// [`LabError::Io`].
+    pub fn log_bytes(&self, end: End) -> Result<u64, LabError> {
+        ours::log_bytes(&self.folder, end)
+    }
+
+    /// The processes of the data plane of an end.
+    pub fn processes(&self, end: End) -> Vec<u32> {
+        let own: Vec<u32> = self.planes.iter().filter(|plane| plane.1 == end).map(|plane| plane.0).collect();
+        own.iter().copied().chain(usage::descendants(&own)).collect()
+    }
+
+    /// A process of this program at the first end.
+    pub(super) fn itself(&self) -> Result<Command, LabError> {
+        Ok(self.pair.command(End::A, own()?))
+    }
+
+    /// Puts load on it once: address and processes of the options are set here. Processes are booked under the name of their end.
     ///
     /// # Errors
     /// [`LabError::Program`] where the load fails, [`LabError::Interrupted`].
     pub fn drive(&self, load: &Typed, stop: &AtomicBool) -> Result<Report, LabError> {
-        self.run(load, self.planes.iter().map(|(pid, end)| format!("{pid}={}", end.name())).collect(), stop)
+        self.run(load, self.booked().collect(), stop)
     }
 
     /// The same, with the server booked beside the data planes, as [`SERVER`].
@@ -153,20 +185,18 @@ impl Tunnel {
     /// # Errors
     /// As [`Tunnel::drive`].
     pub fn drive_booking_both_ends(&self, load: &Typed, stop: &AtomicBool) -> Result<Report, LabError> {
-        let planes = self.planes.iter().map(|(pid, end)| format!("{pid}={}", end.name()));
-        self.run(load, planes.chain([format!("{}={SERVER}", self.server)]).collect(), stop)
+        self.run(load, self.booked().chain([format!("{}={SERVER}", self.server)]).collect(), stop)
+    }
+
+    fn booked(&self) -> impl Iterator<Item = String> {
+        let of = |end: End| self.processes(end).into_iter().map(move |pid| format!("{pid}={}", end.name()));
+        End::BOTH.into_iter().flat_map(of)
     }
 
     fn run(&self, load: &Typed, pid: Vec<String>, stop: &AtomicBool) -> Result<Report, LabError> {
         let what = "put load on a tunnel";
-        let load = Typed {
-            target: self.target.to_string(),
-            pid,
-            with_children: true,
-            wait: FIRST_SECONDS,
-            json: true,
-            ..load.clone()
-        };
+        let load =
+            Typed { target: self.target.to_string(), pid, wait: FIRST_SECONDS, json: true, ..load.clone() };
         let mut command = self.pair.command(End::A, own()?);
         let output = command.env(DRIVE, child::line(what, &load)?).stdin(Stdio::null()).output();
         let output = output.map_err(LabError::io(what))?;
@@ -177,9 +207,28 @@ impl Tunnel {
             let mut said = output.stderr;
             said.truncate(COMPLAINT_BYTES_MAX);
             let said = String::from_utf8_lossy(&said);
-            return Err(LabError::Program(format!("{}: {}", self.kind.name(), said.trim())));
+            return Err(LabError::Program(format!(
+                "{}: {}{}",
+                self.kind.name(),
+                said.trim(),
+                self.dropped()
+            )));
         }
         child::read(what, &String::from_utf8_lossy(&output.stdout))
+    }
+
+    /// What our data planes have dropped, and why: a load mostly fails by that.
+    fn dropped(&self) -> String {
+        let mut text = String::new();
+        for end in End::BOTH.into_iter().filter(|_| matches!(self.kind, Kind::Ours { .. })) {
+            let drops = self.status(end).unwrap_or_default().drops;
+            let drops = drops.iter().map(|drops| format!("{} ({})", drops.packets, drops.reason));
+            let drops = drops.collect::<Vec<_>>().join(", ");
+            if !drops.is_empty() {
+                let _ = write!(text, "; packets that the data plane of end {} dropped: {drops}", end.name());
+            }
+        }
+        text
     }
 }
 
@@ -207,7 +256,7 @@ pub(super) fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> Result<T, La
 }
 
 /// Puts load on a server, or is one, where this process was started for that.
-pub fn serve_if_asked() -> Option<Result<(), LabError>> {
+pub(super) fn serve_if_asked() -> Option<Result<(), LabError>> {
     // Namespaces are this program's business, not theirs: they start nothing.
     let itself = Itself { program: PathBuf::new(), drive: Vec::new(), serve: Vec::new() };
     let done = if let Some(load) = std::env::var_os(DRIVE) {

@@ -1,7 +1,7 @@
-//! Rows of the protocol alone, without sockets: packets together and one at a time, look-ups, and what of a packet's time in a tunnel is theirs. They are
-//! measured by examples of the crate `ipsec`, which check every packet.
+//! Rows of the protocol alone, without sockets: packets together and one at a time, and look-ups. They are measured by
+//! examples of the crate `ipsec`, which check every packet.
 
-use super::sides::{Bench, of, seconds_a_gb, us_a_packet_and_end};
+use super::sides::{Bench, of, us_a_packet_and_end};
 use crate::cards::{bound, own};
 use crate::experiment::promise::{Measure, Promise};
 use crate::ipsec::desk::beside;
@@ -23,8 +23,6 @@ const TOGETHER: usize = 47;
 const BATCHES: [usize; 4] = [2, 8, 16, 64];
 /// Rounds of the examples in each round here.
 const ROUNDS: usize = 20;
-/// Bytes of TCP in a segment of a tunnel's stream: packets of 1,422 bytes with headers of 52.
-const SEGMENT_BYTES: f64 = 1370.0;
 /// Rows of the examples.
 const GCM: &str = "AES-GCM-16-128";
 const CBC: &str = "AES-CBC-128 with HMAC-SHA-1-96";
@@ -52,6 +50,18 @@ fn run<T: DeserializeOwned>(bench: &Bench, name: &str, arguments: &[String]) -> 
     let reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&output.stdout[..]);
     let lines: Result<Vec<T>, _> = reader.into_deserialize().collect();
     lines.map_err(LabError::io("read what packets take"))
+}
+
+/// Nanoseconds that a packet of a stream takes alone to be sealed and to be opened, [so many](TOGETHER) together, by suite.
+pub(super) fn crypto(bench: &Bench) -> Result<impl Fn(Suite) -> [f64; 2], LabError> {
+    let runs = packets(bench, TOGETHER)?;
+    Ok(move |suite: Suite| {
+        let suite = suite.of_library().to_string();
+        ["seal", "open"].map(|direction| {
+            let lines = runs.iter().flatten().filter(|line| line.0 == suite && line.1 == direction);
+            median(&lines.map(|line| line.2).collect::<Vec<_>>())
+        })
+    })
 }
 
 /// Runs of so many packets together.
@@ -136,36 +146,6 @@ pub(super) fn lookups(bench: &Bench) -> Result<Vec<Measure>, LabError> {
                 median(&sums)
             )));
         }
-    }
-    Ok(rows)
-}
-
-/// Calls, cryptography and the rest, of one stream.
-pub(super) fn shares(bench: &Bench) -> Result<Vec<Measure>, LabError> {
-    let arguments = [TOGETHER.to_string(), BYTES.to_string(), ROUNDS.to_string(), "csv".to_owned()];
-    let lines: Vec<Line> = run(bench, PACKETS, &arguments)?;
-    let mut rows = Vec::new();
-    for (suite, example) in [(Suite::Gcm, GCM), (Suite::CbcSha1, CBC), (Suite::TdesSha1, TDES)] {
-        let kind = Kind::ours(suite);
-        let sides = bench.sides(&[kind], &Typed { workload: Workload::Stream, ..Typed::default() })?;
-        let Some(side) = of(&sides, kind) else { continue };
-        // Seconds for 10^9 bytes are nanoseconds a byte; each passes two ends.
-        let each: Vec<f64> = side.values(seconds_a_gb).iter().map(|ns| ns * SEGMENT_BYTES / 2.0).collect();
-        let (whole, kernel) = (median(&each), side.kernel_share());
-        let of_direction =
-            lines.iter().filter(|line| line.0 == example && ["seal", "open"].contains(&line.1.as_str()));
-        let crypto = of_direction.map(|line| line.2 / 2.0).sum::<f64>();
-        let rest = whole * (1.0 - kernel) - crypto;
-        let percent = |ns: f64| 100.0 * ns / whole;
-        let case = format!("where a packet's time goes, one TCP stream, {}", suite.name());
-        rows.push(Measure::alone(&case, "ns a packet and end", &each, None).bounded_by(format!(
-            "calls of TUN and sockets {:.0} ns ({:.0} %); sealing or opening, as measured alone, {crypto:.0} ns ({:.0} %); the rest of the program {rest:.0} ns \
-             ({:.0} %)",
-            whole * kernel,
-            100.0 * kernel,
-            percent(crypto),
-            percent(rest)
-        )));
     }
     Ok(rows)
 }

@@ -3,9 +3,13 @@
 //! All tunnels of a row stand at once and are driven in turn, the order turning over from round to round. Both ends of a tunnel are alike, the
 //! processor time is that of both data planes, threads and children included, and every byte that arrives is checked.
 
+mod batches;
 mod engine;
+mod floods;
 mod rows;
+mod shares;
 mod sides;
+mod threads;
 
 use super::desk::{Desk, PEERS};
 use crate::experiment::promise::{Measure, Options, Part};
@@ -38,7 +42,7 @@ impl Effort {
 type Group = fn(&Bench) -> Result<Vec<Measure>, LabError>;
 
 /// The groups of rows, each with the words that `--filter` finds it by.
-const GROUPS: [(&str, Group); 13] = [
+const GROUPS: [(&str, Group); 16] = [
     ("one TCP stream, AES-128-GCM", rows::stream_gcm),
     ("one TCP stream, AES-128-CBC + SHA-1", rows::stream_cbc),
     ("rr 200/32768, AES-128-GCM", rows::rr_gcm),
@@ -47,11 +51,14 @@ const GROUPS: [(&str, Group); 13] = [
     ("ping-pong of 200 bytes", rows::ping),
     ("64-byte UDP", rows::small),
     ("UDP by size", rows::sizes),
+    ("UDP by batch", batches::batches),
+    ("floods on a socket", floods::floods),
     ("two threads on one SA", rows::threads),
+    ("one SA by two threads at once", threads::threads),
     ("the kernel's ESP", rows::kernel),
     ("engine, 47 packets", engine::together),
     ("look-ups with 1,000 SAs", engine::lookups),
-    ("where a packet's time goes", engine::shares),
+    ("where a packet's time goes", shares::shares),
 ];
 
 /// Measures the groups that the filter wants. A group that cannot run is a row that says why.
@@ -97,7 +104,9 @@ pub(crate) fn remark(options: &Options) -> String {
          each side, in turn, under the workloads of `cryptand ipsec drive`, which check every byte. Data planes, client and server share \
          the processors of this machine. Processor time is that of both data planes. Ours has one thread an end where nothing else is said, \
          and its SAs from `ip xfrm`; ESP goes in UDP. *What bounds it* divides the processor time into the kernel's, which is calls of TUN \
-         and sockets, and the program's. Peers: {PEERS}. A tunnel of wireguard-go has ChaCha20-Poly1305."
+         and sockets, and the program's. *Where a packet's time goes* takes that division of each end by itself, and from the program's part what \
+         the same packets take that are sealed or opened alone, without a tunnel; *of the limit* is the share that calls and cryptography have. *A look* is what \
+         is sealed or opened together. Floods come at the data plane's own socket. Peers: {PEERS}. A tunnel of wireguard-go has ChaCha20-Poly1305."
     )
 }
 

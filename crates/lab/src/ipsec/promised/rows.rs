@@ -197,13 +197,10 @@ pub(super) fn kernel(bench: &Bench) -> Result<Vec<Measure>, LabError> {
         let own = ours(&sides)?;
         let name = format!("beside the kernel's ESP: one TCP stream, {}", suite.name());
         let peer = of(&sides, kinds[1]);
-        let why = peer
-            .filter(|peer| peer.runs.is_empty())
-            .map_or(String::new(), |_| "this kernel has no ESP".to_owned());
         let row = row(&name, "Gbit/s", gbit, (own, peer), None);
-        rows.push(match why.is_empty() {
-            true => row,
-            false => Measure { peer: why, ..row },
+        rows.push(match peer.filter(|peer| peer.runs.is_empty()) {
+            Some(peer) => Measure { peer: format!("not on this machine: {}", peer.why), ..row },
+            None => row,
         });
     }
     Ok(rows)

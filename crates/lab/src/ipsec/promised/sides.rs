@@ -8,6 +8,7 @@ use crate::kit::statistics::{compare, median};
 use crate::load::LabError;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use traffic::namespaces::End;
 use traffic::{ProcessTime, Report, Typed};
 
 /// Part of a side's time that is not counted before.
@@ -58,11 +59,15 @@ pub(super) fn p50(report: &Report) -> f64 {
 }
 
 impl Bench {
+    /// A load for as long as a side works in a round.
+    pub fn timed(&self, load: &Typed) -> Typed {
+        Typed { seconds: self.effort.seconds, warm_up: self.effort.seconds * WARM_SHARE, ..load.clone() }
+    }
+
     /// Drives tunnels in turn, the order turning over from round to round. One that cannot be had is a side without runs, but for the first,
     /// which is what the row is about.
     pub fn sides(&self, kinds: &[Kind], load: &Typed) -> Result<Vec<Side>, LabError> {
-        let load =
-            Typed { seconds: self.effort.seconds, warm_up: self.effort.seconds * WARM_SHARE, ..load.clone() };
+        let load = self.timed(load);
         let (mut tunnels, mut sides) = (Vec::new(), Vec::new());
         for (at, kind) in kinds.iter().enumerate() {
             let mut side = Side { kind: *kind, runs: Vec::new(), why: String::new() };
@@ -75,7 +80,11 @@ impl Bench {
         }
         for round in 0..self.effort.rounds {
             for turn in 0..tunnels.len() {
-                let (tunnel, at) = &tunnels[(turn + round) % tunnels.len()];
+                let place = (turn + round) % tunnels.len();
+                let (tunnel, at) = &mut tunnels[place];
+                if round > 0 && tunnel.kind().uses_keys_up() {
+                    *tunnel = Tunnel::start(&self.desk, tunnel.kind())?;
+                }
                 let run = tunnel.drive(&load, &self.stop)?;
                 sides[*at].runs.push(run);
             }
@@ -85,12 +94,17 @@ impl Bench {
 }
 
 impl Side {
+    /// Something of each run.
+    pub fn of_runs(&self, of: impl Fn(&Report) -> f64) -> Vec<f64> {
+        self.runs.iter().map(of).collect()
+    }
+
     pub fn values(&self, figure: Figure) -> Vec<f64> {
-        self.runs.iter().map(figure).collect()
+        self.of_runs(figure)
     }
 
     /// The kernel's share of the processor time of both data planes, 0 to 1.
-    pub fn kernel_share(&self) -> f64 {
+    fn kernel_share(&self) -> f64 {
         let shares = self.runs.iter().map(|run| {
             let (user, system) = (sum(run, |one| one.user_s), sum(run, |one| one.system_s));
             system / (user + system).max(1e-9)
@@ -108,6 +122,12 @@ impl Side {
             100.0 - kernel
         )
     }
+}
+
+/// Processor time of the data plane of an end, in seconds: in the kernel, or in the program.
+pub(super) fn processor_s(report: &Report, end: End, is_kernel: bool) -> f64 {
+    let of_end = report.processes.iter().filter(|process| process.name == end.name());
+    of_end.filter_map(|process| if is_kernel { process.system_s } else { process.user_s }).sum()
 }
 
 /// Over the processes of a run.

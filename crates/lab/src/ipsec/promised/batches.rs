@@ -1,0 +1,46 @@
+//! Datagrams at rising rates: how many come with one look, and what each then takes.
+
+use super::sides::{Bench, rate, us_a_packet_and_end};
+use crate::experiment::promise::Measure;
+use crate::ipsec::suite::Suite;
+use crate::ipsec::tunnel::{Kind, Tunnel};
+use crate::kit::statistics::median;
+use crate::load::LabError;
+use traffic::namespaces::End;
+use traffic::{Typed, Workload};
+
+/// Datagrams a second that are offered; none for as many as go.
+const RATES: [Option<f64>; 4] = [Some(10_000.0), Some(50_000.0), Some(200_000.0), None];
+const BYTES: u32 = 64;
+
+/// Packets a second and processor time by batch.
+pub(super) fn batches(bench: &Bench) -> Result<Vec<Measure>, LabError> {
+    let tunnel = Tunnel::start(&bench.desk, Kind::ours(Suite::Gcm))?;
+    let mut rows = Vec::new();
+    for offered in RATES {
+        let load = Typed { workload: Workload::Udp, request: Some(BYTES), rate: offered, ..Typed::default() };
+        let load = bench.timed(&load);
+        let (mut runs, mut together) = (Vec::new(), [Vec::new(), Vec::new()]);
+        for _ in 0..bench.effort.rounds {
+            let before = End::BOTH.map(|end| tunnel.status(end));
+            runs.push(tunnel.drive(&load, &bench.stop)?);
+            for ((before, end), together) in before.into_iter().zip(End::BOTH).zip(&mut together) {
+                together.push(tunnel.status(end)?.together_since(&before?));
+            }
+        }
+        let offered = offered.map_or("as many as go".to_owned(), |rate| format!("{rate} a second offered"));
+        let case = format!("UDP by batch: {BYTES} bytes, {offered}, AES-128-GCM");
+        let [sealed, opened] = together.map(|runs| median(&runs));
+        let bound = format!(
+            "a look brought {sealed:.1} packets where they are sealed, {opened:.1} where they are opened"
+        );
+        for (what, unit, figure) in [
+            ("", "packets/s", rate as fn(&_) -> f64),
+            (": processor time", "us a packet and end", us_a_packet_and_end),
+        ] {
+            let values: Vec<f64> = runs.iter().map(figure).collect();
+            rows.push(Measure::alone(&format!("{case}{what}"), unit, &values, None).bounded_by(&bound));
+        }
+    }
+    Ok(rows)
+}

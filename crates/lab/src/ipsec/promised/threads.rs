@@ -1,0 +1,146 @@
+//! One SA that two threads use at a time, without sockets: what they do beside one.
+
+use super::sides::Bench;
+use crate::experiment::promise::Measure;
+use crate::ipsec::suite::Suite;
+use crate::kit::machine::processors_online;
+use crate::kit::statistics::compare;
+use crate::load::LabError;
+use ::ipsec::{
+    Arrival, Direction, Endpoint, Frame, HEAD_ROOM, KeyBytes, OpenItem, Sa, SaParameters, Sad, SealItem,
+    TAIL_ROOM, Time, WINDOW_MAX, Worker,
+};
+use engine::Engine;
+use std::net::IpAddr;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+/// Packets of a batch, and their bytes.
+const TOGETHER: usize = 47;
+const BYTES: usize = 1424;
+/// Batches of a thread that are sealed before they are opened; all threads' fit the largest window.
+const BATCHES: usize = 32;
+
+/// The same work by one thread and by two.
+pub(super) fn threads(bench: &Bench) -> Result<Vec<Measure>, LabError> {
+    let failed = |cause: &dyn std::fmt::Debug| LabError::Program(format!("an engine: {cause:?}"));
+    let engine = Engine::new(engine::Options::default()).map_err(|cause| failed(&cause))?;
+    let mut rows = Vec::new();
+    for suite in [Suite::Gcm, Suite::CbcSha1] {
+        let (mut one, mut two): ([Vec<f64>; 2], [Vec<f64>; 2]) = Default::default();
+        for round in 0..bench.effort.rounds {
+            let turns = [1, 2];
+            for turn in 0..turns.len() {
+                if bench.stop.load(Ordering::Relaxed) {
+                    return Err(LabError::Interrupted);
+                }
+                let count = turns[(turn + round) % turns.len()];
+                let to = if count == 1 { &mut one } else { &mut two };
+                let rates = rates(&engine, suite, count, bench.effort.seconds)?;
+                to.iter_mut().zip(rates).for_each(|(to, rate)| to.push(rate));
+            }
+        }
+        for (at, direction) in ["seal", "open"].into_iter().enumerate() {
+            let case = format!("one SA by two threads at once, in process, {}: {direction}", suite.name());
+            let bound = format!(
+                "{TOGETHER} packets of {BYTES} bytes in a batch, no sockets; this machine has {} processors",
+                processors_online()
+            );
+            let row = Measure::alone(&case, "packets/s", &two[at], None);
+            rows.push(row.against("one thread", compare(&two[at], &one[at])).bounded_by(bound));
+        }
+    }
+    Ok(rows)
+}
+
+/// Packets a second of so many threads together, sealed and opened, for so long.
+fn rates(engine: &Engine, suite: Suite, threads: usize, seconds: f64) -> Result<[f64; 2], LabError> {
+    let most = Duration::from_secs_f64(seconds);
+    let (mut packets, mut times) = (0, [Duration::ZERO; 2]);
+    while times.iter().sum::<Duration>() < most {
+        let round = round(engine, suite, threads)?;
+        times.iter_mut().zip(round).for_each(|(time, of_round)| *time += of_round);
+        packets += threads * BATCHES * TOGETHER;
+    }
+    Ok(times.map(|time| packets as f64 / time.as_secs_f64()))
+}
+
+/// Seals, then opens, what the threads have; how long each took from the first beginning to the last end.
+fn round(engine: &Engine, suite: Suite, threads: usize) -> Result<[Duration; 2], LabError> {
+    let refused = |cause: &dyn std::fmt::Debug| LabError::Program(format!("an SA: {cause:?}"));
+    let (encryption, integrity) = suite.keys(true);
+    let keys = KeyBytes { encryption: &encryption, integrity: &integrity };
+    let ends: (IpAddr, IpAddr) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
+    let make = |direction| {
+        let tunnel = SaParameters::tunnel(4096, direction, suite.of_library(), keys, ends);
+        Sa::new(engine, &SaParameters { window: WINDOW_MAX, ..tunnel }, true).map_err(|cause| refused(&cause))
+    };
+    let out = make(Direction::Out)?;
+    let mut sad = Sad::new();
+    sad.add(Arc::new(make(Direction::In)?)).map_err(|cause| refused(&cause))?;
+    let (out, sad, arrival) = (&out, &sad, Arrival::new(Endpoint::new(ends.0, 0), ends.1));
+    // All begin together, twice, and who waits with them takes the time.
+    let barrier = &Barrier::new(threads + 1);
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(move || {
+                    let mut memory =
+                        vec![[&[0; HEAD_ROOM][..], &packet(), &[0; TAIL_ROOM]].concat(); BATCHES * TOGETHER];
+                    let mut worker = Worker::new(*engine);
+                    let mut items: Vec<_> = memory
+                        .iter_mut()
+                        .filter_map(|memory| Frame::new(memory, HEAD_ROOM, HEAD_ROOM + BYTES))
+                        .map(|frame| SealItem::new(out, frame))
+                        .collect();
+                    barrier.wait();
+                    items.chunks_mut(TOGETHER).for_each(|batch| worker.seal(Time::default(), batch));
+                    barrier.wait();
+                    let mut items: Vec<_> =
+                        items.into_iter().map(|item| OpenItem::new(item.frame, arrival)).collect();
+                    barrier.wait();
+                    items.chunks_mut(TOGETHER).for_each(|batch| worker.open(sad, Time::default(), batch));
+                    barrier.wait();
+                    items.iter().all(|item| item.outcome.is_done() && item.frame.bytes() == packet())
+                })
+            })
+            .collect();
+        let times = [(); 2].map(|()| {
+            barrier.wait();
+            let begin = Instant::now();
+            barrier.wait();
+            begin.elapsed()
+        });
+        let are_right = running.into_iter().all(|thread| thread.join().is_ok_and(|is_right| is_right));
+        if are_right {
+            Ok(times)
+        } else {
+            Err(LabError::Program("threads that share an SA lose packets".to_owned()))
+        }
+    })
+}
+
+/// A packet of IPv4.
+fn packet() -> Vec<u8> {
+    let mut packet = vec![7; BYTES];
+    packet[..20].fill(0);
+    packet[0] = 0x45;
+    packet[2..4].copy_from_slice(&(BYTES as u16).to_be_bytes());
+    packet[8..10].copy_from_slice(&[64, 253]);
+    packet[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
+    packet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_threads_seal_and_open_by_one_sa() {
+        let engine = Engine::new(engine::Options::default()).unwrap();
+        for suite in Suite::ALL {
+            round(&engine, suite, 2).unwrap();
+        }
+    }
+}
