@@ -1,9 +1,12 @@
 //! An experiment: cases that run several times, by one runner with a journal, and what is said of the outcome.
 //!
 //! - [`judged`]: a published statement held against what was measured.
-//! - [`promise`]: a measure of this project with what is promised of it.
+//! - [`promise`]: a measure of this project with what is promised of it. [`groups`]: groups of such rows.
+//! - [`outcome`]: the runs of a plan by case.
 
+pub(crate) mod groups;
 pub mod judged;
+pub mod outcome;
 pub mod promise;
 
 use crate::kit::journal::{Conditions, Journal, Runs};

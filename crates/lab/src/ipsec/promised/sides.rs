@@ -1,6 +1,6 @@
 //! What all rows are made from: tunnels side by side, each driven in turn.
 
-use super::Effort;
+use crate::experiment::groups::Effort;
 use crate::experiment::promise::{Measure, Promise};
 use crate::ipsec::desk::Desk;
 use crate::ipsec::tunnel::{Kind, Tunnel};

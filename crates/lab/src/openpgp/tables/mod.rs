@@ -19,7 +19,7 @@ use super::desk::Desk;
 use super::file::Mode;
 use super::process::{Job, Usage};
 use super::{cases as forms, input};
-use crate::experiment::{self, LeftOut, Progress, Thoroughness};
+use crate::experiment::{self, LeftOut, Progress, Thoroughness, outcome};
 use crate::kit::machine::processors_online;
 use crate::kit::statistics::Summary;
 use crate::load::LabError;
@@ -135,13 +135,9 @@ impl Booked {
 }
 
 /// The runs of a case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// Its name.
-    pub case: String,
-    /// Its runs, in the order of the passes.
-    pub runs: Vec<Run>,
-}
+pub type Outcome = outcome::Outcome<Run>;
+/// The outcomes of a report.
+pub type Outcomes = outcome::Outcomes<Run>;
 
 impl Outcome {
     /// A figure of the runs.
@@ -154,16 +150,10 @@ impl Outcome {
     }
 }
 
-/// The outcomes of a report.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Outcomes(pub Vec<Outcome>);
-
 impl Outcomes {
     /// The outcome of a case.
     pub fn of(&self, case: &Case) -> Option<&Outcome> {
-        let name = case.name();
-        self.0.iter().find(|outcome| outcome.case == name)
+        self.named(&case.name())
     }
 }
 
@@ -215,24 +205,9 @@ pub fn run(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<(Outcomes, Vec<LeftOut>), LabError> {
-    if plan.cases.is_empty() {
-        return Ok((Outcomes::default(), Vec::new()));
-    }
-    let desk = match Desk::new(plan.bytes, stop) {
-        Ok(desk) => desk,
-        Err(LabError::Interrupted) => return Err(LabError::Interrupted),
-        Err(error) => {
-            let why = error.to_string();
-            return Ok((Outcomes::default(), vec![LeftOut { case: "openpgp".to_owned(), why, fault: true }]));
-        }
-    };
-    let mut one = |case: usize, _| run_case(&plan.cases[case], &desk, stop);
-    let (runs, left_out) = experiment::run(plan, &mut one, level, &folder.join(JOURNAL), progress)?;
-    let outcomes = plan.cases.iter().filter_map(|case| {
-        let runs: Vec<Run> = runs.get(&case.name())?.values().cloned().collect();
-        (!runs.is_empty()).then(|| Outcome { case: case.name(), runs })
-    });
-    Ok((Outcomes(outcomes.collect()), left_out))
+    let mut one = |desk: &mut Desk, case: usize, _| run_case(&plan.cases[case], desk, stop);
+    let make = || Desk::new(plan.bytes, stop);
+    outcome::outcomes(plan, ("openpgp", make), &mut one, (level, &folder.join(JOURNAL)), progress)
 }
 
 fn run_case(case: &Case, desk: &Desk, stop: &AtomicBool) -> Result<Run, LabError> {
@@ -267,7 +242,9 @@ pub(crate) mod tests {
                 peak_bytes: 20 << 20,
             }
         };
-        Outcomes(cases().iter().map(|case| Outcome { case: case.name(), runs: vec![run(case); 2] }).collect())
+        outcome::Outcomes(
+            cases().iter().map(|case| Outcome { case: case.name(), runs: vec![run(case); 2] }).collect(),
+        )
     }
 
     #[test]

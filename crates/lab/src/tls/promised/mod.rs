@@ -11,11 +11,12 @@ mod shares;
 mod sides;
 
 use super::desk::{Desk, PACKAGES};
+use crate::experiment::groups::{self, Effort};
 use crate::experiment::promise::{Measure, Options, Part};
 use crate::load::LabError;
 use sides::Bench;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// The row that the part is known by.
 pub(crate) const FULL_RSA: &str = "full TLS 1.3, RSA-2048 on a card";
@@ -23,20 +24,6 @@ pub(crate) const FULL_RSA: &str = "full TLS 1.3, RSA-2048 on a card";
 const ROUNDS_MAX: usize = 5;
 /// A side works so many times as long as one of an engine row.
 const LONGER: f64 = 10.0;
-
-/// How thoroughly rows are measured.
-#[derive(Clone, Copy, Debug)]
-struct Effort {
-    rounds: usize,
-    /// Seconds that each side works in a round.
-    seconds: f64,
-}
-
-impl Effort {
-    fn of(options: &Options) -> Self {
-        Self { rounds: options.rounds.clamp(1, ROUNDS_MAX), seconds: options.seconds * LONGER }
-    }
-}
 
 type Group = fn(&mut Bench) -> Result<Vec<Measure>, LabError>;
 
@@ -67,36 +54,25 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>, LabError> {
-    let wanted: Vec<_> = GROUPS.into_iter().filter(|(name, _)| options.wants(name)).collect();
+    let wanted = groups::wanted(&GROUPS, options);
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
     progress("TLS: keys and certificates");
-    let mut bench = Bench::new(Desk::new()?, Effort::of(options), stop)?;
-    let mut rows = Vec::new();
-    for (name, group) in wanted {
+    let mut bench = Bench::new(Desk::new()?, effort(options), stop)?;
+    groups::measure(Part::Tls, wanted, stop, &mut |name, group| {
         progress(name);
-        match group(&mut bench) {
-            Ok(of_group) => rows.extend(of_group),
-            Err(LabError::Interrupted) => return Err(LabError::Interrupted),
-            Err(error) if stop.load(Ordering::Relaxed) => return Err(error),
-            Err(LabError::Program(why)) => rows.push(failed(name, &why)),
-            Err(error) => return Err(error),
-        }
-    }
-    rows.iter_mut().for_each(|row| row.part = Part::Tls);
-    Ok(rows)
+        group(&mut bench)
+    })
 }
 
-/// The row of a group that could not be measured: a promise that is not kept, with the reason.
-fn failed(name: &str, why: &str) -> Measure {
-    let promise = Some(crate::experiment::promise::Promise::Above(0.0));
-    Measure::alone(&format!("{name}: not measured"), "-", &[0.0], promise).bounded_by(why)
+fn effort(options: &Options) -> Effort {
+    Effort::of(options, ROUNDS_MAX, LONGER)
 }
 
 /// What is said above the rows.
 pub(crate) fn remark(options: &Options) -> String {
-    let Effort { rounds, seconds } = Effort::of(options);
+    let Effort { rounds, seconds } = effort(options);
     format!(
         "## TLS\n\nUp to {rounds} rounds of {seconds} s for each side, in turn, under `cryptand tls drive`, which looks at each \
          answer. Where nothing else is said: server and cards on one processor, the driver on the other; one loop, nginx with \
@@ -113,24 +89,11 @@ mod tests {
 
     #[test]
     fn groups_are_found_by_words_of_their_own() {
-        for (name, _) in GROUPS {
-            let options = Options { filter: Some(name.to_owned()), ..Options::default() };
-            let found: Vec<&str> =
-                GROUPS.iter().map(|group| group.0).filter(|name| options.wants(name)).collect();
-            assert_eq!(found, [name]);
-        }
+        assert!(groups::tests::are_found_by_words_of_their_own(&GROUPS));
     }
 
     #[test]
-    fn a_group_that_is_not_measured_keeps_no_promise() {
-        let row = failed("resumed", "the load driver failed");
-        assert!(!row.is_kept() && !row.is_note() && row.bound.contains("driver"), "{row:?}");
-    }
-
-    #[test]
-    fn rounds_and_seconds_are_bounded() {
-        let effort = Effort::of(&Options::default());
-        assert_eq!((effort.rounds, effort.seconds), (ROUNDS_MAX, 1.0));
+    fn the_remark_says_how_long_sides_work() {
         assert!(remark(&Options::default()).contains("5 rounds of 1 s"));
     }
 }

@@ -1,7 +1,7 @@
 //! What all rows are made from: servers side by side, each driven in turn.
 
-use super::Effort;
 use crate::cards::own;
+use crate::experiment::groups::Effort;
 use crate::experiment::promise::{Measure, Promise};
 use crate::kit::statistics::{Comparison, compare, median};
 use crate::load::LabError;

@@ -20,7 +20,7 @@ use super::desk::Desk;
 use super::drive::{Data, Drive, Driven, Length, ResumeBy, Version};
 use super::server::{Place, Server, Serving, Sessions, Work};
 use crate::cards::own;
-use crate::experiment::{self, LeftOut, Progress, Thoroughness};
+use crate::experiment::{self, LeftOut, Progress, Thoroughness, outcome};
 use crate::kit::machine::processors_online;
 use crate::kit::statistics::Summary;
 use crate::load::LabError;
@@ -132,13 +132,9 @@ pub struct Run {
 }
 
 /// The runs of a case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// Its name.
-    pub case: String,
-    /// Its runs, in the order of the passes.
-    pub runs: Vec<Run>,
-}
+pub type Outcome = outcome::Outcome<Run>;
+/// The outcomes of a report.
+pub type Outcomes = outcome::Outcomes<Run>;
 
 /// A figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,16 +190,10 @@ impl Outcome {
     }
 }
 
-/// The outcomes of a report.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Outcomes(pub Vec<Outcome>);
-
 impl Outcomes {
     /// The outcome of a case.
     pub fn of(&self, case: &Case) -> Option<&Outcome> {
-        let name = case.id();
-        self.0.iter().find(|outcome| outcome.case == name)
+        self.named(&case.id())
     }
 }
 
@@ -224,32 +214,17 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<(Outcomes, Vec<LeftOut>), LabError> {
-    if plan.cases.is_empty() {
-        return Ok((Outcomes::default(), Vec::new()));
-    }
-    let desk = match Desk::new() {
-        Ok(desk) => desk,
-        Err(LabError::Interrupted) => return Err(LabError::Interrupted),
-        Err(error) => {
-            let why = error.to_string();
-            return Ok((Outcomes::default(), vec![LeftOut { case: "tls".to_owned(), why, fault: true }]));
-        }
-    };
-    let mut house = House { desk: &desk, stop, cards: None };
-    let mut one = |case: usize, seconds| house.run(&plan.cases[case], seconds);
-    let (runs, left_out) = experiment::run(plan, &mut one, level, &folder.join(JOURNAL), progress)?;
-    let outcomes = plan.cases.iter().filter_map(|case| {
-        let runs: Vec<Run> = runs.get(&case.id())?.values().cloned().collect();
-        (!runs.is_empty()).then(|| Outcome { case: case.id(), runs })
-    });
-    Ok((Outcomes(outcomes.collect()), left_out))
+    let make = || Desk::new().map(|desk| House { cards: None, desk, stop });
+    let mut one = |house: &mut House, case: usize, seconds: f64| house.run(&plan.cases[case], seconds);
+    outcome::outcomes(plan, ("tls", make), &mut one, (level, &folder.join(JOURNAL)), progress)
 }
 
 /// The home that runs, if any.
 struct House<'a> {
-    desk: &'a Desk,
-    stop: &'a Arc<AtomicBool>,
+    /// They end before the folder goes that they have their home in.
     cards: Option<(Case, Cards)>,
+    desk: Desk,
+    stop: &'a Arc<AtomicBool>,
 }
 
 impl House<'_> {
@@ -261,7 +236,7 @@ impl House<'_> {
                 self.cards = None;
                 let timings = case.engine.timings();
                 let wanted = Wanted { cards: case.engine.cards(), processor: None, timings };
-                self.cards = Some((case.clone(), Cards::start(self.desk, &wanted, self.stop)?));
+                self.cards = Some((case.clone(), Cards::start(&self.desk, &wanted, self.stop)?));
             }
         }
         let servers =
@@ -273,7 +248,7 @@ impl House<'_> {
         let before = clients.look(cards)?;
         let held = std::mem::take(&mut self.cards);
         let Some((of, mut cards)) = held else { return Err(LabError::Interrupted) };
-        let (told, desk, stop) = (self.told(case, seconds), self.desk, self.stop);
+        let (told, desk, stop) = (self.told(case, seconds), &self.desk, self.stop);
         let (run, ran) = std::thread::scope(|scope| {
             let drive = scope.spawn(|| {
                 let mut drive = told;
@@ -308,7 +283,7 @@ impl House<'_> {
         };
         let (entries, life) = SESSIONS;
         Server::ours(
-            self.desk,
+            &self.desk,
             &Serving {
                 policy: if case.suite == Suite::Tls13 { "modern" } else { "legacy-insecure" },
                 sessions: match case.resumes {
@@ -432,7 +407,9 @@ pub(crate) mod tests {
                 by_card: if case.client_tenant.is_some() { vec![(500.0, 500.0); 2] } else { Vec::new() },
             }
         };
-        Outcomes(cases().iter().map(|case| Outcome { case: case.id(), runs: vec![run(case); 2] }).collect())
+        outcome::Outcomes(
+            cases().iter().map(|case| Outcome { case: case.id(), runs: vec![run(case); 2] }).collect(),
+        )
     }
 
     #[test]

@@ -1,0 +1,132 @@
+//! What became of the cases of a plan: their runs, in the order of the passes.
+
+use super::{LeftOut, Plan, Progress, run};
+use crate::load::LabError;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The runs of a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome<R> {
+    /// Its name.
+    pub case: String,
+    /// Its runs, in the order of the passes.
+    pub runs: Vec<R>,
+}
+
+/// The outcomes of a report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Outcomes<R>(pub Vec<Outcome<R>>);
+
+impl<R> Default for Outcomes<R> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+/// Outcomes, and the cases that have none.
+pub type Ran<R> = (Outcomes<R>, Vec<LeftOut>);
+
+impl<R> Outcomes<R> {
+    /// The outcome of the case of a name.
+    pub fn named(&self, case: &str) -> Option<&Outcome<R>> {
+        self.0.iter().find(|outcome| outcome.case == case)
+    }
+}
+
+/// Runs a plan on what `make` gives, which is not asked for where the plan is empty; where there is none, nothing runs, and that is named under `part`. Otherwise as
+/// [`run`].
+///
+/// # Errors
+/// As [`run`].
+pub fn outcomes<T, R: Clone + Serialize + DeserializeOwned>(
+    plan: &impl Plan,
+    (part, make): (&str, impl FnOnce() -> Result<T, LabError>),
+    one: &mut dyn FnMut(&mut T, usize, f64) -> Result<R, LabError>,
+    (level, journal): (&str, &Path),
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Ran<R>, LabError> {
+    let cases: BTreeSet<usize> = plan.order().into_iter().map(|(case, _)| case).collect();
+    if cases.is_empty() {
+        return Ok((Outcomes::default(), Vec::new()));
+    }
+    let mut made = match make() {
+        Ok(made) => made,
+        Err(LabError::Interrupted) => return Err(LabError::Interrupted),
+        Err(error) => {
+            let none = LeftOut { case: part.to_owned(), why: error.to_string(), fault: true };
+            return Ok((Outcomes::default(), vec![none]));
+        }
+    };
+    let mut one = |case: usize, seconds: f64| one(&mut made, case, seconds);
+    let (runs, left_out) = run(plan, &mut one, level, journal, progress)?;
+    let outcomes = cases.into_iter().filter_map(|case| {
+        let case = plan.name(case);
+        let runs: Vec<R> = runs.get(&case)?.values().cloned().collect();
+        (!runs.is_empty()).then_some(Outcome { case, runs })
+    });
+    Ok((Outcomes(outcomes.collect()), left_out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Thoroughness;
+    use super::*;
+
+    /// So many cases, twice each; the first is refused.
+    struct Cases(usize);
+
+    impl Plan for Cases {
+        fn thoroughness(&self) -> Thoroughness {
+            Thoroughness { passes: 2, seconds: 1.0, seconds_max: None }
+        }
+        fn order(&self) -> Vec<(usize, usize)> {
+            (0..2).flat_map(|pass| (0..self.0).map(move |case| (case, pass))).collect()
+        }
+        fn name(&self, case: usize) -> String {
+            format!("case {case}")
+        }
+        fn cost(&self, _: usize, seconds: f64) -> f64 {
+            seconds
+        }
+        fn seconds_min(&self) -> f64 {
+            0.1
+        }
+    }
+
+    fn ran(cases: usize, make: impl FnOnce() -> Result<u32, LabError>) -> Ran<u32> {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("journal.jsonl");
+        let mut one = |count: &mut u32, case: usize, _| {
+            *count += 1;
+            if case == 0 { Err(crate::load::Refusal::NoHome.into()) } else { Ok(*count) }
+        };
+        outcomes(&Cases(cases), ("part", make), &mut one, ("any", &journal), &mut |_| ()).unwrap()
+    }
+
+    #[test]
+    fn runs_stand_under_their_cases_and_a_case_without_any_does_not() {
+        let (outcomes, left_out) = ran(3, || Ok(10));
+        let case = |name: &str| outcomes.named(name).map(|outcome| outcome.runs.clone());
+        assert_eq!(
+            (case("case 0"), case("case 1"), case("case 2")),
+            (None, Some(vec![12, 14]), Some(vec![13, 15]))
+        );
+        assert_eq!(left_out.iter().map(|left| left.case.as_str()).collect::<Vec<_>>(), ["case 0"]);
+    }
+
+    #[test]
+    fn nothing_runs_without_what_it_runs_on() {
+        let (outcomes, left_out) = ran(2, || Err(LabError::Program("no peer".to_owned())));
+        assert_eq!((outcomes.0.len(), left_out.len()), (0, 1));
+        assert_eq!(
+            (left_out[0].case.as_str(), left_out[0].why.as_str(), left_out[0].fault),
+            ("part", "no peer", true)
+        );
+        // Of an empty plan it is not asked for.
+        assert_eq!(ran(0, || panic!("nothing is to run")), (Outcomes::default(), Vec::new()));
+    }
+}
