@@ -19,7 +19,8 @@ struct Came {
     segment: usize,
     /// From the beginning of one packet to the next.
     stride: usize,
-    arrival: Arrival,
+    /// How it came; none where it is a whole packet of IP, whose headers say it.
+    arrival: Option<Arrival>,
 }
 
 /// Datagrams that are opened together: those of one look at a socket.
@@ -85,9 +86,17 @@ impl Core {
                 self.come.copy_within(from..until, start + packet * stride);
             }
         }
-        arrivals.came.push(Came { start, bytes, segment, stride, arrival });
+        arrivals.came.push(Came { start, bytes, segment, stride, arrival: Some(arrival) });
         arrivals.used = start + bytes + (stride - segment) * packets;
         arrivals.packets += packets;
+    }
+
+    /// Adds a whole packet of IP with ESP in it that was read into [`Core::room`].
+    pub fn add_whole(&mut self, arrivals: &mut Arrivals, bytes: usize) {
+        let start = arrivals.used + HEAD_ROOM;
+        arrivals.came.push(Came { start, bytes, segment: bytes.max(1), stride: bytes, arrival: None });
+        arrivals.used = start + bytes;
+        arrivals.packets += 1;
     }
 
     fn is_transport(&self, tables: &Tables, start: usize, bytes: usize) -> bool {
@@ -120,6 +129,17 @@ impl Core {
                 let (memory, next) = rest.split_at_mut(begin + length - at);
                 (rest, at) = (next, begin + length);
                 let end = memory.len();
+                let Some(arrival) = arrival else {
+                    let frame = Frame::new(memory, end - length, end);
+                    let Some(item) = frame.and_then(|frame| OpenItem::read(frame).ok()) else {
+                        figures.lose(Loss::NotEsp, 1);
+                        continue;
+                    };
+                    figures.received_packets += 1;
+                    figures.received_bytes += item.frame.bytes().len() as u64;
+                    items.push(item);
+                    continue;
+                };
                 match classify(&memory[end - length..]) {
                     Datagram::Esp => {
                         figures.received_packets += 1;

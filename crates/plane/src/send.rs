@@ -5,6 +5,7 @@
 //! | ESP in UDP | UDP, bound to the SA's end | to one peer, of one length but for the last (`UDP_SEGMENT`) |
 //! | ESP as protocol 50 | raw, headers written here | to one peer (`sendmmsg`) |
 //! | ESP in UDP that routers may cut | raw, headers written here: a socket of UDP sets DF | no |
+//! | ESP in UDP behind options or extension headers | raw, with its own headers | no |
 //! | in clear | raw | no |
 
 use std::io::{self, IoSlice};
@@ -161,6 +162,7 @@ fn go_together(first: &Outer, second: &Outer) -> bool {
     first.source == second.source
         && first.destination == second.destination
         && first.in_udp == second.in_udp
+        && first.is_whole == second.is_whole
         && first.traffic_class == second.traffic_class
         && first.dont_fragment == second.dont_fragment
 }
@@ -285,17 +287,18 @@ impl Ways for Io {
         let mut rest = packets;
         while let Some(first) = rest.first() {
             let is_cuttable = !first.outer.dont_fragment && first.outer.source.address.is_ipv4();
-            let count = if first.outer.in_udp && is_cuttable {
-                1
-            } else if first.outer.in_udp {
+            let by_udp = first.outer.in_udp && !is_cuttable && !first.outer.is_whole;
+            let count = if by_udp {
                 together(rest)
+            } else if first.outer.in_udp {
+                1
             } else {
                 let to_same =
                     |next: &&Placed| !next.outer.in_udp && next.outer.destination == first.outer.destination;
                 rest.iter().take(SEGMENTS_MAX).take_while(to_same).count()
             };
             let (run, next) = rest.split_at(count);
-            if first.outer.in_udp && !is_cuttable {
+            if by_udp {
                 self.send_run(memory, run);
             } else {
                 self.send_headed(memory, run);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use ipsec::{Arrival, Endpoint, Frame, Time};
+use ipsec::{Arrival, Endpoint, Time};
 use nix::errno::Errno;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -307,16 +307,14 @@ impl Thread {
                 // What an earlier packet met; the next call tells of packets.
                 Err(_) => continue,
             };
-            let (bytes, arrival) = match data {
-                RAW_V4 => without_header(memory, received.bytes),
-                RAW_V6 => (received.bytes, received.arrival.map(without_port)),
-                _ => (received.bytes, received.arrival),
-            };
-            let Some(arrival) = arrival else {
-                self.core.figures.lose(Loss::NoAddress, 1);
-                continue;
-            };
-            self.core.add(&mut self.arrivals, &tables, arrival, bytes, received.segment);
+            match (data, received.arrival) {
+                (RAW_V4, _) => self.core.add_whole(&mut self.arrivals, received.bytes),
+                (_, None) => self.core.figures.lose(Loss::NoAddress, 1),
+                (_, Some(arrival)) => {
+                    let arrival = if data == RAW_V6 { without_port(arrival) } else { arrival };
+                    self.core.add(&mut self.arrivals, &tables, arrival, received.bytes, received.segment);
+                }
+            }
             if self.arrivals.is_full() || (!is_soon && self.arrivals.len() <= 1) {
                 break;
             }
@@ -375,15 +373,4 @@ fn outside<'s>(raw: &'s Raw, sockets: &'s [Option<Socket>], data: u64) -> Option
 /// A raw socket of IPv6 gives the protocol in the port's place.
 fn without_port(arrival: Arrival) -> Arrival {
     Arrival { source: Endpoint::new(arrival.source.address, 0), ..arrival }
-}
-
-/// Moves an ESP packet to where its header of IP begins: how it came, and its length.
-fn without_header(memory: &mut [u8], bytes: usize) -> (usize, Option<Arrival>) {
-    let read = Frame::new(&mut *memory, 0, bytes).and_then(|mut frame| {
-        let arrival = Arrival::read(&mut frame).ok()?;
-        Some((frame.place(), arrival))
-    });
-    let Some(((start, end), arrival)) = read else { return (0, None) };
-    memory.copy_within(start..end, 0);
-    (end - start, Some(arrival))
 }

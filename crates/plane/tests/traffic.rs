@@ -5,7 +5,7 @@ mod common;
 mod tunnel;
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
@@ -181,6 +181,57 @@ fn transport_mode_in_udp() {
 fn transport_mode_over_ipv6() {
     let way = Way { mode: Mode::Transport, in_udp: false, is_v6: true, ..Way::UDP };
     transport_passes("transport_mode_over_ipv6", way);
+}
+
+/// A packet of TCP that is whole, with options of IPv4 that say nothing, between two addresses. Its checksum above IP is nobody's here.
+fn with_options(source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
+    let text = marked(100);
+    let mut packet = vec![0x46, 0, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0];
+    packet.extend(source.octets());
+    packet.extend(destination.octets());
+    // Three that do nothing, and the end of the list (RFC 791, 3.1).
+    packet.extend([1, 1, 1, 0]);
+    packet.extend([0x1b, 0x58, 0x1b, 0x58, 0, 0, 0, 1, 0, 0, 0, 0, 0x50, 0x10, 1, 0, 0, 0, 0, 0]);
+    packet.extend(&text);
+    packet
+}
+
+/// In transport mode ESP stands behind the options of IPv4 (RFC 4303, 3.1.1), and the other end has them again where the kernel shows them: not of UDP.
+#[test]
+fn transport_mode_leaves_options_before_esp() {
+    with_rights("transport_mode_leaves_options_before_esp", || {
+        for in_udp in [false, true] {
+            let net = Net::new();
+            let way = Way { mode: Mode::Transport, in_udp, ..Way::UDP };
+            let ends = [0, 1].map(|number| End::start(&net, number, way));
+            let [IpAddr::V4(first), IpAddr::V4(second)] = outside(false) else { unreachable!() };
+            net.first.ip(&format!("-4 route add {second} dev inner src {first} table 77"));
+            let raw = |space: &Space, protocol| {
+                space.run(|| {
+                    let kind = rustix::net::SocketType::RAW;
+                    rustix::net::socket(rustix::net::AddressFamily::INET, kind, Some(protocol)).unwrap()
+                })
+            };
+            let receiver = UdpSocket::from(raw(&net.second, rustix::net::ipproto::TCP));
+            receiver.set_read_timeout(Some(PATIENCE)).unwrap();
+            let sender = UdpSocket::from(raw(&net.first, rustix::net::ipproto::RAW));
+            let capture = Capture::begin(&net.middle);
+            sender.send_to(&with_options(first, second), (second, 0)).unwrap();
+            let mut read = [0; 2000];
+            let count = receiver.recv(&mut read).unwrap();
+            let packets = capture.end();
+            let protocol = if in_udp { 17 } else { 50 };
+            let is_it = |frame: &&Vec<u8>| {
+                frame[14] == 0x46 && frame[14 + 9] == protocol && frame[34..38] == [1, 1, 1, 0]
+            };
+            assert!(packets.iter().any(|packet| is_it(&packet)), "in UDP: {in_udp}");
+            assert_eq!(shows(&packets), 0, "clear text was seen outside");
+            let header_bytes = if in_udp { 20 } else { 24 };
+            assert_eq!((read[0] & 15) * 4, header_bytes);
+            assert!(read[..count].ends_with(&marked(100)));
+            ends.into_iter().for_each(End::stop);
+        }
+    });
 }
 
 /// A path that is narrower than was said is learnt: from what a router says at the first end, whose device is wider, and at the second from its own device.
