@@ -1,7 +1,6 @@
 //! Hashes and HMACs of many texts against OpenSSL, at every level of the engine.
 //!
-//! With `CRYPTAND_TEST_ALL=1` each of SHA-1, SHA-224 and SHA-256 takes a million random texts a level, else
-//! a hundredth.
+//! With `CRYPTAND_TEST_ALL=1` each of SHA-1 and SHA-2 takes a million random texts a level, else a hundredth.
 
 use engine::*;
 use openssl::hash::MessageDigest;
@@ -10,12 +9,20 @@ use openssl::sign::Signer;
 use seeded::Random;
 
 /// The hashes that run in lanes, and one that does not.
-const HASHES: [HashAlgorithm; 4] =
-    [HashAlgorithm::Sha1, HashAlgorithm::Sha224, HashAlgorithm::Sha256, HashAlgorithm::Sha384];
+const HASHES: [HashAlgorithm; 6] = [
+    HashAlgorithm::Sha1,
+    HashAlgorithm::Sha224,
+    HashAlgorithm::Sha256,
+    HashAlgorithm::Sha384,
+    HashAlgorithm::Sha512,
+    HashAlgorithm::Sha3_256,
+];
 
 /// Where the padding changes its number of blocks, around one, two and many blocks.
-const BORDERS: [usize; 21] =
-    [0, 1, 3, 54, 55, 56, 57, 63, 64, 65, 118, 119, 120, 121, 127, 128, 129, 183, 184, 1024, 4096];
+const BORDERS: [usize; 26] = [
+    0, 1, 3, 54, 55, 56, 57, 63, 64, 65, 110, 111, 112, 118, 119, 120, 121, 127, 128, 129, 183, 184, 239,
+    240, 1024, 4096,
+];
 
 fn engines() -> Vec<Engine> {
     let engine = |limit| Engine::new(Options { limit: Some(limit), ..Options::default() }).unwrap();
@@ -29,7 +36,9 @@ fn message_digest(hash: HashAlgorithm) -> MessageDigest {
         HashAlgorithm::Sha1 => MessageDigest::sha1(),
         HashAlgorithm::Sha224 => MessageDigest::sha224(),
         HashAlgorithm::Sha256 => MessageDigest::sha256(),
-        _ => MessageDigest::sha384(),
+        HashAlgorithm::Sha384 => MessageDigest::sha384(),
+        HashAlgorithm::Sha512 => MessageDigest::sha512(),
+        _ => MessageDigest::sha3_256(),
     }
 }
 
@@ -104,7 +113,7 @@ fn random_texts() {
     let mut random = Random(3);
     let bytes = random.bytes(100_000);
     for engine in engines() {
-        for hash in &HASHES[..3] {
+        for hash in &HASHES[..5] {
             let mut done = 0;
             while done < all {
                 let count = 1 + random.below(70);
@@ -123,7 +132,7 @@ fn hmacs_with_keys_at_block_borders() {
     let bytes = Random(4).bytes(5000);
     let key_lengths = [0, 1, 19, 20, 32, 63, 64, 65, 127, 128, 129, 200];
     for engine in engines() {
-        for hashes in [&HASHES[..1], &HASHES[1..2], &HASHES[2..3], &HASHES[..]] {
+        for hashes in [&HASHES[..1], &HASHES[1..2], &HASHES[2..3], &HASHES[3..5], &HASHES[..]] {
             for (turn, length) in BORDERS.into_iter().enumerate() {
                 for count in [1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 33, 70] {
                     let hash = |index: usize| hashes[index % hashes.len()];
@@ -182,14 +191,15 @@ fn random_hmacs() {
 fn lanes_are_named_by_level() {
     for engine in engines() {
         let lanes = |hash| engine.lanes(Operation::Hash(hash));
-        // With AVX2: eight, or four where there are SHA instructions.
-        let expected = match engine.level() {
-            Level::Portable => &[1][..],
-            Level::Avx2 => &[4, 8],
-            Level::Avx512 => &[16],
+        // With AVX2: eight, or four where there are SHA instructions. Words of SHA-512 are twice as wide.
+        let (expected, wide) = match engine.level() {
+            Level::Portable => (&[1][..], 1),
+            Level::Avx2 => (&[4, 8][..], 4),
+            Level::Avx512 => (&[16][..], 8),
         };
         assert!(expected.contains(&lanes(HashAlgorithm::Sha1)));
-        assert_eq!(lanes(HashAlgorithm::Sha384), 1);
+        assert_eq!([lanes(HashAlgorithm::Sha384), lanes(HashAlgorithm::Sha512)], [wide; 2]);
+        assert_eq!(lanes(HashAlgorithm::Sha3_256), 1);
         for hash in HASHES {
             assert_eq!(lanes(hash), engine.lanes(Operation::Hmac(hash)));
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::algorithm::HashAlgorithm;
 use crate::error::HashError;
 use crate::low::cpu::Cpu;
-use crate::low::sha::{SHA_LANES_MAX, ShaFamily, ShaLanes};
+use crate::low::sha::{SHA_LANES_MAX, Sha512Lanes, ShaFamily, ShaLanes};
 use crate::low::wipe_bytes;
 use crate::mid::hash::lanes::{self, LaneJob, LaneJobs, Start};
 use crate::mid::hash::{HashState, digest};
@@ -104,19 +104,24 @@ impl<'a> HmacItem<'a> {
     }
 }
 
-/// Runs every request: those with SHA-1, SHA-224 and SHA-256 in lanes where there are enough of a kind.
+/// Hashes that share lanes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    /// Words of 32 bits.
+    Narrow(ShaFamily),
+    /// SHA-384 and SHA-512.
+    Wide,
+}
+
+const FAMILIES: [Family; 3] =
+    [Family::Narrow(ShaFamily::Sha1), Family::Narrow(ShaFamily::Sha256), Family::Wide];
+
+/// Runs every request: those with SHA-1 and SHA-2 in lanes where there are enough of a kind.
 pub(crate) fn batch(cpu: Cpu, items: &mut [HmacItem<'_>]) {
-    let families = [ShaFamily::Sha1, ShaFamily::Sha256];
-    let in_lanes = families.map(|family| {
-        let of_family = items.iter().filter(|item| family_of(item.key) == Some(family));
-        ShaLanes::of(cpu, family, of_family.take(SHA_LANES_MAX).count())
-    });
-    for kernel in in_lanes.into_iter().flatten() {
-        lanes::run(cpu, kernel, &mut Queue { family: kernel.family(), items, next: 0 });
-    }
+    let is_done = FAMILIES.map(|family| run_in_lanes(cpu, family, items));
     for item in items {
         let family = family_of(item.key);
-        if family.is_some() && in_lanes.iter().flatten().any(|kernel| Some(kernel.family()) == family) {
+        if FAMILIES.iter().zip(is_done).any(|(of, is_done)| is_done && Some(*of) == family) {
             continue;
         }
         item.mac = item.key.mac(&[item.data]);
@@ -124,24 +129,40 @@ pub(crate) fn batch(cpu: Cpu, items: &mut [HmacItem<'_>]) {
     }
 }
 
+/// False, without a change, where there are too few requests of a family, or no kernel.
+fn run_in_lanes(cpu: Cpu, family: Family, items: &mut [HmacItem<'_>]) -> bool {
+    let of_family = items.iter().filter(|item| family_of(item.key) == Some(family));
+    let texts = of_family.take(SHA_LANES_MAX).count();
+    let mut queue = Queue { family, items, next: 0 };
+    match family {
+        Family::Narrow(hash) => {
+            ShaLanes::of(cpu, hash, texts).map(|kernel| lanes::run(cpu, kernel, &mut queue)).is_some()
+        }
+        Family::Wide => {
+            Sha512Lanes::of(cpu, texts).map(|kernel| lanes::run(cpu, kernel, &mut queue)).is_some()
+        }
+    }
+}
+
 /// The compression function that lanes would need.
-fn family_of(key: &HmacKey) -> Option<ShaFamily> {
+fn family_of(key: &HmacKey) -> Option<Family> {
     match key.algorithm() {
-        HashAlgorithm::Sha1 => Some(ShaFamily::Sha1),
-        HashAlgorithm::Sha224 | HashAlgorithm::Sha256 => Some(ShaFamily::Sha256),
+        HashAlgorithm::Sha1 => Some(Family::Narrow(ShaFamily::Sha1)),
+        HashAlgorithm::Sha224 | HashAlgorithm::Sha256 => Some(Family::Narrow(ShaFamily::Sha256)),
+        HashAlgorithm::Sha384 | HashAlgorithm::Sha512 => Some(Family::Wide),
         _ => None,
     }
 }
 
 /// The requests of one call whose keys are of one family, in their order.
 struct Queue<'q, 'a> {
-    family: ShaFamily,
+    family: Family,
     items: &'q mut [HmacItem<'a>],
     next: usize,
 }
 
-impl<'a> LaneJobs<'a> for Queue<'_, 'a> {
-    fn next(&mut self) -> Option<LaneJob<'a>> {
+impl<'a, W> LaneJobs<'a, W> for Queue<'_, 'a> {
+    fn next(&mut self) -> Option<LaneJob<'a, W>> {
         let rest = &self.items[self.next..];
         let index = self.next + rest.iter().position(|item| family_of(item.key) == Some(self.family))?;
         self.next = index + 1;

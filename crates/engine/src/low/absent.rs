@@ -432,7 +432,7 @@ pub(super) mod sha {
 
                 pub(crate) unsafe fn sha1$(<const $lanes: usize>)?(
                     token: $token,
-                    state: &mut LaneState,
+                    state: &mut LaneState<u32>,
                     texts: &Texts<'_>,
                     blocks: usize,
                 ) {
@@ -441,7 +441,7 @@ pub(super) mod sha {
 
                 pub(crate) unsafe fn sha256$(<const $lanes: usize>)?(
                     token: $token,
-                    state: &mut LaneState,
+                    state: &mut LaneState<u32>,
                     texts: &Texts<'_>,
                     blocks: usize,
                 ) {
@@ -454,4 +454,26 @@ pub(super) mod sha {
     lanes!(avx2, Avx2);
     lanes!(avx512, Avx512);
     lanes!(ni, Sha, LANES);
+
+    macro_rules! wide_lanes {
+        ($name:ident, $token:ident) => {
+            /// SHA-512 of many texts.
+            pub(crate) mod $name {
+                use crate::low::cpu::{NeverMade, $token};
+                use crate::low::sha::{LaneState, Texts};
+
+                pub(crate) unsafe fn sha512(
+                    token: $token,
+                    state: &mut LaneState<u64>,
+                    texts: &Texts<'_, 128>,
+                    blocks: usize,
+                ) {
+                    token.never()
+                }
+            }
+        };
+    }
+
+    wide_lanes!(wide_avx2, Avx2);
+    wide_lanes!(wide_avx512, Avx512);
 }

@@ -97,9 +97,9 @@ pub(crate) fn wipe_block(block: &mut [u8; 16]) {
 
 /// The same for one chaining value of a hash.
 #[inline]
-pub(crate) fn wipe_words(words: &mut [u32; 8]) {
+pub(crate) fn wipe_words<W: sha::Word>(words: &mut [W; 8]) {
     // SAFETY: an exclusive reference. The store is volatile, so the compiler may not leave it out.
-    unsafe { std::ptr::write_volatile(words, [0; 8]) }
+    unsafe { std::ptr::write_volatile(words, [W::ZERO; 8]) }
 }
 
 /// Has the cache lines of a value fetched, so that they come together and beside what is done until they are read. It does not wait for them, and has

@@ -266,13 +266,15 @@ mod tests {
                             keys.iter().zip(&*texts).map(|(key, text)| MacItem::new(key, text)).collect();
                         engine.mac_batch(&mut items);
                     }
-                    let keys: Vec<_> = hmac_keys[..count]
-                        .iter()
-                        .map(|key| engine.hmac_key(HashAlgorithm::Sha256, key).unwrap())
-                        .collect();
-                    let mut items: Vec<_> =
-                        keys.iter().zip(&*texts).map(|(key, text)| HmacItem::new(key, text)).collect();
-                    engine.hmac_batch(&mut items);
+                    for hash in [HashAlgorithm::Sha256, HashAlgorithm::Sha512] {
+                        let keys: Vec<_> = hmac_keys[..count]
+                            .iter()
+                            .map(|key| engine.hmac_key(hash, key).unwrap())
+                            .collect();
+                        let mut items: Vec<_> =
+                            keys.iter().zip(&*texts).map(|(key, text)| HmacItem::new(key, text)).collect();
+                        engine.hmac_batch(&mut items);
+                    }
                 }
             },
             |_, (keys, hmac_keys, texts), secrets| {

@@ -137,6 +137,14 @@ impl HashContext {
         }
     }
 
+    /// The same of SHA-2 with 64-bit words.
+    pub(crate) fn wide_chaining_words(&self) -> Option<[u64; 8]> {
+        match self {
+            HashContext::Sha384(c) | HashContext::Sha512(c) => (c.num == 0).then_some(c.h),
+            _ => None,
+        }
+    }
+
     /// Lets `compress` take whole blocks of text, so many bytes, into the chaining value of SHA-1. False,
     /// without calling it, inside a block and for the others.
     #[must_use]
@@ -209,6 +217,18 @@ pub(crate) fn compress_alone(family: ShaFamily, words: &mut [u32; 8], blocks: &[
         HashContext::Sha1(c) => words[..5].copy_from_slice(&c.h),
         HashContext::Sha256(c) => *words = c.h,
         _ => {}
+    }
+}
+
+/// The same for SHA-384 and SHA-512.
+pub(crate) fn compress_alone_wide(words: &mut [u64; 8], blocks: &[[u8; 128]]) {
+    let mut context = HashContext::sha512();
+    if let HashContext::Sha512(c) = &mut context {
+        c.h = *words;
+    }
+    context.update(blocks.as_flattened());
+    if let HashContext::Sha512(c) = &context {
+        *words = c.h;
     }
 }
 

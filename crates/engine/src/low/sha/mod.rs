@@ -1,4 +1,4 @@
-//! SHA-1 and SHA-256 (FIPS 180-4) of many texts side by side, one in each 32-bit word of a vector.
+//! SHA-1 and SHA-256 (FIPS 180-4) of many texts side by side, one in each 32-bit word of a vector; SHA-512 in words of 64 bits (`wide`).
 //!
 //! ```text
 //! vector of word i:  [ stream 0 | stream 1 | stream 2 | ... | stream 15 ]     AVX2: 8
@@ -55,11 +55,18 @@ pub(in crate::low) mod ni;
 mod plain;
 #[cfg(target_arch = "x86_64")]
 mod rounds;
+mod wide;
+#[cfg(target_arch = "x86_64")]
+mod wide_avx2;
+#[cfg(target_arch = "x86_64")]
+mod wide_avx512;
 
 #[cfg(not(target_arch = "x86_64"))]
 use super::absent::sha::{avx2, avx512, ni};
+use super::aws_lc::hash::{HashContext, compress_alone};
 use super::cpu::{Avx2, Avx512, Cpu, Sha};
 use super::wipe;
+pub(crate) use wide::Sha512Lanes;
 
 /// Most lanes of any kernel here.
 pub(crate) const SHA_LANES_MAX: usize = 16;
@@ -76,10 +83,66 @@ const SHA256_AVX2_PAYS: usize = 3;
 /// Chaining values of all lanes: row `i` holds word `i` of each lane. SHA-1 uses five rows, a kernel of
 /// fewer lanes the front of each. Wiped when dropped.
 #[repr(C, align(64))]
-pub(crate) struct LaneState([[u32; SHA_LANES_MAX]; 8]);
+pub(crate) struct LaneState<W: Word>([[W; SHA_LANES_MAX]; 8]);
 
 /// What is left of each lane's text, in blocks.
-pub(crate) type Texts<'a> = [&'a [[u8; 64]]; SHA_LANES_MAX];
+pub(crate) type Texts<'a, const BLOCK: usize = 64> = [&'a [[u8; BLOCK]]; SHA_LANES_MAX];
+
+/// A word of a hash. Zeros are valid for it, and it owns nothing.
+pub(crate) trait Word: Copy + 'static {
+    const ZERO: Self;
+    /// Big-endian, into as many bytes.
+    fn write(self, bytes: &mut [u8]);
+    /// The chaining value of a hash with such words after whole blocks.
+    fn chaining(context: &HashContext) -> Option<[Self; 8]>;
+}
+
+impl Word for u32 {
+    const ZERO: u32 = 0;
+
+    #[inline]
+    fn write(self, bytes: &mut [u8]) {
+        bytes.copy_from_slice(&self.to_be_bytes());
+    }
+
+    #[inline]
+    fn chaining(context: &HashContext) -> Option<[u32; 8]> {
+        context.chaining_words()
+    }
+}
+
+impl Word for u64 {
+    const ZERO: u64 = 0;
+
+    #[inline]
+    fn write(self, bytes: &mut [u8]) {
+        bytes.copy_from_slice(&self.to_be_bytes());
+    }
+
+    #[inline]
+    fn chaining(context: &HashContext) -> Option<[u64; 8]> {
+        context.wide_chaining_words()
+    }
+}
+
+/// A kernel that the processor can run, for blocks of so many bytes.
+pub(crate) trait Kernel<const BLOCK: usize>: Copy {
+    type Word: Word;
+
+    /// The fastest kernel of its family for so many texts, or None where they are best taken one after another.
+    fn for_texts(self, cpu: Cpu, texts: usize) -> Option<Self>;
+    /// How many lanes it has.
+    fn lanes(self) -> usize;
+    /// Every lane takes as many blocks as the shortest text has, which is returned.
+    fn compress(self, state: &mut LaneState<Self::Word>, texts: &Texts<'_, BLOCK>) -> usize;
+    /// Takes the blocks of one text on the library.
+    fn compress_alone(self, words: &mut [Self::Word; 8], blocks: &[[u8; BLOCK]]);
+}
+
+/// How many blocks the shortest text has.
+fn shortest<const BLOCK: usize>(texts: &Texts<'_, BLOCK>) -> usize {
+    texts.iter().map(|text| text.len()).min().unwrap_or(0)
+}
 
 /// The compression functions there are; SHA-224 has that of SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,25 +168,25 @@ enum Set {
     Plain,
 }
 
-impl LaneState {
-    pub(crate) const fn zero() -> LaneState {
-        LaneState([[0; SHA_LANES_MAX]; 8])
+impl<W: Word> LaneState<W> {
+    pub(crate) const fn zero() -> LaneState<W> {
+        LaneState([[W::ZERO; SHA_LANES_MAX]; 8])
     }
 
     /// The words of one lane.
-    pub(crate) fn lane(&self, lane: usize) -> [u32; 8] {
+    pub(crate) fn lane(&self, lane: usize) -> [W; 8] {
         self.0.each_ref().map(|row| row[lane])
     }
 
     /// Sets the words of one lane.
-    pub(crate) fn set_lane(&mut self, lane: usize, words: &[u32; 8]) {
+    pub(crate) fn set_lane(&mut self, lane: usize, words: &[W; 8]) {
         for (row, word) in self.0.iter_mut().zip(words) {
             row[lane] = *word;
         }
     }
 }
 
-impl Drop for LaneState {
+impl<W: Word> Drop for LaneState<W> {
     fn drop(&mut self) {
         // SAFETY: plain words.
         unsafe { wipe(&mut self.0) }
@@ -146,13 +209,16 @@ impl ShaLanes {
         };
         Some(ShaLanes { family, set })
     }
+}
 
-    pub(crate) fn family(self) -> ShaFamily {
-        self.family
+impl Kernel<64> for ShaLanes {
+    type Word = u32;
+
+    fn for_texts(self, cpu: Cpu, texts: usize) -> Option<ShaLanes> {
+        ShaLanes::of(cpu, self.family, texts)
     }
 
-    /// How many lanes it has.
-    pub(crate) fn lanes(self) -> usize {
+    fn lanes(self) -> usize {
         match self.set {
             Set::Avx512(_) => SHA_LANES_MAX,
             Set::Sha4(_) => 4,
@@ -163,9 +229,8 @@ impl ShaLanes {
         }
     }
 
-    /// Every lane takes as many blocks as the shortest text has, which is returned.
-    pub(crate) fn compress(self, state: &mut LaneState, texts: &Texts<'_>) -> usize {
-        let blocks = texts.iter().map(|text| text.len()).min().unwrap_or(0);
+    fn compress(self, state: &mut LaneState<u32>, texts: &Texts<'_>) -> usize {
+        let blocks = shortest(texts);
         let is_sha1 = self.family == ShaFamily::Sha1;
         // SAFETY: the tokens say that the processor has these instructions; every text has so many blocks.
         unsafe {
@@ -185,6 +250,10 @@ impl ShaLanes {
             }
         }
         blocks
+    }
+
+    fn compress_alone(self, words: &mut [u32; 8], blocks: &[[u8; 64]]) {
+        compress_alone(self.family, words, blocks);
     }
 }
 

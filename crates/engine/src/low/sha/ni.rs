@@ -44,7 +44,12 @@ pub(in crate::low) use {sha1_four_rounds, sha1_groups};
 
 /// SHA-1: every lane takes `blocks` blocks of its own text.
 #[target_feature(enable = "sha,ssse3,sse4.1,avx")]
-pub(super) fn sha1<const LANES: usize>(_token: Sha, state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
+pub(super) fn sha1<const LANES: usize>(
+    _token: Sha,
+    state: &mut LaneState<u32>,
+    texts: &Texts<'_>,
+    blocks: usize,
+) {
     let mut sums: [[Vector; 2]; LANES] = std::array::from_fn(|lane| {
         let [a, b, c, d, e, ..] = state.lane(lane).map(u32::cast_signed);
         [_mm_set_epi32(a, b, c, d), _mm_set_epi32(e, 0, 0, 0)]
@@ -76,7 +81,7 @@ pub(super) fn sha1<const LANES: usize>(_token: Sha, state: &mut LaneState, texts
 #[target_feature(enable = "sha,ssse3,sse4.1,avx")]
 pub(super) fn sha256<const LANES: usize>(
     _token: Sha,
-    state: &mut LaneState,
+    state: &mut LaneState<u32>,
     texts: &Texts<'_>,
     blocks: usize,
 ) {

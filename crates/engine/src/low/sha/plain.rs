@@ -1,21 +1,25 @@
-//! The readable twin: FIPS 180-4, 6.1.2 and 6.2.2, one lane after another.
+//! The readable twin: FIPS 180-4, 6.1.2, 6.2.2 and 6.4.2, one lane after another.
 
-use super::constants::{SHA1_K, SHA256_K};
-use super::{LaneState, Texts};
+use super::constants::{SHA1_K, SHA256_K, SHA512_K};
+use super::{LaneState, Texts, Word};
 
-pub(super) fn sha1(state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
+pub(super) fn sha1(state: &mut LaneState<u32>, texts: &Texts<'_>, blocks: usize) {
     each_lane(state, texts, blocks, sha1_block);
 }
 
-pub(super) fn sha256(state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
+pub(super) fn sha256(state: &mut LaneState<u32>, texts: &Texts<'_>, blocks: usize) {
     each_lane(state, texts, blocks, sha256_block);
 }
 
-fn each_lane(
-    state: &mut LaneState,
-    texts: &Texts<'_>,
+pub(super) fn sha512(state: &mut LaneState<u64>, texts: &Texts<'_, 128>, blocks: usize) {
+    each_lane(state, texts, blocks, sha512_block);
+}
+
+fn each_lane<W: Word, const BLOCK: usize>(
+    state: &mut LaneState<W>,
+    texts: &Texts<'_, BLOCK>,
     blocks: usize,
-    compress: fn([u32; 8], &[u8; 64]) -> [u32; 8],
+    compress: fn([W; 8], &[u8; BLOCK]) -> [W; 8],
 ) {
     for (lane, text) in texts.iter().enumerate() {
         let words = text[..blocks].iter().fold(state.lane(lane), compress);
@@ -60,6 +64,28 @@ fn sha256_block(start: [u32; 8], block: &[u8; 64]) -> [u32; 8] {
         (h, g, f, e, d, c, b, a) = (g, f, e, d.wrapping_add(t1), c, b, a, t1.wrapping_add(t2));
     }
     added(start, [a, b, c, d, e, f, g, h])
+}
+
+fn sha512_block(start: [u64; 8], block: &[u8; 128]) -> [u64; 8] {
+    let mut w = [0u64; 80];
+    for (word, bytes) in w.iter_mut().zip(block.as_chunks::<8>().0) {
+        *word = u64::from_be_bytes(*bytes);
+    }
+    for t in 16..80 {
+        let near = w[t - 2].rotate_right(19) ^ w[t - 2].rotate_right(61) ^ (w[t - 2] >> 6);
+        let far = w[t - 15].rotate_right(1) ^ w[t - 15].rotate_right(8) ^ (w[t - 15] >> 7);
+        w[t] = near.wrapping_add(w[t - 7]).wrapping_add(far).wrapping_add(w[t - 16]);
+    }
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = start;
+    for (w, k) in w.into_iter().zip(SHA512_K) {
+        let sum1 = e.rotate_right(14) ^ e.rotate_right(18) ^ e.rotate_right(41);
+        let t1 = h.wrapping_add(sum1).wrapping_add((e & f) ^ (!e & g)).wrapping_add(k).wrapping_add(w);
+        let sum0 = a.rotate_right(28) ^ a.rotate_right(34) ^ a.rotate_right(39);
+        let t2 = sum0.wrapping_add((a & b) ^ (a & c) ^ (b & c));
+        (h, g, f, e, d, c, b, a) = (g, f, e, d.wrapping_add(t1), c, b, a, t1.wrapping_add(t2));
+    }
+    let after = [a, b, c, d, e, f, g, h];
+    std::array::from_fn(|word| start[word].wrapping_add(after[word]))
 }
 
 fn words_of(block: &[u8; 64], w: &mut [u32]) {

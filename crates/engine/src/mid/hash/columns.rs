@@ -9,7 +9,7 @@
 use crate::algorithm::HashAlgorithm;
 use crate::low::cpu::Cpu;
 use crate::low::sha::constants::{SHA1_START, SHA224_START, SHA256_START};
-use crate::low::sha::{LaneState, SHA_LANES_MAX, ShaFamily, ShaLanes};
+use crate::low::sha::{Kernel, LaneState, SHA_LANES_MAX, ShaFamily, ShaLanes};
 use crate::low::{wipe_bytes, wipe_words};
 use crate::mid::columns::Column;
 
@@ -75,14 +75,14 @@ pub(crate) fn hmac_pass(
     Some(lanes)
 }
 
-fn begin(state: &mut LaneState, start: &[u32; 8]) {
+fn begin(state: &mut LaneState<u32>, start: &[u32; 8]) {
     for lane in 0..SHA_LANES_MAX {
         state.set_lane(lane, start);
     }
 }
 
 /// The key in the second block, zeros behind it; one longer than a block is hashed first.
-fn place_key(algorithm: HashAlgorithm, key: &[u8], block: &mut Tail) {
+fn place_key(algorithm: HashAlgorithm, key: &[u8], block: &mut Tail<64>) {
     let [_, block] = block;
     if key.len() <= block.len() {
         block[..key.len()].copy_from_slice(key);
@@ -94,7 +94,7 @@ fn place_key(algorithm: HashAlgorithm, key: &[u8], block: &mut Tail) {
 }
 
 /// Adds a byte to all of each key.
-fn masked(blocks: &mut Tails, mask: u8) {
+fn masked(blocks: &mut Tails<64>, mask: u8) {
     for [_, block] in &mut blocks.0 {
         block.iter_mut().for_each(|byte| *byte ^= mask);
     }

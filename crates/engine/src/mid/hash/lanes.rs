@@ -1,4 +1,4 @@
-//! SHA-1 and SHA-2 with 32-bit words over many texts at once: texts wait in a queue, each takes a lane as
+//! SHA-1 and SHA-2 over many texts at once: texts wait in a queue, each takes a lane as
 //! one falls free, and the last few end on the bound library.
 //!
 //! ```text
@@ -14,17 +14,16 @@
 //! 3. A pass costs the same whatever its fill, so once the queue is empty the texts that are left move to
 //!    narrower kernels as they become fewer, the last to the library, chaining values and all.
 
-use crate::low::aws_lc::hash::compress_alone;
 use crate::low::cpu::Cpu;
-use crate::low::sha::{LaneState, SHA_LANES_MAX, ShaLanes, Texts};
+use crate::low::sha::{Kernel, LaneState, SHA_LANES_MAX, Texts, Word};
 use crate::low::{wipe_bytes, wipe_words};
 use crate::mid::hash::HashState;
 
 /// A text to be hashed, and what is to become of its digest.
-pub(crate) struct LaneJob<'a> {
+pub(crate) struct LaneJob<'a, W: 'static> {
     /// Where the request stands among those of the caller.
     pub(crate) index: usize,
-    pub(crate) start: Start<'a>,
+    pub(crate) start: Start<'a, W>,
     pub(crate) text: &'a [u8],
     /// Length of a digest.
     pub(crate) digest_bytes: usize,
@@ -32,32 +31,35 @@ pub(crate) struct LaneJob<'a> {
 
 /// What a hash begins with.
 #[derive(Clone, Copy)]
-pub(crate) enum Start<'a> {
+pub(crate) enum Start<'a, W: 'static> {
     /// The chaining value of the standard.
-    Standard(&'static [u32; 8]),
+    Standard(&'static [W; 8]),
     /// For a hash over a hash, as HMAC is one: two states after one block of key each. They are as good as the
     /// key, so that a job only refers to them.
     Keyed { inner: &'a HashState, outer: &'a HashState },
 }
 
 /// Where jobs come from and digests go.
-pub(crate) trait LaneJobs<'a> {
+pub(crate) trait LaneJobs<'a, W> {
     /// The next job, None after the last.
-    fn next(&mut self) -> Option<LaneJob<'a>>;
+    fn next(&mut self) -> Option<LaneJob<'a, W>>;
     /// Where the digest of a request belongs.
     fn digest(&mut self, index: usize) -> &mut [u8; 64];
 }
 
-/// Runs every job, with a kernel that fits as many as there are (see [`ShaLanes::of`]) and narrower ones
-/// towards the end.
-pub(crate) fn run<'a>(cpu: Cpu, kernel: ShaLanes, jobs: &mut impl LaneJobs<'a>) {
+/// Runs every job, with a kernel that fits as many as there are and narrower ones towards the end (see [`Kernel::for_texts`]).
+pub(crate) fn run<'a, K: Kernel<BLOCK>, const BLOCK: usize>(
+    cpu: Cpu,
+    kernel: K,
+    jobs: &mut impl LaneJobs<'a, K::Word>,
+) {
     let mut lanes = Lanes::new(kernel);
     for lane in 0..kernel.lanes() {
         lanes.refill(lane, jobs);
     }
     while lanes.live > 0 {
         if lanes.is_queue_empty {
-            match ShaLanes::of(cpu, kernel.family(), lanes.live) {
+            match kernel.for_texts(cpu, lanes.live) {
                 Some(narrower) => lanes.narrow(narrower, jobs),
                 None => break,
             }
@@ -70,45 +72,45 @@ pub(crate) fn run<'a>(cpu: Cpu, kernel: ShaLanes, jobs: &mut impl LaneJobs<'a>) 
 }
 
 /// Texts that may be under way.
-struct Lanes<'a> {
-    kernel: ShaLanes,
-    state: LaneState,
-    lanes: [Lane<'a>; SHA_LANES_MAX],
-    tails: Tails,
+struct Lanes<'a, K: Kernel<BLOCK>, const BLOCK: usize> {
+    kernel: K,
+    state: LaneState<K::Word>,
+    lanes: [Lane<'a, K::Word, BLOCK>; SHA_LANES_MAX],
+    tails: Tails<BLOCK>,
     live: usize,
     is_queue_empty: bool,
 }
 
-struct Lane<'a> {
-    job: Option<LaneJob<'a>>,
+struct Lane<'a, W: 'static, const BLOCK: usize> {
+    job: Option<LaneJob<'a, W>>,
     /// The state with which the hash over this lane's hash begins.
     outer: Option<&'a HashState>,
     /// Whole blocks not yet taken, where the text lies.
-    whole: &'a [[u8; 64]],
+    whole: &'a [[u8; BLOCK]],
     /// Blocks of the tail not yet taken: its last ones.
     tail_blocks: usize,
 }
 
 /// The ends of all texts under way, padded; wiped when dropped.
-pub(super) struct Tails(pub(super) [Tail; SHA_LANES_MAX]);
+pub(super) struct Tails<const BLOCK: usize>(pub(super) [Tail<BLOCK>; SHA_LANES_MAX]);
 
 /// One or two blocks; where it is one, the second.
-pub(super) type Tail = [[u8; 64]; 2];
+pub(super) type Tail<const BLOCK: usize> = [[u8; BLOCK]; 2];
 
-impl<'a> Lanes<'a> {
-    fn new(kernel: ShaLanes) -> Lanes<'a> {
+impl<'a, K: Kernel<BLOCK>, const BLOCK: usize> Lanes<'a, K, BLOCK> {
+    fn new(kernel: K) -> Lanes<'a, K, BLOCK> {
         Lanes {
             kernel,
             state: LaneState::zero(),
             lanes: std::array::from_fn(|_| Lane { job: None, outer: None, whole: &[], tail_blocks: 0 }),
-            tails: Tails([[[0; 64]; 2]; SHA_LANES_MAX]),
+            tails: Tails([[[0; BLOCK]; 2]; SHA_LANES_MAX]),
             live: 0,
             is_queue_empty: false,
         }
     }
 
     /// On with a kernel of fewer lanes, or the same: those beyond wait for their turn.
-    fn narrow(&mut self, kernel: ShaLanes, jobs: &mut impl LaneJobs<'a>) {
+    fn narrow(&mut self, kernel: K, jobs: &mut impl LaneJobs<'a, K::Word>) {
         if kernel.lanes() < self.kernel.lanes() {
             self.kernel = kernel;
             for lane in 0..kernel.lanes() {
@@ -120,7 +122,7 @@ impl<'a> Lanes<'a> {
     }
 
     /// Gives a free lane the next job, or one that waits beyond the kernel's lanes, if there is one.
-    fn refill(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a>) {
+    fn refill(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a, K::Word>) {
         if self.is_queue_empty {
             let beyond = self.kernel.lanes()..SHA_LANES_MAX;
             if let Some(from) = beyond.into_iter().find(|from| self.lanes[*from].job.is_some()) {
@@ -134,7 +136,7 @@ impl<'a> Lanes<'a> {
             self.is_queue_empty = true;
             return self.refill(lane, jobs);
         };
-        let (whole, rest) = job.text.as_chunks::<64>();
+        let (whole, rest) = job.text.as_chunks::<BLOCK>();
         let (start_bytes, outer) = match job.start {
             Start::Standard(words) => {
                 self.state.set_lane(lane, words);
@@ -142,7 +144,7 @@ impl<'a> Lanes<'a> {
             }
             Start::Keyed { inner, outer } => {
                 set_lane(&mut self.state, lane, inner);
-                (64, Some(outer))
+                (BLOCK as u64, Some(outer))
             }
         };
         let text_bytes = (job.text.len() as u64).wrapping_add(start_bytes);
@@ -153,10 +155,10 @@ impl<'a> Lanes<'a> {
 
     /// As many blocks as the shortest run among the lanes has; then what ended is given out, and its lanes
     /// are filled again.
-    fn pass(&mut self, jobs: &mut impl LaneJobs<'a>) {
+    fn pass(&mut self, jobs: &mut impl LaneJobs<'a, K::Word>) {
         let lanes = &self.lanes[..self.kernel.lanes()];
         let Some(any) = lanes.iter().position(|lane| lane.job.is_some()) else { return };
-        let mut texts: Texts<'_> = [lanes[any].run(&self.tails.0[any]); SHA_LANES_MAX];
+        let mut texts: Texts<'_, BLOCK> = [lanes[any].run(&self.tails.0[any]); SHA_LANES_MAX];
         for ((text, lane), tail) in texts.iter_mut().zip(lanes).zip(&self.tails.0) {
             if lane.job.is_some() {
                 *text = lane.run(tail);
@@ -177,7 +179,7 @@ impl<'a> Lanes<'a> {
     }
 
     /// A lane took its last block: on with the outer hash, or out with the digest and in with the next job.
-    fn end(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a>) {
+    fn end(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a, K::Word>) {
         let Lane { job: Some(job), outer, tail_blocks, .. } = &mut self.lanes[lane] else { return };
         let mut words = self.state.lane(lane);
         if let Some(outer) = outer.take() {
@@ -194,27 +196,27 @@ impl<'a> Lanes<'a> {
     }
 
     /// Ends a lane's text on the library.
-    fn end_alone(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a>) {
+    fn end_alone(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a, K::Word>) {
         let Lane { job, outer, whole, tail_blocks } = &mut self.lanes[lane];
         let Some(job) = job.take() else { return };
-        let family = self.kernel.family();
+        let kernel = self.kernel;
         let tail = &mut self.tails.0[lane];
         let mut words = self.state.lane(lane);
-        compress_alone(family, &mut words, whole);
-        compress_alone(family, &mut words, &tail[2 - *tail_blocks..]);
+        kernel.compress_alone(&mut words, whole);
+        kernel.compress_alone(&mut words, &tail[2 - *tail_blocks..]);
         if let Some(outer) = outer.and_then(HashState::chaining_words) {
             let blocks = pad_digest(tail, &words, job.digest_bytes);
             words = outer;
-            compress_alone(family, &mut words, &tail[2 - blocks..]);
+            kernel.compress_alone(&mut words, &tail[2 - blocks..]);
         }
         write_digest(&words, job.digest_bytes, jobs.digest(job.index));
         wipe_words(&mut words);
     }
 }
 
-impl<'a> Lane<'a> {
+impl<'a, W, const BLOCK: usize> Lane<'a, W, BLOCK> {
     /// The blocks it can take without a halt.
-    fn run<'t>(&self, tail: &'t Tail) -> &'t [[u8; 64]]
+    fn run<'t>(&self, tail: &'t Tail<BLOCK>) -> &'t [[u8; BLOCK]]
     where
         'a: 't,
     {
@@ -222,48 +224,51 @@ impl<'a> Lane<'a> {
     }
 }
 
-impl Drop for Tails {
+impl<const BLOCK: usize> Drop for Tails<BLOCK> {
     fn drop(&mut self) {
         wipe_bytes(self.0.as_flattened_mut().as_flattened_mut());
     }
 }
 
 /// Sets a lane to a state that stands between two blocks, as one behind a block of key does.
-fn set_lane(state: &mut LaneState, lane: usize, from: &HashState) {
+fn set_lane<W: Word>(state: &mut LaneState<W>, lane: usize, from: &HashState) {
     if let Some(mut words) = from.chaining_words() {
         state.set_lane(lane, &words);
         wipe_words(&mut words);
     }
 }
 
-/// Pads what is left of a text of so many bytes, less than a block; gives the number of blocks.
-pub(super) fn pad(tail: &mut Tail, rest: &[u8], text_bytes: u64) -> usize {
-    let blocks = if rest.len() < 56 { 1 } else { 2 };
+/// Pads what is left of a text of so many bytes, less than a block; gives the number of blocks. The length in bits takes an eighth of a block.
+pub(super) fn pad<const BLOCK: usize>(tail: &mut Tail<BLOCK>, rest: &[u8], text_bytes: u64) -> usize {
+    let blocks = if rest.len() < BLOCK - BLOCK / 8 { 1 } else { 2 };
     let bytes = tail[2 - blocks..].as_flattened_mut();
     let (text, padding) = bytes.split_at_mut(rest.len());
     text.copy_from_slice(rest);
     padding.fill(0);
     padding[0] = 0x80;
-    tail[1][56..].copy_from_slice(&text_bytes.wrapping_mul(8).to_be_bytes());
+    tail[1][BLOCK - 8..].copy_from_slice(&text_bytes.wrapping_mul(8).to_be_bytes());
     blocks
 }
 
 /// The one block of a digest, for the hash over it after one block of key.
-pub(super) fn pad_digest(tail: &mut Tail, words: &[u32; 8], digest_bytes: usize) -> usize {
+pub(super) fn pad_digest<W: Word, const BLOCK: usize>(
+    tail: &mut Tail<BLOCK>,
+    words: &[W; 8],
+    digest_bytes: usize,
+) -> usize {
     let block = &mut tail[1];
     write_digest(words, digest_bytes, block);
     block[digest_bytes] = 0x80;
-    block[56..].copy_from_slice(&(64 + digest_bytes as u64).wrapping_mul(8).to_be_bytes());
+    block[BLOCK - 8..].copy_from_slice(&((BLOCK + digest_bytes) as u64).wrapping_mul(8).to_be_bytes());
     1
 }
 
 /// The digest: its length of bytes of the words, big-endian, then zeros. It is written where it belongs:
 /// words that were just stored one by one are slow to copy as a whole.
-pub(super) fn write_digest(words: &[u32; 8], digest_bytes: usize, digest: &mut [u8; 64]) {
-    let (places, _) = digest.as_chunks_mut::<4>();
-    let words = words.iter().take(digest_bytes / 4).copied().chain(std::iter::repeat(0));
-    for (bytes, word) in places.iter_mut().zip(words) {
-        *bytes = word.to_be_bytes();
+pub(super) fn write_digest<W: Word>(words: &[W; 8], digest_bytes: usize, digest: &mut [u8]) {
+    let words = words.iter().take(digest_bytes / size_of::<W>()).copied().chain(std::iter::repeat(W::ZERO));
+    for (bytes, word) in digest.chunks_exact_mut(size_of::<W>()).zip(words) {
+        word.write(bytes);
     }
 }
 
@@ -280,7 +285,13 @@ mod tests {
         let bytes: Vec<u8> = (0..4000u32).map(|at| (at * 7 % 251) as u8).collect();
         let (avx2, avx512) = (Cpu::up_to_avx2(), Cpu::up_to_avx512());
         let cpus = [Cpu::PORTABLE, Cpu { sha: None, ..avx2 }, avx2, Cpu { sha: None, ..avx512 }, avx512];
-        let algorithms = [HashAlgorithm::Sha1, HashAlgorithm::Sha224, HashAlgorithm::Sha256];
+        let algorithms = [
+            HashAlgorithm::Sha1,
+            HashAlgorithm::Sha224,
+            HashAlgorithm::Sha256,
+            HashAlgorithm::Sha384,
+            HashAlgorithm::Sha512,
+        ];
         for (cpu, algorithm) in cpus.into_iter().flat_map(|cpu| algorithms.map(|algorithm| (cpu, algorithm)))
         {
             for count in 0..40 {

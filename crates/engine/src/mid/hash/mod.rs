@@ -10,8 +10,8 @@ use crate::algorithm::HashAlgorithm;
 use crate::error::HashError;
 use crate::low::aws_lc::hash::{HashContext, Sha3Bytes};
 use crate::low::cpu::Cpu;
-use crate::low::sha::constants::{SHA1_START, SHA224_START, SHA256_START};
-use crate::low::sha::{ShaFamily, ShaLanes};
+use crate::low::sha::constants::{SHA1_START, SHA224_START, SHA256_START, SHA384_START, SHA512_START};
+use crate::low::sha::{Kernel, Sha512Lanes, ShaFamily, ShaLanes, Word};
 use keccak::Keccak;
 use lanes::{LaneJob, LaneJobs, Start};
 
@@ -119,10 +119,10 @@ impl HashState {
         Ok(state)
     }
 
-    /// The chaining value of SHA-1 or SHA-2 with 32-bit words after whole blocks.
-    pub(crate) fn chaining_words(&self) -> Option<[u32; 8]> {
+    /// The chaining value of SHA-1 or SHA-2 with such words after whole blocks.
+    pub(crate) fn chaining_words<W: Word>(&self) -> Option<[W; 8]> {
         match &self.context {
-            Context::Library(context) => context.chaining_words(),
+            Context::Library(context) => W::chaining(context),
             Context::Keccak(_) => None,
         }
     }
@@ -194,18 +194,17 @@ pub(crate) fn digest(algorithm: HashAlgorithm, parts: &[&[u8]]) -> [u8; 64] {
     state.finish_in_place()
 }
 
-/// Runs every request: SHA-1, SHA-224 and SHA-256 in lanes where there are enough.
+/// Runs every request: SHA-1 and SHA-2 in lanes where there are enough.
 pub(crate) fn batch(cpu: Cpu, algorithm: HashAlgorithm, items: &mut [HashItem<'_>]) {
-    match lane_kernel(cpu, algorithm, items.len()) {
-        Some((kernel, start)) => {
-            lanes::run(cpu, kernel, &mut Queue { algorithm, start, items, next: 0 });
-        }
-        None => {
-            for item in items {
-                item.digest = digest(algorithm, &[item.data]);
-                item.result = Ok(());
-            }
-        }
+    if let Some((kernel, start)) = lane_kernel(cpu, algorithm, items.len()) {
+        return lanes::run(cpu, kernel, &mut Queue { algorithm, start, items, next: 0 });
+    }
+    if let Some((kernel, start)) = wide_kernel(cpu, algorithm, items.len()) {
+        return lanes::run(cpu, kernel, &mut Queue { algorithm, start, items, next: 0 });
+    }
+    for item in items {
+        item.digest = digest(algorithm, &[item.data]);
+        item.result = Ok(());
     }
 }
 
@@ -226,7 +225,8 @@ fn first<const N: usize>(algorithm: HashAlgorithm, data: &[u8]) -> [u8; N] {
 
 /// How many texts are hashed side by side, at most.
 pub(crate) fn lanes(cpu: Cpu, algorithm: HashAlgorithm) -> usize {
-    lane_kernel(cpu, algorithm, usize::MAX).map_or(1, |(kernel, _)| kernel.lanes())
+    let narrow = lane_kernel(cpu, algorithm, usize::MAX).map(|(kernel, _)| kernel.lanes());
+    narrow.or_else(|| wide_kernel(cpu, algorithm, usize::MAX).map(|(kernel, _)| kernel.lanes())).unwrap_or(1)
 }
 
 /// The kernel for so many texts and the chaining value to begin with, where there is one.
@@ -240,16 +240,26 @@ fn lane_kernel(cpu: Cpu, algorithm: HashAlgorithm, texts: usize) -> Option<(ShaL
     Some((ShaLanes::of(cpu, family, texts)?, start))
 }
 
+/// The same for words of 64 bits.
+fn wide_kernel(cpu: Cpu, algorithm: HashAlgorithm, texts: usize) -> Option<(Sha512Lanes, &'static [u64; 8])> {
+    let start = match algorithm {
+        HashAlgorithm::Sha384 => &SHA384_START,
+        HashAlgorithm::Sha512 => &SHA512_START,
+        _ => return None,
+    };
+    Some((Sha512Lanes::of(cpu, texts)?, start))
+}
+
 /// The requests of one call, in their order.
-struct Queue<'q, 'a> {
+struct Queue<'q, 'a, W: 'static> {
     algorithm: HashAlgorithm,
-    start: &'static [u32; 8],
+    start: &'static [W; 8],
     items: &'q mut [HashItem<'a>],
     next: usize,
 }
 
-impl<'a> LaneJobs<'a> for Queue<'_, 'a> {
-    fn next(&mut self) -> Option<LaneJob<'a>> {
+impl<'a, W> LaneJobs<'a, W> for Queue<'_, 'a, W> {
+    fn next(&mut self) -> Option<LaneJob<'a, W>> {
         let index = self.next;
         let text = self.items.get(index)?.data;
         self.next += 1;
