@@ -48,6 +48,7 @@ mod keys;
 mod limits;
 mod mtu;
 mod outer;
+mod parameters;
 mod policy;
 mod reason;
 mod replay;
@@ -72,13 +73,14 @@ pub use keys::KeyBytes;
 pub use limits::{Limit, Limits, Standing};
 pub use mtu::{Fit, Path, UDP_BYTES, fit, inner_mtu, payload_bytes_max, sealed_bytes};
 pub use outer::{Arrival, Datagram, ESP_PROTOCOL, NAT_PORT, Outer, UDP_PROTOCOL, classify};
+pub use parameters::{Direction, FragmentRule, Mode, SPI_MIN, SaError, SaParameters};
 pub use policy::{
     ACQUIRE_INTERVAL, Action, FLOWS_REMEMBERED, POLICIES_MAX, Policy, PolicyDirection, PolicyId, Spd,
     SpdError,
 };
 pub use reason::{Counters, Reason};
 pub use replay::{Verdict, WINDOW_MAX, WINDOW_MIN, Window};
-pub use sa::{Direction, FragmentRule, Mode, SPI_MIN, Sa, SaError, SaFigures, SaName, SaParameters};
+pub use sa::{Sa, SaFigures, SaName};
 pub use sad::{SAS_MAX, Sad, SadError};
 pub use selector::{Ports, Prefix, Selector, SelectorError, SelectorFields};
 pub use sequence::{Numbers, whole_number};

@@ -3,7 +3,7 @@
 use crate::address::Family;
 use crate::esp;
 use crate::inner::Inner;
-use crate::sa::Mode;
+use crate::parameters::Mode;
 use crate::suite::Suite;
 
 /// Length of a header of UDP in bytes.

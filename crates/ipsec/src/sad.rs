@@ -15,7 +15,8 @@ use std::sync::Arc;
 use crate::address::{self, Family};
 use crate::hash::Mix;
 use crate::inner::Flow;
-use crate::sa::{Direction, SPI_MIN, Sa};
+use crate::parameters::{Direction, SPI_MIN};
+use crate::sa::Sa;
 use crate::template::{Bond, Wanted};
 
 /// Most SAs of both directions, those whose SPI is only reserved among them.

@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use crate::address::{self, Family};
 use crate::hash::mixed;
 use crate::inner::Flow;
-use crate::sa::{Direction, Mode, Sa};
+use crate::parameters::{Direction, Mode};
+use crate::sa::Sa;
 
 /// Which SA a policy asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,8 +9,9 @@ use crate::inner::{self, Inner};
 use crate::limits::Standing;
 use crate::mtu::UDP_BYTES;
 use crate::outer::{ESP_PROTOCOL, HOP_LIMIT, Outer, UDP_PROTOCOL};
+use crate::parameters::{Direction, FragmentRule, Mode};
 use crate::reason::Reason;
-use crate::sa::{Direction, FragmentRule, Mode, Sa};
+use crate::sa::Sa;
 use crate::time::Time;
 use crate::worker::Worker;
 
