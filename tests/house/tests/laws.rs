@@ -47,7 +47,20 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("measuring", &["wire"]),
     (
         "lab",
-        &["deflate", "engine", "facility", "home", "level", "measuring", "peers", "token", "traffic", "wire"],
+        &[
+            "deflate",
+            "engine",
+            "facility",
+            "home",
+            "ipsec",
+            "level",
+            "measuring",
+            "pacing",
+            "peers",
+            "token",
+            "traffic",
+            "wire",
+        ],
     ),
     (
         "cli",
