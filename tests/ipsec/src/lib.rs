@@ -1,6 +1,6 @@
-//! Other people's IPsec, unmodified, with the data plane in user space: strongSwan, Libreswan, iproute2, scapy.
+//! Other people's IPsec, unmodified, with the data plane in user space: strongSwan, Libreswan, iproute2, scapy, tshark.
 //!
-//! `scripts/need test` unpacks the packages into `target/strongswan` and `target/libreswan`. Each test has a [`Site`] of its own: namespaces of
+//! `scripts/need test` unpacks the packages into `target/strongswan`, `target/libreswan` and `target/tshark`. Each test has a [`Site`] of its own: namespaces of
 //! processes, mounts and networks that end with the test, in which the packages lie over `/usr`, and hosts on one wire.
 //!
 //! ```text

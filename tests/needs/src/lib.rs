@@ -68,11 +68,13 @@ pub enum Need {
     Tun,
     /// The Python package scapy, in the environment that `scripts/need test` makes.
     Scapy,
+    /// Wireshark's tshark 4.0, Debian's package, unpacked by `scripts/need test`.
+    Tshark,
 }
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
@@ -91,6 +93,7 @@ impl Need {
         Self::Libreswan,
         Self::Tun,
         Self::Scapy,
+        Self::Tshark,
     ];
 
     /// The name in `CRYPTAND_TESTS_NEED`.
@@ -114,6 +117,7 @@ impl Need {
             Self::Libreswan => "libreswan",
             Self::Tun => "tun",
             Self::Scapy => "scapy",
+            Self::Tshark => "tshark",
         }
     }
 
@@ -136,8 +140,9 @@ impl Need {
             | Self::Acme
             | Self::StrongSwan
             | Self::Libreswan
-            | Self::Tun => true,
-            Self::Scapy => true,
+            | Self::Tun
+            | Self::Scapy
+            | Self::Tshark => true,
         }
     }
 }
