@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
-use traffic::namespaces::{End, Pair};
+use traffic::namespaces::{End, NamespaceError, Pair};
 use wire::control::LEVEL_VARIABLE;
 
 /// How long it may take to say how it stands.
@@ -139,7 +139,13 @@ pub(super) fn of_the_kernel(pair: &Pair, folder: &Path, suite: Suite) -> Result<
     for end in End::BOTH {
         let commands = folder.join(format!("xfrm-{}", end.name()));
         write(&commands, &text(end, suite, false))?;
-        pair.ip(end, ["-batch", &commands.display().to_string()]).map_err(refused)?;
+        pair.ip(end, ["-batch", &commands.display().to_string()]).map_err(|error| match error {
+            NamespaceError::Refused { why, .. } => LabError::Program(format!(
+                "its kernel refuses SAs of ESP: {}",
+                why.lines().next().unwrap_or_default()
+            )),
+            error => refused(error),
+        })?;
         let (there, wire) = (end.other().inner().to_string(), end.other().outer().to_string());
         let own = end.inner().to_string();
         pair.ip(end, ["route", "add", &there, "via", &wire, "src", &own]).map_err(refused)?;

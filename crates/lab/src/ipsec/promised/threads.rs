@@ -12,8 +12,8 @@ use ::ipsec::{
 };
 use engine::Engine;
 use std::net::IpAddr;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Packets of a batch, and their bytes.
@@ -54,11 +54,11 @@ pub(super) fn threads(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     Ok(rows)
 }
 
-/// Packets a second of so many threads together, sealed and opened, for so long.
+/// Packets a second of so many threads together, sealed and opened; the whole, with making and comparing packets, takes so long.
 fn rates(engine: &Engine, suite: Suite, threads: usize, seconds: f64) -> Result<[f64; 2], LabError> {
-    let most = Duration::from_secs_f64(seconds);
+    let (begin, most) = (Instant::now(), Duration::from_secs_f64(seconds));
     let (mut packets, mut times) = (0, [Duration::ZERO; 2]);
-    while times.iter().sum::<Duration>() < most {
+    while packets == 0 || begin.elapsed() < most {
         let round = round(engine, suite, threads)?;
         times.iter_mut().zip(round).for_each(|(time, of_round)| *time += of_round);
         packets += threads * BATCHES * TOGETHER;
@@ -80,45 +80,61 @@ fn round(engine: &Engine, suite: Suite, threads: usize) -> Result<[Duration; 2],
     let mut sad = Sad::new();
     sad.add(Arc::new(make(Direction::In)?)).map_err(|cause| refused(&cause))?;
     let (out, sad, arrival) = (&out, &sad, Arrival::new(Endpoint::new(ends.0, 0), ends.1));
-    // All begin together, twice, and who waits with them takes the time.
-    let barrier = &Barrier::new(threads + 1);
+    let start = &Start { waiting: AtomicUsize::new(0), threads };
     std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads)
             .map(|_| {
                 scope.spawn(move || {
-                    let mut memory =
-                        vec![[&[0; HEAD_ROOM][..], &packet(), &[0; TAIL_ROOM]].concat(); BATCHES * TOGETHER];
+                    let room = [&[0; HEAD_ROOM][..], &packet(), &[0; TAIL_ROOM]].concat();
+                    let mut memory = vec![room; BATCHES * TOGETHER];
                     let mut worker = Worker::new(*engine);
                     let mut items: Vec<_> = memory
                         .iter_mut()
                         .filter_map(|memory| Frame::new(memory, HEAD_ROOM, HEAD_ROOM + BYTES))
                         .map(|frame| SealItem::new(out, frame))
                         .collect();
-                    barrier.wait();
+                    start.wait(1);
+                    let sealing = Instant::now();
                     items.chunks_mut(TOGETHER).for_each(|batch| worker.seal(Time::default(), batch));
-                    barrier.wait();
+                    let sealed = Instant::now();
                     let mut items: Vec<_> =
                         items.into_iter().map(|item| OpenItem::new(item.frame, arrival)).collect();
-                    barrier.wait();
+                    start.wait(2);
+                    let opening = Instant::now();
                     items.chunks_mut(TOGETHER).for_each(|batch| worker.open(sad, Time::default(), batch));
-                    barrier.wait();
-                    items.iter().all(|item| item.outcome.is_done() && item.frame.bytes() == packet())
+                    let opened = Instant::now();
+                    let is_right =
+                        |item: &OpenItem<'_, '_>| item.outcome.is_done() && item.frame.bytes() == packet();
+                    items.iter().all(is_right).then_some([(sealing, sealed), (opening, opened)])
                 })
             })
             .collect();
-        let times = [(); 2].map(|()| {
-            barrier.wait();
-            let begin = Instant::now();
-            barrier.wait();
-            begin.elapsed()
-        });
-        let are_right = running.into_iter().all(|thread| thread.join().is_ok_and(|is_right| is_right));
-        if are_right {
-            Ok(times)
-        } else {
-            Err(LabError::Program("threads that share an SA lose packets".to_owned()))
-        }
+        let lost = || LabError::Program("threads that share an SA lose packets".to_owned());
+        let times: Option<Vec<[(Instant, Instant); 2]>> =
+            running.into_iter().map(|thread| thread.join().ok().flatten()).collect();
+        let times = times.ok_or_else(lost)?;
+        Ok([0, 1].map(|at| {
+            let begin = times.iter().map(|of_thread| of_thread[at].0).min();
+            let end = times.iter().map(|of_thread| of_thread[at].1).max();
+            begin.zip(end).map_or(Duration::ZERO, |(begin, end)| end - begin)
+        }))
     })
+}
+
+/// Where threads wait for each other without sleeping: what they then do takes less time than being woken.
+struct Start {
+    waiting: AtomicUsize,
+    threads: usize,
+}
+
+impl Start {
+    /// Waits until all are there, for the first time, the second, and so on.
+    fn wait(&self, time: usize) {
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+        while self.waiting.load(Ordering::Acquire) < self.threads * time {
+            std::thread::yield_now();
+        }
+    }
 }
 
 /// A packet of IPv4.
