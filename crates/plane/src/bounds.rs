@@ -9,13 +9,13 @@ pub const PACKET_BYTES_MAX: usize = 65_535;
 /// Most packets that one look at the TUN reads, each of which may be a superpacket.
 pub const TUN_READS_MAX: usize = 64;
 /// Most packets that are sealed together. A look ends once half as many wait.
-pub const FRAMES_MAX: usize = 128;
+pub const FRAMES_MAX: usize = 256;
 /// Bytes in which packets are sealed.
-pub const OUT_BYTES: usize = 256 * 1024;
+pub const OUT_BYTES: usize = 512 * 1024;
 /// Most datagrams that one look at a socket reads, each of which may hold as many packets as the kernel puts together.
 pub const DATAGRAMS_MAX: usize = 64;
 /// A look at a socket ends once so many packets wait.
-pub const OPENED_TOGETHER: usize = 64;
+pub const OPENED_TOGETHER: usize = 128;
 /// Bytes into which datagrams are read.
 pub const IN_BYTES: usize = 384 * 1024;
 /// Most packets in a datagram that the kernel cuts or puts together (`UDP_MAX_SEGMENTS` of Linux before 6.9).

@@ -36,7 +36,7 @@ const BLACKHOLE_METRIC: u32 = 0x7fff_fff0;
 const PROTOCOL: RouteProtocol = RouteProtocol::Other(PROTOCOL_NUMBER);
 const PROTOCOL_NUMBER: u8 = 0xE5;
 /// Longest superpacket of the device, in bytes: with all headers of ESP it fits one call with `UDP_SEGMENT`.
-const SUPERPACKET_BYTES_MAX: u32 = 60_000;
+const SUPERPACKET_BYTES_MAX: u32 = 61_440;
 /// How long the kernel may take to answer, in seconds.
 const ANSWER_SECONDS: i64 = 10;
 
