@@ -9,10 +9,15 @@ use plane::{Arrivals, Batch, Core, Placed, Shared, Superpacket, Tables, VNET_BYT
 
 const SPI: u32 = 4096;
 
+fn engine() -> Engine {
+    static ENGINE: OnceLock<Engine> = OnceLock::new();
+    *ENGINE.get_or_init(|| Engine::new(Options::default()).expect("an engine"))
+}
+
 fn shared() -> Arc<Shared> {
     static SHARED: OnceLock<Arc<Shared>> = OnceLock::new();
     let make = || {
-        let engine = Engine::new(Options::default()).expect("an engine");
+        let engine = engine();
         let shared = Shared::new(engine, 1).expect("one thread");
         shared.publish(tables(&engine));
         Arc::new(shared)
@@ -85,7 +90,7 @@ fn cut(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let packets = Superpacket::read(bytes).ok()?;
     let write = |number| {
         let mut packet = vec![0; packets.frame_bytes(number)];
-        packets.write(number, &mut packet);
+        packets.write(&engine(), number, &mut packet);
         packet
     };
     Some((0..packets.frames()).map(write).collect())
@@ -135,7 +140,8 @@ pub fn vnet_header(data: &[u8]) {
     }
 }
 
-/// Datagrams from outside, as the kernel puts them together: two bytes of length for those within, then all of them. What is written to the TUN is packets, each in
+/// Datagrams from outside, as the kernel puts them together: two bytes of length for those within, then all of them; and the same bytes as a whole packet of IP, as
+/// a raw socket brings it. What is written to the TUN is packets, each in
 /// one write or in superpackets that are cut to as many.
 pub fn outer_datagram(data: &[u8]) {
     let Some((segment, data)) = data.split_first_chunk::<2>() else { return };
@@ -151,6 +157,9 @@ pub fn outer_datagram(data: &[u8]) {
         core.add(&mut arrivals, &tables, arrival, data.len(), segment);
         core.open(&mut arrivals, &tables, Time::default(), &mut kept, true);
     }
+    core.room(&arrivals)[..data.len()].copy_from_slice(data);
+    core.add_whole(&mut arrivals, data.len());
+    core.open(&mut arrivals, &tables, Time::default(), &mut kept, true);
     let mut count = 0;
     for written in &kept.tun {
         let vnet = written.first_chunk::<VNET_BYTES>().expect("a header");
