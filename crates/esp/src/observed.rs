@@ -157,4 +157,10 @@ pub struct PolicyRow {
     pub action: String,
     /// The SA that it asks for, in words; empty for none.
     pub template: String,
+    /// Packets that it let by: to an SA, in, or in clear.
+    pub packets: u64,
+    /// Their bytes: before they were sealed, or after they were opened.
+    pub bytes: u64,
+    /// Packets that it dropped, by reason; those without any are left out.
+    pub drops: Vec<Drops>,
 }

@@ -30,6 +30,7 @@ use crate::observed::Question;
 mod clients;
 mod journal;
 mod keeping;
+mod metrics;
 mod observers;
 mod rows;
 
@@ -217,6 +218,11 @@ impl Worker {
         self.shared.now()
     }
 
+    /// Policies of all directions.
+    fn policy_count(&self) -> usize {
+        PolicyDirection::ALL.into_iter().map(|direction| self.xfrm.spd().len(direction)).sum()
+    }
+
     /// Takes up what an earlier worker left: policies, so that what they protect is not taken for what nobody protects, and the names of SAs that
     /// are lost.
     fn restore(&mut self, journal: OwnedFd) -> Result<(), WorkerError> {
@@ -380,9 +386,7 @@ impl Worker {
         }
         if happened.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
             let (now, wall) = (self.shared.now(), wall());
-            let policies: usize =
-                PolicyDirection::ALL.into_iter().map(|direction| self.xfrm.spd().len(direction)).sum();
-            let wanted = ROOM_BYTES + ROOM_ENTRY_BYTES * (self.xfrm.sad().len() + policies);
+            let wanted = ROOM_BYTES + ROOM_ENTRY_BYTES * (self.xfrm.sad().len() + self.policy_count());
             self.xfrm.set_full(arena::room(wanted) < wanted);
             let (xfrm, keeping) = (&mut self.xfrm, &mut self.keeping);
             let take = |datagram: &mut [u8]| xfrm.request(client, datagram, now, wall, keeping, out);

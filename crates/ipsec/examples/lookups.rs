@@ -136,9 +136,11 @@ fn measure(worker: &mut Worker, sad: &Sad, spd: &Spd, numbers: &[u32]) -> [f64; 
     let flows: Vec<_> = inners.iter().map(|inner| Inner::read(inner).expect("a packet").flow).collect();
     let mut routes = Vec::with_capacity(BATCH);
     let route = timed(|| {
-        routes.extend(inners.iter().map(|inner| match worker.route(sad, spd, now, inner) {
-            Ok(Route::Seal(sa)) => sa,
-            other => panic!("{other:?}"),
+        routes.extend(inners.iter().map(|inner| {
+            match worker.route(sad, spd, now, inner, Amount::one(BYTES)) {
+                Ok(Route::Seal(sa)) => sa,
+                other => panic!("{other:?}"),
+            }
         }));
     });
     assert!(routes.iter().zip(numbers).all(|(sa, number)| sa.spi() == SPI + number));
@@ -201,7 +203,7 @@ fn measure(worker: &mut Worker, sad: &Sad, spd: &Spd, numbers: &[u32]) -> [f64; 
     });
     let admit = timed(|| {
         for (flow, sa) in flows.iter().zip(&sas) {
-            let admitted = worker.admit(spd, PolicyDirection::In, flow, Some(sa));
+            let admitted = worker.admit(spd, PolicyDirection::In, flow, Some(sa), Amount::one(BYTES));
             assert_eq!(admitted, Ok(()));
         }
     });

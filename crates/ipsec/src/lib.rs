@@ -13,7 +13,7 @@
 //! | read and write what is outside a packet, tell IKE from ESP | [`OpenItem::read`], [`Arrival::read`], [`Outer::write`], [`classify`] |
 //! | fit packets to a path | [`inner_mtu`], [`fit`], [`fragment_ipv4`], [`too_big`] |
 //! | be told of limits, moved peers and missing SAs | [`Worker::take_events`], [`Event`]; [`Worker::tick`], [`Sa::next_due`] |
-//! | count | [`Worker::counters`], [`Reason`], [`Sa::figures`] |
+//! | count | [`Worker::counters`], [`Reason`], [`Sa::figures`], [`Spd::figures`] |
 //!
 //! # Threads
 //!
@@ -51,12 +51,14 @@ mod outer;
 mod parameters;
 mod policy;
 mod reason;
+mod remembered;
 mod replay;
 mod sa;
 mod sad;
 mod selector;
 mod sequence;
 mod suite;
+mod tally;
 mod template;
 mod time;
 mod worker;
@@ -74,11 +76,9 @@ pub use limits::{Limit, Limits, Standing};
 pub use mtu::{Fit, Path, UDP_BYTES, fit, inner_mtu, payload_bytes_max, sealed_bytes};
 pub use outer::{Arrival, Datagram, ESP_PROTOCOL, NAT_PORT, Outer, UDP_PROTOCOL, classify};
 pub use parameters::{Direction, FragmentRule, Mode, SPI_MIN, SaError, SaParameters};
-pub use policy::{
-    ACQUIRE_INTERVAL, Action, FLOWS_REMEMBERED, POLICIES_MAX, Policy, PolicyDirection, PolicyId, Spd,
-    SpdError,
-};
+pub use policy::{ACQUIRE_INTERVAL, Action, POLICIES_MAX, Policy, PolicyDirection, PolicyId, Spd, SpdError};
 pub use reason::{Counters, Reason};
+pub use remembered::FLOWS_REMEMBERED;
 pub use replay::{Verdict, WINDOW_MAX, WINDOW_MIN, Window};
 pub use sa::{Sa, SaFigures, SaName};
 pub use sad::{SAS_MAX, Sad, SadError};
@@ -88,6 +88,7 @@ pub use suite::{
     AesKey, Encryption, ICV_BYTES_MAX, IV_BYTES_MAX, Integrity, SALT_BYTES, SHORT_BLOCK_PACKETS_MAX, Suite,
     Weakness,
 };
+pub use tally::{Amount, PolicyFigures};
 pub use template::Template;
 pub use time::Time;
 pub use worker::{Route, Worker};

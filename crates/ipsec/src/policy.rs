@@ -11,11 +11,11 @@
 //! looked at in the order of their best policies, until none that is left can be better than what was found. A thousand policies of a
 //! gateway have a handful of shapes; whatever they are, the number of shapes bounds a look-up.
 //!
-//! Before that stands a table of flows that a thread saw last, which a peer's packets can fill and no more.
+//! Before that stands what a thread remembers of flows (`remembered.rs`).
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,6 +24,7 @@ use std::time::Duration;
 use crate::hash::Mix;
 use crate::inner::Flow;
 use crate::selector::{Masked, Selector, Shape};
+use crate::tally::{PolicyFigures, Tally};
 use crate::template::{Template, Wanted};
 use crate::time::Time;
 
@@ -32,8 +33,6 @@ pub const POLICIES_MAX: usize = 16_384;
 /// A missing SA is asked for once in this time for each policy: who was not ready for the first question, as a daemon that is still
 /// loading its connections, hears the second soon.
 pub const ACQUIRE_INTERVAL: Duration = Duration::from_millis(500);
-/// Flows whose policy a thread remembers, a power of two.
-pub const FLOWS_REMEMBERED: usize = 256;
 
 /// Which packets a policy is asked about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -101,7 +100,7 @@ pub struct Spd {
 struct Rules {
     tables: Vec<Table>,
     /// The policies, in no order.
-    held: Vec<Arc<Held>>,
+    places: Vec<Place>,
     /// How many were ever added.
     added: u64,
 }
@@ -151,6 +150,13 @@ impl Entry {
     }
 }
 
+/// What is kept of a policy beside what a look-up sees: what another takes the place of, and what goes on then.
+#[derive(Clone, Debug)]
+struct Place {
+    held: Arc<Held>,
+    tally: Arc<Tally>,
+}
+
 /// A policy and when its SA was last asked for.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -194,17 +200,17 @@ impl Spd {
 
     /// How many policies a direction has.
     pub fn len(&self, direction: PolicyDirection) -> usize {
-        self.directions[direction as usize].held.len()
+        self.directions[direction as usize].places.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.directions.iter().all(|rules| rules.held.is_empty())
+        self.directions.iter().all(|rules| rules.places.is_empty())
     }
 
     /// Those of a direction, in no order.
     pub fn iter(&self, direction: PolicyDirection) -> impl Iterator<Item = &Policy> {
-        self.directions[direction as usize].held.iter().map(|held| &held.policy)
+        self.directions[direction as usize].places.iter().map(|place| &place.held.policy)
     }
 
     /// Adds a policy.
@@ -218,11 +224,12 @@ impl Spd {
         if self.len(direction) >= POLICIES_MAX {
             return Err(SpdError::Full);
         }
-        self.put(direction, policy);
+        self.put(direction, policy, Arc::default());
         Ok(())
     }
 
-    /// Adds a policy or puts it in the place of the one with its selector, as the newest of its priority; gives that one.
+    /// Adds a policy or puts it in the place of the one with its selector, as the newest of its priority; gives that one. What was counted of that one counts for
+    /// the new one.
     ///
     /// # Errors
     /// [`SpdError::Full`]; nothing is changed.
@@ -231,23 +238,37 @@ impl Spd {
         direction: PolicyDirection,
         policy: Policy,
     ) -> Result<Option<Policy>, SpdError> {
-        let before = self.remove(direction, &policy.selector);
+        let before = self.take(direction, &policy.selector);
         if self.len(direction) >= POLICIES_MAX {
             return Err(SpdError::Full);
         }
-        self.put(direction, policy);
-        Ok(before)
+        let tally = before.as_ref().map(|before| Arc::clone(&before.tally));
+        self.put(direction, policy, tally.unwrap_or_default());
+        Ok(before.map(|before| before.held.policy))
     }
 
     /// The policy with exactly this selector.
     pub fn find(&self, direction: PolicyDirection, selector: &Selector) -> Option<&Policy> {
-        let Rules { tables, held, .. } = &self.directions[direction as usize];
+        self.place(direction, selector).map(|place| &place.held.policy)
+    }
+
+    /// What the policy with exactly this selector has decided so far.
+    pub fn figures(&self, direction: PolicyDirection, selector: &Selector) -> Option<PolicyFigures> {
+        self.place(direction, selector).map(|place| place.tally.figures())
+    }
+
+    fn place(&self, direction: PolicyDirection, selector: &Selector) -> Option<&Place> {
+        let Rules { tables, places, .. } = &self.directions[direction as usize];
         let table = tables.iter().find(|table| table.shape == selector.shape)?;
-        table.policies.get(&selector.value).map(|entry| &held[entry.place as usize].policy)
+        table.policies.get(&selector.value).map(|entry| &places[entry.place as usize])
     }
 
     /// Removes the policy with exactly this selector.
     pub fn remove(&mut self, direction: PolicyDirection, selector: &Selector) -> Option<Policy> {
+        self.take(direction, selector).map(|place| place.held.policy)
+    }
+
+    fn take(&mut self, direction: PolicyDirection, selector: &Selector) -> Option<Place> {
         let rules = &mut self.directions[direction as usize];
         let at = rules.tables.iter().position(|table| table.shape == selector.shape)?;
         let entry = rules.tables[at].policies.remove(&selector.value)?;
@@ -255,10 +276,10 @@ impl Spd {
             Some(best) => rules.tables[at].best = best,
             None => drop(rules.tables.remove(at)),
         }
-        let removed = rules.held.swap_remove(entry.place as usize);
+        let removed = rules.places.swap_remove(entry.place as usize);
         // The last one took its place.
-        if let Some(moved) = rules.held.get(entry.place as usize) {
-            let Selector { shape, value } = moved.policy.selector;
+        if let Some(moved) = rules.places.get(entry.place as usize) {
+            let Selector { shape, value } = moved.held.policy.selector;
             let table = rules.tables.iter_mut().find(|table| table.shape == shape);
             if let Some(moved) = table.and_then(|table| table.policies.get_mut(&value)) {
                 moved.place = entry.place;
@@ -266,12 +287,12 @@ impl Spd {
         }
         rules.order();
         self.version = next_version();
-        Some(removed.policy)
+        Some(removed)
     }
 
-    fn put(&mut self, direction: PolicyDirection, policy: Policy) {
+    fn put(&mut self, direction: PolicyDirection, policy: Policy, tally: Arc<Tally>) {
         let rules = &mut self.directions[direction as usize];
-        let entry = Entry::new(&policy, rules.added, rules.held.len());
+        let entry = Entry::new(&policy, rules.added, rules.places.len());
         let rank = entry.rank();
         let Selector { shape, value } = policy.selector;
         let at = rules.tables.iter().position(|table| table.shape == shape).unwrap_or_else(|| {
@@ -279,7 +300,8 @@ impl Spd {
             rules.tables.len() - 1
         });
         rules.tables[at].policies.insert(value, entry);
-        rules.held.push(Arc::new(Held { policy, asked: AtomicU64::new(0) }));
+        let held = Arc::new(Held { policy, asked: AtomicU64::new(0) });
+        rules.places.push(Place { held, tally });
         rules.tables[at].best = rules.tables[at].best.min(rank);
         rules.added += 1;
         rules.order();
@@ -292,13 +314,32 @@ impl Spd {
         self.entry(direction, flow).map(|entry| &self.held(direction, entry).policy)
     }
 
-    /// What is kept of a policy beside what a look-up sees.
+    /// The policy of an entry.
     pub(crate) fn held(&self, direction: PolicyDirection, entry: &Entry) -> &Held {
-        &self.directions[direction as usize].held[entry.place as usize]
+        &self.directions[direction as usize].places[entry.place as usize].held
     }
 
+    /// What is counted of it.
     #[inline]
-    fn entry(&self, direction: PolicyDirection, flow: &Flow) -> Option<&Entry> {
+    pub(crate) fn tally(&self, direction: PolicyDirection, entry: &Entry) -> &Tally {
+        &self.directions[direction as usize].places[entry.place as usize].tally
+    }
+
+    /// Another for each change.
+    #[inline]
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// How many tables a look-up may go through.
+    #[inline]
+    pub(crate) fn shapes(&self, direction: PolicyDirection) -> usize {
+        self.directions[direction as usize].tables.len()
+    }
+
+    /// As [`Spd::lookup`].
+    #[inline]
+    pub(crate) fn entry(&self, direction: PolicyDirection, flow: &Flow) -> Option<&Entry> {
         let mut found: Option<&Entry> = None;
         for table in &self.directions[direction as usize].tables {
             if found.is_some_and(|found| found.rank() < table.best) {
@@ -320,63 +361,6 @@ impl Rules {
     /// Brings the tables into their order.
     fn order(&mut self) {
         self.tables.sort_unstable_by_key(|table| table.best);
-    }
-}
-
-/// The flows that a thread saw last, with their policies.
-#[derive(Debug)]
-pub(crate) struct Remembered {
-    version: u64,
-    flows: Box<[Option<Known>]>,
-}
-
-/// A flow, and its policy where it has one.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    flow: Flow,
-    direction: PolicyDirection,
-    entry: Option<Entry>,
-}
-
-/// Shapes up to which a look-up costs less than remembering.
-const SHAPES_FEW: usize = 4;
-
-impl Remembered {
-    pub(crate) fn new() -> Remembered {
-        Remembered { version: 0, flows: vec![None; FLOWS_REMEMBERED].into() }
-    }
-
-    /// As [`Spd::lookup`].
-    #[inline]
-    pub(crate) fn entry<'s>(
-        &'s mut self,
-        spd: &'s Spd,
-        direction: PolicyDirection,
-        flow: &Flow,
-    ) -> Option<&'s Entry> {
-        if spd.directions[direction as usize].tables.len() <= SHAPES_FEW {
-            spd.entry(direction, flow)
-        } else {
-            self.known(spd, direction, flow).entry.as_ref()
-        }
-    }
-
-    fn known(&mut self, spd: &Spd, direction: PolicyDirection, flow: &Flow) -> &Known {
-        if self.version != spd.version {
-            self.flows.fill(None);
-            self.version = spd.version;
-        }
-        let mut hasher = Mix::default();
-        flow.hash(&mut hasher);
-        let slot = &mut self.flows[hasher.finish() as usize & (FLOWS_REMEMBERED - 1)];
-        if slot.as_ref().is_some_and(|known| known.direction != direction || known.flow != *flow) {
-            *slot = None;
-        }
-        slot.get_or_insert_with(|| Known {
-            flow: *flow,
-            direction,
-            entry: spd.entry(direction, flow).copied(),
-        })
     }
 }
 

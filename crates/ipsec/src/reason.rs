@@ -122,7 +122,7 @@ impl Counters {
         self.events_delayed += other.events_delayed;
     }
 
-    pub(crate) fn count(&mut self, reason: Reason) {
-        self.dropped[reason as usize] += 1;
+    pub(crate) fn count(&mut self, reason: Reason, packets: u64) {
+        self.dropped[reason as usize] += packets;
     }
 }

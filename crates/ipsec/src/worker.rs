@@ -7,10 +7,12 @@ use engine::{Engine, RandomBlock};
 use crate::event::{EVENTS_MAX, Event};
 use crate::inner::{Flow, Inner};
 use crate::limits::Standing;
-use crate::policy::{Act, PolicyDirection, Remembered, Spd};
+use crate::policy::{Act, PolicyDirection, Spd};
 use crate::reason::{Counters, Reason};
+use crate::remembered::Remembered;
 use crate::sa::Sa;
 use crate::sad::Sad;
+use crate::tally::Amount;
 use crate::time::Time;
 
 /// What one thread seals and opens with. Any number of them share SAs and policies.
@@ -71,7 +73,8 @@ impl Worker {
     }
 
     /// What becomes of a packet from this machine or through it, by the policies of [`PolicyDirection::Out`]. Without one it goes in clear. Where
-    /// its SA is missing, [`Event::Acquire`] asks for it, at most once in [`crate::ACQUIRE_INTERVAL`] for each policy, and the packet is dropped.
+    /// its SA is missing, [`Event::Acquire`] asks for it, at most once in [`crate::ACQUIRE_INTERVAL`] for each policy, and the packet is dropped. `amount` is what is
+    /// decided about and counted: the packet, or all of its flow that came with it.
     ///
     /// # Errors
     /// [`Reason::Inner`], [`Reason::Blocked`], [`Reason::NoSa`]: the packet is dropped, and counted.
@@ -81,13 +84,14 @@ impl Worker {
         spd: &Spd,
         now: Time,
         packet: &[u8],
+        amount: Amount,
     ) -> Result<Route<'t>, Reason> {
         // Read in its place: a copy would wait for its parts to be written.
         let routed = match &Inner::read(packet) {
-            Ok(inner) => self.route_flow(sad, spd, now, &inner.flow),
+            Ok(inner) => self.route_flow(sad, spd, now, &inner.flow, amount),
             Err(reason) => Err(*reason),
         };
-        routed.inspect_err(|reason| self.counters.count(*reason))
+        routed.inspect_err(|reason| self.counters.count(*reason, amount.packets))
     }
 
     fn route_flow<'t>(
@@ -96,11 +100,12 @@ impl Worker {
         spd: &Spd,
         now: Time,
         flow: &Flow,
+        amount: Amount,
     ) -> Result<Route<'t>, Reason> {
         let Some(entry) = self.remembered.entry(spd, PolicyDirection::Out, flow) else {
             return Ok(Route::Bypass);
         };
-        match &entry.act {
+        let routed = match &entry.act {
             Act::Bypass => Ok(Route::Bypass),
             Act::Discard => Err(Reason::Blocked),
             Act::Protect(wanted) => match sad.wanted(wanted, flow) {
@@ -120,12 +125,14 @@ impl Worker {
                     Err(Reason::NoSa)
                 }
             },
-        }
+        };
+        spd.tally(PolicyDirection::Out, entry).count(routed.as_ref().err().copied(), amount);
+        routed
     }
 
     /// Whether a packet may come in: one that `sa` opened, or in clear where that is None. `direction` says whether it is for this machine or goes
     /// through it. A packet that was opened needs a policy that asks for such an SA (RFC 4301, 5.2); one in clear passes where no policy is
-    /// against it.
+    /// against it. `amount` is what is decided about and counted: one packet, or all of its flow that came by its SA together.
     ///
     /// # Errors
     /// [`Reason::Blocked`], [`Reason::NoPolicy`], [`Reason::Template`], [`Reason::Clear`]: the packet is dropped, and counted.
@@ -135,6 +142,7 @@ impl Worker {
         direction: PolicyDirection,
         flow: &Flow,
         sa: Option<&Sa>,
+        amount: Amount,
     ) -> Result<(), Reason> {
         let entry = self.remembered.entry(spd, direction, flow);
         let admitted = match (entry.map(|entry| &entry.act), sa) {
@@ -145,7 +153,10 @@ impl Worker {
             (Some(Act::Bypass), _) | (None, None) => Ok(()),
             (None, Some(_)) => Err(Reason::NoPolicy),
         };
-        admitted.inspect_err(|reason| self.counters.count(*reason))
+        if let Some(entry) = entry {
+            spd.tally(direction, entry).count(admitted.err(), amount);
+        }
+        admitted.inspect_err(|reason| self.counters.count(*reason, amount.packets))
     }
 
     /// Raises what a timer brings for an SA. [`Sa::next_due`] says when.

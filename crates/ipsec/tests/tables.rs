@@ -219,6 +219,7 @@ fn policies_take_the_newest_sa() {
         spd,
         Time::seconds(seconds),
         &packet,
+        Amount::one(packet.len()),
     ) {
         Ok(Route::Seal(sa)) => Ok(sa.spi()),
         Ok(Route::Bypass) => Ok(0),
@@ -246,7 +247,9 @@ fn policies_take_the_newest_sa() {
     assert_eq!(spi(&mut worker, &sad, &spd, 102), Ok(1000));
     // Other traffic passes, is dropped, or is none.
     let out = |packet: &[u8], worker: &mut Worker, spd: &Spd| {
-        worker.route(&sad, spd, Time::seconds(102), packet).map(|route| matches!(route, Route::Bypass))
+        worker
+            .route(&sad, spd, Time::seconds(102), packet, Amount::one(packet.len()))
+            .map(|route| matches!(route, Route::Bypass))
     };
     let other = udp_packet(ip("fd00::1"), ip("fd00::2"), b"x");
     assert_eq!(out(&other, &mut worker, &spd), Ok(true));
@@ -280,7 +283,8 @@ fn what_is_left_is_found_by_age_and_by_spi() {
                     None => left.last().copied(),
                     Some(spi) => Some(*spi).filter(|spi| left.contains(spi)),
                 };
-                let found = match worker.route(&sad, spd, Time::default(), &packet) {
+                let found = match worker.route(&sad, spd, Time::default(), &packet, Amount::one(packet.len()))
+                {
                     Ok(Route::Seal(sa)) => Some(sa.spi()),
                     Ok(Route::Bypass) => panic!("a policy protects it"),
                     Err(_) => None,
@@ -289,7 +293,10 @@ fn what_is_left_is_found_by_age_and_by_spi() {
             }
             let other = udp_packet(ends().0, ip("198.51.100.8"), b"x");
             let (_, spd) = &spds[0][0];
-            assert!(worker.route(&sad, spd, Time::default(), &other).is_err(), "an SA to elsewhere");
+            assert!(
+                worker.route(&sad, spd, Time::default(), &other, Amount::one(other.len())).is_err(),
+                "an SA to elsewhere"
+            );
             assert!(sad.remove_outbound(leaves, ends().1).is_some());
             left.retain(|spi| *spi != leaves);
         }
@@ -308,8 +315,9 @@ fn policies_decide_what_comes_in() {
         let source = Prefix::new(ip(address), bits);
         Selector::new(&SelectorFields { source, ..Selector::all(Family::V4).fields() }).unwrap()
     };
-    let mut admit =
-        |spd: &Spd, source: &str, sa: Option<&Sa>| worker.admit(spd, PolicyDirection::In, &flow(source), sa);
+    let mut admit = |spd: &Spd, source: &str, sa: Option<&Sa>| {
+        worker.admit(spd, PolicyDirection::In, &flow(source), sa, Amount::one(100))
+    };
     assert_eq!(admit(&spd, "10.1.0.1", None), Ok(()));
     assert_eq!(admit(&spd, "10.1.0.1", Some(&sa)), Err(Reason::NoPolicy));
     let add = |spd: &mut Spd, selector, action| {
@@ -413,7 +421,7 @@ proptest! {
                 let packet = packet(address(source), address(destination), 17, &[0, from as u8, 0, to as u8, 0, 8, 0, 0]);
                 let blocked = expected.is_some_and(|policy| policy.action == Action::Discard);
                 for _ in 0..2 {
-                    let route = worker.route(&sad, &spd, Time::default(), &packet);
+                    let route = worker.route(&sad, &spd, Time::default(), &packet, Amount::one(packet.len()));
                     prop_assert_eq!(route.is_err(), blocked);
                 }
             }

@@ -1,6 +1,6 @@
 //! From outside: datagrams are opened together, admitted by policies, put together and written to the TUN.
 
-use ipsec::{Arrival, Datagram, Flow, Frame, HEAD_ROOM, Mode, OpenItem, PolicyDirection, Sa, Time, classify};
+use ipsec::{Amount, Arrival, Datagram, Frame, HEAD_ROOM, Mode, OpenItem, PolicyDirection, Time, classify};
 
 use crate::bounds::{DATAGRAMS_MAX, IN_BYTES, OPENED_TOGETHER, PACKET_BYTES_MAX, SEGMENTS_MAX};
 use crate::coalesce::coalesce;
@@ -155,19 +155,24 @@ impl Core {
         worker.open(&tables.sad, now, &mut items);
         let mut packets = Vec::with_capacity(items.len());
         // Packets of one flow come one after the other, and what is true of one is of the next.
-        let mut last: Option<(Flow, &Sa)> = None;
-        for item in &items {
-            let Some(opened) = item.outcome.done() else { continue };
-            let is_known = last.is_some_and(|(flow, sa)| flow == opened.flow && std::ptr::eq(sa, opened.sa));
-            if !is_known {
-                let is_local = tables.local.contains(&opened.flow.destination());
-                let direction = if is_local { PolicyDirection::In } else { PolicyDirection::Forward };
-                if worker.admit(&tables.spd, direction, &opened.flow, Some(opened.sa)).is_err() {
-                    continue;
-                }
-                last = Some((opened.flow, opened.sa));
+        let opened = items.iter().filter_map(|item| Some((item.outcome.done()?, item.frame.bytes())));
+        let mut opened = opened.peekable();
+        while let Some((first, bytes)) = opened.next() {
+            let begin = packets.len();
+            let mut amount = Amount::one(bytes.len());
+            packets.push(bytes);
+            while let Some((_, bytes)) =
+                opened.next_if(|(next, _)| next.flow == first.flow && std::ptr::eq(next.sa, first.sa))
+            {
+                amount.packets += 1;
+                amount.bytes += bytes.len() as u64;
+                packets.push(bytes);
             }
-            packets.push(item.frame.bytes());
+            let is_local = tables.local.contains(&first.flow.destination());
+            let direction = if is_local { PolicyDirection::In } else { PolicyDirection::Forward };
+            if worker.admit(&tables.spd, direction, &first.flow, Some(first.sa), amount).is_err() {
+                packets.truncate(begin);
+            }
         }
         Figures::batch(&mut figures.opened_batches, items.len());
         coalesce(engine, &packets, with_udp, |parts, packets| ways.to_tun(parts, packets));

@@ -76,7 +76,7 @@ impl Core {
         };
         let Batch { tables, now, .. } = *batch;
         // All packets of a superpacket are of one flow. What is dropped was counted.
-        match self.worker.route(&tables.sad, &tables.spd, now, packets.bytes()) {
+        match self.worker.route(&tables.sad, &tables.spd, now, packets.bytes(), packets.amount()) {
             Err(_) => {}
             Ok(Route::Bypass) => self.pass(batch, ways, &packets),
             Ok(Route::Seal(sa)) => {

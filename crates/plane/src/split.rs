@@ -8,7 +8,7 @@
 //! Bytes of the payload are copied once, and summed as they arrive where they stay.
 
 use engine::Engine;
-use ipsec::{Family, Inner, checksum};
+use ipsec::{Amount, Family, Inner, checksum};
 
 use crate::vnet::{Kind, VNET_BYTES, Vnet};
 
@@ -119,6 +119,17 @@ impl<'a> Superpacket<'a> {
                 (self.packet.len() - header_bytes).div_ceil(segment_bytes).max(1)
             }
         }
+    }
+
+    /// All packets that it makes.
+    pub fn amount(&self) -> Amount {
+        let frames = self.frames();
+        // Headers stand once in it, and before each piece.
+        let repeated = match self.cut {
+            Cut::Whole | Cut::Sum { .. } => 0,
+            Cut::Pieces { header_bytes, .. } => (frames - 1) * header_bytes,
+        };
+        Amount { packets: frames as u64, bytes: (self.packet.len() + repeated) as u64 }
     }
 
     /// Length of the packet with this number, in bytes. The first is the longest.

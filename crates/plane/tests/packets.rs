@@ -186,7 +186,7 @@ fn engine() -> Engine {
     *ENGINE
 }
 
-/// All packets that something read from the TUN becomes.
+/// All packets that something read from the TUN becomes: as many as are counted before they are cut.
 fn split(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let packets = Superpacket::read(bytes).ok()?;
     let engine = engine();
@@ -195,7 +195,11 @@ fn split(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
         packets.write(&engine, number, &mut packet);
         packet
     };
-    Some((0..packets.frames()).map(write).collect())
+    let written: Vec<Vec<u8>> = (0..packets.frames()).map(write).collect();
+    let bytes: usize = written.iter().map(Vec::len).sum();
+    let expected = ipsec::Amount { packets: written.len() as u64, bytes: bytes as u64 };
+    assert_eq!(packets.amount(), expected);
+    Some(written)
 }
 
 /// What is written to the TUN for these packets.

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use ipsec::{
-    Action, Direction, Endpoint, Limits, Mode, PolicyDirection, SaFigures, Selector, Standing, Suite, Time,
+    Action, Direction, Endpoint, Limits, Mode, PolicyDirection, PolicyFigures, SaFigures, Selector, Standing,
+    Suite, Time,
 };
 
 use crate::state::Stage;
@@ -76,6 +77,8 @@ pub struct PolicyListing {
     pub added: u64,
     /// When its SAs were last used.
     pub last: Option<Time>,
+    /// What it has decided. An update in its place goes on counting; one that was removed and added again begins anew.
+    pub figures: PolicyFigures,
 }
 
 /// Traffic that an outbound policy protects.
@@ -147,6 +150,7 @@ impl Xfrm {
             limits: entry.lifetime.limits(),
             added: entry.added_wall,
             last: entry.last_use(&uses),
+            figures: self.spd.figures(entry.direction, &entry.policy.selector).unwrap_or_default(),
         })
     }
 }

@@ -147,10 +147,14 @@ pub fn policies(place: &Place, json: bool) -> Result<ExitCode, Failure> {
                 policy.action.clone(),
                 policy.selector.clone(),
                 policy.template.clone(),
+                policy.packets.to_string(),
+                bytes(policy.bytes),
+                policy.drops.iter().map(|drops| drops.packets).sum::<u64>().to_string(),
             ]
         })
         .collect();
-    print(&table(&["index", "dir", "priority", "action", "traffic", "SA"], &rows))
+    let titles = ["index", "dir", "priority", "action", "traffic", "SA", "packets", "bytes", "dropped"];
+    print(&table(&titles, &rows))
 }
 
 /// What SAs carry, in a second.

@@ -1,8 +1,6 @@
 //! What observers are shown of SAs, policies and threads.
 
-use std::fmt::Write as _;
-
-use ipsec::{Action, Direction, Limit, Mode, PolicyDirection, Prefix, Sa, Selector};
+use ipsec::{Action, Direction, Limit, Mode, PolicyDirection, Ports, Prefix, Sa, Selector};
 
 use super::Worker;
 use crate::observed::{Drops, PolicyRow, SaRow, Status, ThreadRow};
@@ -23,7 +21,7 @@ impl Worker {
             memory_used_bytes: confine::arena::report().used_bytes,
             weak_suites: self.start.weak_suites,
             sas: self.xfrm.sad().len(),
-            policies: self.xfrm.list_policies().count(),
+            policies: self.policy_count(),
             clients: self.clients.len(),
             threads: totals.threads.iter().map(row).collect(),
             totals: row(&totals.all),
@@ -41,106 +39,6 @@ impl Worker {
     pub(super) fn policies(&self) -> Vec<PolicyRow> {
         self.xfrm.list_policies().map(|policy| policy_row(&policy)).collect()
     }
-
-    /// Text for Prometheus: threads, drops by reason, and each SA and policy.
-    pub(super) fn metrics(&self) -> String {
-        let status = self.status();
-        let mut text = String::new();
-        let mut family = |name: &str, kind: &str, help: &str, samples: Vec<(String, f64)>| {
-            let _ =
-                writeln!(text, "# HELP cryptand_ipsec_{name} {help}\n# TYPE cryptand_ipsec_{name} {kind}");
-            for (labels, value) in samples {
-                let _ = writeln!(text, "cryptand_ipsec_{name}{labels} {value}");
-            }
-        };
-        let one = |value: f64| vec![(String::new(), value)];
-        family("sas", "gauge", "SAs, those whose SPI is only reserved among them.", one(status.sas as f64));
-        family("policies", "gauge", "Policies.", one(status.policies as f64));
-        family(
-            "restarts_total",
-            "counter",
-            "Workers that ended before this one.",
-            one(status.restarts as f64),
-        );
-        let failures = self.keeping.failures();
-        family(
-            "refused_routes_total",
-            "counter",
-            "Changes of policies that were refused, since the kernel refused a route.",
-            one(failures.routes as f64),
-        );
-        family(
-            "journal_errors_total",
-            "counter",
-            "Writes of the journal that failed: changes of policies were refused, or names of SAs not kept.",
-            one(failures.journal as f64),
-        );
-        let threads = |value: fn(&ThreadRow) -> u64| {
-            let rows = status.threads.iter().enumerate();
-            rows.map(|(index, row)| (format!("{{thread=\"{index}\"}}"), value(row) as f64)).collect()
-        };
-        family("sealed_packets_total", "counter", "Packets sealed.", threads(|row| row.sealed));
-        family(
-            "sealed_bytes_total",
-            "counter",
-            "Bytes of packets before they were sealed.",
-            threads(|row| row.sealed_bytes),
-        );
-        family("opened_packets_total", "counter", "Packets opened.", threads(|row| row.opened));
-        family(
-            "opened_bytes_total",
-            "counter",
-            "Bytes of packets after they were opened.",
-            threads(|row| row.opened_bytes),
-        );
-        family(
-            "bypassed_packets_total",
-            "counter",
-            "Packets that passed in clear, since no policy is for them.",
-            threads(|row| row.bypassed),
-        );
-        family("batches_total", "counter", "Batches that were sealed or opened.", threads(|row| row.batches));
-        let totals = self.shared.counters();
-        let drops =
-            drops(&totals.all).map(|(reason, packets)| (format!("{{reason=\"{reason}\"}}"), packets as f64));
-        family("dropped_packets_total", "counter", "Packets dropped, by reason.", drops.collect());
-        let sas = self.sas();
-        let of_sas = |value: fn(&SaRow) -> f64| {
-            let label = |sa: &SaRow| {
-                format!(
-                    "{{spi=\"{:08x}\",direction=\"{}\",source=\"{}\",destination=\"{}\",suite=\"{}\"}}",
-                    sa.spi, sa.direction, sa.source, sa.destination, sa.suite
-                )
-            };
-            sas.iter().map(|sa| (label(sa), value(sa))).collect()
-        };
-        family("sa_packets_total", "counter", "Packets of an SA.", of_sas(|sa| sa.packets as f64));
-        family(
-            "sa_bytes_total",
-            "counter",
-            "Bytes of packets inside of an SA.",
-            of_sas(|sa| sa.bytes as f64),
-        );
-        family(
-            "sa_replayed_packets_total",
-            "counter",
-            "Packets that came again.",
-            of_sas(|sa| sa.replayed as f64),
-        );
-        family(
-            "sa_too_old_packets_total",
-            "counter",
-            "Packets that came too late for the window.",
-            of_sas(|sa| sa.too_old as f64),
-        );
-        family(
-            "sa_unauthenticated_packets_total",
-            "counter",
-            "Packets whose ICV was wrong.",
-            of_sas(|sa| sa.unauthenticated as f64),
-        );
-        text
-    }
 }
 
 fn row(figures: &plane::Figures) -> ThreadRow {
@@ -156,7 +54,7 @@ fn row(figures: &plane::Figures) -> ThreadRow {
 }
 
 /// Packets by the reason why they were dropped: those of ESP and policies, then those of the packet path.
-fn drops(figures: &plane::Figures) -> impl Iterator<Item = (&'static str, u64)> {
+pub(super) fn drops(figures: &plane::Figures) -> impl Iterator<Item = (&'static str, u64)> {
     let of_esp = figures.esp.reasons().map(|(reason, packets)| (reason.name(), packets));
     of_esp.chain(figures.losses().map(|(loss, packets)| (loss.name(), packets)))
 }
@@ -213,6 +111,7 @@ fn limits(limit: &Limit) -> String {
 }
 
 fn policy_row(policy: &xfrm::PolicyListing) -> PolicyRow {
+    let drops = policy.figures.drops().filter(|(_, packets)| *packets > 0);
     let (action, template) = match policy.action {
         Action::Bypass => ("bypass", String::new()),
         Action::Discard => ("discard", String::new()),
@@ -225,33 +124,41 @@ fn policy_row(policy: &xfrm::PolicyListing) -> PolicyRow {
     };
     PolicyRow {
         index: policy.index,
-        direction: match policy.direction {
-            PolicyDirection::In => "in",
-            PolicyDirection::Out => "out",
-            PolicyDirection::Forward => "fwd",
-        }
-        .to_owned(),
+        direction: policy_direction(policy.direction).to_owned(),
         selector: selector(&policy.selector),
         priority: policy.priority,
         action: action.to_owned(),
         template,
+        packets: policy.figures.packets,
+        bytes: policy.figures.bytes,
+        drops: drops.map(|(reason, packets)| Drops { reason: reason.name().to_owned(), packets }).collect(),
+    }
+}
+
+pub(super) fn policy_direction(direction: PolicyDirection) -> &'static str {
+    match direction {
+        PolicyDirection::In => "in",
+        PolicyDirection::Out => "out",
+        PolicyDirection::Forward => "fwd",
     }
 }
 
 fn selector(selector: &Selector) -> String {
     let fields = selector.fields();
-    let prefix = |prefix: Prefix| format!("{}/{}", prefix.address, prefix.bits);
-    let ports = |ports: ipsec::Ports| match ports.mask {
+    format!(
+        "{} to {}{}",
+        end(fields.source, fields.source_ports),
+        end(fields.destination, fields.destination_ports),
+        fields.protocol.map(|protocol| format!(", protocol {protocol}")).unwrap_or_default()
+    )
+}
+
+/// One end of a selector.
+pub(super) fn end(prefix: Prefix, ports: Ports) -> String {
+    let ports = match ports.mask {
         0 => String::new(),
         u16::MAX => format!(" port {}", ports.port),
         mask => format!(" ports {:#x}/{mask:#x}", ports.port),
     };
-    format!(
-        "{}{} to {}{}{}",
-        prefix(fields.source),
-        ports(fields.source_ports),
-        prefix(fields.destination),
-        ports(fields.destination_ports),
-        fields.protocol.map(|protocol| format!(", protocol {protocol}")).unwrap_or_default()
-    )
+    format!("{}/{}{ports}", prefix.address, prefix.bits)
 }

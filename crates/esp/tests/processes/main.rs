@@ -3,6 +3,7 @@
 
 mod clear_text;
 mod commands;
+mod counts;
 mod hostile;
 mod keys;
 mod net;

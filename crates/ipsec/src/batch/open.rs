@@ -85,7 +85,7 @@ impl Worker {
                 }
                 Err(reason) => {
                     item.outcome = Outcome::Dropped(reason);
-                    self.counters.count(reason);
+                    self.counters.count(reason, 1);
                 }
             }
         }
@@ -110,7 +110,7 @@ impl Worker {
                 }
                 Err(reason) => {
                     work.item.outcome = Outcome::Dropped(reason);
-                    self.counters.count(reason);
+                    self.counters.count(reason, 1);
                 }
             }
         }

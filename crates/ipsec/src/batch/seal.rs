@@ -82,7 +82,7 @@ impl Worker {
                 }
                 Err(reason) => {
                     item.outcome = Outcome::Dropped(reason);
-                    self.counters.count(reason);
+                    self.counters.count(reason, 1);
                 }
             }
         }
@@ -132,7 +132,7 @@ impl Worker {
     fn drop_work(&mut self, work: &mut Work<'_, '_, SealItem<'_, '_>>, reason: Reason) {
         work.good = false;
         work.item.outcome = Outcome::Dropped(reason);
-        self.counters.count(reason);
+        self.counters.count(reason, 1);
     }
 }
 
