@@ -11,6 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 const PACKAGING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging");
+/// Tests of the alert rules, for promtool.
+const TESTS: [&str; 4] = ["cryptand.test.yml", "backup.test.yml", "ipsec.test.yml", "tls.test.yml"];
 
 /// A program of Prometheus's package.
 fn program(name: &str) -> Option<PathBuf> {
@@ -46,10 +48,8 @@ fn names(text: &str) -> BTreeSet<String> {
 fn promtool_finds_every_alert_as_it_should_be() {
     let Some(promtool) = program("promtool") else { return };
     let folder = format!("{PACKAGING}/prometheus");
-    for arguments in [
-        &["check", "rules", "cryptand.rules.yml"][..],
-        &["test", "rules", "cryptand.test.yml", "backup.test.yml", "tls.test.yml"],
-    ] {
+    for arguments in [vec!["check", "rules", "cryptand.rules.yml"], [&["test", "rules"], &TESTS[..]].concat()]
+    {
         let output = Command::new(&promtool).args(arguments).current_dir(&folder).output().unwrap();
         assert!(
             output.status.success(),
@@ -59,9 +59,7 @@ fn promtool_finds_every_alert_as_it_should_be() {
         );
     }
     // No alert is left out of the tests.
-    let tests = ["cryptand.test.yml", "backup.test.yml", "tls.test.yml"]
-        .map(|name| fs::read_to_string(format!("{folder}/{name}")).unwrap())
-        .concat();
+    let tests = TESTS.map(|name| fs::read_to_string(format!("{folder}/{name}")).unwrap()).concat();
     for line in rules().lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
         assert!(tests.matches(&format!("alertname: {line}\n")).count() >= 1, "{line} never fires");
         assert!(tests.contains(&format!("alertname: {line}, exp_alerts: []")), "{line} is never silent");
@@ -239,8 +237,10 @@ fn a_real_prometheus_sees_each_alert_fire_and_clear() {
     let page = get(&exporter.1, "/metrics");
     let served = names(&page);
     let spoken = [rules(), expressions().join("\n")].concat();
-    // What begins with cryptand_tls is told by another program, whose tests look for it.
-    for name in names(&spoken).into_iter().filter(|name| !name.starts_with("cryptand_tls_")) {
+    // What other programs tell their own tests look for.
+    let is_others =
+        |name: &str| ["cryptand_tls_", "cryptand_ipsec_"].iter().any(|other| name.starts_with(other));
+    for name in names(&spoken).into_iter().filter(|name| !is_others(name)) {
         assert!(served.contains(&name), "{name} is not served");
     }
     for expression in expressions() {
