@@ -139,6 +139,9 @@ fn run(options: Options) -> Result<(), WorkerError> {
     let shared = Arc::new(shared);
     let entered = sandbox::enter_before_threads().map_err(WorkerError::Sandbox)?;
     let lacks: Vec<String> = confine::lacks(&entered).into_iter().map(str::to_owned).collect();
+    // One that is stopped does not see its channel end, and would keep the lock. Steps of the sandbox that change credentials would undo this.
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .map_err(system("asking to be ended with the supervisor"))?;
     plane::spawn(&shared, queues, Vec::new(), raw).map_err(system("starting threads"))?;
     let kept = Kept { descriptors: DESCRIPTORS_MAX, file_bytes: 2 * SLOT_BYTES, calls: PACKET_RULES };
     sandbox::confine_threads(kept).map_err(WorkerError::Sandbox)?;

@@ -176,7 +176,7 @@ pub fn probe() -> ExitCode {
 fn add_sa() -> Result<Option<Errno>, String> {
     let socket = match Socket::new(NETLINK_XFRM) {
         Ok(socket) => socket,
-        Err(cause) => return Ok(Some(Errno::from_io_error(&cause).unwrap_or(Errno::PROTONOSUPPORT))),
+        Err(cause) => return refused(Errno::from_io_error(&cause).unwrap_or(Errno::PROTONOSUPPORT)),
     };
     let failed = |cause: std::io::Error| cause.to_string();
     socket.send(&probe_request(), 0).map_err(failed)?;
@@ -186,7 +186,15 @@ fn add_sa() -> Result<Option<Errno>, String> {
     match code {
         None => Err("the kernel's answer is too short".to_owned()),
         Some(0) => Ok(None),
-        Some(code) => Ok(Some(Errno::from_raw_os_error(code.saturating_neg()))),
+        Some(code) => refused(Errno::from_raw_os_error(code.saturating_neg())),
+    }
+}
+
+/// What a refusal says of the kernel: for want of rights, nothing.
+fn refused(errno: Errno) -> Result<Option<Errno>, String> {
+    match errno {
+        Errno::PERM | Errno::ACCESS => Err(errno.to_string()),
+        errno => Ok(Some(errno)),
     }
 }
 
@@ -256,6 +264,73 @@ fn daemons() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A machine that has what a data plane needs, and no ESP.
+    fn machine() -> Found {
+        Found {
+            kernel: "6.1.0".to_owned(),
+            xfrm: true,
+            esp: Some(false),
+            esp_error: Some("Protocol not supported".to_owned()),
+            forbidden_by: Vec::new(),
+            tun: true,
+            rights: true,
+            strict_filters: Vec::new(),
+            daemons: vec!["strongSwan (/usr/lib/ipsec/charon)".to_owned()],
+            level: "avx2".to_owned(),
+            serves: false,
+            advice: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn advice_is_about_what_was_found() {
+        let of = |change: fn(&mut Found)| {
+            let mut found = machine();
+            change(&mut found);
+            advice(&found)
+        };
+        let plain = of(|_| {});
+        assert!(plain.len() == 1 && plain[0].contains("`cryptand ipsec up`"), "{plain:?}");
+        let has_esp = of(|found| {
+            (found.esp, found.tun, found.daemons) = (Some(true), false, Vec::new());
+        });
+        assert!(has_esp.len() == 1 && has_esp[0].contains("the better choice"), "{has_esp:?}");
+        let unknown = of(|found| found.esp = None);
+        assert!(unknown.len() == 1 && unknown[0].contains("try as root"), "{unknown:?}");
+        for (part, more) in [
+            (
+                "/etc/modprobe.d/a.conf",
+                of(|found| found.forbidden_by = vec!["/etc/modprobe.d/a.conf".to_owned()]),
+            ),
+            ("load the module tun", of(|found| found.tun = false)),
+            ("unshare -Urn", of(|found| found.rights = false)),
+            ("net.ipv4.conf.LINK.rp_filter=2", of(|found| found.strict_filters = vec!["eth0".to_owned()])),
+            ("no IKE daemon", of(|found| found.daemons.clear())),
+        ] {
+            assert!(more.len() == 2 && more[0] == plain[0] && more[1].contains(part), "{part}: {more:?}");
+        }
+    }
+
+    #[test]
+    fn text_says_what_the_kernel_answered() {
+        let mut found = machine();
+        assert!(
+            shown(&found).contains("\nESP               no (Protocol not supported)\n"),
+            "{}",
+            shown(&found)
+        );
+        (found.esp, found.esp_error) = (None, Some("Operation not permitted".to_owned()));
+        assert!(shown(&found).contains("\nESP               unknown (Operation not permitted)\n"));
+        (found.esp, found.esp_error) = (Some(true), None);
+        assert!(shown(&found).contains("\nESP               yes\n"));
+    }
+
+    #[test]
+    fn what_is_refused_for_want_of_rights_is_no_answer() {
+        assert!(refused(Errno::PERM).is_err() && refused(Errno::ACCESS).is_err());
+        assert_eq!(refused(Errno::PROTONOSUPPORT), Ok(Some(Errno::PROTONOSUPPORT)));
+    }
 
     #[test]
     fn lines_that_forbid_esp_are_told_from_others() {

@@ -2,21 +2,36 @@
 
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 
 use super::Failure;
 use crate::place::Place;
 use crate::supervisor;
 
+/// How long a supervisor may take to answer, and then to take everything away: longer than it waits for a worker or for the kernel, and than routes of all
+/// policies that there can be take.
+const ANSWER_WAIT: Duration = Duration::from_secs(30);
+
 /// Asks the supervisor to end, and waits until it has. Where none serves, what one has left is taken away.
 pub fn run(place: &Place) -> Result<ExitCode, Failure> {
     let socket = match connect(place) {
         Ok(socket) => socket,
-        Err(rustix::io::Errno::NOENT | rustix::io::Errno::CONNREFUSED) => return clear(place),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::CONNREFUSED) => return clear(place),
         Err(other) => return Err(format!("asking at {}: {other}", place.plane_socket().display())),
     };
-    let error = |errno: rustix::io::Errno| format!("asking at {}: {errno}", place.plane_socket().display());
+    let error = |errno: Errno| match (errno, socket_peercred(&socket)) {
+        (Errno::AGAIN, Ok(supervisor)) => format!(
+            "asking at {}: no answer within {} seconds from the supervisor, process {process}: `kill -KILL {process}`, and then this again, takes everything away",
+            place.plane_socket().display(),
+            ANSWER_WAIT.as_secs(),
+            process = supervisor.pid.as_raw_nonzero(),
+        ),
+        _ => format!("asking at {}: {errno}", place.plane_socket().display()),
+    };
     rustix::net::send(&socket, b"down", SendFlags::NOSIGNAL).map_err(error)?;
     let mut buffer = [0; 512];
     let (_, bytes) = rustix::net::recv(&socket, &mut buffer, RecvFlags::empty()).map_err(error)?;
@@ -26,23 +41,31 @@ pub fn run(place: &Place) -> Result<ExitCode, Failure> {
         Err(_) => return Err("the data plane answered what is no text".to_owned()),
     }
     // The connection ends with the supervisor, which takes everything else away before.
-    let _ = rustix::net::recv(&socket, &mut buffer, RecvFlags::empty());
-    Ok(ExitCode::SUCCESS)
+    match rustix::net::recv(&socket, &mut buffer, RecvFlags::empty()) {
+        Err(Errno::AGAIN) => Err(error(Errno::AGAIN)),
+        _ => Ok(ExitCode::SUCCESS),
+    }
 }
 
 /// Takes away what one has left that was killed, or kept it.
 fn clear(place: &Place) -> Result<ExitCode, Failure> {
     match supervisor::clear(place) {
         Ok(true) => Ok(ExitCode::SUCCESS),
-        Ok(false) => Err(format!("no data plane serves {}", place.folder().display())),
+        Ok(false) => Err(format!(
+            "no data plane serves {}, and none has left anything: --folder names another",
+            place.folder().display()
+        )),
         Err(cause) => Err(cause.to_string()),
     }
 }
 
-fn connect(place: &Place) -> Result<OwnedFd, rustix::io::Errno> {
+fn connect(place: &Place) -> Result<OwnedFd, Errno> {
     let address = SocketAddrUnix::new(place.plane_socket())?;
     let socket =
         rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    for timeout in [Timeout::Send, Timeout::Recv] {
+        set_socket_timeout(&socket, timeout, Some(ANSWER_WAIT))?;
+    }
     rustix::net::connect(&socket, &address)?;
     Ok(socket)
 }

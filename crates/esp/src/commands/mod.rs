@@ -146,12 +146,15 @@ pub fn run(json: &str, program: &[OsString]) -> ExitCode {
 fn ask(place: &Place, question: Question) -> Result<String, Failure> {
     let path = place.observe_socket();
     let error = |cause: io::Error| match cause.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => format!(
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::ConnectionRefused => format!(
             "no data plane serves {}: `cryptand ipsec up` starts one, --folder names another",
             place.folder().display()
         ),
         io::ErrorKind::WouldBlock => {
-            format!("asking at {}: no answer within {ANSWER_SECONDS} seconds", path.display())
+            format!(
+                "asking at {}: no answer within {ANSWER_SECONDS} seconds: the worker is busy, or stopped; `cryptand ipsec down` ends it",
+                path.display()
+            )
         }
         _ => format!("asking at {}: {cause}", path.display()),
     };

@@ -1,13 +1,17 @@
 //! The programs of the data plane, as processes in network namespaces: their commands, what becomes of clear text whatever ends, keys, and
 //! whoever speaks to their sockets.
 
+mod check;
 mod clear_text;
 mod commands;
 mod counts;
 mod hostile;
 mod keys;
+mod many;
+mod mounts;
 mod net;
 mod plane;
 mod refused;
 mod rekeying;
+mod stopped;
 mod xfrm;

@@ -122,6 +122,11 @@ impl<'s> Plane<'s> {
         self.ipsec(&json!({ "down": { "folder": self.folder } }), &[])
     }
 
+    /// The supervisor's process.
+    pub fn supervisor(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
     /// The worker's process.
     pub fn worker(&self) -> u32 {
         self.status()["pid"].as_u64().unwrap() as u32
@@ -136,8 +141,14 @@ impl<'s> Plane<'s> {
 
     /// Waits until another worker serves than this one.
     pub fn wait_for_another(&self, before: u32) {
+        self.wait_for_another_while(before, || {});
+    }
+
+    /// The same, and does something between looks.
+    pub fn wait_for_another_while(&self, before: u32, mut meanwhile: impl FnMut()) {
         let asked = json!({ "status": { "folder": self.folder, "json": true } });
         wait_until("the next worker", || {
+            meanwhile();
             let output = self.ipsec(&asked, &[]);
             serde_json::from_slice::<Value>(&output.stdout)
                 .is_ok_and(|status| status["pid"] != u64::from(before))

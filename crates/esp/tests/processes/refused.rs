@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::process::Command;
-use std::thread;
 
 use netlink_packet_xfrm::{XfrmMessage, policy};
-use nix::sched::{CloneFlags, unshare};
 use serde_json::Value;
 
 use crate::clear_text::nothing_leaves;
+use crate::mounts::{mount, with_own_mounts};
 use crate::net::{FAR, NEAR, NEAR_INSIDE, NEAR_INSIDE_V6, Net, with_rights};
 use crate::plane::Plane;
 use crate::xfrm::{self, Xfrm};
@@ -96,23 +95,6 @@ fn where_ipv6_is_disabled_before_the_start() {
         assert!(down.status.success(), "{}", String::from_utf8_lossy(&down.stderr));
         assert_eq!(net.near.traces(), "");
     });
-}
-
-/// Runs something where what is mounted is seen by nobody else, and gone with it.
-fn with_own_mounts(run: impl FnOnce() + Send) {
-    thread::scope(|scope| {
-        let inside = scope.spawn(|| {
-            unshare(CloneFlags::CLONE_NEWNS).unwrap();
-            mount(&["--make-rprivate", "/"]);
-            run();
-        });
-        inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    });
-}
-
-fn mount(words: &[&str]) {
-    let output = Command::new("mount").args(words).output().unwrap();
-    assert!(output.status.success(), "mount {words:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Sends requests until one is refused; how many were not, and the first that was.
