@@ -228,6 +228,7 @@ impl<'c> Supervisor<'c> {
         let threads = settings.threads.unwrap_or(processors).clamp(1, plane::bounds::THREADS_MAX);
         let mut sockets = Sockets::new(threads);
         sockets.open_wildcards()?;
+        sockets.open_held();
         let addresses = net.addresses()?;
         let routes = Routes::left(net.routed(None)?.into_keys());
         let asked = listen(&place.plane_socket())?;

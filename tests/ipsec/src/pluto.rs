@@ -38,19 +38,30 @@ impl<'h> Pluto<'h> {
         pluto
     }
 
-    /// Starts it again.
+    /// Starts it again, and waits until it serves.
     pub fn restart(&self) {
+        self.begin();
+        self.serves();
+    }
+
+    /// Starts it again, as far as that goes: it may wait for the data plane.
+    pub fn begin(&self) {
         let path = |name: &str| self.host.file(name).to_str().expect("a path is text").to_owned();
         let (settings, secrets) = (path("ipsec.conf"), path("ipsec.secrets"));
         self.host.run("rm -f /run/pluto/pluto.pid /run/pluto/pluto.ctl");
         let words =
             ["/usr/libexec/ipsec/pluto", "--nofork", "--config", &settings, "--secretsfile", &secrets];
         self.host.start(NAME, &Plane::environment(), &words);
+    }
+
+    /// Waits until it serves, and adds its connection.
+    pub fn serves(&self) {
         until("pluto listens", || {
             assert!(self.host.runs(NAME), "pluto ended:\n{}{}", self.host.log(NAME), self.log());
-            self.host.tries("ipsec whack --status")
+            self.host.tries("timeout 5 ipsec whack --status")
         });
-        self.host.run(&format!("ipsec auto --config {settings} --add net; ipsec whack --listen"));
+        let settings = self.host.file("ipsec.conf");
+        self.host.run(&format!("ipsec auto --config {} --add net; ipsec whack --listen", settings.display()));
     }
 
     /// Establishes the connection.

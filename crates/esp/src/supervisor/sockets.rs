@@ -4,7 +4,7 @@
 //! The kernel numbers the sockets that share an address in the order in which they were bound, and the filter names them by number. Where an IKE daemon outlived the
 //! supervisor, its socket is the first; when it binds anew it is the last again, and asks before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,6 +16,8 @@ use crate::messages::Order;
 
 /// Most addresses that sockets are bound to.
 pub const ADDRESSES_MAX: usize = 64;
+/// The sockets of UDP of this network namespace, by family (proc_net(5)).
+const PROC_FILES: [&str; 2] = ["/proc/net/udp", "/proc/net/udp6"];
 
 /// Sockets by the address that they are bound to, each with one for every thread.
 pub struct Sockets {
@@ -69,6 +71,18 @@ impl Sockets {
         match self.open(SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), ipsec::NAT_PORT)) {
             Err(SocketsError::Open(cause)) if lacks_family(cause.cause()) => Ok(()),
             other => other.map(drop),
+        }
+    }
+
+    /// Opens those of the addresses to which programs are bound that outlived an earlier supervisor: a datagram goes to a socket of its very address
+    /// before it goes to one of all addresses. What cannot be opened is told: such a program gets what comes to its address, ESP too.
+    pub fn open_held(&mut self) {
+        for address in held() {
+            if !self.open.contains_key(&address)
+                && let Err(cause) = self.open(address)
+            {
+                tell!("{address}: {cause}");
+            }
         }
     }
 
@@ -132,10 +146,26 @@ fn filter(address: SocketAddr, sockets: &[OwnedFd], foreign: usize) {
 
 /// How many sockets are bound to this address, ours and others' (proc_net(5)). Where that cannot be read, none: as when no daemon was there before.
 fn bound(address: SocketAddr) -> usize {
-    let file = if address.is_ipv4() { "/proc/net/udp" } else { "/proc/net/udp6" };
-    let text = std::fs::read_to_string(file).unwrap_or_default();
     let wanted = proc_address(address);
-    text.lines().skip(1).filter(|line| line.split_whitespace().nth(1) == Some(wanted.as_str())).count()
+    local_addresses(file_of(address)).iter().filter(|local| **local == wanted).count()
+}
+
+/// The addresses to whose port for ESP sockets are bound.
+fn held() -> BTreeSet<SocketAddr> {
+    let all = PROC_FILES.into_iter().flat_map(local_addresses);
+    all.filter_map(|text| read_proc_address(&text))
+        .filter(|address| address.port() == ipsec::NAT_PORT)
+        .collect()
+}
+
+fn file_of(address: SocketAddr) -> &'static str {
+    if address.is_ipv4() { PROC_FILES[0] } else { PROC_FILES[1] }
+}
+
+/// To what the sockets of a file are bound, as it writes it.
+fn local_addresses(file: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1).map(str::to_owned)).collect()
 }
 
 /// An address as `/proc/net/udp` and `udp6` write it: words of four bytes in the processor's order, then the port.
@@ -154,6 +184,20 @@ fn proc_address(address: SocketAddr) -> String {
     text
 }
 
+/// The address that such a text is.
+fn read_proc_address(text: &str) -> Option<SocketAddr> {
+    let (words, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let mut bytes = Vec::with_capacity(16);
+    for at in (0..words.len()).step_by(8) {
+        let word = u32::from_str_radix(words.get(at..at + 8)?, 16).ok()?;
+        bytes.extend(word.to_ne_bytes());
+    }
+    let v4 = <[u8; 4]>::try_from(bytes.as_slice()).map(IpAddr::from);
+    let address = v4.or_else(|_| <[u8; 16]>::try_from(bytes.as_slice()).map(IpAddr::from)).ok()?;
+    Some(SocketAddr::new(address, port))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,6 +208,13 @@ mod tests {
         assert_eq!(written("127.0.0.1:4500"), "0100007F:1194");
         assert_eq!(written("0.0.0.0:500"), "00000000:01F4");
         assert_eq!(written("[::1]:4500"), "00000000000000000000000001000000:1194");
+        for text in ["192.0.2.1:4500", "[2001:db8::1]:4500", "[::]:500"] {
+            assert_eq!(read_proc_address(&written(text)), text.parse().ok());
+        }
+        for text in ["", "0100007F", "0100007F:", "0100007:1194", "0100007F01:1194", "0100007G:1194", ":1194"]
+        {
+            assert_eq!(read_proc_address(text), None, "{text}");
+        }
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         assert_eq!(bound(socket.local_addr().unwrap()), 1);
         let socket = std::net::UdpSocket::bind("[::1]:0").unwrap();
