@@ -107,3 +107,36 @@ fn each_packet_counts_for_its_policy() {
         assert!(near.shows("policy", false).lines().next().unwrap().ends_with("packets  bytes  dropped"));
     });
 }
+
+/// What `cryptand ipsec metrics` says of SAs that have none to follow.
+fn not_replaced(plane: &Plane<'_>) -> String {
+    let metrics = ask(plane, "metrics\n");
+    let line = metrics.lines().find_map(|line| line.strip_prefix("cryptand_ipsec_sas_not_replaced "));
+    line.unwrap_or_else(|| panic!("{metrics}")).to_owned()
+}
+
+#[test]
+fn an_sa_past_its_soft_limit_counts_until_another_is_there() {
+    with_rights(|| {
+        let net = Net::new();
+        let (near, far) = (Plane::start(&net.near, &[]), Plane::start(&net.far, &[]));
+        near.protect(true);
+        far.protect(false);
+        far.key(0x1001);
+        let mut limited = xfrm::sa(NEAR, FAR, 0x1001);
+        if let XfrmMessage::AddSa(sa) = &mut limited {
+            sa.user_sa_info.lifetime_cfg.soft_packet_limit = 3;
+        }
+        near.xfrm().ok(limited);
+        let (sender, receiver) = (udp(&net.near, NEAR_INSIDE), udp(&net.far, FAR_INSIDE));
+        pass(&sender, &receiver, 2);
+        assert_eq!(not_replaced(&near), "0");
+        pass(&sender, &receiver, 1);
+        assert_eq!(not_replaced(&near), "1");
+        // The other way it is no other.
+        near.xfrm().ok(xfrm::sa(FAR, NEAR, 0x1002));
+        assert_eq!(not_replaced(&near), "1");
+        near.xfrm().ok(xfrm::sa(NEAR, FAR, 0x2001));
+        assert_eq!(not_replaced(&near), "0");
+    });
+}
