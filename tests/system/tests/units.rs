@@ -113,7 +113,7 @@ fn ipsecs_data_plane_works_under_the_calls_and_capabilities_of_its_unit() {
     // In a network of its own: it makes a device, rules and routes.
     let mut command = under(&filter, Path::new("/usr/bin/unshare"));
     let unit = packaging().join("cryptand-esp.service");
-    let bounds = said(&unit, "CapabilityBoundingSet");
+    let bounds = said(&unit, "CapabilityBoundingSet").join(" ");
     let bounds: String = bounds
         .split(' ')
         .map(|name| format!(",+{}", name.trim_start_matches("CAP_").to_lowercase()))
