@@ -1,7 +1,8 @@
 //! The command as its user types it: real homes, real daemons and cards, exit codes and what is printed.
-//! Needs `cryptand-daemon` and `cryptand-card` beside the command, as `make test` builds them.
+//! Needs `cryptand-daemon`, `cryptand-card` and `cryptand-esp` with its worker beside the command, as `make test` builds them.
 
 mod homes;
+mod ipsec;
 mod keys;
 mod shown;
 mod verbs;
