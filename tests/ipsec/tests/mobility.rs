@@ -43,6 +43,8 @@ fn a_host_that_moves_keeps_its_tunnel() {
 fn a_peer_that_moves_keeps_its_tunnel() {
     let Some(site) = Site::new() else { return };
     let [a, b] = site.pair();
+    // strongSwan would take whichever path answers first.
+    a.run("ip -6 address flush dev eth0");
     let (_plane, one) = ours(&a);
     let two = Charon::start(&b, Kernel::Libipsec, "");
     let mut config = named(1, 2).connection("mobike = yes");
@@ -74,6 +76,8 @@ fn behind_nat(site: &Site) -> [Host; 2] {
     );
     b.run("ip route add default via 198.51.100.1");
     translate(&n, "192.0.2.3:10000-10999");
+    // Ways that nobody uses are forgotten after a second.
+    n.run("for of in '' _stream; do echo 1 >/proc/sys/net/netfilter/nf_conntrack_udp_timeout$of; done");
     [n, b]
 }
 
@@ -106,8 +110,8 @@ fn a_mapping_that_changes_is_followed() {
     n.run("ip address add 192.0.2.33/24 dev eth0");
     for (round, to) in ["192.0.2.3:20000-20999", "192.0.2.33:30000-30999"].iter().enumerate() {
         translate(&n, to);
-        // What was translated is forgotten: the way is closed, and packets that come open another.
-        n.run("ip link set eth1 down; sleep 0.1; ip link set eth1 up; ip link set eth0 down; ip link set eth0 up");
+        // What was translated is forgotten: nothing comes for longer than a way stays open, and packets that come then open another.
+        n.run("ip link set eth1 down; sleep 1.5; ip link set eth1 up; ip link set eth0 down; ip link set eth0 up");
         n.run("ip address replace 192.0.2.3/24 dev eth0; ip address replace 192.0.2.33/24 dev eth0");
         pings.until_answered();
         one.until_log("NAT mappings of CHILD_SA", round + 1);
