@@ -204,7 +204,7 @@ fn transport_mode_leaves_options_before_esp() {
             let net = Net::new();
             let way = Way { mode: Mode::Transport, in_udp, ..Way::UDP };
             let ends = [0, 1].map(|number| End::start(&net, number, way));
-            let [IpAddr::V4(first), IpAddr::V4(second)] = outside(false) else { unreachable!() };
+            let [IpAddr::V4(first), IpAddr::V4(second)] = outside(false) else { panic!("not IPv4") };
             net.first.ip(&format!("-4 route add {second} dev inner src {first} table 77"));
             let raw = |space: &Space, protocol| {
                 space.run(|| {
