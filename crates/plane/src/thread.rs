@@ -216,6 +216,13 @@ impl Thread {
         Ok(())
     }
 
+    /// Whether tables were published since the last were taken up. A packet that is read in the middle of a look may have been sent after that, by somebody
+    /// who knows of it: a peer that was told of a new SA, or a program that waited for its policy.
+    #[inline]
+    fn is_behind(&self) -> bool {
+        self.shared.version() != self.version
+    }
+
     /// Takes up what was published since.
     #[inline]
     fn refresh(&mut self) {
@@ -268,6 +275,15 @@ impl Thread {
             match self.io.queue.read(&mut self.read) {
                 Ok(bytes) => {
                     self.core.figures.tun_reads += 1;
+                    if self.is_behind() {
+                        self.core.seal(&mut batch, &mut self.io);
+                        self.refresh();
+                        let tables = Arc::clone(&self.tables);
+                        let mut last = Batch::new(&tables, now);
+                        self.core.take(&mut last, &mut self.io, &self.read[..bytes]);
+                        self.core.seal(&mut last, &mut self.io);
+                        break;
+                    }
                     self.core.take(&mut batch, &mut self.io, &self.read[..bytes]);
                     if batch.is_full() || (!is_soon && batch.len() <= 1) {
                         break;
@@ -292,7 +308,6 @@ impl Thread {
         if flags.contains(EventFlags::ERR) {
             self.look_at_errors(data);
         }
-        let tables = Arc::clone(&self.tables);
         let now = self.shared.now();
         let raw = Arc::clone(&self.io.raw);
         let mut control = [0; CONTROL_BYTES];
@@ -307,12 +322,15 @@ impl Thread {
                 // What an earlier packet met; the next call tells of packets.
                 Err(_) => continue,
             };
+            if self.is_behind() {
+                self.refresh();
+            }
             match (data, received.arrival) {
                 (RAW_V4, _) => self.core.add_whole(&mut self.arrivals, received.bytes),
                 (_, None) => self.core.figures.lose(Loss::NoAddress, 1),
                 (_, Some(arrival)) => {
                     let arrival = if data == RAW_V6 { without_port(arrival) } else { arrival };
-                    self.core.add(&mut self.arrivals, &tables, arrival, received.bytes, received.segment);
+                    self.core.add(&mut self.arrivals, &self.tables, arrival, received.bytes, received.segment);
                 }
             }
             if self.arrivals.is_full() || (!is_soon && self.arrivals.len() <= 1) {
@@ -320,7 +338,7 @@ impl Thread {
             }
         }
         let with_udp = self.io.queue.with_udp();
-        self.core.open(&mut self.arrivals, &tables, now, &mut self.io, with_udp);
+        self.core.open(&mut self.arrivals, &self.tables, now, &mut self.io, with_udp);
         self.looked[INBOUND] = self.shared.now();
     }
 
