@@ -4,6 +4,7 @@
 //! |---|---|
 //! | heap and stack that are not swapped, not dumped, and wiped when freed | [`arena`] |
 //! | giving up files, networks, other processes, and most system calls | [`sandbox`] |
+//! | threads that serve many requests at a time | [`scheduling`] |
 //!
 //! Cards, the keeper of a home's master keys and the agent of OpenPGP's private keys are such processes.
 #![deny(unsafe_code)]
@@ -12,6 +13,8 @@
 pub mod arena;
 #[allow(unsafe_code)]
 pub mod sandbox;
+#[allow(unsafe_code)]
+pub mod scheduling;
 
 /// What of the sandbox and of the memory of secrets this machine does not give, by name.
 pub fn lacks(entered: &sandbox::Entered) -> Vec<&'static str> {

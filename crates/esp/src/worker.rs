@@ -17,6 +17,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use confine::arena;
 use confine::sandbox::{self, Kept, PACKET_RULES, SandboxError};
+use confine::scheduling;
 use engine::{Engine, Options};
 use ipsec::{PolicyDirection, Time};
 use link::{Channel, ChannelError};
@@ -142,7 +143,8 @@ fn run(options: Options) -> Result<(), WorkerError> {
     // One that is stopped does not see its channel end, and would keep the lock. Steps of the sandbox that change credentials would undo this.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         .map_err(system("asking to be ended with the supervisor"))?;
-    plane::spawn(&shared, queues, Vec::new(), raw).map_err(system("starting threads"))?;
+    let start_threads = || plane::spawn(&shared, queues, Vec::new(), raw);
+    scheduling::as_batch(start_threads).map_err(system("starting threads"))?;
     let kept = Kept { descriptors: DESCRIPTORS_MAX, file_bytes: 2 * SLOT_BYTES, calls: PACKET_RULES };
     sandbox::confine_threads(kept).map_err(WorkerError::Sandbox)?;
     let doors = Doors { listener, observe, _lock: lock, own_user };

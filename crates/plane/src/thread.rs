@@ -330,7 +330,13 @@ impl Thread {
                 (_, None) => self.core.figures.lose(Loss::NoAddress, 1),
                 (_, Some(arrival)) => {
                     let arrival = if data == RAW_V6 { without_port(arrival) } else { arrival };
-                    self.core.add(&mut self.arrivals, &self.tables, arrival, received.bytes, received.segment);
+                    self.core.add(
+                        &mut self.arrivals,
+                        &self.tables,
+                        arrival,
+                        received.bytes,
+                        received.segment,
+                    );
                 }
             }
             if self.arrivals.is_full() || (!is_soon && self.arrivals.len() <= 1) {

@@ -360,6 +360,7 @@ const UNSAFE_ROOMS: &[&str] = &[
     "crates/link/",
     "crates/confine/src/sandbox",
     "crates/confine/src/arena",
+    "crates/confine/src/scheduling.rs",
     "crates/capi/",
     "crates/deflate/src/isal_ffi.rs",
     "crates/driver/src/gnutls_ffi.rs",

@@ -13,5 +13,6 @@ mod net;
 mod plane;
 mod refused;
 mod rekeying;
+mod scheduling;
 mod stopped;
 mod xfrm;
