@@ -102,6 +102,7 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
         "share/cryptand/acme/renew",
         "share/cryptand/prometheus/cryptand.rules.yml",
         "share/cryptand/grafana/cryptand.json",
+        "share/cryptand/grafana/cryptand-ipsec.json",
         "share/man/man1/cryptand-health.1",
         "share/man/man1/cryptand-sop.1",
         "share/man/man5/cryptand-settings.5",

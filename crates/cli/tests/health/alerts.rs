@@ -1,4 +1,4 @@
-//! The alert rules and the dashboard: judged by promtool, and by a Prometheus that scrapes a home whose parts are ended,
+//! The alert rules and the dashboards: judged by promtool, and by a Prometheus that scrapes a home whose parts are ended,
 //! sealed and starved. `scripts/need test` fetches both programs from Debian's package.
 
 use crate::bench::{Bench, Exporter, PASSPHRASE, PATIENCE, get, load_keys};
@@ -28,12 +28,13 @@ fn rules() -> String {
     fs::read_to_string(format!("{PACKAGING}/prometheus/cryptand.rules.yml")).unwrap()
 }
 
-/// Every expression of the dashboard, with what Grafana puts into it.
+/// Every expression of the dashboards, with what Grafana puts into it.
 fn expressions() -> Vec<String> {
-    let text = fs::read_to_string(format!("{PACKAGING}/grafana/cryptand.json")).unwrap();
-    let dashboard: Value = serde_json::from_str(&text).unwrap();
-    let panels = dashboard["panels"].as_array().unwrap();
-    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    let dashboards = ["cryptand.json", "cryptand-ipsec.json"].map(|name| -> Value {
+        serde_json::from_slice(&fs::read(format!("{PACKAGING}/grafana/{name}")).unwrap()).unwrap()
+    });
+    let panels = dashboards.iter().flat_map(|dashboard| dashboard["panels"].as_array().unwrap());
+    let targets = panels.flat_map(|panel| panel["targets"].as_array().unwrap());
     let expressions = targets.map(|target| target["expr"].as_str().unwrap());
     expressions.map(|text| text.replace("$instance", ".*").replace("$__rate_interval", "3s")).collect()
 }
@@ -233,7 +234,7 @@ fn a_real_prometheus_sees_each_alert_fire_and_clear() {
     bench.done(&["key", "delete", "A.B", "--yes"], "");
     prometheus.until(&[]);
 
-    // Whatever the rules and the dashboard speak of is there, and can be asked for.
+    // Whatever the rules and the dashboards speak of is there, and can be asked for.
     let page = get(&exporter.1, "/metrics");
     let served = names(&page);
     let spoken = [rules(), expressions().join("\n")].concat();

@@ -95,14 +95,16 @@ fn metrics_are_what_prometheus_reads() {
             }
         }
         assert!(series.contains("cryptand_ipsec_sas") && text.ends_with('\n'));
-        // Whatever alert rules speak of is there, but for what the exporter adds.
-        let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/prometheus/cryptand.rules.yml");
-        let rules = fs::read_to_string(rules).unwrap();
-        let words = rules.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-        let spoken: Vec<_> = words.filter(|word| word.starts_with("cryptand_ipsec_")).collect();
-        assert!(spoken.len() > 5);
-        for name in spoken.iter().filter(|name| **name != "cryptand_ipsec_up") {
-            assert!(families.contains(*name), "{name} is not served");
+        // Whatever alert rules and the dashboard speak of is there, but for what the exporter adds.
+        for file in ["prometheus/cryptand.rules.yml", "grafana/cryptand-ipsec.json"] {
+            let path = format!("{}/../../packaging/{file}", env!("CARGO_MANIFEST_DIR"));
+            let packaged = fs::read_to_string(path).unwrap();
+            let words = packaged.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+            let spoken: Vec<_> = words.filter(|word| word.starts_with("cryptand_ipsec_")).collect();
+            assert!(spoken.len() > 5, "{file}");
+            for name in spoken.iter().filter(|name| **name != "cryptand_ipsec_up") {
+                assert!(families.contains(*name), "{file}: {name} is not served");
+            }
         }
         assert!(series.iter().any(|name| name.contains("spi=\"00001001\"")), "{text}");
         let mut promtool = Command::new("promtool");
