@@ -137,6 +137,13 @@ fn class_of(layout: Layout) -> Option<usize> {
     }
 }
 
+/// A layout as it is cut from the region: it begins at a multiple of [`GRAIN`] and ends with talc's word behind it at another. So whatever is free does too, and
+/// what is long enough for a block has room for it: pieces that are never taken would be looked at for each block.
+fn piece(layout: Layout) -> Option<Layout> {
+    let bytes = layout.size().checked_next_multiple_of(GRAIN)?.checked_add(GRAIN - size_of::<usize>())?;
+    Layout::from_size_align(bytes, layout.align().max(GRAIN)).ok()
+}
+
 /// Length of the blocks of a class in bytes.
 const fn class_bytes(class: usize) -> usize {
     if class < FINE_CLASSES {
@@ -337,8 +344,8 @@ impl Inner {
         if self.report.region.is_none() {
             self.reserve()?;
         }
-        // SAFETY: `layout` is not of size zero, which no caller of an allocator asks for and no class has.
-        let block = unsafe { self.region.malloc(layout) }.ok()?;
+        // SAFETY: a piece is not of size zero.
+        let block = unsafe { self.region.malloc(piece(layout)?) }.ok()?;
         self.report.used_bytes += layout.size();
         self.report.peak_bytes = self.report.peak_bytes.max(self.report.used_bytes);
         Some(block)
@@ -347,8 +354,9 @@ impl Inner {
     /// # Safety
     /// `block` was cut with this layout, and nobody uses it any more.
     unsafe fn give_back(&mut self, block: NonNull<u8>, layout: Layout) {
-        // SAFETY: by contract.
-        unsafe { self.region.free(block, layout) };
+        let Some(piece) = piece(layout) else { return };
+        // SAFETY: by contract; this is what was cut for the layout.
+        unsafe { self.region.free(block, piece) };
         self.report.used_bytes -= layout.size();
     }
 
@@ -443,6 +451,41 @@ mod tests {
         assert_eq!(HEAP.room(4096 * 16), 4096 * 16);
         assert!(HEAP.room(usize::MAX / 2) < report.region_bytes);
         assert_eq!(HEAP.with(|inner| inner.report.region_bytes), report.region_bytes);
+    }
+
+    #[test]
+    fn whatever_is_free_begins_where_blocks_do() {
+        const BYTES: usize = 1 << 20;
+        let mut memory = vec![0_u128; BYTES / size_of::<u128>()];
+        let report = Report {
+            region: Some(Kind::Locked),
+            region_bytes: BYTES,
+            limit_bytes: None,
+            used_bytes: 0,
+            peak_bytes: 0,
+        };
+        let mut inner = Inner { region: Talc::new(ErrOnOom), report };
+        // SAFETY: the memory outlives the region, and nobody else uses it; blocks are given back once, with their layouts.
+        unsafe {
+            inner.region.claim(Span::from_base_size(memory.as_mut_ptr().cast(), BYTES)).unwrap();
+            let mut live = Vec::new();
+            for step in 0..4000_usize {
+                let layout = layout(1 + step * 37 % 700, 1 << (step % 8));
+                live.push((inner.cut(layout).unwrap(), layout));
+                if step % 3 != 0 {
+                    let (block, layout) = live.swap_remove(step * 7919 % live.len());
+                    inner.give_back(block, layout);
+                }
+            }
+            // With these everything that is free is taken, each from its beginning.
+            let small = layout(2 * GRAIN - size_of::<usize>(), size_of::<usize>());
+            let mut taken = 0;
+            while let Ok(block) = inner.region.malloc(small) {
+                assert!((block.as_ptr() as usize).is_multiple_of(GRAIN), "{block:?} after {taken} others");
+                taken += 1;
+            }
+            assert!(taken > 1000, "{taken}");
+        }
     }
 
     proptest! {
