@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 
@@ -34,14 +34,19 @@ pub fn run(place: &Place) -> Result<ExitCode, Failure> {
     };
     rustix::net::send(&socket, b"down", SendFlags::NOSIGNAL).map_err(error)?;
     let mut buffer = [0; 512];
-    let (_, bytes) = rustix::net::recv(&socket, &mut buffer, RecvFlags::empty()).map_err(error)?;
-    match std::str::from_utf8(&buffer[..bytes]) {
+    // A socket with a timeout does not go on by itself where this process was stopped for a while.
+    let mut receive = || {
+        let received = retry_on_intr(|| rustix::net::recv(&socket, &mut buffer, RecvFlags::empty()));
+        received.map(|(_, bytes)| buffer[..bytes].to_vec())
+    };
+    let answer = receive().map_err(error)?;
+    match std::str::from_utf8(&answer) {
         Ok("ok") => {}
         Ok(answer) => return Err(answer.trim_start_matches("error ").to_owned()),
         Err(_) => return Err("the data plane answered what is no text".to_owned()),
     }
     // The connection ends with the supervisor, which takes everything else away before.
-    match rustix::net::recv(&socket, &mut buffer, RecvFlags::empty()) {
+    match receive() {
         Err(Errno::AGAIN) => Err(error(Errno::AGAIN)),
         _ => Ok(ExitCode::SUCCESS),
     }

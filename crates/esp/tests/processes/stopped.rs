@@ -1,6 +1,6 @@
 //! Processes that neither end nor go on (SIGSTOP): what policies protect stays dropped, and `cryptand ipsec down` comes to an end.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -34,6 +34,16 @@ fn stop(process: u32) {
     kill(Pid::from_raw(process as i32), Signal::SIGSTOP).unwrap();
     let stat = format!("/proc/{process}/stat");
     wait_until("it is stopped", || std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") T ")));
+}
+
+fn go_on(process: u32) {
+    kill(Pid::from_raw(process as i32), Signal::SIGCONT).unwrap();
+}
+
+/// Whether a process waits in recv(2).
+fn receives(process: u32) -> bool {
+    let call = std::fs::read_to_string(format!("/proc/{process}/syscall")).unwrap_or_default();
+    call.starts_with(&format!("{} ", nix::libc::SYS_recvfrom))
 }
 
 #[test]
@@ -98,5 +108,31 @@ fn a_supervisor_that_is_stopped() {
         let again = down(&plane);
         assert!(again.status.success(), "{}", said(&again));
         assert_eq!(net.near.traces(), "");
+    });
+}
+
+/// `cryptand ipsec down` itself, as by Ctrl-Z and `fg`.
+#[test]
+fn down_that_is_stopped_goes_on() {
+    with_rights(|| {
+        let net = Net::new();
+        let mut plane = Plane::start(&net.near, &[]);
+        plane.protect(true);
+        let (supervisor, worker) = (plane.supervisor(), plane.worker());
+        stop(supervisor);
+        let mut command = Command::new(program());
+        command.arg("ipsec").arg(json!({ "down": { "folder": plane.folder } }).to_string());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let down = net.near.run(|| command.spawn().unwrap());
+        wait_until("it waits for an answer", || receives(down.id()));
+        stop(down.id());
+        go_on(down.id());
+        wait_until("it still waits", || receives(down.id()));
+        go_on(supervisor);
+        let down = down.wait_with_output().unwrap();
+        assert!(down.status.success(), "{}", said(&down));
+        assert!(plane.ended().success());
+        assert_eq!(net.near.traces(), "");
+        assert!(!std::path::Path::new(&format!("/proc/{worker}")).exists());
     });
 }
