@@ -6,7 +6,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use common::{Space, ip, is_nothing, with_rights};
+use common::{Space, ip, is_nothing, uninterrupted, with_rights};
 use engine::{Engine, Options};
 use plane::{Shared, SocketError, attach_filter, open_udp};
 use rustix::net::{AddressFamily, SocketType};
@@ -33,7 +33,7 @@ fn bind_as_daemon(address: SocketAddr) -> UdpSocket {
 fn reached(sockets: &[UdpSocket], sender: &UdpSocket, to: SocketAddr, datagram: &[u8]) -> Vec<usize> {
     sender.send_to(datagram, to).unwrap();
     // Over loopback it is there once it was sent.
-    let arrived = |socket: &UdpSocket| match socket.recv(&mut [0; 100]) {
+    let arrived = |socket: &UdpSocket| match uninterrupted(|| socket.recv(&mut [0; 100])) {
         Ok(bytes) => bytes == datagram.len(),
         Err(error) => {
             assert!(is_nothing(&error), "{error}");

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, U
 use std::thread;
 use std::time::Duration;
 
-use common::{Capture, Net, Space, ip, is_nothing, with_rights};
+use common::{Capture, Net, Space, ip, is_nothing, uninterrupted, with_rights};
 use ipsec::{AesKey, Encryption, Event, Integrity, Mode, Reason, Suite};
 use plane::{BATCH_CLASSES, Loss};
 use tunnel::{End, Way, inside, outside};
@@ -70,8 +70,8 @@ fn send_udp(from: &Space, to: &Space, ends: (IpAddr, IpAddr)) {
     for bytes in [1, 64, 1200, 5000] {
         sender.send_to(&marked(bytes), receiver.local_addr().unwrap()).unwrap();
         let mut read = vec![0; 8000];
-        let (count, source) =
-            receiver.recv_from(&mut read).unwrap_or_else(|error| panic!("{bytes} bytes: {error}"));
+        let received = uninterrupted(|| receiver.recv_from(&mut read));
+        let (count, source) = received.unwrap_or_else(|error| panic!("{bytes} bytes: {error}"));
         assert_eq!((&read[..count], source.ip()), (&marked(bytes)[..], ends.0));
     }
 }
@@ -218,7 +218,7 @@ fn transport_mode_leaves_options_before_esp() {
             let capture = Capture::begin(&net.middle);
             sender.send_to(&with_options(first, second), (second, 0)).unwrap();
             let mut read = [0; 2000];
-            let count = receiver.recv(&mut read).unwrap();
+            let count = uninterrupted(|| receiver.recv(&mut read)).unwrap();
             let packets = capture.end();
             let protocol = if in_udp { 17 } else { 50 };
             let is_it = |frame: &&Vec<u8>| {
@@ -292,14 +292,14 @@ fn without_an_sa_nothing_leaves() {
         sender.send_to(MARKER, address).unwrap();
         common::wait_until("a drop", || ends[0].shared.counters().all.lost(Loss::NoSocket) == 1);
         receiver.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-        assert!(is_nothing(&receiver.recv(&mut [0; 100]).unwrap_err()));
+        assert!(is_nothing(&uninterrupted(|| receiver.recv(&mut [0; 100])).unwrap_err()));
         assert_eq!(shows(&capture.end()), 0);
         // With both it does.
         let sockets = net.first.run(|| plane::open_udp(socket, 1).unwrap());
         ends[0].shared.add_sockets(socket, sockets).unwrap();
         receiver.set_read_timeout(Some(PATIENCE)).unwrap();
         sender.send_to(MARKER, address).unwrap();
-        assert_eq!(receiver.recv(&mut [0; 100]).unwrap(), MARKER.len());
+        assert_eq!(uninterrupted(|| receiver.recv(&mut [0; 100])).unwrap(), MARKER.len());
         ends.into_iter().for_each(End::stop);
     });
 }
