@@ -20,34 +20,27 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::constants::{SHA1_K, SHA256_K};
-use super::rounds::{sha1_lanes, sha1_rounds, sha256_lanes, sha256_rounds};
-use super::{LaneState, Texts};
+use super::rounds::{load_by_quarters, rotated, sha1_lanes, sha1_rounds, sha2_lanes, sha256_lanes};
+use super::{LaneState, Texts, Word};
 use crate::low::cpu::Avx512;
 
-type Words = __m512i;
+pub(super) type Words = __m512i;
 
+const WORD_BITS: i32 = 32;
+
+load_by_quarters!("avx512f,avx512bw,avx512dq,avx512vl", 64);
 sha1_lanes!("avx512f,avx512bw,avx512dq,avx512vl", Avx512);
 sha256_lanes!("avx512f,avx512bw,avx512dq,avx512vl", Avx512);
+
+// The operations that do not depend on how long words are; `wide_avx512` has them too.
 
 /// The same words, as a sum that the compiler does not take apart.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn fixed(mut x: Words) -> Words {
+pub(super) fn fixed(mut x: Words) -> Words {
     // SAFETY: no instruction at all.
     unsafe { asm!("/* {0} */", inout(zmm_reg) x, options(pure, nomem, nostack, preserves_flags)) };
     x
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn sub(x: Words, y: Words) -> Words {
-    _mm512_sub_epi32(x, y)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn add(x: Words, y: Words) -> Words {
-    _mm512_add_epi32(x, y)
 }
 
 #[inline]
@@ -58,28 +51,60 @@ fn xor(x: Words, y: Words) -> Words {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn xor3(x: Words, y: Words, z: Words) -> Words {
+pub(super) fn xor3(x: Words, y: Words, z: Words) -> Words {
     _mm512_ternarylogic_epi32::<0x96>(x, y, z)
 }
 
 /// y where x has ones, z where it has zeros.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn choose(x: Words, y: Words, z: Words) -> Words {
+pub(super) fn choose(x: Words, y: Words, z: Words) -> Words {
     _mm512_ternarylogic_epi32::<0xca>(x, y, z)
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn majority(x: Words, y: Words, z: Words) -> Words {
+pub(super) fn majority(x: Words, y: Words, z: Words) -> Words {
     _mm512_ternarylogic_epi32::<0xe8>(x, y, z)
 }
 
-/// The second number is what the first leaves of 32: instruction sets without rotation need it.
+/// The front of a row, as much as a vector holds.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn rotate_left<const LEFT: i32, const RIGHT: i32>(x: Words) -> Words {
-    _mm512_rol_epi32::<LEFT>(x)
+pub(super) fn get<W: Word>(row: &[W; 16]) -> Words {
+    const { assert!(size_of::<Words>() <= size_of::<[W; 16]>()) };
+    // SAFETY: a row is no shorter than a vector.
+    unsafe { _mm512_loadu_si512(row.as_ptr().cast()) }
+}
+
+/// Overwrites what [`get`] reads.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn put<W: Word>(row: &mut [W; 16], words: Words) {
+    const { assert!(size_of::<Words>() <= size_of::<[W; 16]>()) };
+    // SAFETY: a row is no shorter than a vector, and words may have any bits.
+    unsafe { _mm512_storeu_si512(row.as_mut_ptr().cast(), words) }
+}
+
+// Those on words of 32 bits.
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn add(x: Words, y: Words) -> Words {
+    _mm512_add_epi32(x, y)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn sub(x: Words, y: Words) -> Words {
+    _mm512_sub_epi32(x, y)
+}
+
+/// The second number is what the first leaves of [`WORD_BITS`]: instruction sets without rotation need it.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn rotate_right<const RIGHT: i32, const LEFT: i32>(x: Words) -> Words {
+    _mm512_ror_epi32::<RIGHT>(x)
 }
 
 #[inline]
@@ -92,41 +117,6 @@ fn shift_right<const BITS: u32>(x: Words) -> Words {
 #[target_feature(enable = "avx512f")]
 fn splat(word: u32) -> Words {
     _mm512_set1_epi32(word.cast_signed())
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn get(row: &[u32; 16]) -> Words {
-    // SAFETY: a row is exactly one vector long.
-    unsafe { _mm512_loadu_si512(row.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn put(row: &mut [u32; 16], words: Words) {
-    // SAFETY: a row is exactly one vector long.
-    unsafe { _mm512_storeu_si512(row.as_mut_ptr().cast(), words) }
-}
-
-/// Block `block` of every stream as sixteen vectors of big-endian words. `SHA` gives each kernel a copy of
-/// its own, which the compiler then inlines: the rounds start on what is there.
-///
-/// # Safety
-/// Every text has a block of this number.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-unsafe fn load<const SHA: usize>(texts: &Texts<'_>, block: usize) -> [Words; 16] {
-    // SAFETY: by contract.
-    let columns = unsafe {
-        [
-            quarter_columns::<SHA, 0>(texts, block),
-            quarter_columns::<SHA, 1>(texts, block),
-            quarter_columns::<SHA, 2>(texts, block),
-            quarter_columns::<SHA, 3>(texts, block),
-        ]
-    };
-    let [[w0, w1, w2, w3], [w4, w5, w6, w7], [w8, w9, w10, w11], [w12, w13, w14, w15]] = columns;
-    [w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15]
 }
 
 /// Words `4 * QUARTER` to `4 * QUARTER + 3` of every stream.

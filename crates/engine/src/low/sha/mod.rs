@@ -88,7 +88,7 @@ pub(crate) struct LaneState<W: Word>([[W; SHA_LANES_MAX]; 8]);
 /// What is left of each lane's text, in blocks.
 pub(crate) type Texts<'a, const BLOCK: usize = 64> = [&'a [[u8; BLOCK]]; SHA_LANES_MAX];
 
-/// A word of a hash. Zeros are valid for it, and it owns nothing.
+/// A word of a hash. Any bits are valid for it, and it owns nothing.
 pub(crate) trait Word: Copy + 'static {
     const ZERO: Self;
     /// Big-endian, into as many bytes.

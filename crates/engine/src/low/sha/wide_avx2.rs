@@ -1,31 +1,17 @@
 //! Four lanes of words of 64 bits: word `i` of a vector belongs to stream `i`.
 
-use std::arch::asm;
 use std::arch::x86_64::*;
 
+use super::avx2::{Words, choose, fixed, get, majority, put, xor3};
 use super::constants::SHA512_K;
-use super::rounds::{sha512_lanes, sha512_rounds};
+use super::rounds::{load_by_quarters, rotated, sha2_lanes, sha512_lanes};
 use super::{LaneState, Texts};
 use crate::low::cpu::Avx2;
 
-type Words = __m256i;
+const WORD_BITS: i32 = 64;
 
+load_by_quarters!("avx2", 128);
 sha512_lanes!("avx2", Avx2);
-
-/// The same words, as a sum that the compiler does not take apart.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn fixed(mut x: Words) -> Words {
-    // SAFETY: no instruction at all.
-    unsafe { asm!("/* {0} */", inout(ymm_reg) x, options(pure, nomem, nostack, preserves_flags)) };
-    x
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn sub(x: Words, y: Words) -> Words {
-    _mm256_sub_epi64(x, y)
-}
 
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -35,30 +21,11 @@ fn add(x: Words, y: Words) -> Words {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn xor(x: Words, y: Words) -> Words {
-    _mm256_xor_si256(x, y)
+fn sub(x: Words, y: Words) -> Words {
+    _mm256_sub_epi64(x, y)
 }
 
-#[inline]
-#[target_feature(enable = "avx2")]
-fn xor3(x: Words, y: Words, z: Words) -> Words {
-    xor(xor(x, y), z)
-}
-
-/// y where x has ones, z where it has zeros.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn choose(x: Words, y: Words, z: Words) -> Words {
-    xor(z, _mm256_and_si256(x, xor(y, z)))
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn majority(x: Words, y: Words, z: Words) -> Words {
-    xor(_mm256_and_si256(x, y), _mm256_and_si256(z, xor(x, y)))
-}
-
-/// The second number is what the first leaves of 64.
+/// The second number is what the first leaves of [`WORD_BITS`].
 #[inline]
 #[target_feature(enable = "avx2")]
 fn rotate_right<const RIGHT: i32, const LEFT: i32>(x: Words) -> Words {
@@ -77,47 +44,16 @@ fn splat(word: u64) -> Words {
     _mm256_set1_epi64x(word.cast_signed())
 }
 
-#[inline]
-#[target_feature(enable = "avx2")]
-fn get(row: &[u64; 16]) -> Words {
-    // SAFETY: a vector is a quarter of a row.
-    unsafe { _mm256_loadu_si256(row.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn put(row: &mut [u64; 16], words: Words) {
-    // SAFETY: a vector is a quarter of a row.
-    unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), words) }
-}
-
-/// Block `block` of every stream as sixteen vectors of big-endian words.
-///
-/// # Safety
-/// Every text has a block of this number.
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn load(texts: &Texts<'_, 128>, block: usize) -> [Words; 16] {
-    // SAFETY: by contract.
-    let quarters = unsafe {
-        [
-            quarter::<0>(texts, block),
-            quarter::<1>(texts, block),
-            quarter::<2>(texts, block),
-            quarter::<3>(texts, block),
-        ]
-    };
-    let [[w0, w1, w2, w3], [w4, w5, w6, w7], [w8, w9, w10, w11], [w12, w13, w14, w15]] = quarters;
-    [w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15]
-}
-
 /// Words `4 * QUARTER` to `4 * QUARTER + 3` of every stream: a 4x4 transpose.
 ///
 /// # Safety
 /// As [`load`].
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn quarter<const QUARTER: usize>(texts: &Texts<'_, 128>, block: usize) -> [Words; 4] {
+unsafe fn quarter_columns<const SHA: usize, const QUARTER: usize>(
+    texts: &Texts<'_, 128>,
+    block: usize,
+) -> [Words; 4] {
     let swap =
         _mm256_broadcastsi128_si256(_mm_set_epi8(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
     let row = |lane: usize| {

@@ -3,32 +3,17 @@
 //! A pass begins with eight blocks of sixteen words. Each half of them is turned by a transpose of 8x8 words: neighbours are
 //! interleaved, then pairs of words put in their places in two stages.
 
-use std::arch::asm;
 use std::arch::x86_64::*;
 
+use super::avx512::{Words, choose, fixed, get, majority, put, xor3};
 use super::constants::SHA512_K;
-use super::rounds::{sha512_lanes, sha512_rounds};
+use super::rounds::{rotated, sha2_lanes, sha512_lanes};
 use super::{LaneState, Texts};
 use crate::low::cpu::Avx512;
 
-type Words = __m512i;
+const WORD_BITS: i32 = 64;
 
 sha512_lanes!("avx512f,avx512bw,avx512dq,avx512vl", Avx512);
-
-/// The same words, as a sum that the compiler does not take apart.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn fixed(mut x: Words) -> Words {
-    // SAFETY: no instruction at all.
-    unsafe { asm!("/* {0} */", inout(zmm_reg) x, options(pure, nomem, nostack, preserves_flags)) };
-    x
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn sub(x: Words, y: Words) -> Words {
-    _mm512_sub_epi64(x, y)
-}
 
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -38,24 +23,11 @@ fn add(x: Words, y: Words) -> Words {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn xor3(x: Words, y: Words, z: Words) -> Words {
-    _mm512_ternarylogic_epi64::<0x96>(x, y, z)
+fn sub(x: Words, y: Words) -> Words {
+    _mm512_sub_epi64(x, y)
 }
 
-/// y where x has ones, z where it has zeros.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn choose(x: Words, y: Words, z: Words) -> Words {
-    _mm512_ternarylogic_epi64::<0xca>(x, y, z)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn majority(x: Words, y: Words, z: Words) -> Words {
-    _mm512_ternarylogic_epi64::<0xe8>(x, y, z)
-}
-
-/// The second number is what the first leaves of 64: instruction sets without rotation need it.
+/// The second number is what the first leaves of [`WORD_BITS`]: instruction sets without rotation need it.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn rotate_right<const RIGHT: i32, const LEFT: i32>(x: Words) -> Words {
@@ -74,27 +46,13 @@ fn splat(word: u64) -> Words {
     _mm512_set1_epi64(word.cast_signed())
 }
 
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn get(row: &[u64; 16]) -> Words {
-    // SAFETY: a vector is half as long as a row.
-    unsafe { _mm512_loadu_si512(row.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn put(row: &mut [u64; 16], words: Words) {
-    // SAFETY: a vector is half as long as a row.
-    unsafe { _mm512_storeu_si512(row.as_mut_ptr().cast(), words) }
-}
-
 /// Block `block` of every stream as sixteen vectors of big-endian words.
 ///
 /// # Safety
 /// Every text has a block of this number.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-unsafe fn load(texts: &Texts<'_, 128>, block: usize) -> [Words; 16] {
+unsafe fn load<const SHA: usize>(texts: &Texts<'_, 128>, block: usize) -> [Words; 16] {
     // SAFETY: by contract.
     let [low, high] = unsafe { [half::<0>(texts, block), half::<1>(texts, block)] };
     let ([w0, w1, w2, w3, w4, w5, w6, w7], [w8, w9, w10, w11, w12, w13, w14, w15]) = (low, high);
