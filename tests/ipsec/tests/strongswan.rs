@@ -180,7 +180,14 @@ fn a_dead_peer_is_noticed_and_comes_back() {
     one.until_log("giving up after", 1);
     let capture = Capture::start(&site, &hosts[0]);
     ping(&hosts[0], "10.1.0.1", "10.2.0.1", 5, 56);
+    // A daemon that listens and has not loaded its connection yet refuses it, after which its peer tries no more.
+    hosts[1].run(
+        "nft add table inet loading; \
+         nft 'add chain inet loading in { type filter hook input priority 0 ; }'; \
+         nft 'add rule inet loading in udp dport { 500, 4500 } drop'",
+    );
     two.restart();
+    hosts[1].run("nft delete table inet loading");
     until("the tunnel is back", || one.installed() == 1 && two.installed() == 1);
     assert_eq!(ping(&hosts[0], "10.1.0.1", "10.2.0.1", 3, 56).answered, 3);
     let packets = capture.stop(&site);
