@@ -87,6 +87,21 @@ impl Host {
         done(self.command("sh").args(["-ec", script]), &format!("{}: {script}", self.name))
     }
 
+    /// Packets that its kernel dropped since nobody read them in time: at devices, and at sockets of UDP. So it does where programs do not get a processor.
+    pub fn overflowed(&self) -> u64 {
+        let said = self.run("cat /proc/net/dev /proc/net/snmp");
+        // Received come eight numbers, sent bytes, packets, errors, drops and others (proc_net(5)).
+        let devices = said.lines().filter_map(|line| line.split_once(':')).filter_map(|(_, numbers)| {
+            let numbers: Vec<_> = numbers.split_whitespace().collect();
+            (numbers.len() == 16).then(|| numbers[11].parse::<u64>().ok())?
+        });
+        let mut udp = said.lines().filter_map(|line| line.strip_prefix("Udp: "));
+        let (names, numbers) = (udp.next().unwrap_or_default(), udp.next().unwrap_or_default());
+        let of_udp = names.split(' ').zip(numbers.split(' '));
+        let at_sockets = of_udp.filter(|(name, _)| *name == "RcvbufErrors");
+        devices.chain(at_sockets.filter_map(|(_, number)| number.parse().ok())).sum()
+    }
+
     /// Whether a script succeeds.
     pub fn tries(&self, script: &str) -> bool {
         let mut command = self.command("sh");

@@ -21,7 +21,7 @@ mod traffic;
 pub use capture::{Capture, clear, is_esp};
 pub use charon::{Charon, Config, Kernel, SUITES, Suite};
 pub use host::Host;
-pub use plane::{FOLDER, Plane};
+pub use plane::{DEVICE, FOLDER, Plane};
 pub use pluto::Pluto;
 pub use site::Site;
 pub use traffic::{Flow, Ping, Pings, bulk, load, ping};

@@ -5,6 +5,8 @@ use crate::{built, until};
 
 /// Its folder, the same on every host: each has a `/run` of its own.
 pub const FOLDER: &str = "/run/esp";
+/// Its device.
+pub const DEVICE: &str = "cryptand0";
 /// Its name among a host's programs.
 const NAME: &str = "esp";
 

@@ -41,6 +41,9 @@ pub fn bulk(client: &Host, from: &str, server: &Host, to: &str, bytes: u64) {
     assert!(received >= bytes / 20, "{received} of {bytes} bytes were received");
 }
 
+/// Pings that overtake one that is not lost: fewer than these.
+const LATER: u32 = 200;
+
 /// Pings that go on, one each so many milliseconds.
 #[derive(Debug)]
 pub struct Pings<'h>(&'h Host);
@@ -53,12 +56,17 @@ impl<'h> Pings<'h> {
         Self(host)
     }
 
-    /// Ends; what came of them, up to the last that was answered: others may be under way.
+    /// Ends; what came of them, up to the last that is answered now: others may be under way. So may be some before it, by another thread: one is lost when [`LATER`]
+    /// behind that are answered and it is not.
     pub fn end(self) -> Ping {
         self.until_answered();
+        let last = self.answered().last().copied().unwrap_or(0);
+        crate::until("all are answered, or many others", || {
+            let answered = self.answered();
+            answered.range(..=last).count() as u32 == last || answered.last() > Some(&(last + LATER))
+        });
         self.0.signal("pings", "KILL");
-        let answered = self.answered();
-        Ping { sent: answered.last().copied().unwrap_or(0), answered: answered.len() as u32 }
+        Ping { sent: last, answered: self.answered().range(..=last).count() as u32 }
     }
 
     /// Numbers of those that were answered; the first is 1.

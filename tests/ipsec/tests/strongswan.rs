@@ -104,7 +104,7 @@ fn rekeying_loses_nothing() {
 fn reauthentication_is_survived() {
     let Some(site) = Site::new() else { return };
     let hosts = site.pair();
-    let (_plane, one, two) = {
+    let (plane, one, two) = {
         let [a, b] = &hosts;
         let (plane, one) = ours(a, "make_before_break = yes");
         (plane, one, Charon::start(b, Kernel::Libipsec, ""))
@@ -115,11 +115,18 @@ fn reauthentication_is_survived() {
     let pings = Pings::start(&hosts[0], "10.1.0.1", "10.2.0.1", 5);
     pings.until_answered();
     one.swanctl("--rekey --ike net --reauth");
-    one.until_log("IKE_SA net[2] established", 1);
+    one.until_log("CHILD_SA net{2} established", 1);
+    pings.until_answered();
+    let early = plane.dropped();
     one.until_log("IKE_SA deleted", 1);
     pings.until_answered();
     let answers = pings.end();
-    assert!(answers.sent - answers.answered <= 1, "{answers:?}");
+    // The peer seals by its new SA before its answer is here and the daemon can add that: what comes in between is of no SA that is known, as many as the
+    // daemon takes time for. From then on nothing is dropped.
+    assert_eq!(plane.dropped(), early);
+    let unknown =
+        early.iter().filter_map(|line| line.strip_prefix("unknown-spi")?.trim().parse::<u32>().ok());
+    assert!(answers.sent - answers.answered <= 1 + unknown.sum::<u32>(), "{answers:?}, {early:?}");
     assert_eq!((one.installed(), two.installed()), (1, 1));
 }
 
