@@ -27,6 +27,20 @@ enum Step {
 
 use Step::{KillDaemon, KillPlane, KillWorker, StartDaemon, StartPlane};
 
+/// What happens one after another, until traffic is to be back.
+type Order = &'static [Step];
+
+const DAEMON: [Order; 2] = [&[KillDaemon, StartDaemon]; 2];
+const WORKER: [Order; 2] = [&[KillWorker]; 2];
+const PLANE: [Order; 2] = [&[KillPlane, StartPlane]; 2];
+const ANY_ORDER: [Order; 5] = [
+    &[KillDaemon, KillPlane, StartPlane, StartDaemon],
+    &[KillDaemon, KillPlane, StartDaemon, StartPlane],
+    &[KillPlane, KillDaemon, StartPlane, StartDaemon],
+    &[KillPlane, KillDaemon, StartDaemon, StartPlane],
+    &[KillDaemon, KillWorker, StartDaemon],
+];
+
 /// An IKE daemon on the data plane, with a trap for what is behind the tunnel.
 trait Daemon {
     fn kill(&self);
@@ -79,7 +93,7 @@ fn libreswan(host: &Host) -> Box<dyn Daemon + '_> {
 }
 
 /// Kills and starts in these orders; answers come within that time each time.
-fn kills(daemon: fn(&Host) -> Box<dyn Daemon + '_>, within: Duration, orders: &[&[Step]]) {
+fn kills(daemon: fn(&Host) -> Box<dyn Daemon + '_>, within: Duration, orders: &[Order]) {
     let Some(site) = Site::new() else { return };
     let [a, b] = site.pair();
     // Where there is a way out for what is behind the tunnel, packets in clear would take it.
@@ -122,61 +136,41 @@ fn kills(daemon: fn(&Host) -> Box<dyn Daemon + '_>, within: Duration, orders: &[
 
 #[test]
 fn a_daemon_that_is_killed() {
-    kills(strongswan, RETURN, &[&[KillDaemon, StartDaemon], &[KillDaemon, StartDaemon]]);
+    kills(strongswan, RETURN, &DAEMON);
 }
 
 #[test]
 fn a_worker_that_is_killed() {
-    kills(strongswan, RETURN, &[&[KillWorker], &[KillWorker]]);
+    kills(strongswan, RETURN, &WORKER);
 }
 
 #[test]
 fn a_data_plane_that_is_killed() {
-    kills(strongswan, RETURN, &[&[KillPlane, StartPlane], &[KillPlane, StartPlane]]);
+    kills(strongswan, RETURN, &PLANE);
 }
 
 #[test]
 fn both_in_any_order() {
-    kills(
-        strongswan,
-        RETURN,
-        &[
-            &[KillDaemon, KillPlane, StartPlane, StartDaemon],
-            &[KillDaemon, KillPlane, StartDaemon, StartPlane],
-            &[KillPlane, KillDaemon, StartPlane, StartDaemon],
-            &[KillPlane, KillDaemon, StartDaemon, StartPlane],
-            &[KillDaemon, KillWorker, StartDaemon],
-        ],
-    );
+    kills(strongswan, RETURN, &ANY_ORDER);
 }
 
 #[test]
 fn libreswan_that_is_killed() {
-    kills(libreswan, PATIENCE, &[&[KillDaemon, StartDaemon], &[KillDaemon, StartDaemon]]);
+    kills(libreswan, PATIENCE, &DAEMON);
 }
 
 /// Libreswan rekeys where it is told that SAs are lost.
 #[test]
 fn a_worker_that_is_killed_under_libreswan() {
-    kills(libreswan, PATIENCE, &[&[KillWorker], &[KillWorker]]);
+    kills(libreswan, PATIENCE, &WORKER);
 }
 
 #[test]
 fn a_data_plane_that_is_killed_under_libreswan() {
-    kills(libreswan, PATIENCE, &[&[KillPlane, StartPlane], &[KillPlane, StartPlane]]);
+    kills(libreswan, PATIENCE, &PLANE);
 }
 
 #[test]
 fn libreswan_and_data_plane_in_any_order() {
-    kills(
-        libreswan,
-        PATIENCE,
-        &[
-            &[KillDaemon, KillPlane, StartPlane, StartDaemon],
-            &[KillDaemon, KillPlane, StartDaemon, StartPlane],
-            &[KillPlane, KillDaemon, StartPlane, StartDaemon],
-            &[KillPlane, KillDaemon, StartDaemon, StartPlane],
-            &[KillDaemon, KillWorker, StartDaemon],
-        ],
-    );
+    kills(libreswan, PATIENCE, &ANY_ORDER);
 }
