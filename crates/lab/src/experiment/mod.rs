@@ -127,6 +127,19 @@ pub fn run<R: Serialize + DeserializeOwned>(
     Ok((runs, left_out))
 }
 
+/// The order of groups of so many cases, one after another: every pass of a group before the next group.
+pub fn by_groups(groups: impl IntoIterator<Item = usize>, passes: usize) -> Vec<(usize, usize)> {
+    let mut first = 0;
+    let mut order = Vec::new();
+    for count in groups {
+        for pass in 0..passes {
+            order.extend((first..first + count).map(|case| (case, pass)));
+        }
+        first += count;
+    }
+    order
+}
+
 /// About how long a plan takes, in seconds.
 pub fn seconds(plan: &impl Plan) -> f64 {
     Schedule::of(plan).ahead.first().copied().unwrap_or(0.0)
@@ -188,19 +201,19 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    /// Two cases, three passes; the second case is refused.
-    struct Two {
-        ran: Vec<(usize, f64)>,
-        seconds_max: Option<f64>,
-        interrupt_after: usize,
+    /// So many cases, so many passes of a second.
+    pub(super) struct Cases {
+        pub count: usize,
+        pub passes: usize,
+        pub seconds_max: Option<f64>,
     }
 
-    impl Plan for Two {
+    impl Plan for Cases {
         fn thoroughness(&self) -> Thoroughness {
-            Thoroughness { passes: 3, seconds: 1.0, seconds_max: self.seconds_max }
+            Thoroughness { passes: self.passes, seconds: 1.0, seconds_max: self.seconds_max }
         }
         fn order(&self) -> Vec<(usize, usize)> {
-            (0..3).flat_map(|pass| [(0, pass), (1, pass)]).collect()
+            by_groups([self.count], self.passes)
         }
         fn name(&self, case: usize) -> String {
             format!("case {case}")
@@ -213,59 +226,61 @@ mod tests {
         }
     }
 
-    /// Runs the two, which are told what ran.
+    const TWO: Cases = Cases { count: 2, passes: 3, seconds_max: None };
+
+    /// Runs the two until so many runs were begun, which are noted; the second case is refused.
     fn run_two(
-        two: &mut Two,
+        interrupt_after: usize,
+        ran: &mut Vec<(usize, f64)>,
         journal: &Path,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<(Runs<f64>, Vec<LeftOut>), LabError> {
-        let mut ran = Vec::new();
         let mut one = |case, seconds| {
-            if ran.len() == two.interrupt_after {
+            if ran.len() == interrupt_after {
                 return Err(LabError::Interrupted);
             }
             ran.push((case, seconds));
             if case == 1 { Err(crate::load::Refusal::NoHome.into()) } else { Ok(seconds) }
         };
-        let done = run(two, &mut one, "any", journal, progress);
-        two.ran = ran;
-        done
+        run(&TWO, &mut one, "any", journal, progress)
     }
 
-    fn two(interrupt_after: usize) -> Two {
-        Two { ran: Vec::new(), seconds_max: None, interrupt_after }
+    #[test]
+    fn a_group_has_all_its_passes_before_the_next_group_has_any() {
+        assert_eq!(by_groups([1, 2], 2), [(0, 0), (0, 1), (1, 0), (2, 0), (1, 1), (2, 1)]);
+        assert_eq!(by_groups([2], 0), []);
     }
 
     #[test]
     fn an_interrupted_experiment_continues_where_it_stopped() {
         let folder = tempfile::tempdir().unwrap();
         let journal = folder.path().join("made/journal.jsonl");
-        let mut first = two(3);
         let mut last = None;
-        let ended = run_two(&mut first, &journal, &mut |progress| last = Some(progress.clone()));
+        let mut tell = |progress: &Progress| last = Some(progress.clone());
+        let ended = run_two(3, &mut Vec::new(), &journal, &mut tell);
         assert!(matches!(ended, Err(LabError::Interrupted)));
         let last = last.unwrap();
         assert_eq!((last.total, last.seconds_left, last.case.as_str()), (6, 2.0, "case 0"));
-        let mut second = two(usize::MAX);
-        let (runs, left_out) = run_two(&mut second, &journal, &mut |_| ()).unwrap();
+        let mut second = Vec::new();
+        let (runs, left_out) = run_two(usize::MAX, &mut second, &journal, &mut |_| ()).unwrap();
         // The refused case is tried once by each start; two runs of the other one were kept.
-        assert_eq!(second.ran, [(1, 1.0), (0, 1.0)]);
+        assert_eq!(second, [(1, 1.0), (0, 1.0)]);
         assert_eq!(runs["case 0"].len(), 3);
         assert_eq!((left_out.len(), left_out[0].fault, left_out[0].case.as_str()), (1, false, "case 1"));
-        let mut third = two(usize::MAX);
-        run_two(&mut third, &journal, &mut |_| ()).unwrap();
-        assert_eq!(third.ran, [(1, 1.0)]);
+        let mut third = Vec::new();
+        run_two(usize::MAX, &mut third, &journal, &mut |_| ()).unwrap();
+        assert_eq!(third, [(1, 1.0)]);
     }
 
     #[test]
     fn a_bounded_experiment_keeps_within_its_time() {
-        let bounded = Two { seconds_max: Some(3.0), ..two(usize::MAX) };
+        let bounded = Cases { seconds_max: Some(3.0), ..TWO };
         let schedule = Schedule::of(&bounded);
         assert_eq!(schedule.ahead[0], 3.0);
         assert!((schedule.seconds(&bounded, 0, 0.0).unwrap() - 0.5).abs() < 1e-9);
         assert_eq!(schedule.seconds(&bounded, 2, 3.5), None);
         // The first pass always runs: a case without any figure would be a hole in the report.
         assert_eq!(schedule.seconds(&bounded, 1, 3.5), Some(0.1));
-        assert!(seconds(&two(0)) == 6.0);
+        assert!(seconds(&TWO) == 6.0);
     }
 }

@@ -73,30 +73,10 @@ pub fn outcomes<T, R: Clone + Serialize + DeserializeOwned>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Thoroughness;
+    use super::super::tests::Cases;
     use super::*;
 
-    /// So many cases, twice each; the first is refused.
-    struct Cases(usize);
-
-    impl Plan for Cases {
-        fn thoroughness(&self) -> Thoroughness {
-            Thoroughness { passes: 2, seconds: 1.0, seconds_max: None }
-        }
-        fn order(&self) -> Vec<(usize, usize)> {
-            (0..2).flat_map(|pass| (0..self.0).map(move |case| (case, pass))).collect()
-        }
-        fn name(&self, case: usize) -> String {
-            format!("case {case}")
-        }
-        fn cost(&self, _: usize, seconds: f64) -> f64 {
-            seconds
-        }
-        fn seconds_min(&self) -> f64 {
-            0.1
-        }
-    }
-
+    /// Two passes of so many cases; the first is refused.
     fn ran(cases: usize, make: impl FnOnce() -> Result<u32, LabError>) -> Ran<u32> {
         let folder = tempfile::tempdir().unwrap();
         let journal = folder.path().join("journal.jsonl");
@@ -104,7 +84,8 @@ mod tests {
             *count += 1;
             if case == 0 { Err(crate::load::Refusal::NoHome.into()) } else { Ok(*count) }
         };
-        outcomes(&Cases(cases), ("part", make), &mut one, ("any", &journal), &mut |_| ()).unwrap()
+        let plan = Cases { count: cases, passes: 2, seconds_max: None };
+        outcomes(&plan, ("part", make), &mut one, ("any", &journal), &mut |_| ()).unwrap()
     }
 
     #[test]

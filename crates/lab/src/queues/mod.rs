@@ -130,16 +130,7 @@ impl experiment::Plan for Plan {
     }
 
     fn order(&self) -> Vec<(usize, usize)> {
-        let mut first = 0;
-        let mut order = Vec::new();
-        for group in self.groups() {
-            let cases = first..first + group.len();
-            for pass in 0..self.thoroughness.passes {
-                order.extend(cases.clone().map(|case| (case, pass)));
-            }
-            first = cases.end;
-        }
-        order
+        experiment::by_groups(self.groups().map(<[Case]>::len), self.thoroughness.passes)
     }
 
     fn name(&self, case: usize) -> String {

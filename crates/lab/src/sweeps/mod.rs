@@ -29,8 +29,7 @@ impl experiment::Plan for Plan {
     }
 
     fn order(&self) -> Vec<(usize, usize)> {
-        let cases = 0..self.cases.len();
-        (0..self.thoroughness.passes).flat_map(|pass| cases.clone().map(move |case| (case, pass))).collect()
+        experiment::by_groups([self.cases.len()], self.thoroughness.passes)
     }
 
     fn name(&self, case: usize) -> String {

@@ -9,6 +9,8 @@ mod statements;
 pub(crate) use page::{rows, section};
 pub(crate) use statements::judge;
 
+pub use crate::experiment::seconds;
+
 use super::desk::Desk;
 use super::suite::Suite;
 use super::tunnel::{Kind, SERVER, Tunnel};
@@ -169,9 +171,7 @@ impl experiment::Plan for Plan {
 
     fn order(&self) -> Vec<(usize, usize)> {
         // Ways of a workload stand beside each other within a pass.
-        (0..self.thoroughness.passes)
-            .flat_map(|pass| (0..self.cases.len()).map(move |case| (case, pass)))
-            .collect()
+        experiment::by_groups([self.cases.len()], self.thoroughness.passes)
     }
 
     fn name(&self, case: usize) -> String {
@@ -268,11 +268,6 @@ impl Outcomes {
         let count = a.len().min(b.len());
         Some(compare(&a[..count], &b[..count])?.ratio)
     }
-}
-
-/// About how long a plan takes, in seconds.
-pub fn seconds(plan: &Plan) -> f64 {
-    experiment::seconds(plan)
 }
 
 /// Runs a plan, or what an interrupted run of it in the same folder left over.

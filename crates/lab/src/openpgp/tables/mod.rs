@@ -163,16 +163,9 @@ impl experiment::Plan for Plan {
     }
 
     fn order(&self) -> Vec<(usize, usize)> {
-        let passes = 0..self.thoroughness.passes;
-        let cases = self.cases.iter().enumerate();
-        passes
-            .flat_map(|pass| {
-                cases
-                    .clone()
-                    .filter(move |(_, case)| pass < self.passes(case))
-                    .map(move |(case, _)| (case, pass))
-            })
-            .collect()
+        let mut order = experiment::by_groups([self.cases.len()], self.thoroughness.passes);
+        order.retain(|(case, pass)| *pass < self.passes(&self.cases[*case]));
+        order
     }
 
     fn name(&self, case: usize) -> String {

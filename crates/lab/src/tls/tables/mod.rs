@@ -15,6 +15,8 @@ pub(crate) use page::{ANCHOR, TITLE, section};
 pub(crate) use rows::rows;
 pub(crate) use statements::judge;
 
+pub use crate::experiment::seconds;
+
 use super::cards::{Cards, Wanted};
 use super::desk::Desk;
 use super::drive::{Data, Drive, Driven, Length, ResumeBy, Version};
@@ -75,16 +77,8 @@ impl experiment::Plan for Plan {
     }
 
     fn order(&self) -> Vec<(usize, usize)> {
-        let mut first = 0;
-        let mut order = Vec::new();
-        for group in self.cases.chunk_by(Case::is_served_like) {
-            let cases = first..first + group.len();
-            order.extend(
-                (0..self.thoroughness.passes).flat_map(|pass| cases.clone().map(move |case| (case, pass))),
-            );
-            first = cases.end;
-        }
-        order
+        let groups = self.cases.chunk_by(Case::is_served_like);
+        experiment::by_groups(groups.map(<[Case]>::len), self.thoroughness.passes)
     }
 
     fn name(&self, case: usize) -> String {
@@ -195,11 +189,6 @@ impl Outcomes {
     pub fn of(&self, case: &Case) -> Option<&Outcome> {
         self.named(&case.id())
     }
-}
-
-/// About how long a plan takes, in seconds.
-pub fn seconds(plan: &Plan) -> f64 {
-    experiment::seconds(plan)
 }
 
 /// Runs a plan, or what an interrupted run of it in the same folder left over. Where keys cannot be made, nothing runs, and
