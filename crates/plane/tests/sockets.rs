@@ -49,7 +49,7 @@ fn plain(sockets: Vec<OwnedFd>) -> Vec<UdpSocket> {
 
 #[test]
 fn datagrams_reach_the_thread_of_their_spi_and_the_daemon() {
-    with_rights("datagrams_reach_the_thread_of_their_spi_and_the_daemon", || {
+    with_rights(|| {
         let space = Space::new();
         space.run(|| {
             for (bound, to) in
@@ -82,7 +82,7 @@ fn datagrams_reach_the_thread_of_their_spi_and_the_daemon() {
 
 #[test]
 fn sockets_that_others_bound_before_are_counted() {
-    with_rights("sockets_that_others_bound_before_are_counted", || {
+    with_rights(|| {
         let space = Space::new();
         space.run(|| {
             let address = SocketAddr::new(ip("127.0.0.1"), 4500);
@@ -104,7 +104,7 @@ fn sockets_that_others_bound_before_are_counted() {
 
 #[test]
 fn a_port_that_is_not_shared_is_named() {
-    with_rights("a_port_that_is_not_shared_is_named", || {
+    with_rights(|| {
         let space = Space::new();
         space.run(|| {
             let _other = UdpSocket::bind("127.0.0.1:4500").unwrap();

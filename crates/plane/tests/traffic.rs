@@ -9,14 +9,13 @@ use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, U
 use std::thread;
 use std::time::Duration;
 
-use common::{Capture, Net, Space, ip, is_nothing, uninterrupted, with_rights};
+use common::{Capture, Net, PATIENCE, Space, ip, is_nothing, uninterrupted, with_rights};
 use ipsec::{AesKey, Encryption, Event, Integrity, Mode, Reason, Suite};
 use plane::{BATCH_CLASSES, Loss};
 use tunnel::{End, Way, inside, outside};
 
 /// What all that is sent is made of, and nobody may see outside.
 const MARKER: &[u8] = b"nobody outside may read this; ";
-const PATIENCE: Duration = Duration::from_secs(10);
 
 fn marked(bytes: usize) -> Vec<u8> {
     MARKER.iter().copied().cycle().take(bytes).collect()
@@ -76,8 +75,8 @@ fn send_udp(from: &Space, to: &Space, ends: (IpAddr, IpAddr)) {
     }
 }
 
-fn traffic_passes(test: &str, way: Way) {
-    with_rights(test, || {
+fn traffic_passes(way: Way) {
+    with_rights(|| {
         let net = Net::new();
         let ends = [0, 1].map(|number| End::start(&net, number, way));
         let capture = Capture::begin(&net.middle);
@@ -123,33 +122,33 @@ fn traffic_passes(test: &str, way: Way) {
 
 #[test]
 fn udp_over_ipv4() {
-    traffic_passes("udp_over_ipv4", Way::UDP);
+    traffic_passes(Way::UDP);
 }
 
 #[test]
 fn udp_over_ipv6() {
-    traffic_passes("udp_over_ipv6", Way { is_v6: true, ..Way::UDP });
+    traffic_passes(Way { is_v6: true, ..Way::UDP });
 }
 
 #[test]
 fn protocol_50_over_ipv4() {
-    traffic_passes("protocol_50_over_ipv4", Way { in_udp: false, ..Way::UDP });
+    traffic_passes(Way { in_udp: false, ..Way::UDP });
 }
 
 #[test]
 fn protocol_50_over_ipv6() {
-    traffic_passes("protocol_50_over_ipv6", Way { in_udp: false, is_v6: true, ..Way::UDP });
+    traffic_passes(Way { in_udp: false, is_v6: true, ..Way::UDP });
 }
 
 #[test]
 fn two_threads_share_an_sa() {
     let suite = Suite::Separate(Encryption::AesCbc(AesKey::Bits128), Integrity::Sha1);
-    traffic_passes("two_threads_share_an_sa", Way { threads: 2, suite, ..Way::UDP });
+    traffic_passes(Way { threads: 2, suite, ..Way::UDP });
 }
 
 /// In transport mode TCP between the ends is protected and all else passes in clear.
-fn transport_passes(test: &str, way: Way) {
-    with_rights(test, || {
+fn transport_passes(way: Way) {
+    with_rights(|| {
         let net = Net::new();
         let ends = [0, 1].map(|number| End::start(&net, number, way));
         let [first, second] = outside(way.is_v6);
@@ -174,13 +173,13 @@ fn transport_passes(test: &str, way: Way) {
 
 #[test]
 fn transport_mode_in_udp() {
-    transport_passes("transport_mode_in_udp", Way { mode: Mode::Transport, ..Way::UDP });
+    transport_passes(Way { mode: Mode::Transport, ..Way::UDP });
 }
 
 #[test]
 fn transport_mode_over_ipv6() {
     let way = Way { mode: Mode::Transport, in_udp: false, is_v6: true, ..Way::UDP };
-    transport_passes("transport_mode_over_ipv6", way);
+    transport_passes(way);
 }
 
 /// A packet of TCP that is whole, with options of IPv4 that say nothing, between two addresses. Its checksum above IP is nobody's here.
@@ -199,7 +198,7 @@ fn with_options(source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
 /// In transport mode ESP stands behind the options of IPv4 (RFC 4303, 3.1.1), and the other end has them again where the kernel shows them: not of UDP.
 #[test]
 fn transport_mode_leaves_options_before_esp() {
-    with_rights("transport_mode_leaves_options_before_esp", || {
+    with_rights(|| {
         for in_udp in [false, true] {
             let net = Net::new();
             let way = Way { mode: Mode::Transport, in_udp, ..Way::UDP };
@@ -237,7 +236,7 @@ fn transport_mode_leaves_options_before_esp() {
 /// A path that is narrower than was said is learnt: from what a router says at the first end, whose device is wider, and at the second from its own device.
 #[test]
 fn a_narrow_path_is_learnt() {
-    with_rights("a_narrow_path_is_learnt", || {
+    with_rights(|| {
         let ways = [
             Way::UDP,
             Way { is_v6: true, ..Way::UDP },
@@ -266,7 +265,7 @@ fn a_narrow_path_is_learnt() {
 /// What is protected is dropped, not sent, while its SA is missing; that is asked for, and sockets of an address come and go.
 #[test]
 fn without_an_sa_nothing_leaves() {
-    with_rights("without_an_sa_nothing_leaves", || {
+    with_rights(|| {
         let net = Net::new();
         let ends = [0, 1].map(|number| End::start(&net, number, Way::UDP));
         let [first, second] = inside(false);
@@ -307,7 +306,7 @@ fn without_an_sa_nothing_leaves() {
 /// What a policy protects is not taken in clear, nor what was sealed for another; what no policy is against goes to where it is for.
 #[test]
 fn a_datagram_that_is_not_esp_stops_nothing() {
-    with_rights("a_datagram_that_is_not_esp_stops_nothing", || {
+    with_rights(|| {
         let net = Net::new();
         let ends = [0, 1].map(|number| End::start(&net, number, Way::UDP));
         let target = SocketAddr::new(outside(false)[1], ipsec::NAT_PORT);

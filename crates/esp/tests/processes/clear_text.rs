@@ -21,7 +21,7 @@ const MOMENT: Duration = Duration::from_millis(150);
 pub fn nothing_leaves(net: &Net, when: &str) {
     let capture = Capture::begin(&net.far);
     send_for(&net.near, MOMENT);
-    let seen = capture.end();
+    let seen = capture.seen();
     assert_eq!(seen.clear, 0, "{when}: {seen:?}");
 }
 
@@ -33,7 +33,7 @@ fn traffic_passes(net: &Net) {
         arrives(&near, &far);
         arrives(&far, &near);
     }
-    let seen = capture.end();
+    let seen = capture.seen();
     assert!(seen.clear == 0 && seen.all > 0, "{seen:?}");
 }
 
@@ -41,7 +41,7 @@ fn traffic_passes(net: &Net) {
 fn clear_text_is_seen(net: &Net) {
     let capture = Capture::begin(&net.far);
     send_for(&net.near, MOMENT);
-    let seen = capture.end();
+    let seen = capture.seen();
     assert!(seen.clear > 10, "without policies it leaves: {seen:?}");
 }
 
@@ -56,7 +56,7 @@ fn before_the_first_sa_and_after_the_last_one() {
         plane.key(0x1001);
         let capture = Capture::begin(&net.far);
         send_for(&net.near, MOMENT);
-        let Seen { clear, all } = capture.end();
+        let Seen { clear, all } = capture.seen();
         assert!(clear == 0 && all > 10, "sealed it leaves: {clear} of {all} in clear");
         plane.xfrm().ok(XfrmMessage::FlushSa(Default::default()));
         nothing_leaves(&net, "after the last SA");
@@ -85,7 +85,7 @@ fn while_workers_are_killed_under_traffic() {
             near.kill_worker();
             load.join().unwrap();
         });
-        assert_eq!(capture.end().clear, 0, "while the worker was killed twice");
+        assert_eq!(capture.seen().clear, 0, "while the worker was killed twice");
         assert!(events.receive().is_none(), "the connection ends with the worker");
         // Policies are there again; the SAs are lost, and IKE daemons are told so by events that ask for others.
         let events = Xfrm::connect(&near.xfrm_socket(), EXPIRES);
@@ -118,7 +118,7 @@ fn after_the_supervisor_was_killed_and_until_the_next_one_has_sas() {
         let worker = near.worker();
         near.stop(Signal::SIGKILL);
         send_for(&net.near, MOMENT);
-        assert_eq!(capture.end().clear, 0, "after the supervisor was killed");
+        assert_eq!(capture.seen().clear, 0, "after the supervisor was killed");
         wait_until("the worker ends with its supervisor", || {
             kill(Pid::from_raw(worker as i32), None).is_err()
         });
@@ -126,7 +126,7 @@ fn after_the_supervisor_was_killed_and_until_the_next_one_has_sas() {
         near.restart(&[]);
         assert_eq!(near.status()["policies"], 6);
         send_for(&net.near, MOMENT);
-        assert_eq!(capture.end().clear, 0, "while the next one has no SAs");
+        assert_eq!(capture.seen().clear, 0, "while the next one has no SAs");
         for plane in [&near, &far] {
             plane.key(0x2001);
         }
@@ -175,7 +175,7 @@ fn when_the_device_is_removed_or_set_down_by_hand() {
             let before = near.worker();
             net.near.ip(words);
             send_for(&net.near, MOMENT);
-            assert_eq!(capture.end().clear, 0, "after ip {words}");
+            assert_eq!(capture.seen().clear, 0, "after ip {words}");
             if words.contains("del") {
                 near.wait_for_another(before);
             }

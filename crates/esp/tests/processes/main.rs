@@ -14,5 +14,7 @@ mod plane;
 mod refused;
 mod rekeying;
 mod scheduling;
+#[path = "../../../plane/tests/common/spaces.rs"]
+mod spaces;
 mod stopped;
 mod xfrm;
