@@ -12,7 +12,7 @@ use crate::net::{
     Capture, FAR_INSIDE, FAR_INSIDE_V6, NEAR_INSIDE, NEAR_INSIDE_V6, Net, Seen, arrives, send_for, udp,
     wait_until, with_rights,
 };
-use crate::plane::Plane;
+use crate::plane::{Plane, both, key};
 use crate::xfrm::{EXPIRES, Xfrm};
 
 /// Long enough for a packet to leave, where one would.
@@ -69,12 +69,8 @@ fn before_the_first_sa_and_after_the_last_one() {
 fn while_workers_are_killed_under_traffic() {
     with_rights(|| {
         let net = Net::new();
-        let near = Plane::start(&net.near, &[]);
-        let far = Plane::start(&net.far, &[]);
-        for (plane, is_near) in [(&near, true), (&far, false)] {
-            plane.protect(is_near);
-            plane.key(0x1001);
-        }
+        let [near, far] = both(&net);
+        key(0x1001, [&near, &far]);
         traffic_passes(&net);
         let capture = Capture::begin(&net.far);
         let mut events = Xfrm::connect(&near.xfrm_socket(), EXPIRES);
@@ -97,9 +93,7 @@ fn while_workers_are_killed_under_traffic() {
             _ => None,
         });
         assert_eq!(told, Some((0x1002, 0)));
-        for plane in [&near, &far] {
-            plane.key(0x2001);
-        }
+        key(0x2001, [&near, &far]);
         traffic_passes(&net);
     });
 }
@@ -108,12 +102,8 @@ fn while_workers_are_killed_under_traffic() {
 fn after_the_supervisor_was_killed_and_until_the_next_one_has_sas() {
     with_rights(|| {
         let net = Net::new();
-        let mut near = Plane::start(&net.near, &[]);
-        let far = Plane::start(&net.far, &[]);
-        for (plane, is_near) in [(&near, true), (&far, false)] {
-            plane.protect(is_near);
-            plane.key(0x1001);
-        }
+        let [mut near, far] = both(&net);
+        key(0x1001, [&near, &far]);
         let capture = Capture::begin(&net.far);
         let worker = near.worker();
         near.stop(Signal::SIGKILL);
@@ -127,9 +117,7 @@ fn after_the_supervisor_was_killed_and_until_the_next_one_has_sas() {
         assert_eq!(near.status()["policies"], 6);
         send_for(&net.near, MOMENT);
         assert_eq!(capture.seen().clear, 0, "while the next one has no SAs");
-        for plane in [&near, &far] {
-            plane.key(0x2001);
-        }
+        key(0x2001, [&near, &far]);
         traffic_passes(&net);
         assert!(near.down().status.success());
         near.ended();
@@ -161,11 +149,7 @@ fn a_supervisor_that_is_told_to_keep_leaves_what_drops() {
 fn when_the_device_is_removed_or_set_down_by_hand() {
     with_rights(|| {
         let net = Net::new();
-        let near = Plane::start(&net.near, &[]);
-        let far = Plane::start(&net.far, &[]);
-        for (plane, is_near) in [(&near, true), (&far, false)] {
-            plane.protect(is_near);
-        }
+        let [near, far] = both(&net);
         for (words, spi) in [
             ("link del cryptand0", 0x1001),
             ("link set cryptand0 down", 0x2001),
@@ -183,9 +167,7 @@ fn when_the_device_is_removed_or_set_down_by_hand() {
                 let routes = net.near.ip("-4 route show table 58624");
                 routes.contains("10.2.0.0/16 dev cryptand0")
             });
-            for plane in [&near, &far] {
-                plane.key(spi);
-            }
+            key(spi, [&near, &far]);
             traffic_passes(&net);
         }
     });

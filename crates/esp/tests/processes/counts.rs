@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::commands::ask;
 use crate::net::{FAR, FAR_INSIDE, MARKER, NEAR, NEAR_INSIDE, Net, udp, wait_until, with_rights};
-use crate::plane::Plane;
+use crate::plane::{Plane, both, key};
 use crate::xfrm;
 
 /// Traffic from this side to that one, as policies name it.
@@ -57,15 +57,12 @@ fn update(message: XfrmMessage) -> XfrmMessage {
 fn each_packet_counts_for_its_policy() {
     with_rights(|| {
         let net = Net::new();
-        let (near, far) = (Plane::start(&net.near, &[]), Plane::start(&net.far, &[]));
-        near.protect(true);
-        far.protect(false);
+        let [near, far] = both(&net);
         let (sender, receiver) = (udp(&net.near, NEAR_INSIDE), udp(&net.far, FAR_INSIDE));
         send(&sender, &receiver, 3);
         let no_sa = json!([{ "reason": "no-sa", "packets": 3 }]);
         wait_until("they are dropped", || counts(&near, "out", TRAFFIC) == (0, 0, no_sa.clone()));
-        near.key(0x1001);
-        far.key(0x1001);
+        key(0x1001, [&near, &far]);
         pass(&sender, &receiver, 7);
         let bytes = |packets| packets * BYTES as u64;
         assert_eq!(counts(&near, "out", TRAFFIC), (7, bytes(7), no_sa.clone()));
@@ -119,9 +116,7 @@ fn not_replaced(plane: &Plane<'_>) -> String {
 fn an_sa_past_its_soft_limit_counts_until_another_is_there() {
     with_rights(|| {
         let net = Net::new();
-        let (near, far) = (Plane::start(&net.near, &[]), Plane::start(&net.far, &[]));
-        near.protect(true);
-        far.protect(false);
+        let [near, far] = both(&net);
         far.key(0x1001);
         let mut limited = xfrm::sa(NEAR, FAR, 0x1001);
         if let XfrmMessage::AddSa(sa) = &mut limited {

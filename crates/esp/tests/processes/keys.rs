@@ -116,19 +116,15 @@ fn other_users_cannot_ask_for_anything_that_changes_or_shows_keys() {
         for folder in [plane.folder.parent().unwrap(), &plane.folder] {
             fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
         }
+        let as_another_user = |code: &str| {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=65533", "--regid=65533", "--clear-groups", "--"]);
+            command.args(["/usr/bin/python3", "-c", code]);
+            command
+        };
         let tries = |name: &str| {
             let code = "import socket,sys; socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[1])";
-            let mut command = Command::new("setpriv");
-            command.args([
-                "--reuid=65533",
-                "--regid=65533",
-                "--clear-groups",
-                "--",
-                "/usr/bin/python3",
-                "-c",
-                code,
-            ]);
-            let output = command.arg(plane.folder.join(name)).output().unwrap();
+            let output = as_another_user(code).arg(plane.folder.join(name)).output().unwrap();
             String::from_utf8_lossy(&output.stderr).into_owned()
         };
         for name in ["xfrm.sock", "plane.sock"] {
@@ -144,17 +140,7 @@ s=socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.settimeout(10); s.conn
 try:
     s.send(bytes.fromhex(sys.argv[2])); print(s.recv(1000))
 except (BrokenPipeError, ConnectionResetError): print(b'')";
-            let mut command = Command::new("setpriv");
-            command.args([
-                "--reuid=65533",
-                "--regid=65533",
-                "--clear-groups",
-                "--",
-                "/usr/bin/python3",
-                "-c",
-                code,
-            ]);
-            let output = command.arg(plane.folder.join(name)).arg(text).output().unwrap();
+            let output = as_another_user(code).arg(plane.folder.join(name)).arg(text).output().unwrap();
             assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
             String::from_utf8(output.stdout).unwrap().trim().to_owned()
         };

@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::net::{Space, wait_until};
+use crate::net::{Net, Space, wait_until};
 use crate::xfrm::{self, Xfrm};
 
 pub fn program() -> &'static Path {
@@ -179,6 +179,20 @@ impl<'s> Plane<'s> {
         let mut xfrm = self.xfrm();
         xfrm::sas(first).into_iter().for_each(|sa| xfrm.ok(sa));
     }
+}
+
+/// One on each side, with its policies.
+pub fn both(net: &Net) -> [Plane<'_>; 2] {
+    [(&net.near, true), (&net.far, false)].map(|(space, is_near)| {
+        let plane = Plane::start(space, &[]);
+        plane.protect(is_near);
+        plane
+    })
+}
+
+/// Adds the SAs of the tunnel between both, as [`Plane::key`].
+pub fn key(first: u32, planes: [&Plane<'_>; 2]) {
+    planes.into_iter().for_each(|plane| plane.key(first));
 }
 
 impl Drop for Plane<'_> {

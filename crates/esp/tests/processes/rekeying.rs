@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use serde_json::Value;
 
 use crate::net::{FAR, FAR_INSIDE, MARKER, NEAR, NEAR_INSIDE, Net, ip, udp, wait_until, with_rights};
-use crate::plane::Plane;
+use crate::plane::{Plane, both, key};
 use crate::xfrm;
 
 /// How often an SA takes the place of another.
@@ -26,11 +26,8 @@ fn drops(plane: &Plane<'_>) -> Vec<Value> {
 fn an_sa_that_takes_the_place_of_another_under_load_loses_no_packet() {
     with_rights(|| {
         let net = Net::new();
-        let (near, far) = (Plane::start(&net.near, &[]), Plane::start(&net.far, &[]));
-        near.protect(true);
-        far.protect(false);
-        near.key(0x1001);
-        far.key(0x1001);
+        let [near, far] = both(&net);
+        key(0x1001, [&near, &far]);
         let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for _ in 0..SENDERS {
