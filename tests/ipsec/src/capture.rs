@@ -1,13 +1,14 @@
 //! What goes over the wire of a site.
 
+use crate::PATIENCE;
 use crate::host::Host;
 use crate::site::Site;
-use crate::within;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
 
 /// Bytes of the header of a capture file (pcap-savefile(5)).
 const FILE_HEADER: usize = 24;
@@ -21,6 +22,7 @@ const ETHERNET: usize = 14;
 pub struct Capture {
     child: Child,
     file: PathBuf,
+    said: Receiver<String>,
 }
 
 impl Capture {
@@ -53,16 +55,40 @@ impl Capture {
         while !said.contains("listening") {
             assert!(lines.read_line(&mut said).is_ok_and(|read| read > 0), "tcpdump: {said}");
         }
-        std::thread::spawn(move || lines.lines().for_each(drop));
-        Self { child, file }
+        let (say, said) = channel();
+        std::thread::spawn(move || lines.lines().map_while(Result::ok).try_for_each(|line| say.send(line)));
+        Self { child, file, said }
+    }
+
+    /// How many packets it has written, and how many there were for it to read.
+    fn counts(&self, site: &Site) -> (u64, u64) {
+        site.run("pkill -USR1 -x tcpdump");
+        // tcpdump: 12 packets captured, 14 packets received by filter, 0 packets dropped by kernel
+        let line = loop {
+            let line = self.said.recv_timeout(PATIENCE).expect("tcpdump says what it counts");
+            if line.contains("received by filter") {
+                break line;
+            }
+        };
+        let count = |what: &str| {
+            let part = line.split(", ").find(|part| part.contains(what))?;
+            part.split(' ').find_map(|word| word.parse::<u64>().ok())
+        };
+        let counts = count("captured").zip(count("received by filter"));
+        assert_eq!(count("dropped by kernel"), Some(0), "a capture is whole: {line}");
+        counts.unwrap_or_else(|| panic!("tcpdump said {line:?}"))
     }
 
     /// Ends it; the packets, each from its IP header on.
     pub fn stop(mut self, site: &Site) -> Vec<Vec<u8>> {
-        site.run("sleep 0.2; pkill -INT -x tcpdump || true");
-        within(Duration::from_secs(10), || self.child.try_wait().is_ok_and(|ended| ended.is_some()));
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // It ends without what waits for it, where it is slower than what it captures.
+        let (_, all) = self.counts(site);
+        let begun = Instant::now();
+        while self.counts(site).0 < all {
+            assert!(begun.elapsed() < PATIENCE, "not within {PATIENCE:?}: tcpdump has written {all} packets");
+        }
+        site.run("pkill -INT -x tcpdump");
+        self.child.wait().expect("tcpdump is waited for");
         let bytes = fs::read(&self.file).expect("a capture is read");
         let mut rest = bytes.get(FILE_HEADER..).unwrap_or_default();
         let mut packets = Vec::new();
