@@ -30,6 +30,9 @@ use crate::shared::{Change, Shared, Tables};
 use crate::tun::{Queue, Queues};
 use crate::vnet::VNET_BYTES;
 
+#[cfg(test)]
+mod tests;
+
 /// What is ready, as the kernel says it.
 const WAKE: u64 = 0;
 const TUN: u64 = 1;
@@ -267,6 +270,10 @@ impl Thread {
 
     fn look_at_tun(&mut self) -> io::Result<()> {
         self.refresh();
+        self.take_packets()
+    }
+
+    fn take_packets(&mut self) -> io::Result<()> {
         let tables = Arc::clone(&self.tables);
         let now = self.shared.now();
         let is_soon = self.is_soon(OUTBOUND, now);
@@ -308,6 +315,10 @@ impl Thread {
         if flags.contains(EventFlags::ERR) {
             self.look_at_errors(data);
         }
+        self.take_datagrams(data);
+    }
+
+    fn take_datagrams(&mut self, data: u64) {
         let now = self.shared.now();
         let raw = Arc::clone(&self.io.raw);
         let mut control = [0; CONTROL_BYTES];
