@@ -360,6 +360,7 @@ impl Thread {
     }
 
     fn look_at_errors(&mut self, data: u64) {
+        self.refresh();
         let raw = Arc::clone(&self.io.raw);
         let Some((fd, _)) = outside(&raw, &self.io.sockets, data) else { return };
         let (shared, tables, figures) = (&self.shared, &self.tables, &mut self.core.figures);
