@@ -15,7 +15,7 @@ use super::desk::{Desk, PEERS};
 use crate::experiment::groups::{self, Effort};
 use crate::experiment::promise::{Measure, Options, Part};
 use crate::load::LabError;
-use sides::Bench;
+use sides::{Bench, KEY_SECONDS_MAX};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -77,7 +77,7 @@ pub(crate) fn remark(options: &Options) -> String {
     let Effort { rounds, seconds } = effort(options);
     format!(
         "## IPsec\n\nTwo network namespaces with a wire of 1,500 bytes between them, a data plane in each, {rounds} rounds of {seconds} s for \
-         each side, in turn, under the workloads of `cryptand ipsec drive`, which check every byte. Data planes, client and server share \
+         each side, in turn, and of {KEY_SECONDS_MAX} s at most where one is used up by 3DES, under the workloads of `cryptand ipsec drive`, which check every byte. Data planes, client and server share \
          the processors of this machine. Processor time is that of both data planes. Ours has one thread an end where nothing else is said, \
          and its SAs from `ip xfrm`; ESP goes in UDP. *What bounds it* divides the processor time into the kernel's, which is calls of TUN \
          and sockets, and the program's. *Where a packet's time goes* takes that division of each end by itself, and from the program's part what \
