@@ -187,7 +187,10 @@ impl Thread {
                         }
                     }
                     TUN => self.look_at_tun()?,
-                    ANY_V4 | ANY_V6 => self.look_at_errors(event.data.u64()),
+                    ANY_V4 | ANY_V6 => {
+                        self.refresh();
+                        self.look_at_errors(event.data.u64());
+                    }
                     socket => self.look_outside(socket, event.flags),
                 }
             }
@@ -273,6 +276,7 @@ impl Thread {
         self.take_packets()
     }
 
+    /// The rest of a look at the TUN, by tables that were taken up before it.
     fn take_packets(&mut self) -> io::Result<()> {
         let tables = Arc::clone(&self.tables);
         let now = self.shared.now();
@@ -318,6 +322,7 @@ impl Thread {
         self.take_datagrams(data);
     }
 
+    /// The rest of a look at a socket, by tables that were taken up before it.
     fn take_datagrams(&mut self, data: u64) {
         let now = self.shared.now();
         let raw = Arc::clone(&self.io.raw);
@@ -360,7 +365,6 @@ impl Thread {
     }
 
     fn look_at_errors(&mut self, data: u64) {
-        self.refresh();
         let raw = Arc::clone(&self.io.raw);
         let Some((fd, _)) = outside(&raw, &self.io.sockets, data) else { return };
         let (shared, tables, figures) = (&self.shared, &self.tables, &mut self.core.figures);
