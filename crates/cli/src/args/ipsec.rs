@@ -100,8 +100,8 @@ pub struct IpsecHow {
     /// MTU of the device, in bytes [default: the least of all links, less 100]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1280..=65_000))]
     pub mtu: Option<u32>,
-    /// Threads, each with a queue of the device [default: one for each processor]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    /// Threads, each with a queue of the device [default: one for each processor, 64 at most]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub threads: Option<u16>,
     /// Accept 3DES, whose blocks are short, and NULL, which enciphers nothing
     #[arg(long)]
