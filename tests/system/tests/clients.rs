@@ -6,7 +6,7 @@ use rustix::net::SendFlags;
 use seeded::Random;
 use std::io::{BufRead, BufReader};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 use system_tests::{Installation, PATIENCE, copy_program, expected_mac, mac_key, mac_of, mac_request, null};
 use wire::Label;
 use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Store};
+use wire::frame::Arguments;
+use wire::verb::{Verb, clear_key_import};
 
 /// Where a process that plays a part finds its home.
 const HOME: &str = "SYSTEM_TEST_HOME";
@@ -279,4 +281,79 @@ fn a_server_that_loads_keys_and_then_forks_works() {
     };
     assert_eq!(mac_of(&reply), expected_mac(&text));
     assert!(works(&facility));
+}
+
+/// Where a process that plays a part finds its key, in hexadecimal digits: a token, or a clear key.
+const KEY: &str = "SYSTEM_TEST_KEY";
+/// Where it finds whether that key is clear.
+const IS_CLEAR: &str = "SYSTEM_TEST_KEY_IS_CLEAR";
+
+/// A program makes MACs under a token, and its memory is searched for the key. That the search finds a key is shown by
+/// another program, which has the same key in clear.
+#[test]
+fn a_programs_memory_has_the_token_and_not_the_key() {
+    let installation = Installation::new(1, 0);
+    installation.until_ready();
+    let facility = installation.facility();
+    // None of eight equal halves, of odd parity: the bytes stand nowhere by chance.
+    let mut random = Random(std::process::id().into());
+    let clear: [u8; 8] = std::array::from_fn(|_| {
+        let byte = random.array::<1>()[0] & 0xFE;
+        byte | u8::from(byte.count_ones().is_multiple_of(2))
+    });
+    let mut import = Arguments::new(Verb::ClearKeyImport);
+    import
+        .set_bytes(clear_key_import::CLEAR_KEY, &clear)
+        .set_bytes(clear_key_import::TARGET_KEY_IDENTIFIER, &[0; 64]);
+    let reply = facility.call(0, &import).unwrap();
+    let token = reply.arguments().bytes(clear_key_import::TARGET_KEY_IDENTIFIER).to_vec();
+    for (key, is_clear) in [(&token[..], false), (&clear[..], true)] {
+        let mut program = play("part_of_a_program_with_a_key", installation.home.folder(), |command| {
+            let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+            command.env(KEY, digits).env(IS_CLEAR, is_clear.to_string()).stdin(Stdio::piped());
+        });
+        let mut lines = BufReader::new(program.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains(IN_PLACE)), "it made its MACs");
+        let memory = memory_of(program.id());
+        let holds = |bytes: &[u8]| memory.iter().any(|range| range.windows(8).any(|window| window == bytes));
+        assert!(is_clear || holds(&token[16..24]), "the search finds the token");
+        assert_eq!(holds(&clear), is_clear);
+        drop(program.stdin.take());
+        assert!(program.wait().unwrap().success());
+    }
+}
+
+/// Every range of memory that a process can read itself.
+fn memory_of(pid: u32) -> Vec<Vec<u8>> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();
+    let ranges =
+        maps.lines().filter(|line| line.split(' ').nth(1).is_some_and(|rights| rights.starts_with('r')));
+    let read = ranges.filter_map(|line| {
+        let (from, to) = line.split(' ').next()?.split_once('-')?;
+        let (from, to) = (u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?);
+        let mut bytes = vec![0; (to - from) as usize];
+        // Pages of the kernel's own, such as those of the clock, are not read by others.
+        memory.read_exact_at(&mut bytes, from).ok().map(|()| bytes)
+    });
+    read.collect()
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn part_of_a_program_with_a_key() {
+    let Some(home) = home_of_the_part() else { return };
+    let digits = std::env::var(KEY).unwrap();
+    let key: Vec<u8> = (0..digits.len() / 2)
+        .map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap())
+        .collect();
+    if std::env::var(IS_CLEAR).unwrap() == "false" {
+        let facility = Facility::open(&home, Options::default()).unwrap();
+        for number in 0..100 {
+            mac_of(&facility.call(0, &mac_request(&key, &[number; 50])).unwrap());
+        }
+    }
+    println!("{IN_PLACE}");
+    let _ = std::io::stdin().read_line(&mut String::new());
+    drop(key);
 }
