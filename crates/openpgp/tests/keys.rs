@@ -2,7 +2,9 @@
 
 mod keys_support;
 
-use keys_support::{FORM, now, one, one_private, passphrase, passphrase_packet, public_packet, signatures};
+use keys_support::{
+    FORM, now, one, one_private, packets, passphrase, passphrase_packet, public_packet, signatures,
+};
 use openpgp::body::grammar::{Limits, Outer, OuterEvent};
 use openpgp::certificate::{Certificate, CertificateError, Unusable, is_announced, strongest_form};
 use openpgp::form::CHUNK_BITS_WRITTEN;
@@ -113,6 +115,37 @@ fn keys_of_rfc_9580_open_its_message() {
     assert!(valid.announces().seipd_v2);
     assert_eq!(valid.user_ids(), [""; 0]);
     assert_eq!(valid.encryption_keys().unwrap().len(), 1);
+}
+
+/// The first two octets of the hash are a hint: those of version 4 are not looked at, those of version 6 must be right (RFC 9580,
+/// 5.2.4).
+#[test]
+fn wrong_hash_octets_make_signatures_of_keys_invalid_in_version_6_alone() {
+    for is_v6 in [false, true] {
+        let whole = plain(Kind::Curve25519, is_v6).certificate().to_bytes();
+        let mut changed = Vec::new();
+        let mut count = 0;
+        for (header, mut body) in packets(&whole) {
+            if header.tag() == Tag::Signature {
+                let length = |at: usize| match is_v6 {
+                    true => 4 + u32::from_be_bytes(body[at..at + 4].try_into().unwrap()) as usize,
+                    false => 2 + usize::from(u16::from_be_bytes(body[at..at + 2].try_into().unwrap())),
+                };
+                let hint = 4 + length(4) + length(4 + length(4));
+                body[hint] ^= 0xFF;
+                count += 1;
+            }
+            header.to_writer(&mut changed).unwrap();
+            changed.extend(body);
+        }
+        assert!(count >= 2, "a user id or the key, and a subkey, are bound");
+        let changed = one(&changed);
+        let checked = changed.check(now());
+        let keys =
+            checked.as_ref().ok().and_then(|valid| valid.encryption_keys().ok().map(|keys| keys.len()));
+        assert_eq!(keys, (!is_v6).then_some(1), "version 6: {is_v6}");
+        assert_eq!(one(&whole).check(now()).unwrap().encryption_keys().unwrap().len(), 1);
+    }
 }
 
 #[test]

@@ -56,9 +56,10 @@ impl<'a, K: VerifyingKey> Verifying<'a, K> {
         let Some(digest) = subject.digest(signature, config) else { return false };
         // RFC 9980: no hash below 256 bits.
         let is_long_enough = !config.pub_alg.is_pqc() || digest.len() >= 32;
-        is_long_enough
-            && signature.signed_hash_value().is_some_and(|start| digest.starts_with(&start))
-            && self.fits(config.hash_alg, &digest, bytes)
+        // A hint, and judged for version 6 alone (RFC 9580, 5.2.4): signatures of version 4 with other octets are in use.
+        let is_begun = config.version() != SignatureVersion::V6
+            || signature.signed_hash_value().is_some_and(|start| digest.starts_with(&start));
+        is_long_enough && is_begun && self.fits(config.hash_alg, &digest, bytes)
     }
 
     /// Signatures of version 6 are those of keys of version 6 (RFC 9580, 5.2.3), as is the fingerprint that they name
