@@ -1,9 +1,9 @@
 //! What exists at the path of an output: whether it is replaced, written into, or somebody else's and left alone.
 //!
-//! In a sticky, world-writable folder (`/tmp`), others can put a symbolic link, a FIFO
-//! or a file under the name of an output. None of these is followed or opened: the output is renamed over it, if the
+//! Others can put a symbolic link under the name of an output wherever they may write, and in a sticky, world-writable folder
+//! (`/tmp`) also a FIFO or a file. None of these is followed or opened: the output is renamed over it, if the
 //! system allows that, or refused (compare `fs.protected_symlinks` and `fs.protected_fifos` of Linux, which do not
-//! cover a program that reads a link itself).
+//! cover a program that reads a link itself, nor folders that are not sticky).
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -23,10 +23,12 @@ pub(crate) enum Place {
     Folder,
     /// A device or a FIFO.
     Device(Node),
-    File(Identity),
+    /// A file, and the path of it to which links lead.
+    File(Identity, PathBuf),
     /// A link that leads nowhere.
     Link,
-    /// Somebody else's, in a world-writable folder: it may only be replaced itself, never followed.
+    /// Somebody else's link, or what somebody else put into a world-writable folder: it may only be replaced itself, never
+    /// followed.
     Strange,
 }
 
@@ -43,12 +45,12 @@ impl Place {
         if path.file_name().is_none() || path.as_os_str().as_bytes().ends_with(b"/") {
             return Ok(None);
         }
-        if is_strange_on_the_way(path)? {
-            return Ok(Some(Self::Strange));
-        }
-        Ok(Some(match std::fs::metadata(path) {
+        // What the last link leads to, and not the path again: somebody could put another link there meanwhile.
+        let Some(target) = target_of(path)? else { return Ok(Some(Self::Strange)) };
+        Ok(Some(match std::fs::symlink_metadata(&target) {
             Ok(found) if found.is_dir() => Self::Folder,
-            Ok(found) if found.is_file() => Self::File(Identity::new(found.dev(), found.ino())),
+            Ok(found) if found.is_file() => Self::File(Identity::new(found.dev(), found.ino()), target),
+            Ok(found) if found.is_symlink() => Self::Strange,
             Ok(found) if found.file_type().is_socket() => {
                 return Err(io::Error::from(io::ErrorKind::Unsupported));
             }
@@ -100,33 +102,55 @@ impl Node {
     }
 }
 
-/// Whether somebody else put what is at the path, or a symbolic link on the way to it, into a world-writable folder.
-fn is_strange_on_the_way(path: &Path) -> io::Result<bool> {
+/// The path to which symbolic links lead from this one; none where somebody else put one of them there, or what they lead to
+/// into a world-writable folder.
+///
+/// # Errors
+/// The system's; where a folder on the way is a link of somebody else's.
+fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
+    let user = rustix::process::geteuid().as_raw();
     let mut path = path.to_path_buf();
     for _ in 0..LINKS_MAX {
+        let folder = folder_of(&path);
+        no_strangers_link_leads_to(&folder, user)?;
         let found = match path.symlink_metadata() {
             Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(path)),
             Err(error) => return Err(error),
         };
-        let folder = folder_of(&path);
-        if is_strange(&found, &folder.metadata()?, rustix::process::geteuid().as_raw()) {
-            return Ok(true);
+        if is_strange(&found, &folder.metadata()?, user) {
+            return Ok(None);
         }
         if !found.is_symlink() {
-            return Ok(false);
+            return Ok(Some(path));
         }
         path = folder.join(path.read_link()?);
     }
     Err(Errno::LOOP.into())
 }
 
-/// The kernel's rule for links and FIFOs, extended to group-writable folders.
-fn is_strange(found: &Metadata, folder: &Metadata, user: u32) -> bool {
-    is_strangers((found.uid(), folder.uid()), folder.mode(), user)
+/// Refuses a folder to which a symbolic link of somebody else's leads: the output would be where its owner wants it.
+fn no_strangers_link_leads_to(folder: &Path, user: u32) -> io::Result<()> {
+    for way in folder.ancestors().filter(|way| !way.as_os_str().is_empty()) {
+        let Ok(found) = way.symlink_metadata() else { continue };
+        if found.is_symlink() && ![user, ROOT, NOBODY].contains(&found.uid()) {
+            let said =
+                format!("{} is a symbolic link of another user's; name the folder itself", way.display());
+            return Err(io::Error::other(said));
+        }
+    }
+    Ok(())
 }
 
-fn is_strangers((owner, folder_owner): (u32, u32), folder_mode: u32, user: u32) -> bool {
+/// Whether the link is somebody else's, or the file by the kernel's rule for FIFOs, extended to group-writable folders.
+fn is_strange(found: &Metadata, folder: &Metadata, user: u32) -> bool {
+    is_strangers((found.uid(), folder.uid()), (found.is_symlink(), folder.mode()), user)
+}
+
+fn is_strangers((owner, folder_owner): (u32, u32), (is_link, folder_mode): (bool, u32), user: u32) -> bool {
+    if is_link {
+        return owner != user && owner != ROOT;
+    }
     let is_of_all = folder_mode & STICKY != 0 && folder_mode & (GROUP_WRITES | ALL_WRITE) != 0;
     is_of_all && owner != user && owner != folder_owner
 }
@@ -141,6 +165,10 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
 
 /// Links over which a path leads at most, as Linux has it.
 const LINKS_MAX: usize = 40;
+/// The user whose links are everybody's.
+const ROOT: u32 = 0;
+/// Linux's overflow user id, whose folders within a user namespace are those of the real root.
+const NOBODY: u32 = 65_534;
 const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 const ALL_WRITE: u32 = 0o002;
@@ -151,24 +179,58 @@ mod tests {
 
     const ME: u32 = 1000;
     const OTHER: u32 = 1001;
-    const ROOT: u32 = 0;
 
     #[test]
-    fn only_what_others_put_into_a_folder_of_all_is_strange() {
-        for (owners, mode, is_strange) in [
-            ((OTHER, ROOT), 0o1777, true),
-            ((OTHER, ROOT), 0o1775, true),
-            ((OTHER, ME), 0o1777, true),
-            ((ME, ROOT), 0o1777, false),
-            // Whoever has the folder can do worse.
-            ((ROOT, ROOT), 0o1777, false),
-            ((OTHER, OTHER), 0o1777, false),
-            ((OTHER, ROOT), 0o755, false),
-            ((OTHER, ROOT), 0o1755, false),
+    fn links_of_others_are_strange_and_what_they_put_into_a_folder_of_all() {
+        for (owners, is_link, mode, is_strange) in [
+            ((OTHER, ROOT), false, 0o1777, true),
+            ((OTHER, ROOT), false, 0o1775, true),
+            ((OTHER, ME), false, 0o1777, true),
+            ((ME, ROOT), false, 0o1777, false),
+            ((ROOT, ROOT), false, 0o1777, false),
+            // A file of a colleague's in a folder of his is replaced like an own one.
+            ((OTHER, OTHER), false, 0o1777, false),
+            ((OTHER, ROOT), false, 0o755, false),
+            ((OTHER, ROOT), false, 0o1755, false),
+            // A link leads where its owner wants, whatever the folder is.
+            ((OTHER, OTHER), true, 0o755, true),
+            ((OTHER, ME), true, 0o777, true),
+            ((OTHER, ROOT), true, 0o1777, true),
+            ((ME, OTHER), true, 0o755, false),
+            ((ROOT, OTHER), true, 0o755, false),
         ] {
-            assert_eq!(is_strangers(owners, mode, ME), is_strange, "{owners:?} {mode:o}");
+            assert_eq!(
+                is_strangers(owners, (is_link, mode), ME),
+                is_strange,
+                "{owners:?} {is_link} {mode:o}"
+            );
         }
-        assert!(is_strangers((OTHER, ROOT), 0o1777, ROOT), "root is lured like others");
+        assert!(is_strangers((OTHER, ROOT), (false, 0o1777), ROOT), "root is lured like others");
+        assert!(is_strangers((OTHER, OTHER), (true, 0o700), ROOT), "root is lured like others");
+    }
+
+    /// Another user owns the folder, and leads the output, or the folder on the way to it, to a file of this user's.
+    #[test]
+    fn the_owner_of_a_folder_leads_nobody_elsewhere() {
+        if needs::lacks(needs::Need::Root) {
+            return;
+        }
+        let base = tempfile::tempdir().unwrap();
+        let (victim, folder) = (base.path().join("victim"), base.path().join("of-another"));
+        std::fs::write(&victim, "victim").unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        let (link, way) = (folder.join("out"), folder.join("way"));
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        std::os::unix::fs::symlink(base.path(), &way).unwrap();
+        // An own link is followed: what follows is refused because of its owner.
+        assert!(matches!(Place::of(&link), Ok(Some(Place::File(_, target))) if target == victim));
+        assert!(matches!(Place::of(&way.join("victim")), Ok(Some(Place::File(..)))));
+        for path in [&folder, &link, &way] {
+            std::os::unix::fs::lchown(path, Some(OTHER), Some(OTHER)).unwrap();
+        }
+        assert!(matches!(Place::of(&link), Ok(Some(Place::Strange))));
+        let refused = Place::of(&way.join("victim")).err().unwrap().to_string();
+        assert!(refused.contains("another user's"), "{refused}");
     }
 
     #[test]

@@ -324,14 +324,14 @@ fn open_place(
             let file = node.open(path, interrupted).map_err(failed)?;
             Ok(kind_of(file.ok_or(Error::Interrupted)?))
         }
-        Place::File(identity) if input.is_some_and(|input| input == identity) => {
+        Place::File(identity, _) if input.is_some_and(|input| input == identity) => {
             Err(Error::request(format!("{} is the input itself; name another output", name())))
         }
-        Place::File(_) | Place::Link | Place::Strange if !overwrite => Err(exists(false)),
-        Place::File(_) | Place::Link | Place::Strange | Place::Free => {
+        Place::File(..) | Place::Link | Place::Strange if !overwrite => Err(exists(false)),
+        Place::File(..) | Place::Link | Place::Strange | Place::Free => {
             let target = match place {
                 // A link stays; what it leads to is replaced. Not so one that somebody else put there.
-                Place::File(_) => path.canonicalize().map_err(failed)?,
+                Place::File(_, target) => target,
                 _ => path.to_path_buf(),
             };
             let file = Unnamed::new(target, overwrite, content).map_err(|cause| Error::Output {

@@ -159,6 +159,9 @@ pub struct Decrypt {
     /// With --archive: list what is in it, and write nothing
     #[arg(long, requires = "archive")]
     pub list: bool,
+    /// With --archive: make symbolic links that lead out of the folder, too
+    #[arg(long, requires = "archive", conflicts_with = "list")]
+    pub outside_links: bool,
     /// What to do with SEIPDv1 text for standard output before it is authenticated
     #[arg(long, value_name = "HOW", default_value = "buffer")]
     pub unauthenticated: UnauthenticatedName,

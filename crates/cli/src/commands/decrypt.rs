@@ -13,7 +13,7 @@ use crate::messages::passphrases;
 use crate::messages::screen::Screen;
 use crate::messages::{self, Layout};
 use keyring::store::printable;
-use pipeline::{Error, Limits, Output, Run, Summary, Unauthenticated};
+use pipeline::{Error, Limits, Output, Progress, Run, Summary, Unauthenticated};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -101,17 +101,18 @@ fn decrypt(
             return Err(Failure::Usage(said.to_owned()));
         }
     };
-    let (unpacking, writer) = Unpacking::begin(pair.name(), target)?;
+    let (unpacking, writer) = Unpacking::begin(pair.name(), target, typed.outside_links)?;
     let silent = screen.without_warnings();
     let run = Run { progress: &silent, ..*run };
     match pipeline::decrypt(input, Output::Writer(writer), what, &run) {
         Ok(summary) => {
-            let listed = unpacking.finish()?;
+            let unpacked = unpacking.finish()?;
+            unpacked.left_out.lines().for_each(|line| screen.warn(&line));
             if let Some(folder) = target.filter(|_| typed.output.sync) {
                 bring_to_the_disk(folder)?;
             }
             if typed.list {
-                list(typed, &listed)?;
+                list(typed, &unpacked.listed)?;
             }
             Ok(summary)
         }

@@ -11,7 +11,7 @@ use crate::messages::{self, Layout, archive, choose};
 use keyring::store::first_user_id;
 use openpgp::certificate::{Announced, Certificate, EncryptionKey};
 use openpgp::{Fingerprint, Passphrase, Timestamp};
-use pipeline::{Input, Literal, LiteralMode};
+use pipeline::{Input, Literal, LiteralMode, Progress};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -52,14 +52,17 @@ pub fn run(home: Option<&Path>, typed: &Encrypt) -> Result<(), Failure> {
         now,
     };
     desk.each(&layout, &pairs, &work.show, takes_stdout(&pairs), |pair, run| {
+        let mut noted = archive::Noted::default();
         let input = if typed.archive {
-            let reader = archive::pack(&typed.inputs)?;
+            let (reader, packed) = archive::pack(&typed.inputs)?;
+            noted = packed;
             Input::Reader { reader, bytes: None, name: pair.name() }
         } else {
             messages::input(pair.input.as_ref())?
         };
         let output = messages::output(&pair.target, typed.output.force);
         let encrypted = pipeline::encrypt(input, output, &what, run);
+        noted.left_out().lines().for_each(|line| desk.screen.warn(&line));
         encrypted.map(Done::from).map_err(messages::failed(&pair.name()))
     })
 }

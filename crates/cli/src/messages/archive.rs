@@ -2,10 +2,11 @@
 
 mod blocks;
 mod folder;
+mod left_out;
 mod pack;
 mod unpack;
 
-pub use pack::pack;
+pub use pack::{Noted, pack};
 pub use unpack::{Listed, Unpacking};
 
 /// Most folders within one another.
@@ -14,6 +15,7 @@ const DEPTH_MAX: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::blocks::BLOCK_BYTES;
+    use super::unpack::Unpacked;
     use super::*;
     use crate::failure::Failure;
     use std::fs;
@@ -22,8 +24,8 @@ mod tests {
     use std::path::Path;
     use tar::{Builder, EntryType, Header};
 
-    fn extracted(stream: &[u8], target: &Path, is_authentic: bool) -> Result<Vec<Listed>, Failure> {
-        let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), Some(target)).unwrap();
+    fn extracted(stream: &[u8], target: &Path, is_authentic: bool) -> Result<Unpacked, Failure> {
+        let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), Some(target), false).unwrap();
         let _ = writer.write_all(stream);
         drop(writer);
         if is_authentic {
@@ -59,7 +61,7 @@ mod tests {
         fs::write(folder.join("empty"), "").unwrap();
         symlink("deep/er/file", folder.join("link")).unwrap();
         let mut stream = Vec::new();
-        pack(std::slice::from_ref(&folder)).unwrap().read_to_end(&mut stream).unwrap();
+        pack(std::slice::from_ref(&folder)).unwrap().0.read_to_end(&mut stream).unwrap();
 
         let target = base.path().join("out");
         extracted(&stream, &target, true).unwrap();
@@ -67,10 +69,10 @@ mod tests {
         assert_eq!(fs::read(inside.join("link")).unwrap(), vec![7; 3 * BLOCK_BYTES + 1]);
         assert_eq!(fs::read(inside.join("empty")).unwrap(), b"");
 
-        let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), None).unwrap();
+        let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), None, false).unwrap();
         writer.write_all(&stream).unwrap();
         drop(writer);
-        let listed = unpacking.finish().unwrap();
+        let listed = unpacking.finish().unwrap().listed;
         assert!(
             listed.iter().any(|entry| entry.kind == "file" && entry.bytes as usize == 3 * BLOCK_BYTES + 1)
         );
@@ -87,7 +89,7 @@ mod tests {
         assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
         extracted(&good, &target, true).unwrap();
         assert_eq!(fs::read(target.join("file")).unwrap(), b"text");
-        assert!(Unpacking::begin("x".to_owned(), Some(&target)).is_err(), "it is there already");
+        assert!(Unpacking::begin("x".to_owned(), Some(&target), false).is_err(), "it is there already");
     }
 
     /// Whoever owns the folder around it can rename what is in it at any time: nothing lands elsewhere.
@@ -98,7 +100,7 @@ mod tests {
         let elsewhere = base.path().join("elsewhere");
         fs::create_dir(&elsewhere).unwrap();
         for is_authentic in [true, false] {
-            let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), Some(&target)).unwrap();
+            let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), Some(&target), false).unwrap();
             let is_hidden = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".out.");
             let hidden = fs::read_dir(base.path()).unwrap().flatten().find(is_hidden).unwrap().path();
             fs::rename(&hidden, &moved).unwrap();
@@ -129,15 +131,9 @@ mod tests {
             stream("../evil", EntryType::Regular, None),
             stream("/tmp/evil", EntryType::Regular, None),
             stream("a/../../evil", EntryType::Regular, None),
-            stream("link", link, Some("/etc/passwd")),
-            stream("link", link, Some("../evil")),
-            stream("a/link", link, Some("../../evil")),
-            stream("a/link", link, Some("b/../c")),
             stream("hard", EntryType::Link, Some("/etc/passwd")),
             stream("hard", EntryType::Link, Some("../evil")),
             stream("hard", EntryType::Link, Some("nothing")),
-            stream("device", EntryType::Char, None),
-            stream("pipe", EntryType::Fifo, None),
         ];
         for stream in bad {
             assert!(extracted(&stream, &target, true).is_err());
@@ -150,11 +146,6 @@ mod tests {
         through.extend(stream("link/file", EntryType::Regular, None));
         assert!(extracted(&through, &target, true).is_err());
         assert_eq!(fs::read_dir(base.path()).unwrap().count(), 1);
-        // They are not shown as if they could be extracted.
-        let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), None).unwrap();
-        let _ = writer.write_all(&stream("a/link", link, Some("../../evil")));
-        drop(writer);
-        assert!(unpacking.finish().is_err());
         // Links that stay inside are links, hard ones too.
         let mut hard = stream("file", EntryType::Regular, None);
         hard.truncate(1024);
@@ -168,5 +159,50 @@ mod tests {
         good.extend(stream("c", EntryType::Regular, None));
         extracted(&good, &target, true).unwrap();
         assert_eq!(fs::read(target.join("a/b/link")).unwrap(), b"text");
+    }
+
+    /// A symbolic link that leads out could be followed by whatever the user does with the folder later.
+    #[test]
+    fn links_that_lead_out_devices_and_fifos_are_left_out_and_the_rest_comes() {
+        let base = tempfile::tempdir().unwrap();
+        let of = |entries: &[Vec<u8>]| {
+            let mut all: Vec<u8> = Vec::new();
+            for entry in entries {
+                all.extend(&entry[..entry.len() - 1024]);
+            }
+            all.extend([0; 1024]);
+            all
+        };
+        let link = EntryType::Symlink;
+        let stream = of(&[
+            stream("absolute", link, Some("/etc/passwd")),
+            stream("above", link, Some("../evil")),
+            stream("a/above", link, Some("../../evil")),
+            stream("a/around", link, Some("b/../c")),
+            stream("device", EntryType::Char, None),
+            stream("pipe", EntryType::Fifo, None),
+            stream("file", EntryType::Regular, None),
+        ]);
+        let target = base.path().join("out");
+        let unpacked = extracted(&stream, &target, true).unwrap();
+        let lines: Vec<String> = unpacked.left_out.lines().collect();
+        assert_eq!(lines.len(), 6, "{lines:?}");
+        assert!(lines[0].starts_with("absolute: a link to /etc/passwd, out of the folder"), "{lines:?}");
+        let names: Vec<_> = fs::read_dir(&target).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["file"]);
+        // Asked for, the links are there, and nothing was written through one.
+        let asked = base.path().join("asked");
+        let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), Some(&asked), true).unwrap();
+        writer.write_all(&stream).unwrap();
+        drop(writer);
+        assert_eq!(unpacking.finish().unwrap().left_out.lines().count(), 2);
+        assert_eq!(fs::read_link(asked.join("absolute")).unwrap(), Path::new("/etc/passwd"));
+        assert_eq!(fs::read_link(asked.join("a/above")).unwrap(), Path::new("../../evil"));
+        // A list tells them apart.
+        let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), None, false).unwrap();
+        writer.write_all(&stream).unwrap();
+        drop(writer);
+        let kinds: Vec<_> = unpacking.finish().unwrap().listed.iter().map(|entry| entry.kind).collect();
+        assert_eq!(kinds.iter().filter(|kind| **kind == "outside link").count(), 4, "{kinds:?}");
     }
 }

@@ -8,8 +8,8 @@
 use super::DEPTH_MAX;
 use crate::failure::Failure;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, fstat, linkat, mkdirat,
-    openat, openat2, renameat, renameat_with, statat, symlinkat, unlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, fchmod, fstat, linkat,
+    mkdirat, openat, openat2, renameat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -77,6 +77,19 @@ impl Folder {
             }
         }
         Ok(())
+    }
+
+    /// Takes away what a mode does not permit on a folder; what the process's mask took away stays away.
+    pub(super) fn narrow(&self, name: &Path, mode: u32) -> io::Result<()> {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let opened = match openat2(&self.folder, name, FOLDER, Mode::empty(), resolve) {
+            // As in `make_file`.
+            Err(Errno::NOSYS | Errno::PERM) => openat(&self.folder, name, FOLDER, Mode::empty()),
+            opened => opened,
+        };
+        let opened = opened?;
+        let now = fstat(&opened)?.st_mode & 0o777;
+        Ok(fchmod(&opened, Mode::from_raw_mode(now & mode))?)
     }
 
     /// Makes a file, which must not be there.

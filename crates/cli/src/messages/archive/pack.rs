@@ -2,16 +2,35 @@
 
 use super::DEPTH_MAX;
 use super::blocks::channel;
+use super::left_out::{LeftOut, leads_out};
 use crate::failure::Failure;
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tar::{Builder, Header, HeaderMode};
 
-/// A tar stream that is made while it is read. `interrupted` and errors of a file end it with an error.
-pub fn pack(inputs: &[PathBuf]) -> Result<Box<dyn Read + Send>, Failure> {
+/// What people are to be told once a stream was read: what stayed out, and links that do not come back unasked.
+#[derive(Clone, Default)]
+pub struct Noted(Arc<Mutex<LeftOut>>);
+
+impl Noted {
+    /// What was noted until now.
+    pub fn left_out(&self) -> LeftOut {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, path: &Path, why: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).note(path, why);
+    }
+}
+
+/// A tar stream that is made while it is read; an error of a file ends it with that error. Sockets, FIFOs and devices stay out
+/// of it, and are noted.
+pub fn pack(inputs: &[PathBuf]) -> Result<(Box<dyn Read + Send>, Noted), Failure> {
     let mut roots = Vec::with_capacity(inputs.len());
     let mut names = HashSet::new();
     for input in inputs {
@@ -24,16 +43,18 @@ pub fn pack(inputs: &[PathBuf]) -> Result<Box<dyn Read + Send>, Failure> {
         roots.push((input.clone(), name));
     }
     let (writer, reader) = channel();
+    let noted = Noted::default();
+    let for_worker = noted.clone();
     let worker = thread::spawn(move || {
         let mut builder = Builder::new(writer);
         builder.follow_symlinks(false);
         builder.mode(HeaderMode::Complete);
         for (path, name) in &roots {
-            append(&mut builder, path, name, 0)?;
+            append(&mut builder, path, name, 0, &for_worker)?;
         }
         builder.into_inner()?.flush()
     });
-    Ok(Box::new(reader.of(worker)))
+    Ok((Box::new(reader.of(worker)), noted))
 }
 
 /// The name of an input in the archive: relative, without what climbs.
@@ -56,7 +77,13 @@ fn entry_name(input: &Path) -> Result<PathBuf, Failure> {
     Ok(name)
 }
 
-fn append(builder: &mut Builder<impl Write>, path: &Path, name: &Path, depth: usize) -> io::Result<()> {
+fn append(
+    builder: &mut Builder<impl Write>,
+    path: &Path,
+    name: &Path,
+    depth: usize,
+    noted: &Noted,
+) -> io::Result<()> {
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     if depth > DEPTH_MAX {
         return Err(named(io::Error::other(format!("more than {DEPTH_MAX} folders within one another"))));
@@ -68,7 +95,7 @@ fn append(builder: &mut Builder<impl Write>, path: &Path, name: &Path, depth: us
         let mut entries: Vec<_> = fs::read_dir(path).and_then(Iterator::collect).map_err(named)?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
-            append(builder, &entry.path(), &name.join(entry.file_name()), depth + 1)?;
+            append(builder, &entry.path(), &name.join(entry.file_name()), depth + 1, noted)?;
         }
         return Ok(());
     }
@@ -78,12 +105,29 @@ fn append(builder: &mut Builder<impl Write>, path: &Path, name: &Path, depth: us
     }
     if kind.is_symlink() {
         let target = fs::read_link(path).map_err(named)?;
+        if leads_out(name, &target) {
+            let why = format!(
+                "a link to {}, out of the folder: decrypt --archive makes it with --outside-links alone",
+                target.display()
+            );
+            noted.note(path, &why);
+        }
         let mut header = Header::new_gnu();
         header.set_metadata_in_mode(&metadata, HeaderMode::Complete);
         header.set_size(0);
         return builder.append_link(&mut header, name, target).map_err(named);
     }
-    Err(named(io::Error::other("neither file nor folder nor symbolic link")))
+    noted.note(path, &format!("{}, left out", special(kind)));
+    Ok(())
+}
+
+/// What is neither file nor folder nor symbolic link.
+fn special(kind: fs::FileType) -> &'static str {
+    match () {
+        () if kind.is_socket() => "a socket",
+        () if kind.is_fifo() => "a FIFO",
+        () => "a device",
+    }
 }
 
 #[cfg(test)]

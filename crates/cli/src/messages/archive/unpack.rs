@@ -1,13 +1,16 @@
 //! Takes a tar stream apart.
 //!
 //! The content of a message is untrusted, and known to be authentic only when all of it was read. So it is
-//! extracted into a hidden folder beside its destination ([`Folder`]), which gets its name at the end. Only regular
-//! files, folders, and links that stay inside are extracted; absolute paths, paths with `..`, devices and links to elsewhere
-//! abort the extraction.
+//! extracted into a hidden folder beside its destination ([`Folder`]), which gets its name at the end. Regular files, folders
+//! and links that stay inside are extracted, and links that lead out where that was asked for. Devices and FIFOs are left out;
+//! absolute paths and paths with `..` abort the extraction.
+//!
+//! Modes are those of the archive without set-id and sticky bits, and what the process's mask takes away.
 
 use super::DEPTH_MAX;
 use super::blocks::channel;
 use super::folder::Folder;
+use super::left_out::{LeftOut, leads_out};
 use crate::failure::Failure;
 use crate::messages::failure::PgpFailure;
 use std::io::{self, Read, Write};
@@ -20,6 +23,10 @@ use tar::{Archive, EntryType};
 const ENTRIES_MAX: usize = 10_000_000;
 /// Most symbolic links of an archive, which are kept in mind until its end.
 const LINKS_MAX: usize = 100_000;
+/// Most folders that their owner may not write to, whose modes are set at the end.
+const CLOSED_FOLDERS_MAX: usize = 100_000;
+/// What its owner needs to put something into a folder.
+const OWNER_WRITES: u32 = 0o300;
 /// Bytes of a file that are written at a time.
 const COPIED_BYTES: usize = 64 << 10;
 
@@ -28,17 +35,26 @@ const COPIED_BYTES: usize = 64 << 10;
 pub struct Listed {
     /// Its name.
     pub name: String,
-    /// `"file"`, `"folder"`, `"link"` or `"other"`.
+    /// `"file"`, `"folder"`, `"link"`, `"outside link"` or `"other"`.
     pub kind: &'static str,
     /// Its length.
     pub bytes: u64,
+}
+
+/// What came of an archive.
+#[derive(Debug, Default)]
+pub struct Unpacked {
+    /// Its entries, where they were only to be listed.
+    pub listed: Vec<Listed>,
+    /// What was not extracted.
+    pub left_out: LeftOut,
 }
 
 /// Where an archive is extracted, or listed, while its message is decrypted.
 pub struct Unpacking {
     name: String,
     folder: Option<Arc<Folder>>,
-    worker: JoinHandle<Result<Vec<Listed>, Cause>>,
+    worker: JoinHandle<Result<Unpacked, Cause>>,
 }
 
 /// Why an archive was not extracted.
@@ -66,14 +82,18 @@ impl Cause {
 }
 
 impl Unpacking {
-    /// Begins to extract into `target`, which must not exist; or to list, without one. Write the stream into the
-    /// writer that comes with it.
-    pub fn begin(name: String, target: Option<&Path>) -> Result<(Self, Box<dyn Write + Send>), Failure> {
+    /// Begins to extract into `target`, which must not exist, symbolic links that lead out of it only where they are asked for;
+    /// or to list, without a target. Write the stream into the writer that comes with it.
+    pub fn begin(
+        name: String,
+        target: Option<&Path>,
+        outside_links: bool,
+    ) -> Result<(Self, Box<dyn Write + Send>), Failure> {
         let folder = target.map(Folder::make).transpose()?.map(Arc::new);
         let (writer, mut reader) = channel();
         let place = folder.clone();
         let worker = thread::spawn(move || {
-            let outcome = unpack(&mut reader, place.as_deref());
+            let outcome = unpack(&mut reader, place.as_deref(), outside_links);
             // The writer must not block, nor see a reader go away, for what comes after the archive's end.
             if outcome.is_ok() {
                 let _ = io::copy(&mut reader, &mut io::sink());
@@ -83,16 +103,15 @@ impl Unpacking {
         Ok((Self { name, folder, worker }, Box::new(writer)))
     }
 
-    /// Ends it, after the writer is gone and all is authentic: what was extracted gets its name. Returns what was
-    /// listed.
-    pub fn finish(self) -> Result<Vec<Listed>, Failure> {
+    /// Ends it, after the writer is gone and all is authentic: what was extracted gets its name.
+    pub fn finish(self) -> Result<Unpacked, Failure> {
         let failed = || Cause::System("the extraction failed".to_owned());
         let outcome = self.worker.join().unwrap_or_else(|_| Err(failed()));
-        let listed = outcome.map_err(|cause| cause.into_failure(self.name))?;
+        let unpacked = outcome.map_err(|cause| cause.into_failure(self.name))?;
         if let Some(folder) = &self.folder {
             folder.name()?;
         }
-        Ok(listed)
+        Ok(unpacked)
     }
 
     /// Ends it where the message failed, after the writer is gone: nothing is left. Where the message failed because
@@ -107,11 +126,11 @@ impl Unpacking {
 }
 
 /// Reads the stream to the archive's end.
-fn unpack(reader: impl Read, folder: Option<&Folder>) -> Result<Vec<Listed>, Cause> {
+fn unpack(reader: impl Read, folder: Option<&Folder>, outside_links: bool) -> Result<Unpacked, Cause> {
     let mut archive = Archive::new(reader);
     let entries = archive.entries().map_err(|error| format!("not a tar stream: {error}"))?;
-    let mut listed = Vec::new();
-    let mut links = Vec::new();
+    let mut unpacked = Unpacked::default();
+    let (mut links, mut closed) = (Vec::new(), Vec::new());
     for (count, entry) in entries.enumerate() {
         if count >= ENTRIES_MAX {
             return Err(format!("more than {ENTRIES_MAX} entries").into());
@@ -121,33 +140,52 @@ fn unpack(reader: impl Read, folder: Option<&Folder>) -> Result<Vec<Listed>, Cau
         let kind = entry.header().entry_type();
         let target = entry.link_name().ok().flatten().map(|target| target.into_owned());
         let target = target.ok_or_else(|| format!("{}: a link to nowhere", name.display()));
-        if kind == EntryType::Symlink {
-            check_link(&name, target.as_ref().map_err(Clone::clone)?)?;
-        }
+        let is_outside =
+            kind == EntryType::Symlink && leads_out(&name, target.as_ref().map_err(Clone::clone)?);
         let Some(folder) = folder else {
+            let kind = if is_outside { "outside link" } else { kind_name(kind) };
             let bytes = entry.size();
-            listed.push(Listed { name: name.display().to_string(), kind: kind_name(kind), bytes });
+            unpacked.listed.push(Listed { name: name.display().to_string(), kind, bytes });
             continue;
         };
         let failed = |error: io::Error| Cause::System(format!("{}: {error}", name.display()));
         match kind {
-            EntryType::Directory => folder.make_folders(&name).map_err(failed)?,
+            EntryType::Directory => {
+                folder.make_folders(&name).map_err(failed)?;
+                let mode = mode(&entry, 0o777);
+                if mode & OWNER_WRITES == OWNER_WRITES {
+                    folder.narrow(&name, mode).map_err(failed)?;
+                } else if closed.len() < CLOSED_FOLDERS_MAX {
+                    closed.push((name, mode));
+                } else {
+                    return Err(
+                        format!("more than {CLOSED_FOLDERS_MAX} folders without a right to write").into()
+                    );
+                }
+            }
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
                 extract(&mut entry, folder, &name)?;
             }
             // Another name of a file that the archive holds before it.
             EntryType::Link => folder.link(&safe_name(&target?)?, &name).map_err(failed)?,
+            EntryType::Symlink if is_outside && !outside_links => {
+                let why =
+                    format!("a link to {}, out of the folder: --outside-links makes it", target?.display());
+                unpacked.left_out.note(&name, &why);
+            }
             EntryType::Symlink => {
                 if links.len() >= LINKS_MAX {
                     return Err(format!("more than {LINKS_MAX} symbolic links").into());
                 }
                 links.push((name, target?));
             }
-            _ => return Err(format!("{}: neither file nor folder nor link", name.display()).into()),
+            // What `git archive` says of the whole archive.
+            EntryType::XGlobalHeader => {}
+            _ => unpacked.left_out.note(&name, "neither file nor folder nor link, left out"),
         }
     }
-    let Some(folder) = folder else { return Ok(listed) };
-    // Links come last, after all folders: nothing is ever made through one.
+    let Some(folder) = folder else { return Ok(unpacked) };
+    // Links come last, after all files and folders: nothing is ever made through one.
     for name in links.iter().filter_map(|(name, _)| name.parent()) {
         folder.make_folders(name).map_err(|error| Cause::System(format!("{}: {error}", name.display())))?;
     }
@@ -156,7 +194,16 @@ fn unpack(reader: impl Read, folder: Option<&Folder>) -> Result<Vec<Listed>, Cau
             .symbolic_link(target, name)
             .map_err(|error| Cause::System(format!("{}: {error}", name.display())))?;
     }
-    Ok(listed)
+    // The innermost first: one that is closed lets nobody further in.
+    for (name, mode) in closed.iter().rev() {
+        folder.narrow(name, *mode).map_err(|error| Cause::System(format!("{}: {error}", name.display())))?;
+    }
+    Ok(unpacked)
+}
+
+/// The permissions of an entry, as its header says; these where it does not say.
+fn mode(entry: &tar::Entry<'_, impl Read>, unsaid: u32) -> u32 {
+    entry.header().mode().unwrap_or(unsaid) & 0o777
 }
 
 fn extract(entry: &mut tar::Entry<'_, impl Read>, folder: &Folder, name: &Path) -> Result<(), Cause> {
@@ -164,9 +211,7 @@ fn extract(entry: &mut tar::Entry<'_, impl Read>, folder: &Folder, name: &Path) 
     if let Some(parent) = name.parent() {
         folder.make_folders(parent).map_err(failed)?;
     }
-    // Whether it can be run is all that is taken over of its mode; the process's mask does the rest.
-    let mode = if entry.header().mode().unwrap_or(0) & 0o100 != 0 { 0o777 } else { 0o666 };
-    let mut file = folder.make_file(name, mode).map_err(failed)?;
+    let mut file = folder.make_file(name, mode(entry, 0o666)).map_err(failed)?;
     let mut piece = zeroize::Zeroizing::new(vec![0; COPIED_BYTES]);
     loop {
         match entry.read(&mut piece) {
@@ -195,23 +240,6 @@ fn safe_name(path: &Path) -> Result<PathBuf, String> {
         }
     }
     Ok(name)
-}
-
-/// A link's target climbs no higher than the folder, and only before it goes down: what comes after a name could be
-/// another link's target, from where climbing leads elsewhere than it seems.
-fn check_link(name: &Path, target: &Path) -> Result<(), String> {
-    let refused = || format!("the link {} -> {} would leave the folder", name.display(), target.display());
-    let mut depth = name.components().count().checked_sub(1).ok_or_else(refused)?;
-    let mut is_down = false;
-    for component in target.components() {
-        match component {
-            Component::Normal(_) => is_down = true,
-            Component::CurDir => {}
-            Component::ParentDir if !is_down => depth = depth.checked_sub(1).ok_or_else(refused)?,
-            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return Err(refused()),
-        }
-    }
-    Ok(())
 }
 
 fn kind_name(kind: EntryType) -> &'static str {
