@@ -153,7 +153,7 @@ fn client<const N: usize>(content: &[u8], address: impl Fn([u8; N]) -> IpAddr) -
     let of = |at: usize| {
         let bytes = content.get(at * N..)?.first_chunk::<N>()?;
         let port = content.get(2 * (N + at)..)?.first_chunk::<2>()?;
-        Some(SocketAddr::new(address(*bytes), u16::from_be_bytes(*port)))
+        Some(SocketAddr::new(address(*bytes).to_canonical(), u16::from_be_bytes(*port)))
     };
     match (of(0), of(1)) {
         (Some(client), Some(server)) => Origin::Client { client, server },
@@ -222,7 +222,7 @@ fn client_of<'a, A: std::str::FromStr + Into<IpAddr>>(
         let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
         let port = port.parse().ok().filter(|_| is_number).ok_or(Malformed::Addresses)?;
         let address: A = address.parse().map_err(|_| Malformed::Addresses)?;
-        Ok(SocketAddr::new(address.into(), port))
+        Ok(SocketAddr::new(address.into().to_canonical(), port))
     };
     Ok(Origin::Client { client: of(client, client_port)?, server: of(server, server_port)? })
 }

@@ -341,6 +341,8 @@ impl Worker {
             // Clients of a Unix socket have no address.
             let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
             let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
+            // A client of IPv4 at a socket for both families is that client.
+            let peer = peer.map(|peer| SocketAddr::new(peer.ip().to_canonical(), peer.port()));
             let address = peer.unwrap_or(unknown);
             let limits = &generation.limits;
             let mut per_address = limits.per_address;

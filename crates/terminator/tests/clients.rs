@@ -159,20 +159,26 @@ fn names_choose_certificates_exactly_then_by_wildcard_and_unknown_ones_are_refus
             ("two.test", &two),
             ("any.wild.test", &one),
             ("exact.wild.test", &two),
+            // The same names.
+            ("one.test.", &one),
+            ("two.test.", &two),
+            ("exact.wild.test.", &two),
         ] {
             let mut stream = client.connect(server.address(), name).unwrap();
             assert_eq!(&shown(&stream), expected, "{version:?} {name}");
             assert_eq!(ask(&mut stream), "served\n");
             close(stream);
         }
-        for name in ["", "three.test", "wild.test", "a.b.wild.test", "one.test.three"] {
+        for name in ["", "three.test", "wild.test", "a.b.wild.test", "one.test.three", "two.test..", "."] {
             let error = client.connect(server.address(), name).unwrap_err();
             assert!(error.contains("unrecognized name"), "{version:?} {name:?}: {error}");
         }
     }
     let log = server.stop();
-    assert_eq!(log.iter().filter(|entry| entry["end"] == "unknown-name").count(), 10);
-    assert_eq!(log.iter().filter(|entry| entry["end"] == "done").count(), 10);
+    assert_eq!(log.iter().filter(|entry| entry["end"] == "unknown-name").count(), 14);
+    let done: Vec<_> = log.iter().filter(|entry| entry["end"] == "done").collect();
+    assert_eq!(done.len(), 16);
+    assert!(done.iter().all(|entry| !entry["sni"].as_str().unwrap().ends_with('.')), "{done:?}");
 }
 
 #[test]
@@ -184,9 +190,13 @@ fn a_default_is_shown_to_clients_without_a_known_name() {
     let server = folder.serve(&settings);
     for version in VERSIONS {
         let client = Client::new(version);
-        for (name, expected) in [("", &two), ("three.test", &two), ("one.test", &one)] {
+        for (name, expected) in [("", &two), ("three.test", &two), ("one.test", &one), ("one.test.", &one)] {
             let stream = client.connect(server.address(), name).unwrap();
             assert_eq!(&shown(&stream), expected, "{version:?} {name:?}");
+        }
+        for name in ["one.test..", "."] {
+            let error = client.connect(server.address(), name).unwrap_err();
+            assert!(error.contains("unrecognized name"), "{version:?} {name:?}: {error}");
         }
     }
 }

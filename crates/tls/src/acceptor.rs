@@ -405,10 +405,14 @@ impl ClientHelloCallback for Lookup {
         &self,
         connection: &mut Connection,
     ) -> Result<Option<Pin<Box<dyn ConnectionFuture>>>, Error> {
-        let named = connection.server_name().and_then(|name| self.named(name));
+        ffi::take_final_dot(connection);
+        let name = connection.server_name();
+        let named = name.and_then(|name| self.named(name));
+        // Two dots, or a dot alone, are no name: whoever gets it next may read it as another.
+        let is_none = name.is_some_and(|name| name.ends_with('.'));
         let config = match named.or(self.default) {
-            Some(named) => self.config(named, connection)?,
-            None => None,
+            Some(named) if !is_none => self.config(named, connection)?,
+            _ => None,
         };
         let Some(config) = config else {
             if let Some(exchange) = connection.application_context_mut::<Exchange>() {

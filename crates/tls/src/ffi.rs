@@ -8,7 +8,7 @@ mod raw;
 mod sessions;
 
 pub use raw::give_back_memory;
-pub(crate) use raw::{FATAL, WARNING, alert, client_chain, leave_to_callback, resolve};
+pub(crate) use raw::{FATAL, WARNING, alert, client_chain, leave_to_callback, resolve, take_final_dot};
 pub(crate) use sessions::{Cache, keep_sessions};
 
 use errno::{Errno, set_errno};

@@ -36,6 +36,11 @@ fn addresses_of_both_families_and_versions_are_read() {
     let expected = client("[2000::1]:9", "[2000::2]:8");
     assert_eq!(of(&header(PROXY, TCP_OVER_IPV6, &content)), expected);
     assert_eq!(of(b"PROXY TCP6 2000::1 2000::2 9 8\r\n"), expected);
+    // A client of IPv4 is the same client in its other form.
+    let expected = client("192.0.2.1:9", "[2000::2]:8");
+    (content[..16]).copy_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 1]);
+    assert_eq!(of(&header(PROXY, TCP_OVER_IPV6, &content)), expected);
+    assert_eq!(of(b"PROXY TCP6 ::ffff:192.0.2.1 2000::2 9 8\r\n"), expected);
     assert_eq!(of(b"PROXY UNKNOWN\r\n"), Origin::Unknown);
     assert_eq!(of(b"PROXY UNKNOWN ffff::1 whatever 1\r\n"), Origin::Unknown);
 }

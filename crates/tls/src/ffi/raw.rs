@@ -4,8 +4,10 @@ use s2n_tls::callbacks::CertValidationInfo;
 use s2n_tls::config::Builder;
 use s2n_tls::connection::Connection;
 use s2n_tls::error::Error;
-use s2n_tls_sys::{s2n_blocked_status, s2n_connection, s2n_connection_get_client_cert_chain, s2n_flush};
-use std::ffi::c_int;
+use s2n_tls_sys::{
+    s2n_blocked_status, s2n_connection, s2n_connection_get_client_cert_chain, s2n_flush, s2n_get_server_name,
+};
+use std::ffi::{CStr, c_int};
 use std::ptr::null_mut;
 
 /// Content type of alerts, and their levels (RFC 8446, 5.1 and 6).
@@ -76,6 +78,22 @@ pub(crate) fn client_chain(connection: &mut Connection) -> Option<Vec<u8>> {
     unsafe {
         let found = s2n_connection_get_client_cert_chain(of_library(connection), &mut bytes, &mut length);
         (found == 0 && !bytes.is_null()).then(|| std::slice::from_raw_parts(bytes, length as usize).to_vec())
+    }
+}
+
+/// Takes a final dot off the name that a client said. The name with it is the same host's, but the library finds no chain for it, and
+/// it would go on to backends as another name (RFC 6066, section 3, has no names with one).
+pub(crate) fn take_final_dot(connection: &mut Connection) {
+    // SAFETY: the connection is alive, and nobody else uses it; the library says where in it the name lies, as text that ends with
+    // a zero: one of its bytes before that zero becomes one.
+    unsafe {
+        let name = s2n_get_server_name(of_library(connection)).cast_mut();
+        if name.is_null() {
+            return;
+        }
+        if let [.., _, b'.'] = CStr::from_ptr(name).to_bytes() {
+            *name.add(CStr::from_ptr(name).count_bytes() - 1) = 0;
+        }
     }
 }
 
