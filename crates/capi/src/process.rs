@@ -98,8 +98,7 @@ impl Open {
         };
         let selection = selection(&chosen(ADAPTER)?).ok_or(code::DEFAULT_RESOURCE)?;
         let domain = domain(&chosen(DOMAIN)?).ok_or(code::DEFAULT_RESOURCE)?;
-        let credential = if place::is_set_id() { Ok(None) } else { facility::credential::from_environment() };
-        let credential = credential.map_err(codes)?;
+        let credential = facility::credential::from_environment().map_err(codes)?;
         let options = Options { credential, selection, in_caller: false, ..Options::default() };
         let facility = Facility::open(&folder, options).map_err(codes)?;
         Ok(Self { witness, facility, domain })

@@ -15,7 +15,7 @@
 //!
 //! Client library, daemon and command line read the same folder; with this crate they agree on
 //! its layout. It reads and writes files of the home and notifies the service manager; it has no processes and no keys.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod autostart;
 mod error;
@@ -24,6 +24,7 @@ pub mod place;
 mod programs;
 mod service;
 mod settings;
+mod started;
 pub mod trust;
 
 use nix::fcntl::OFlag;

@@ -1,6 +1,6 @@
 //! Which home a program means that is told of none.
 
-use crate::{HomeError, read_bounded, trust};
+use crate::{HomeError, read_bounded, started, trust};
 use nix::unistd::{getegid, geteuid, getgid, getuid};
 use serde::Deserialize;
 use std::ffi::OsString;
@@ -42,6 +42,11 @@ pub fn own() -> Option<PathBuf> {
 /// Whether the program has other rights than the user who started it, and whose environment it has: that must not
 /// choose to whom it shows texts and keys.
 pub fn is_set_id() -> bool {
+    started::is_secure() || has_other_ids()
+}
+
+/// Whether it has taken another user's id. A program with capabilities of its file has not.
+fn has_other_ids() -> bool {
     getuid() != geteuid() || getgid() != getegid()
 }
 
@@ -75,6 +80,8 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
 
     fn file(folder: &tempfile::TempDir, text: &str, mode: u32) -> PathBuf {
         let path = folder.path().join("client.toml");
@@ -108,5 +115,53 @@ mod tests {
         for text in ["home = \"cards\"\n", "home = 1\n", "", "home = \"/srv\"\ndomain = 1\n"] {
             assert!(refused(text, 0o644).contains("client.toml"), "{text}");
         }
+    }
+
+    /// Capabilities of a file as the kernel keeps them (VFS_CAP_REVISION_2): CAP_NET_BIND_SERVICE, permitted and effective.
+    const BINDS_LOW_PORTS: [u8; 20] = [1, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+    /// A program whose file has capabilities keeps its user ids: these alone do not tell that it has more rights than its
+    /// starter.
+    #[test]
+    fn a_program_with_capabilities_of_its_file_does_not_look_at_the_environment() {
+        if needs::lacks(needs::Need::Root) {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let program = folder.path().join("program");
+        fs::copy(env::current_exe().unwrap(), &program).unwrap();
+        let said = || {
+            let mut part = Command::new(&program);
+            part.args([
+                "--exact",
+                "place::tests::part_of_a_program_with_capabilities",
+                "--ignored",
+                "--nocapture",
+            ]);
+            part.env(VARIABLE, "/chosen/by/the/starter").current_dir("/").uid(65534).gid(65534);
+            let output = part.output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let plain = said();
+        assert!(plain.contains("chosen true, other ids false"), "{plain}");
+        rustix::fs::setxattr(
+            &program,
+            "security.capability",
+            &BINDS_LOW_PORTS,
+            rustix::fs::XattrFlags::CREATE,
+        )
+        .unwrap();
+        let capable = said();
+        assert!(capable.contains("chosen false, other ids false"), "{capable}");
+    }
+
+    #[test]
+    #[ignore = "a part of another test"]
+    fn part_of_a_program_with_capabilities() {
+        let found = of_program().unwrap();
+        let is_chosen = found.as_deref() == Some(Path::new("/chosen/by/the/starter"));
+        println!("chosen {is_chosen}, other ids {}", has_other_ids());
     }
 }

@@ -240,8 +240,6 @@ fn open(
     let credential = match credential_file {
         Some(path) if path == Path::new("") => None,
         Some(path) => Some(credential::read(&path).map_err(failed)?),
-        // Who started a program with more rights than his own chooses nothing for it.
-        None if place::is_set_id() => None,
         None => credential::from_environment().map_err(failed)?,
     };
     Offload::open(&home, Options { credential, in_caller: false, ..options }, of_loop)

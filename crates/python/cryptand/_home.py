@@ -18,7 +18,7 @@ Codes: TypeAlias = "tuple[int, int]"
 
 
 class Home:
-    """The home in a folder: without one, that which CRYPTAND_HOME names, or the user's own.
+    """The home in a folder: without one, that which CRYPTAND_HOME names, else that of /etc/cryptand/client.toml, else the user's own.
 
     A credential file makes the process one of the tenant whose credential it has; without one, CRYPTAND_CREDENTIAL_FILE may name it.
     HomeError is raised where no daemon serves the home.

@@ -39,8 +39,12 @@ impl Connection {
         credential_file: Option<PathBuf>,
         domain: u16,
     ) -> PyResult<Self> {
-        let folder = folder.or_else(|| std::env::var_os("CRYPTAND_HOME").map(PathBuf::from));
-        let folder = folder.or_else(home::place::own).ok_or_else(|| errors::no_home(py))?;
+        let folder = match folder {
+            Some(folder) => folder,
+            None => home::place::of_program()
+                .map_err(|error| errors::of(py, &error.into()))?
+                .ok_or_else(|| errors::no_home(py))?,
+        };
         let opened = py.detach(|| {
             let credential = match &credential_file {
                 Some(path) => Some(facility::credential::read(path)?),

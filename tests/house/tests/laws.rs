@@ -364,6 +364,7 @@ const UNSAFE_ROOMS: &[&str] = &[
     "crates/capi/",
     "crates/deflate/src/isal_ffi.rs",
     "crates/driver/src/gnutls_ffi.rs",
+    "crates/home/src/started.rs",
     "crates/offload/src/ffi.rs",
     "crates/preload/src/ffi",
     "crates/tls/src/ffi",

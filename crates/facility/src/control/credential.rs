@@ -13,12 +13,14 @@ use zeroize::Zeroizing;
 /// The environment variable that names the file of the credential to show.
 pub const VARIABLE: &str = "CRYPTAND_CREDENTIAL_FILE";
 
-/// The credential in the file that [`VARIABLE`] names; none where it is unset or empty.
+/// The credential in the file that [`VARIABLE`] names; none where it is unset or empty, and in a program that was started with
+/// rights which its starter does not have ([`home::place::is_set_id`]).
 ///
 /// # Errors
 /// As [`read`].
 pub fn from_environment() -> Result<Option<Credential>, FacilityError> {
-    match std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
+    let named = if home::place::is_set_id() { None } else { std::env::var_os(VARIABLE) };
+    match named.filter(|path| !path.is_empty()) {
         Some(path) => read(Path::new(&path)).map(Some),
         None => Ok(None),
     }
