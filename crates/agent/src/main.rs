@@ -1,6 +1,9 @@
 //! The program `cryptand-agent`: takes in a listening socket, gives up everything else, and holds keys.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+extern crate saying;
+
 use confine::{arena, sandbox};
 use link::Listener;
 use std::process::ExitCode;
@@ -25,12 +28,11 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         [] => {}
         [only] if only == "--help" => {
-            print!("{HELP}");
-            return ExitCode::SUCCESS;
+            return saying::answer("cryptand-agent", format_args!("{HELP}"));
         }
         [only] if only == "--version" => {
-            println!("cryptand-agent {}", env!("CARGO_PKG_VERSION"));
-            return ExitCode::SUCCESS;
+            let version = env!("CARGO_PKG_VERSION");
+            return saying::answer("cryptand-agent", format_args!("cryptand-agent {version}\n"));
         }
         _ => {
             eprint!("cryptand-agent: unknown arguments {arguments:?}\n\n{HELP}");

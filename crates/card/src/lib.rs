@@ -13,6 +13,9 @@
 //! | the keeper of the master keys | [`keeper`] |
 #![forbid(unsafe_code)]
 
+#[macro_use]
+extern crate saying;
+
 pub mod admit;
 pub mod attached;
 pub mod control;

@@ -106,12 +106,12 @@ pub fn main_with(
         ["--keeper-at", _] => &run_served,
         ["--keeper"] => &run_keeper,
         ["--version"] => {
-            println!("cryptand-card {}\ncontrol protocol {CONTROL_VERSION}", env!("CARGO_PKG_VERSION"));
-            return ExitCode::SUCCESS;
+            let version = env!("CARGO_PKG_VERSION");
+            let said = format_args!("cryptand-card {version}\ncontrol protocol {CONTROL_VERSION}\n");
+            return saying::answer("cryptand-card", said);
         }
         ["--help"] => {
-            print!("{HELP}");
-            return ExitCode::SUCCESS;
+            return saying::answer("cryptand-card", format_args!("{HELP}"));
         }
         _ => {
             eprint!("cryptand-card: unknown arguments {arguments:?}\n\n{HELP}");

@@ -2,6 +2,9 @@
 //! command's module in [`commands`].
 #![forbid(unsafe_code)]
 
+#[macro_use]
+extern crate saying;
+
 mod args;
 mod commands;
 mod describe;

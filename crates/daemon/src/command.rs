@@ -34,8 +34,9 @@ pub fn run<S: KeyStore + 'static>(
         return ExitCode::from(1);
     }
     if std::env::args_os().skip(1).eq(["--version"]) {
-        println!("cryptand-daemon {}\ncontrol protocol {CONTROL_VERSION}", env!("CARGO_PKG_VERSION"));
-        return ExitCode::SUCCESS;
+        let version = env!("CARGO_PKG_VERSION");
+        let said = format_args!("cryptand-daemon {version}\ncontrol protocol {CONTROL_VERSION}\n");
+        return saying::answer("cryptand-daemon", said);
     }
     let arguments = match arguments(std::env::args_os().skip(1)) {
         Ok(arguments) => arguments,
@@ -49,8 +50,9 @@ pub fn run<S: KeyStore + 'static>(
     if arguments.check {
         return match crate::serve::check(&arguments.home) {
             Ok(records) => {
-                println!("{}: settings and {records} key records are sound", arguments.home.display());
-                ExitCode::SUCCESS
+                let home = arguments.home.display();
+                let said = format_args!("{home}: settings and {records} key records are sound\n");
+                saying::answer("cryptand-daemon", said)
             }
             Err(error) => failed(&error),
         };
@@ -143,7 +145,8 @@ fn start_log(home: &Path) {
         Ok(stat) => FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile,
         Err(_) => false,
     };
-    let builder = tracing_subscriber::fmt().with_ansi(false).with_target(false);
+    // A line that cannot be written is lost: the library would tell standard error, and panic where that fails, too.
+    let builder = tracing_subscriber::fmt().with_ansi(false).with_target(false).log_internal_errors(false);
     match file {
         Ok(file) if also_stderr => {
             builder.with_writer(std::io::stderr.and(std::sync::Mutex::new(file))).init();

@@ -25,6 +25,9 @@
 //! the opened labels. A daemon that is told to stop stops them too.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+extern crate saying;
+
 pub mod access;
 pub mod audit;
 pub mod backup;

@@ -35,7 +35,12 @@ fn run(
             return ExitCode::from(2);
         }
     };
-    tracing_subscriber::fmt().with_ansi(false).with_target(false).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_target(false)
+        .log_internal_errors(false)
+        .with_writer(std::io::stderr)
+        .init();
     let served = (|| {
         let service = Service::read(&path).map_err(|error| error.to_string())?;
         let users = service.users().map_err(|error| error.to_string())?;

@@ -11,12 +11,14 @@
 //! | arguments of the program | [`program`] |
 #![forbid(unsafe_code)]
 
+#[macro_use]
+extern crate saying;
+
 /// Says something on standard error, for the log; where nobody reads it, it is lost, and nothing else.
 macro_rules! tell {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), "cryptand-esp: {}", format_args!($($text)*));
-    }};
+    ($($text:tt)*) => {
+        eprintln!("cryptand-esp: {}", format_args!($($text)*))
+    };
 }
 
 pub mod commands;

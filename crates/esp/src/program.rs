@@ -1,6 +1,7 @@
 //! The program's arguments.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,13 +37,10 @@ mod exit {
 pub fn main(arguments: &[OsString]) -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(|word| word.to_str().unwrap_or_default()).collect();
     match words.as_slice() {
-        ["--help" | "-h"] => {
-            print!("{HELP}");
-            ExitCode::SUCCESS
-        }
+        ["--help" | "-h"] => saying::answer("cryptand-esp", format_args!("{HELP}")),
         ["--version"] => {
-            println!("cryptand-esp {}", env!("CARGO_PKG_VERSION"));
-            ExitCode::SUCCESS
+            let version = env!("CARGO_PKG_VERSION");
+            saying::answer("cryptand-esp", format_args!("cryptand-esp {version}\n"))
         }
         ["probe"] => commands::check::probe(),
         ["ipsec", json] => commands::run(json, &[]),
@@ -95,7 +93,8 @@ fn read(options: &[&str]) -> Result<Serve, String> {
 /// Serves, and says so to whoever waits: the service manager, and the command `up` by its standard output.
 pub fn serve(settings: &Serve) -> ExitCode {
     let ready = || {
-        println!("ready");
+        // Who started it may have gone; it serves all the same.
+        let _ = writeln!(std::io::stdout(), "ready");
         if let Err(cause) = home::notify("READY=1") {
             tell!("the service manager was not told that the data plane serves: {cause}");
         }

@@ -1,6 +1,9 @@
 //! The program `cryptand-esp-worker`: holds the keys of SAs and carries packets. It is started by `cryptand-esp`, with its channel as descriptor 3.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+extern crate saying;
+
 use std::process::ExitCode;
 
 /// Keys, and whatever they leave behind, lie in memory that is kept for secrets.
@@ -17,8 +20,8 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         [] => {}
         [only] if only == "--version" => {
-            println!("cryptand-esp-worker {}", env!("CARGO_PKG_VERSION"));
-            return ExitCode::SUCCESS;
+            let version = env!("CARGO_PKG_VERSION");
+            return saying::answer("cryptand-esp-worker", format_args!("cryptand-esp-worker {version}\n"));
         }
         _ => {
             eprintln!(

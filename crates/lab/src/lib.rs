@@ -15,6 +15,9 @@
 //! The lab knows engine and facility as any program does; it never sees a card from within.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+extern crate saying;
+
 pub mod cards;
 pub mod container;
 pub mod engine;

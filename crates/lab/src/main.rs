@@ -1,6 +1,9 @@
 //! The program `cryptand-lab`, which `cryptand speed`, `report` and `bench` start.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+extern crate saying;
+
 mod commands;
 
 use clap::Parser;

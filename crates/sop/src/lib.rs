@@ -17,6 +17,9 @@
 //! | other programs' words | [`words`] |
 #![forbid(unsafe_code)]
 
+#[macro_use]
+extern crate saying;
+
 pub mod armor;
 pub mod certify;
 pub mod data;

@@ -1,6 +1,9 @@
 //! The program `cryptand-sop`.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+extern crate saying;
+
 use cryptand_sop::Tool;
 use cryptand_sop::words::{self, Words};
 use sop::cli::Variant;

@@ -1,6 +1,9 @@
 //! The program `cryptand-tls`.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+extern crate saying;
+
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -34,16 +37,14 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(|word| word.to_str().unwrap_or_default()).collect();
     let done = match words.as_slice() {
         ["--help" | "-h"] => {
-            print!("{HELP}");
-            return ExitCode::SUCCESS;
+            return saying::answer("cryptand-tls", format_args!("{HELP}"));
         }
         ["--version"] => {
-            println!("cryptand-tls {}", env!("CARGO_PKG_VERSION"));
-            return ExitCode::SUCCESS;
+            let version = env!("CARGO_PKG_VERSION");
+            return saying::answer("cryptand-tls", format_args!("cryptand-tls {version}\n"));
         }
         ["settings"] => {
-            print!("{}", settings::MANUAL);
-            return ExitCode::SUCCESS;
+            return saying::answer("cryptand-tls", format_args!("{}", settings::MANUAL));
         }
         ["ticket-key", _] => return ticket_key(&PathBuf::from(&arguments[1]), "3"),
         ["ticket-key", _, kept] => return ticket_key(&PathBuf::from(&arguments[1]), kept),
@@ -84,8 +85,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // The code is told also where nobody reads.
-            let _ = writeln!(io::stderr(), "cryptand-tls: {failure}");
+            eprintln!("cryptand-tls: {failure}");
             ExitCode::from(failure.exit_code())
         }
     }
@@ -100,7 +100,9 @@ fn ticket_key(file: &Path, kept: &str) -> ExitCode {
     };
     match ticket_file::rotate(file, kept) {
         Ok(count) => {
-            println!("{}: keys {count}, the first one is new", file.display());
+            // The key is there: that this cannot be written changes nothing.
+            let said = format!("{}: keys {count}, the first one is new\n", file.display());
+            let _ = io::stdout().write_all(said.as_bytes());
             ExitCode::SUCCESS
         }
         Err(cause) => {

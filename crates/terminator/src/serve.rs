@@ -19,7 +19,7 @@ use nix::unistd::User;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -96,13 +96,11 @@ pub fn check(file: &Path) -> Result<(), ServeError> {
     let mut tickets = Tickets::default();
     refresh(&mut tickets, &settings, owner)?;
     let material = Material::load(&settings, None, facility.as_ref(), &tickets)?;
-    for line in material.lines() {
-        println!("{line}");
-    }
-    for warning in material.warnings() {
-        println!("warning: {warning}");
-    }
-    println!("{}: nothing is wrong", file.display());
+    let mut said: String = material.lines().map(|line| format!("{line}\n")).collect();
+    said.extend(material.warnings().map(|warning| format!("warning: {warning}\n")));
+    said.push_str(&format!("{}: nothing is wrong\n", file.display()));
+    // That the settings are sound is told by the exit code, too.
+    let _ = io::stdout().write_all(said.as_bytes());
     Ok(())
 }
 

@@ -15,22 +15,22 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("link", &["wire"]),
     ("keyfiles", &["engine", "token"]),
     ("confine", &["link", "wire"]),
-    ("card", &["cca", "confine", "engine", "link", "token", "wire"]),
+    ("card", &["cca", "confine", "engine", "link", "saying", "token", "wire"]),
     ("timed", &["card", "confine", "link", "wire"]),
     ("facility", &["engine", "home", "link", "token", "wire"]),
     ("capi", &["facility", "home", "wire"]),
     ("csulcca", &["capi"]),
     ("python", &["facility", "home", "token"]),
     ("offload", &["capi", "engine", "facility", "home", "keyfiles", "token", "wire"]),
-    ("daemon", &["home", "link", "token", "wire"]),
+    ("daemon", &["home", "link", "saying", "token", "wire"]),
     ("peers", &[]),
     ("deflate", &[]),
     ("openpgp", &["engine"]),
     ("cardkeys", &["engine", "facility", "openpgp", "token", "wire"]),
-    ("agent", &["confine", "link", "openpgp"]),
+    ("agent", &["confine", "link", "openpgp", "saying"]),
     ("keyring", &["openpgp"]),
     ("pipeline", &["deflate", "engine", "openpgp"]),
-    ("sop", &["openpgp", "pipeline"]),
+    ("sop", &["openpgp", "pipeline", "saying"]),
     ("ipsec", &["engine"]),
     ("xfrm", &["engine", "ipsec"]),
     ("plane", &["engine", "ipsec"]),
@@ -39,11 +39,21 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("certificates", &["engine", "facility", "keyfiles", "token", "wire"]),
     ("streams", &[]),
     ("pacing", &[]),
+    ("saying", &[]),
     ("driver", &["engine", "keyfiles", "pacing", "streams", "tls"]),
     ("traffic", &["pacing", "streams"]),
-    ("terminator", &["certificates", "driver", "engine", "facility", "home", "streams", "tls", "wire"]),
+    (
+        "terminator",
+        &["certificates", "driver", "engine", "facility", "home", "saying", "streams", "tls", "wire"],
+    ),
     ("level", &["engine", "wire"]),
-    ("esp", &["confine", "engine", "home", "ipsec", "level", "link", "plane", "traffic", "wire", "xfrm"]),
+    (
+        "esp",
+        &[
+            "confine", "engine", "home", "ipsec", "level", "link", "plane", "saying", "traffic", "wire",
+            "xfrm",
+        ],
+    ),
     ("measuring", &["wire"]),
     (
         "lab",
@@ -57,6 +67,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "measuring",
             "pacing",
             "peers",
+            "saying",
             "token",
             "traffic",
             "wire",
@@ -76,6 +87,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "measuring",
             "openpgp",
             "pipeline",
+            "saying",
             "token",
             "wire",
         ],
@@ -401,6 +413,47 @@ fn master_keys_are_named_in_cards_only() {
                 }
             }
         }
+    }
+}
+
+/// The standard library's macros of these names panic where their stream cannot be written.
+#[test]
+fn what_programs_say_ends_none_of_them() {
+    let is_test = |path: &str| path.contains("/tests") || path.contains("/sim/") || path.contains("/saying/");
+    let is_said = |text: &str, name: &str| {
+        text.split(name).count() > 1
+            && !text
+                .split(name)
+                .any(|before| before.ends_with(|letter: char| letter.is_alphanumeric() || letter == '_'))
+    };
+    let mut rooms = BTreeSet::new();
+    for source in sources("crates", "rs") {
+        if !source.path.contains("/src/") || is_test(&source.path) {
+            continue;
+        }
+        for (line, text) in source.code() {
+            for name in ["println!(", "print!("] {
+                // A test module in a file of its own has no other mark.
+                let is_alone = source.path.ends_with("route/replay.rs");
+                assert!(
+                    is_alone || !is_said(text, name),
+                    "{}:{line} panics where standard output cannot be written: use saying::answer, or write and judge",
+                    source.path
+                );
+            }
+            if is_said(text, "eprintln!(") || is_said(text, "eprint!(") {
+                rooms.insert(source.path.split('/').nth(1).unwrap().to_owned());
+            }
+        }
+    }
+    assert!(rooms.len() > 5, "{rooms:?}");
+    for room in rooms {
+        let roots = sources(&format!("crates/{room}/src"), "rs");
+        let has = roots.iter().any(|source| source.text.contains("#[macro_use]\nextern crate saying;"));
+        assert!(
+            has,
+            "{room} says something by macros that panic: begin it with `#[macro_use] extern crate saying;`"
+        );
     }
 }
 

@@ -164,12 +164,12 @@ fn probed() -> (Option<bool>, Option<String>) {
 pub fn probe() -> ExitCode {
     let apart = nix::sched::unshare(CloneFlags::CLONE_NEWNET)
         .or_else(|_| nix::sched::unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET));
+    let program = "cryptand-esp";
     match apart.map_err(|errno| errno.desc().to_owned()).and_then(|()| add_sa()) {
-        Ok(None) => println!("yes"),
-        Ok(Some(errno)) => println!("no {errno}"),
-        Err(why) => println!("unknown {why}"),
+        Ok(None) => saying::answer(program, format_args!("yes\n")),
+        Ok(Some(errno)) => saying::answer(program, format_args!("no {errno}\n")),
+        Err(why) => saying::answer(program, format_args!("unknown {why}\n")),
     }
-    ExitCode::SUCCESS
 }
 
 /// The kernel's answer to an SA of ESP with NULL and HMAC-SHA-256, which every kernel that has ESP can have; None where it took it.
