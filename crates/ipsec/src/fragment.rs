@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::address::{Endpoint, Family};
 use crate::checksum;
-use crate::inner::Inner;
+use crate::inner::{self, Inner};
 use crate::outer::{self, Outer};
 use crate::reason::Reason;
 
@@ -55,6 +55,48 @@ pub fn fragment_ipv4(packet: &[u8], mtu: usize) -> Result<Vec<Vec<u8>>, Reason> 
         rest = next;
     }
 }
+
+/// Cuts a packet of ESP, headers of IP included, into pieces of at most `mtu` bytes, by whoever sends it: of IPv4 with this identification, whether routers may cut it or
+/// not; of IPv6 by a header of fragments with it (RFC 8200, 4.5), behind the headers that routers look at. No two packets to one peer within a minute may have the same.
+///
+/// # Errors
+/// [`Reason::Inner`] for what is no packet, [`Reason::Fragment`] for a piece, or an `mtu` that leaves no eight bytes for its pieces.
+pub fn fragment_outside(packet: &mut [u8], mtu: usize, id: u32) -> Result<Vec<Vec<u8>>, Reason> {
+    let inner = Inner::read(packet)?;
+    if inner.is_fragment {
+        return Err(Reason::Fragment);
+    }
+    if inner.flow.family() == Family::V4 {
+        packet[4..6].copy_from_slice(&(id as u16).to_be_bytes());
+        packet[6] &= !0x40;
+        return fragment_ipv4(packet, mtu);
+    }
+    let packet = &packet[..inner.bytes];
+    let before = inner::before_esp(packet, &inner);
+    let room = mtu.saturating_sub(before + FRAGMENT_HEADER_BYTES) / 8 * 8;
+    if room == 0 {
+        return Err(Reason::Fragment);
+    }
+    let place = inner::number_at(&packet[..before]);
+    let (rest, next) = (&packet[before..], packet[place]);
+    let count = rest.len().div_ceil(room);
+    let piece = |(number, part): (usize, &[u8])| {
+        let mut made = packet[..before].to_vec();
+        made[place] = inner::FRAGMENT;
+        let bytes = (before - 40 + FRAGMENT_HEADER_BYTES + part.len()) as u16;
+        made[4..6].copy_from_slice(&bytes.to_be_bytes());
+        let field = (number * room) as u16 | u16::from(number + 1 < count);
+        made.extend_from_slice(&[next, 0]);
+        made.extend_from_slice(&field.to_be_bytes());
+        made.extend_from_slice(&id.to_be_bytes());
+        made.extend_from_slice(part);
+        made
+    };
+    Ok(rest.chunks(room).enumerate().map(piece).collect())
+}
+
+/// Length of the header of fragments (RFC 8200, 4.5), in bytes.
+const FRAGMENT_HEADER_BYTES: usize = 8;
 
 /// The header of later pieces: the options whose first bit says that they are copied, filled up to whole words.
 fn options_of_pieces(header: &[u8]) -> Vec<u8> {

@@ -76,7 +76,7 @@ pub const EXTENSIONS_MAX: usize = 8;
 
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
-const FRAGMENT: u8 = 44;
+pub(crate) const FRAGMENT: u8 = 44;
 const DESTINATION_OPTIONS: u8 = 60;
 const MOBILITY: u8 = 135;
 const ICMP: u8 = 1;
@@ -178,6 +178,56 @@ fn read_v6(bytes: &[u8]) -> Result<Inner, Reason> {
         is_fragment,
         flow_label: first & 0xf_ffff,
     })
+}
+
+/// Where a piece of a packet belongs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Piece {
+    /// By what pieces of one packet know each other, beside addresses and, with IPv4, the protocol.
+    pub(crate) id: u32,
+    /// Where it begins in what is cut, in bytes.
+    pub(crate) offset: usize,
+    /// Whether it is not the last.
+    pub(crate) more: bool,
+    /// Where what is cut begins in this packet.
+    pub(crate) payload: usize,
+    /// With IPv6: where the header of fragments stands, and where that is named. With IPv4 both are 0.
+    pub(crate) header: usize,
+    pub(crate) named_at: usize,
+}
+
+impl Piece {
+    /// Reads it of a packet that was read and is one.
+    pub(crate) fn read(packet: &[u8], inner: &Inner) -> Option<Piece> {
+        if inner.flow.family == Family::V4 {
+            let field = u16::from_be_bytes(octets(packet, 6));
+            return Some(Piece {
+                id: u32::from(u16::from_be_bytes(octets(packet, 4))),
+                offset: 8 * usize::from(field & 0x1fff),
+                more: field & 0x2000 != 0,
+                payload: inner.payload,
+                header: 0,
+                named_at: 0,
+            });
+        }
+        let (mut kind, mut named_at, mut at) = (packet[6], 6, 40);
+        while at < inner.payload && kind != FRAGMENT {
+            (named_at, kind) = (at, packet[at]);
+            at += extension_bytes(packet, at);
+        }
+        if at >= inner.payload {
+            return None;
+        }
+        let field = u16::from_be_bytes(octets(packet, at + 2));
+        Some(Piece {
+            id: u32::from_be_bytes(octets(packet, at + 4)),
+            offset: usize::from(field & !7),
+            more: field & 1 != 0,
+            payload: at + 8,
+            header: at,
+            named_at,
+        })
+    }
 }
 
 /// The flow of a packet that is whole or its first piece. One that is too short to say has no ports.

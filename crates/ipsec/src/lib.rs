@@ -9,9 +9,10 @@
 //! | keep SAs, allocate SPIs | [`Sad`] |
 //! | keep policies | [`Spd`], [`Policy`], [`Selector`] |
 //! | know what becomes of a packet | [`Worker::route`]; [`Worker::admit`] for one that came |
+//! | put pieces together before that | [`Worker::gather`], [`Gathering`] |
 //! | seal and open | [`Worker::seal`], [`Worker::open`] |
 //! | read and write what is outside a packet, tell IKE from ESP | [`OpenItem::read`], [`Arrival::read`], [`Outer::write`], [`classify`] |
-//! | fit packets to a path | [`inner_mtu`], [`fit`], [`fragment_ipv4`], [`too_big`] |
+//! | fit packets to a path | [`inner_mtu`], [`fit`], [`fragment_ipv4`], [`fragment_outside`], [`too_big`] |
 //! | be told of limits, moved peers and missing SAs | [`Worker::take_events`], [`Event`]; [`Worker::tick`], [`Sa::next_due`] |
 //! | count | [`Worker::counters`], [`Reason`], [`Sa::figures`], [`Spd::figures`] |
 //!
@@ -25,11 +26,11 @@
 //!
 //! It makes no entry anywhere, and no event but one for each limit and each move of its own that was authenticated. What arrives is decided by
 //! SPI, length and window before anything is computed. A packet with a wrong ICV costs the computation of one; it moves neither window nor
-//! peer. Bounds have names: [`SAS_MAX`], [`POLICIES_MAX`], [`EVENTS_MAX`], [`FLOWS_REMEMBERED`], [`EXTENSIONS_MAX`], [`WINDOW_MAX`].
+//! peer. Bounds have names: [`SAS_MAX`], [`POLICIES_MAX`], [`EVENTS_MAX`], [`FLOWS_REMEMBERED`], [`EXTENSIONS_MAX`], [`WINDOW_MAX`], [`GATHERED_MAX`].
 //!
 //! # Left out
 //!
-//! IKE, AH, IPComp, AES-CTR, -CCM and -GMAC; fragments in transport mode, which the standard does not allow (RFC 4303, 3.3.4); the resynchronisation of
+//! IKE, AH, IPComp, AES-CTR, -CCM and -GMAC; single fragments in transport mode, which the standard does not allow (RFC 4303, 3.3.4); the resynchronisation of
 //! RFC 4303, appendix A3, after 2^32 lost packets.
 #![forbid(unsafe_code)]
 
@@ -42,6 +43,7 @@ mod esp;
 mod event;
 mod fragment;
 mod frame;
+mod gathering;
 mod hash;
 mod inner;
 mod keys;
@@ -68,8 +70,9 @@ pub use batch::{OpenItem, Opened, Outcome, SealItem, Sealed};
 pub use congestion::DscpRule;
 pub use esp::NO_NEXT_HEADER;
 pub use event::{EVENTS_MAX, Event};
-pub use fragment::{fragment_ipv4, too_big};
+pub use fragment::{fragment_ipv4, fragment_outside, too_big};
 pub use frame::{Frame, HEAD_ROOM, TAIL_ROOM};
+pub use gathering::{GATHERED_BYTES_MAX, GATHERED_MAX, GATHERING_TIME, Gathered, Gathering, PIECES_MAX};
 pub use inner::{EXTENSIONS_MAX, Flow, Inner};
 pub use keys::KeyBytes;
 pub use limits::{Limit, Limits, Standing};

@@ -110,6 +110,48 @@ struct Table {
     shape: Shape,
     best: Rank,
     policies: HashMap<Masked, Entry, BuildHasherDefault<Mix>>,
+    /// Where policies tell pieces of one packet apart: what every piece shows of their selectors, and for how many of them.
+    pieces: HashMap<Masked, u32, BuildHasherDefault<Mix>>,
+}
+
+impl Table {
+    fn new(shape: Shape, best: Rank) -> Table {
+        Table { shape, best, policies: HashMap::default(), pieces: HashMap::default() }
+    }
+
+    /// The key of a policy among [`Table::pieces`]; none where all pieces of a packet show all that counts.
+    fn piece(&self, value: &Masked) -> Option<Masked> {
+        self.shape.is_of_whole_packets().then(|| value.under(&self.shape.of_pieces()))
+    }
+
+    fn insert(&mut self, value: Masked, entry: Entry) {
+        self.policies.insert(value, entry);
+        if let Some(piece) = self.piece(&value) {
+            *self.pieces.entry(piece).or_default() += 1;
+        }
+    }
+
+    fn remove(&mut self, value: &Masked) -> Option<Entry> {
+        let entry = self.policies.remove(value)?;
+        if let Some(piece) = self.piece(value)
+            && let Some(count) = self.pieces.get_mut(&piece)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.pieces.remove(&piece);
+            }
+        }
+        Some(entry)
+    }
+}
+
+/// What policies say of a piece of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OfPiece<'s> {
+    /// The whole packet decides: some policy that may be for it looks at what this piece does not show.
+    Whole,
+    /// The same of every piece: this policy, or none.
+    Every(Option<&'s Entry>),
 }
 
 /// Lower is better: priority, then age.
@@ -271,7 +313,7 @@ impl Spd {
     fn take(&mut self, direction: PolicyDirection, selector: &Selector) -> Option<Place> {
         let rules = &mut self.directions[direction as usize];
         let at = rules.tables.iter().position(|table| table.shape == selector.shape)?;
-        let entry = rules.tables[at].policies.remove(&selector.value)?;
+        let entry = rules.tables[at].remove(&selector.value)?;
         match rules.tables[at].policies.values().map(Entry::rank).min() {
             Some(best) => rules.tables[at].best = best,
             None => drop(rules.tables.remove(at)),
@@ -296,10 +338,10 @@ impl Spd {
         let rank = entry.rank();
         let Selector { shape, value } = policy.selector;
         let at = rules.tables.iter().position(|table| table.shape == shape).unwrap_or_else(|| {
-            rules.tables.push(Table { shape, best: rank, policies: HashMap::default() });
+            rules.tables.push(Table::new(shape, rank));
             rules.tables.len() - 1
         });
-        rules.tables[at].policies.insert(value, entry);
+        rules.tables[at].insert(value, entry);
         let held = Arc::new(Held { policy, asked: AtomicU64::new(0) });
         rules.places.push(Place { held, tally });
         rules.tables[at].best = rules.tables[at].best.min(rank);
@@ -354,6 +396,30 @@ impl Spd {
             }
         }
         found
+    }
+
+    /// What is said of a piece of a packet, the first one among them, by what all pieces show.
+    pub(crate) fn of_piece(&self, direction: PolicyDirection, flow: &Flow) -> OfPiece<'_> {
+        let mut found: Option<&Entry> = None;
+        for table in &self.directions[direction as usize].tables {
+            if found.is_some_and(|found| found.rank() < table.best) {
+                break;
+            }
+            if table.shape.family != flow.family {
+                continue;
+            }
+            if table.shape.is_of_whole_packets() {
+                if table.pieces.contains_key(&table.shape.of_pieces().of(flow)) {
+                    return OfPiece::Whole;
+                }
+                continue;
+            }
+            let Some(entry) = table.policies.get(&table.shape.of(flow)) else { continue };
+            if found.is_none_or(|found| entry.rank() < found.rank()) {
+                found = Some(entry);
+            }
+        }
+        OfPiece::Every(found)
     }
 }
 

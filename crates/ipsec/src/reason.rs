@@ -71,6 +71,12 @@ reasons! {
     SequenceEnd: "sequence-end", "XfrmOutStateSeqError";
     /// A fragment cannot be sealed in transport mode.
     Fragment: "fragment", "XfrmOutStateModeError";
+    /// A piece of a packet whose other pieces did not come in time, or had no place.
+    Incomplete: "fragments-incomplete", "";
+    /// Pieces of a packet contradict each other, or the first has no ports.
+    Pieces: "fragments-malformed", "";
+    /// A piece came out of a tunnel, and policies ask for ports, which not every piece has.
+    PortsUnknown: "fragment-ports", "XfrmInNoPols";
     /// The packet's addresses are not those of its SA of transport mode.
     Address: "address", "XfrmOutStateInvalid";
     /// Sealed, it would be longer than IP allows.

@@ -111,6 +111,20 @@ pub(crate) struct Masked {
     destination_port: u16,
 }
 
+impl Masked {
+    /// What is left of it under a shape that has no bits that its own lacks.
+    pub(crate) fn under(&self, shape: &Shape) -> Masked {
+        shape.of(&Flow {
+            family: shape.family,
+            source: self.source,
+            destination: self.destination,
+            protocol: self.protocol,
+            source_port: self.source_port,
+            destination_port: self.destination_port,
+        })
+    }
+}
+
 impl Hash for Masked {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -122,6 +136,18 @@ impl Hash for Masked {
 }
 
 impl Shape {
+    /// Whether pieces of one packet can be told apart by it: by ports, which the first piece alone has, and with IPv6 by the protocol, which each piece states
+    /// for itself (RFC 8200, 4.5).
+    pub(crate) fn is_of_whole_packets(&self) -> bool {
+        self.source_mask | self.destination_mask != 0 || self.family == Family::V6 && self.has_protocol
+    }
+
+    /// The same shape as far as every piece of a packet shows it.
+    pub(crate) fn of_pieces(self) -> Shape {
+        let has_protocol = self.has_protocol && self.family == Family::V4;
+        Shape { has_protocol, source_mask: 0, destination_mask: 0, ..self }
+    }
+
     /// What counts of a flow.
     #[inline]
     pub(crate) fn of(&self, flow: &Flow) -> Masked {

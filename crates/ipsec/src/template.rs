@@ -73,6 +73,11 @@ impl Wanted {
         }
     }
 
+    /// Whether packets stand beside their own headers of IP.
+    pub(crate) fn is_transport(&self) -> bool {
+        self.mode == Mode::Transport
+    }
+
     /// Of which bond the SAs are that it asks for: where it names no ends, those of the packet are meant.
     #[inline]
     pub(crate) fn bond(&self, flow: &Flow) -> Bond {

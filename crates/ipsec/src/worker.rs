@@ -5,9 +5,10 @@ use std::sync::Arc;
 use engine::{Engine, RandomBlock};
 
 use crate::event::{EVENTS_MAX, Event};
+use crate::gathering::{Gathered, Gathering};
 use crate::inner::{Flow, Inner};
 use crate::limits::Standing;
-use crate::policy::{Act, PolicyDirection, Spd};
+use crate::policy::{Act, Entry, OfPiece, PolicyDirection, Spd};
 use crate::reason::{Counters, Reason};
 use crate::remembered::Remembered;
 use crate::sa::Sa;
@@ -48,6 +49,8 @@ pub enum Route<'t> {
     Bypass,
     /// It is sealed by this SA.
     Seal(&'t Arc<Sa>),
+    /// It is a piece of a packet, and the whole decides: [`Worker::gather`].
+    Gather,
 }
 
 impl Worker {
@@ -76,6 +79,9 @@ impl Worker {
     /// its SA is missing, [`Event::Acquire`] asks for it, at most once in [`crate::ACQUIRE_INTERVAL`] for each policy, and the packet is dropped. `amount` is what is
     /// decided about and counted: the packet, or all of its flow that came with it.
     ///
+    /// A piece of a packet goes by itself where every piece would go the same way. Where some policy that may be for it looks at ports, or with IPv6 at the protocol, and where
+    /// its SA is of transport mode, it is for [`Worker::gather`], and not counted here.
+    ///
     /// # Errors
     /// [`Reason::Inner`], [`Reason::Blocked`], [`Reason::NoSa`]: the packet is dropped, and counted.
     pub fn route<'t>(
@@ -88,7 +94,18 @@ impl Worker {
     ) -> Result<Route<'t>, Reason> {
         // Read in its place: a copy would wait for its parts to be written.
         let routed = match &Inner::read(packet) {
-            Ok(inner) => self.route_flow(sad, spd, now, &inner.flow, amount),
+            Ok(inner) if !inner.is_fragment => self.route_flow(sad, spd, now, &inner.flow, amount),
+            Ok(inner) => match spd.of_piece(PolicyDirection::Out, &inner.flow) {
+                OfPiece::Whole => Ok(Route::Gather),
+                OfPiece::Every(None) => Ok(Route::Bypass),
+                OfPiece::Every(Some(Entry { act: Act::Protect(wanted), .. })) if wanted.is_transport() => {
+                    Ok(Route::Gather)
+                }
+                OfPiece::Every(Some(entry)) => {
+                    let (events, counters) = (&mut self.events, &mut self.counters);
+                    route_by(events, counters, (sad, spd, now), entry, &inner.flow, amount)
+                }
+            },
             Err(reason) => Err(*reason),
         };
         routed.inspect_err(|reason| self.counters.count(*reason, amount.packets))
@@ -102,32 +119,49 @@ impl Worker {
         flow: &Flow,
         amount: Amount,
     ) -> Result<Route<'t>, Reason> {
-        let Some(entry) = self.remembered.entry(spd, PolicyDirection::Out, flow) else {
-            return Ok(Route::Bypass);
+        match self.remembered.entry(spd, PolicyDirection::Out, flow) {
+            Some(entry) => {
+                route_by(&mut self.events, &mut self.counters, (sad, spd, now), entry, flow, amount)
+            }
+            None => Ok(Route::Bypass),
+        }
+    }
+
+    /// Keeps a piece of a packet for which [`Worker::route`] said so; the packet, if this was the last piece to come. What is dropped is counted: pieces that contradict
+    /// each other, those whose others do not come in [`crate::GATHERING_TIME`], and those that find no place. What comes out is no piece, and is routed anew.
+    pub fn gather(&mut self, gathering: &mut Gathering, now: Time, packet: &[u8]) -> Option<Gathered> {
+        let inner = match Inner::read(packet) {
+            Ok(inner) if inner.is_fragment => inner,
+            _ => {
+                self.counters.count(Reason::Pieces, 1);
+                return None;
+            }
         };
-        let routed = match &entry.act {
-            Act::Bypass => Ok(Route::Bypass),
-            Act::Discard => Err(Reason::Blocked),
-            Act::Protect(wanted) => match sad.wanted(wanted, flow) {
-                Some(sa) => {
-                    // The batch that it is placed in reads all of it.
-                    engine::prefetch(&**sa);
-                    Ok(Route::Seal(sa))
-                }
-                None => {
-                    let held = spd.held(PolicyDirection::Out, entry);
-                    if held.asks(now) {
-                        let event = Event::Acquire { policy: held.policy.id, flow: *flow };
-                        if !self.events.push(&mut self.counters, event) {
-                            held.unask();
-                        }
-                    }
-                    Err(Reason::NoSa)
-                }
-            },
-        };
-        spd.tally(PolicyDirection::Out, entry).count(routed.as_ref().err().copied(), amount);
-        routed
+        let added = gathering.add(now, packet, &inner);
+        self.counters.count(Reason::Pieces, added.malformed);
+        self.counters.count(Reason::Incomplete, added.incomplete);
+        added.whole
+    }
+
+    /// As [`Worker::admit`], for a piece of a packet. One whose packet some policy may judge by what this piece does not show is dropped.
+    ///
+    /// # Errors
+    /// Those of [`Worker::admit`], and [`Reason::PortsUnknown`].
+    pub fn admit_piece(
+        &mut self,
+        spd: &Spd,
+        direction: PolicyDirection,
+        flow: &Flow,
+        sa: Option<&Sa>,
+        amount: Amount,
+    ) -> Result<(), Reason> {
+        match spd.of_piece(direction, flow) {
+            OfPiece::Whole => {
+                self.counters.count(Reason::PortsUnknown, amount.packets);
+                Err(Reason::PortsUnknown)
+            }
+            OfPiece::Every(entry) => admit_by(&mut self.counters, (spd, direction), entry, sa, amount),
+        }
     }
 
     /// Whether a packet may come in: one that `sa` opened, or in clear where that is None. `direction` says whether it is for this machine or goes
@@ -145,18 +179,7 @@ impl Worker {
         amount: Amount,
     ) -> Result<(), Reason> {
         let entry = self.remembered.entry(spd, direction, flow);
-        let admitted = match (entry.map(|entry| &entry.act), sa) {
-            (Some(Act::Discard), _) => Err(Reason::Blocked),
-            (Some(Act::Protect(wanted)), Some(sa)) if wanted.fits(sa) => Ok(()),
-            (Some(Act::Protect(_)), Some(_)) => Err(Reason::Template),
-            (Some(Act::Protect(_)), None) => Err(Reason::Clear),
-            (Some(Act::Bypass), _) | (None, None) => Ok(()),
-            (None, Some(_)) => Err(Reason::NoPolicy),
-        };
-        if let Some(entry) = entry {
-            spd.tally(direction, entry).count(admitted.err(), amount);
-        }
-        admitted.inspect_err(|reason| self.counters.count(*reason, amount.packets))
+        admit_by(&mut self.counters, (spd, direction), entry, sa, amount)
     }
 
     /// Raises what a timer brings for an SA. [`Sa::next_due`] says when.
@@ -189,4 +212,62 @@ impl Worker {
             sa.forget_news();
         }
     }
+}
+
+/// What becomes of a packet that this policy is for.
+#[inline]
+fn route_by<'t>(
+    events: &mut Events,
+    counters: &mut Counters,
+    (sad, spd, now): (&'t Sad, &Spd, Time),
+    entry: &Entry,
+    flow: &Flow,
+    amount: Amount,
+) -> Result<Route<'t>, Reason> {
+    let routed = match &entry.act {
+        Act::Bypass => Ok(Route::Bypass),
+        Act::Discard => Err(Reason::Blocked),
+        Act::Protect(wanted) => match sad.wanted(wanted, flow) {
+            Some(sa) => {
+                // The batch that it is placed in reads all of it.
+                engine::prefetch(&**sa);
+                Ok(Route::Seal(sa))
+            }
+            None => {
+                let held = spd.held(PolicyDirection::Out, entry);
+                if held.asks(now) {
+                    let event = Event::Acquire { policy: held.policy.id, flow: *flow };
+                    if !events.push(counters, event) {
+                        held.unask();
+                    }
+                }
+                Err(Reason::NoSa)
+            }
+        },
+    };
+    spd.tally(PolicyDirection::Out, entry).count(routed.as_ref().err().copied(), amount);
+    routed
+}
+
+/// Whether a packet may come in that this policy, or none, is for.
+#[inline]
+fn admit_by(
+    counters: &mut Counters,
+    (spd, direction): (&Spd, PolicyDirection),
+    entry: Option<&Entry>,
+    sa: Option<&Sa>,
+    amount: Amount,
+) -> Result<(), Reason> {
+    let admitted = match (entry.map(|entry| &entry.act), sa) {
+        (Some(Act::Discard), _) => Err(Reason::Blocked),
+        (Some(Act::Protect(wanted)), Some(sa)) if wanted.fits(sa) => Ok(()),
+        (Some(Act::Protect(_)), Some(_)) => Err(Reason::Template),
+        (Some(Act::Protect(_)), None) => Err(Reason::Clear),
+        (Some(Act::Bypass), _) | (None, None) => Ok(()),
+        (None, Some(_)) => Err(Reason::NoPolicy),
+    };
+    if let Some(entry) = entry {
+        spd.tally(direction, entry).count(admitted.err(), amount);
+    }
+    admitted.inspect_err(|reason| counters.count(*reason, amount.packets))
 }

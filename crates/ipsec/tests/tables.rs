@@ -223,6 +223,7 @@ fn policies_take_the_newest_sa() {
     ) {
         Ok(Route::Seal(sa)) => Ok(sa.spi()),
         Ok(Route::Bypass) => Ok(0),
+        Ok(Route::Gather) => panic!("it is no piece"),
         Err(reason) => Err(reason),
     };
     // None yet: asked for once a second, and never in clear.
@@ -286,7 +287,7 @@ fn what_is_left_is_found_by_age_and_by_spi() {
                 let found = match worker.route(&sad, spd, Time::default(), &packet, Amount::one(packet.len()))
                 {
                     Ok(Route::Seal(sa)) => Some(sa.spi()),
-                    Ok(Route::Bypass) => panic!("a policy protects it"),
+                    Ok(Route::Bypass | Route::Gather) => panic!("a policy protects it, and it is whole"),
                     Err(_) => None,
                 };
                 assert_eq!(found, expected, "{left:?}, {spi:?} is asked for");

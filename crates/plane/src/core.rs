@@ -26,6 +26,7 @@ pub trait Ways {
 
 /// What a thread seals and opens with, its memory and its figures.
 pub struct Core {
+    pub(crate) shared: Arc<Shared>,
     pub(crate) engine: Engine,
     pub(crate) worker: Worker,
     pub(crate) paths: KnownPaths,
@@ -43,6 +44,7 @@ impl Core {
     /// With the engine of what is shared.
     pub fn new(shared: &Arc<Shared>) -> Core {
         Core {
+            shared: Arc::clone(shared),
             engine: shared.engine,
             worker: Worker::new(shared.engine),
             paths: KnownPaths::default(),

@@ -118,7 +118,7 @@ counts! {
     bypassed,
     /// Messages that told a sender the MTU.
     told,
-    /// Packets that were cut before they were sealed.
+    /// Packets that were cut, before they were sealed or after.
     cut,
     /// Paths whose MTU was learnt.
     paths_learnt,

@@ -161,16 +161,23 @@ impl Core {
             let begin = packets.len();
             let mut amount = Amount::one(bytes.len());
             packets.push(bytes);
-            while let Some((_, bytes)) =
-                opened.next_if(|(next, _)| next.flow == first.flow && std::ptr::eq(next.sa, first.sa))
-            {
+            while let Some((_, bytes)) = opened.next_if(|(next, _)| {
+                next.flow == first.flow
+                    && next.is_fragment == first.is_fragment
+                    && std::ptr::eq(next.sa, first.sa)
+            }) {
                 amount.packets += 1;
                 amount.bytes += bytes.len() as u64;
                 packets.push(bytes);
             }
             let is_local = tables.local.contains(&first.flow.destination());
             let direction = if is_local { PolicyDirection::In } else { PolicyDirection::Forward };
-            if worker.admit(&tables.spd, direction, &first.flow, Some(first.sa), amount).is_err() {
+            let admitted = if first.is_fragment {
+                worker.admit_piece(&tables.spd, direction, &first.flow, Some(first.sa), amount)
+            } else {
+                worker.admit(&tables.spd, direction, &first.flow, Some(first.sa), amount)
+            };
+            if admitted.is_err() {
                 packets.truncate(begin);
             }
         }

@@ -11,6 +11,7 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
 use crate::bounds::ERRORS_MAX;
 use crate::counters::Figures;
 use crate::raw::Raw;
+use crate::shared::Shared;
 use crate::tun::Queue;
 
 /// A socket of UDP of this thread.
@@ -21,6 +22,7 @@ pub(crate) struct Socket {
 
 /// The sockets and the queue of one thread.
 pub(crate) struct Io {
+    pub(crate) shared: Arc<Shared>,
     pub(crate) queue: Queue,
     pub(crate) sockets: Vec<Option<Socket>>,
     pub(crate) raw: Arc<Raw>,

@@ -3,14 +3,14 @@
 use std::io::IoSlice;
 
 use ipsec::{
-    Family, Fit, Frame, HEAD_ROOM, Inner, Outcome, Outer, Path, Route, Sa, SealItem, Time, fit,
-    fragment_ipv4, inner_mtu, too_big,
+    Amount, Family, Fit, Frame, Gathered, HEAD_ROOM, Inner, Mode, Outcome, Outer, Path, Route, Sa, SealItem,
+    Time, fit, fragment_ipv4, inner_mtu, too_big,
 };
 
 use crate::bounds::{FRAMES_MAX, OUT_BYTES, TURN_LOOKS, TURN_SPINS, TURN_YIELD};
 use crate::core::{Core, Ways};
 use crate::counters::{Figures, Loss};
-use crate::shared::Tables;
+use crate::shared::{Tables, lock};
 use crate::split::Superpacket;
 use crate::vnet::Vnet;
 
@@ -23,6 +23,8 @@ pub struct Placed {
     pub start: usize,
     /// Where it ends.
     pub end: usize,
+    /// Where it is longer than its path and may be cut outside: bytes of each piece, headers of IP included.
+    pub cut: Option<usize>,
 }
 
 /// A packet that waits to be sealed, with room around it.
@@ -34,6 +36,8 @@ struct Waiting<'t> {
     /// Room before it.
     before: usize,
     bytes: usize,
+    /// As [`Placed::cut`].
+    cut: Option<usize>,
 }
 
 /// Packets that are sealed together: those of one look at the TUN.
@@ -79,6 +83,7 @@ impl Core {
         match self.worker.route(&tables.sad, &tables.spd, now, packets.bytes(), packets.amount()) {
             Err(_) => {}
             Ok(Route::Bypass) => self.pass(batch, ways, &packets),
+            Ok(Route::Gather) => self.gather(batch, ways, &packets),
             Ok(Route::Seal(sa)) => {
                 let mtu = self.mtu_for(tables, sa, now);
                 if packets.frame_bytes(0) > mtu {
@@ -87,15 +92,60 @@ impl Core {
                 let engine = self.engine;
                 for number in 0..packets.frames() {
                     let bytes = packets.frame_bytes(number);
-                    self.place(batch, ways, sa, bytes, |to| packets.write(&engine, number, to));
+                    self.place(batch, ways, sa, bytes, None, |to| packets.write(&engine, number, to));
                 }
             }
         }
     }
 
+    /// Takes a piece of a packet, of which the whole decides. Nothing of it leaves before the last one has come.
+    fn gather<'t>(&mut self, batch: &mut Batch<'t>, ways: &mut impl Ways, packets: &Superpacket<'_>) {
+        let Batch { tables, now, .. } = *batch;
+        let gathered = {
+            let mut gathering = lock(&self.shared.gathering);
+            self.worker.gather(&mut gathering, now, packets.bytes())
+        };
+        let Some(Gathered { packet, mut pieces }) = gathered else { return };
+        let amount = Amount::one(packet.len());
+        match self.worker.route(&tables.sad, &tables.spd, now, &packet, amount) {
+            // What came out is no piece.
+            Err(_) | Ok(Route::Gather) => {}
+            // As they came: their sender has cut them for its path.
+            Ok(Route::Bypass) => {
+                let mut is_told = false;
+                for piece in &mut pieces {
+                    self.pass_one(batch, ways, piece, &mut is_told);
+                }
+            }
+            Ok(Route::Seal(sa)) => self.place_long(batch, ways, sa, &packet),
+        }
+    }
+
+    /// A packet that is sealed as it is, and cut outside where it is longer than its path: in transport mode, which has no pieces, and where policies look at ports, which its
+    /// pieces would lack at the other end. Where its sender forbids that, it is told.
+    fn place_long<'t>(&mut self, batch: &mut Batch<'t>, ways: &mut impl Ways, sa: &'t Sa, packet: &[u8]) {
+        let outside = self.path_mtu(batch.tables, sa, batch.now);
+        let is_long = packet.len() > self.mtu_for(batch.tables, sa, batch.now);
+        if is_long
+            && let Ok(inner) = Inner::read(packet)
+            && inner.flow.family() == Family::V4
+            && inner.dont_fragment
+        {
+            self.figures.lose(Loss::TooLong, 1);
+            return self.tell(ways, packet, &inner, self.mtu_for(batch.tables, sa, batch.now));
+        }
+        let cut = is_long.then_some(outside);
+        self.place(batch, ways, sa, packet.len(), cut, |to| to.copy_from_slice(packet));
+    }
+
+    /// Most bytes of a packet outside.
+    fn path_mtu(&self, tables: &Tables, sa: &Sa, now: Time) -> usize {
+        self.paths.mtu(&tables.path_mtus, sa.peer().address, now)
+    }
+
     /// Most bytes of a packet inside.
     fn mtu_for(&self, tables: &Tables, sa: &Sa, now: Time) -> usize {
-        let outside = self.paths.mtu(&tables.path_mtus, sa.peer().address, now);
+        let outside = self.path_mtu(tables, sa, now);
         let path = Path { family: sa.family(), in_udp: sa.in_udp() };
         inner_mtu(sa.suite(), path, sa.mode(), outside)
     }
@@ -108,6 +158,7 @@ impl Core {
         ways: &mut impl Ways,
         sa: &'t Sa,
         bytes: usize,
+        cut: Option<usize>,
         write: impl FnOnce(&mut [u8]),
     ) {
         let (before, behind) = sa.room(bytes);
@@ -122,7 +173,7 @@ impl Core {
             return self.figures.lose(Loss::NoRoom, 1);
         };
         write(&mut memory[before..before + bytes]);
-        batch.waiting.push(Waiting { sa, start, end: start + total, before, bytes });
+        batch.waiting.push(Waiting { sa, start, end: start + total, before, bytes, cut });
         batch.used += total;
     }
 
@@ -135,17 +186,36 @@ impl Core {
         packets: &Superpacket<'_>,
         mtu: usize,
     ) {
-        self.fitted(ways, packets, mtu, |core, ways, packet| {
-            let packet = &*packet;
-            core.place(batch, ways, sa, packet.len(), |to| to.copy_from_slice(packet));
-        });
+        let mut is_told = false;
+        for number in 0..packets.frames() {
+            let mut packet = vec![0; packets.frame_bytes(number)];
+            packets.write(&self.engine, number, &mut packet);
+            let fitted = Inner::read(&packet).map(|inner| fit(&inner, mtu));
+            if sa.mode() == Mode::Transport && matches!(fitted, Ok(Fit::Cut { .. })) {
+                self.place_long(batch, ways, sa, &packet);
+                continue;
+            }
+            self.fit_one(ways, &mut packet, mtu, &mut is_told, |core, ways, packet| {
+                let packet = &*packet;
+                core.place(batch, ways, sa, packet.len(), None, |to| to.copy_from_slice(packet));
+            });
+        }
     }
 
     /// Packets that no policy protects: they leave in clear, a hop older, as from any router. So where a route brings them back to the TUN they do not go round
     /// for ever.
-    fn pass(&mut self, batch: &mut Batch<'_>, ways: &mut impl Ways, packets: &Superpacket<'_>) {
+    fn pass(&mut self, batch: &Batch<'_>, ways: &mut impl Ways, packets: &Superpacket<'_>) {
+        let mut is_told = false;
+        for number in 0..packets.frames() {
+            let mut packet = vec![0; packets.frame_bytes(number)];
+            packets.write(&self.engine, number, &mut packet);
+            self.pass_one(batch, ways, &mut packet, &mut is_told);
+        }
+    }
+
+    fn pass_one(&mut self, batch: &Batch<'_>, ways: &mut impl Ways, packet: &mut [u8], is_told: &mut bool) {
         let mtu = batch.tables.path_mtus.default;
-        self.fitted(ways, packets, mtu, |core, ways, packet| {
+        self.fit_one(ways, packet, mtu, is_told, |core, ways, packet| {
             if age(packet) && ways.in_clear(packet) {
                 core.figures.bypassed += 1;
             } else {
@@ -154,36 +224,29 @@ impl Core {
         });
     }
 
-    fn fitted<W: Ways>(
+    /// Has a packet go, cut where it is too long and may be, or its sender told, once for all of a superpacket.
+    fn fit_one<W: Ways>(
         &mut self,
         ways: &mut W,
-        packets: &Superpacket<'_>,
+        packet: &mut [u8],
         mtu: usize,
+        is_told: &mut bool,
         mut go: impl FnMut(&mut Core, &mut W, &mut [u8]),
     ) {
-        let mut is_told = false;
-        let mut packet = Vec::new();
-        for number in 0..packets.frames() {
-            packet.resize(packets.frame_bytes(number), 0);
-            packets.write(&self.engine, number, &mut packet);
-            let Ok(inner) = Inner::read(&packet) else {
-                self.figures.lose(Loss::TunMalformed, 1);
-                continue;
-            };
-            match fit(&inner, mtu) {
-                Fit::Fits => go(self, ways, &mut packet),
-                Fit::Cut { mtu } => match fragment_ipv4(&packet, mtu) {
-                    Ok(mut pieces) => {
-                        self.figures.cut += 1;
-                        pieces.iter_mut().for_each(|piece| go(self, ways, piece));
-                    }
-                    Err(_) => self.figures.lose(Loss::TooLong, 1),
-                },
-                Fit::Tell { mtu } => {
-                    self.figures.lose(Loss::TooLong, 1);
-                    if !std::mem::replace(&mut is_told, true) {
-                        self.tell(ways, &packet, &inner, mtu);
-                    }
+        let Ok(inner) = Inner::read(packet) else { return self.figures.lose(Loss::TunMalformed, 1) };
+        match fit(&inner, mtu) {
+            Fit::Fits => go(self, ways, packet),
+            Fit::Cut { mtu } => match fragment_ipv4(packet, mtu) {
+                Ok(mut pieces) => {
+                    self.figures.cut += 1;
+                    pieces.iter_mut().for_each(|piece| go(self, ways, piece));
+                }
+                Err(_) => self.figures.lose(Loss::TooLong, 1),
+            },
+            Fit::Tell { mtu } => {
+                self.figures.lose(Loss::TooLong, 1);
+                if !std::mem::replace(is_told, true) {
+                    self.tell(ways, packet, &inner, mtu);
                 }
             }
         }
@@ -218,7 +281,12 @@ impl Core {
         placed.extend(items.iter().zip(&batch.waiting).filter_map(|(item, waiting)| {
             let Outcome::Done(sealed) = &item.outcome else { return None };
             let (start, end) = item.frame.place();
-            Some(Placed { outer: sealed.outer, start: waiting.start + start, end: waiting.start + end })
+            Some(Placed {
+                outer: sealed.outer,
+                start: waiting.start + start,
+                end: waiting.start + end,
+                cut: waiting.cut,
+            })
         }));
         Figures::batch(&mut self.figures.sealed_batches, items.len());
         let runs = if self.is_shared { numbers(&items) } else { Vec::new() };

@@ -6,13 +6,14 @@
 //! | ESP as protocol 50 | raw, headers written here | to one peer (`sendmmsg`) |
 //! | ESP in UDP that routers may cut | raw, headers written here: a socket of UDP sets DF | no |
 //! | ESP in UDP behind options or extension headers | raw, with its own headers | no |
+//! | longer than their path, and not cut inside | raw, in pieces | no |
 //! | in clear | raw | no |
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use ipsec::{Endpoint, Family, Frame, Inner, Outer};
+use ipsec::{Endpoint, Family, Frame, Inner, Outer, fragment_outside};
 use nix::errno::Errno;
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -97,6 +98,49 @@ impl Io {
         }
     }
 
+    /// Sends a packet that is longer than its path, in pieces.
+    fn send_cut(&mut self, memory: &mut [u8], packet: &Placed, mtu: usize) {
+        let Some(mut frame) = Frame::new(&mut memory[..packet.end], packet.start, packet.end) else {
+            return self.figures.lose(Loss::NoRoom, 1);
+        };
+        if packet.outer.write(&mut frame).is_err() {
+            return self.figures.lose(Loss::NoRoom, 1);
+        }
+        let Ok(pieces) = fragment_outside(frame.bytes_mut(), mtu, self.shared.next_piece_id()) else {
+            return self.figures.lose(Loss::TooLong, 1);
+        };
+        let to = storage(Endpoint::new(packet.outer.destination.address, 0));
+        let family = Family::of(packet.outer.source.address);
+        for piece in &pieces {
+            self.figures.sends += 1;
+            if !self.send_raw(family, piece, &to) {
+                // Without one of them the others are of no use.
+                return self.figures.lose(Loss::Send, 1);
+            }
+        }
+        self.figures.cut += 1;
+        self.figures.sent_packets += 1;
+        self.figures.sent_bytes += (packet.end - packet.start) as u64;
+    }
+
+    /// Sends a packet of IP with its headers, which carries the mark; whether that could be.
+    fn send_raw(&mut self, family: Family, packet: &[u8], to: &SockaddrStorage) -> bool {
+        let Some(pair) = self.raw.pair(family) else { return false };
+        let parts = [IoSlice::new(packet)];
+        loop {
+            match sendmsg(pair.any.as_raw_fd(), &parts, &[], MsgFlags::MSG_DONTWAIT, Some(to)) {
+                Ok(_) => return true,
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN | Errno::ENOBUFS) => {
+                    if !Io::wait(&mut self.is_spent, pair.any.as_fd()) {
+                        return false;
+                    }
+                }
+                Err(_) => return false,
+            }
+        }
+    }
+
     /// Sends packets to one address whose headers are written here, before each: there is room, or what was there has left.
     fn send_headed(&mut self, memory: &mut [u8], packets: &[Placed]) {
         let first = &packets[0].outer;
@@ -175,6 +219,7 @@ fn together(packets: &[Placed]) -> usize {
     for next in &packets[1..] {
         let more = next.end - next.start;
         if more > bytes
+            || next.cut.is_some()
             || count >= SEGMENTS_MAX
             || total + more > SEGMENTED_BYTES_MAX
             || !go_together(&first.outer, &next.outer)
@@ -288,13 +333,21 @@ impl Ways for Io {
         while let Some(first) = rest.first() {
             let is_cuttable = !first.outer.dont_fragment && first.outer.source.address.is_ipv4();
             let by_udp = first.outer.in_udp && !is_cuttable && !first.outer.is_whole;
+            if let Some(mtu) = first.cut {
+                self.send_cut(memory, first, mtu);
+                rest = &rest[1..];
+                continue;
+            }
             let count = if by_udp {
                 together(rest)
             } else if first.outer.in_udp {
                 1
             } else {
-                let to_same =
-                    |next: &&Placed| !next.outer.in_udp && next.outer.destination == first.outer.destination;
+                let to_same = |next: &&Placed| {
+                    !next.outer.in_udp
+                        && next.cut.is_none()
+                        && next.outer.destination == first.outer.destination
+                };
                 rest.iter().take(SEGMENTS_MAX).take_while(to_same).count()
             };
             let (run, next) = rest.split_at(count);
@@ -309,20 +362,7 @@ impl Ways for Io {
 
     fn in_clear(&mut self, packet: &[u8]) -> bool {
         let Ok(inner) = Inner::read(packet) else { return false };
-        let Some(pair) = self.raw.pair(inner.flow.family()) else { return false };
         let to = storage(Endpoint::new(inner.flow.destination(), 0));
-        loop {
-            let parts = [IoSlice::new(packet)];
-            match sendmsg(pair.any.as_raw_fd(), &parts, &[], MsgFlags::MSG_DONTWAIT, Some(&to)) {
-                Ok(_) => return true,
-                Err(Errno::EINTR) => {}
-                Err(Errno::EAGAIN | Errno::ENOBUFS) => {
-                    if !Io::wait(&mut self.is_spent, pair.any.as_fd()) {
-                        return false;
-                    }
-                }
-                Err(_) => return false,
-            }
-        }
+        self.send_raw(inner.flow.family(), packet, &to)
     }
 }

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::Engine;
-use ipsec::{EVENTS_MAX, Event, Sad, Spd, Time};
+use ipsec::{EVENTS_MAX, Event, Gathering, Sad, Spd, Time};
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::bounds::{ADDRESSES_MAX, EVENTS_WAITING_MAX, THREADS_MAX};
@@ -45,6 +45,10 @@ pub struct Shared {
     stopped: AtomicBool,
     ended: AtomicBool,
     pub(crate) paths: Paths,
+    /// Pieces of packets: those of one may come by queues of several threads.
+    pub(crate) gathering: Mutex<Gathering>,
+    /// The identification of the packet that is cut next.
+    piece_id: AtomicU32,
     pub(crate) threads: Vec<Seat>,
     addresses: Mutex<HashSet<SocketAddr>>,
 }
@@ -123,6 +127,8 @@ impl Shared {
                 })
             })
             .collect::<io::Result<_>>()?;
+        let mut id = [0; 4];
+        engine.random(&mut id);
         Ok(Shared {
             engine,
             started: Instant::now(),
@@ -136,6 +142,8 @@ impl Shared {
             stopped: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             paths: Paths::default(),
+            gathering: Mutex::default(),
+            piece_id: AtomicU32::new(u32::from_ne_bytes(id)),
             threads: seats,
             addresses: Mutex::default(),
         })
@@ -185,6 +193,11 @@ impl Shared {
     /// The tables as published last.
     pub fn tables(&self) -> Arc<Tables> {
         Arc::clone(&lock(&self.tables))
+    }
+
+    /// Another for each packet that is cut outside.
+    pub(crate) fn next_piece_id(&self) -> u32 {
+        self.piece_id.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Another for each publication.

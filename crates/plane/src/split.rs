@@ -92,6 +92,10 @@ impl<'a> Superpacket<'a> {
         if !vnet.needs_checksum {
             return Ok(Superpacket { packet, inner, cut: Cut::Whole });
         }
+        // A checksum is of the whole packet.
+        if inner.is_fragment {
+            return Err(Malformed);
+        }
         let start = usize::from(vnet.checksum_start);
         let at = start + usize::from(vnet.checksum_offset);
         // Within what stands above IP: the headers that were read stay as they are.

@@ -136,6 +136,7 @@ impl Thread {
             epoll,
             core: Core::new(shared),
             io: Io {
+                shared: Arc::clone(shared),
                 queue,
                 sockets: Vec::new(),
                 raw: Arc::clone(raw),

@@ -134,6 +134,56 @@ fn check(item: &OpenItem<'_, '_>) {
     }
 }
 
+/// Packets, each behind two bytes of length, as they come from a TUN: pieces among them are kept and put together. What comes out is a whole packet that holds what its pieces held,
+/// bounds hold, and everything that does not come out is dropped and counted, or still kept. Then each whole one is cut outside, and put together again.
+pub fn pieces(data: &[u8]) {
+    let (mut worker, mut gathering, mut rest) = (Worker::new(engine()), Gathering::default(), data);
+    let (mut taken, mut out) = (0, 0);
+    let mut seconds = 0;
+    while let Some((length, behind)) = rest.split_first_chunk::<2>() {
+        let length = usize::from(u16::from_be_bytes(*length)).min(behind.len());
+        let (packet, behind) = behind.split_at(length);
+        rest = behind;
+        // The last byte of a packet moves the time.
+        seconds += u64::from(packet.last().is_some_and(|last| *last == 0xff));
+        taken += 1;
+        if let Some(gathered) = worker.gather(&mut gathering, Time::seconds(seconds), packet) {
+            out += gathered.pieces.len();
+            let inner = Inner::read(&gathered.packet).expect("a packet");
+            assert!(!inner.is_fragment && inner.bytes == gathered.packet.len());
+            assert!(
+                gathered.pieces.iter().all(|piece| Inner::read(piece).is_ok_and(|piece| piece.is_fragment))
+            );
+        }
+        assert!(gathering.len() <= GATHERED_MAX && gathering.bytes() <= GATHERED_BYTES_MAX);
+        again(packet);
+    }
+    let dropped = |reason| worker.counters().dropped(reason) as usize;
+    let known = out + dropped(Reason::Pieces) + dropped(Reason::Incomplete);
+    assert!(known <= taken && taken - known <= GATHERED_MAX * PIECES_MAX);
+}
+
+/// Cuts a packet, and puts it together again.
+fn again(packet: &[u8]) {
+    let mut whole = packet.to_vec();
+    let Ok(pieces) = fragment_outside(&mut whole, 300, 7) else { return };
+    let Ok(inner) = Inner::read(&whole) else { panic!("what was cut is a packet") };
+    whole.truncate(inner.bytes);
+    if pieces.len() < 2 || pieces.len() > PIECES_MAX {
+        return;
+    }
+    let (mut worker, mut gathering) = (Worker::new(engine()), Gathering::default());
+    let mut gathered: Vec<Gathered> = Vec::new();
+    for piece in &pieces {
+        gathered.extend(worker.gather(&mut gathering, Time::default(), piece));
+    }
+    // Pieces whose first holds too little of the headers come to nothing.
+    if let Some(gathered) = gathered.first() {
+        let header = if inner.flow.family() == Family::V4 { inner.payload } else { 40 };
+        assert_eq!(gathered.packet[header..], whole[header..]);
+    }
+}
+
 /// A packet of IP: sealed and opened it is the same; cut, its pieces are the whole; and what tells its sender is a packet.
 pub fn inner_packet(data: &[u8]) {
     let Ok(inner) = Inner::read(data) else { return };

@@ -40,7 +40,7 @@ mod traffic;
 mod transactions;
 mod verbs;
 
-pub use self::esp::{esp_packet, inner_packet, selectors};
+pub use self::esp::{esp_packet, inner_packet, pieces, selectors};
 pub use self::plane::{outer_datagram, vnet_header};
 pub use accounts::accounts;
 pub use agents::agent_requests;
@@ -137,6 +137,7 @@ pub const TARGETS: &[Target] = &[
     ("emv_data", emv_data),
     ("esp_packet", esp_packet),
     ("inner_packet", inner_packet),
+    ("pieces", pieces),
     ("selectors", selectors),
     ("vnet_header", vnet_header),
     ("outer_datagram", outer_datagram),

@@ -5,6 +5,7 @@ mod check;
 mod clear_text;
 mod commands;
 mod counts;
+mod fragments;
 mod hostile;
 mod keys;
 mod many;

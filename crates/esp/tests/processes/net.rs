@@ -17,6 +17,8 @@ pub const MARKER: &[u8] = b"nobody outside may read this";
 
 pub const NEAR: &str = "192.0.2.1";
 pub const FAR: &str = "192.0.2.2";
+pub const NEAR_OUTSIDE_V6: &str = "2001:db8::1";
+pub const FAR_OUTSIDE_V6: &str = "2001:db8::2";
 pub const NEAR_INSIDE: &str = "10.1.0.1";
 pub const FAR_INSIDE: &str = "10.2.0.1";
 pub const NEAR_INSIDE_V6: &str = "fd01::1";

@@ -199,6 +199,33 @@ pub fn policy(direction: u8, inside: (&str, &str), bits: u8, outside: (&str, &st
     XfrmMessage::AddPolicy(message)
 }
 
+/// A policy for one protocol, and its ports: 0 for any.
+pub fn with_ports(message: XfrmMessage, protocol: u8, (source, destination): (u16, u16)) -> XfrmMessage {
+    let XfrmMessage::AddPolicy(mut policy) = message else { panic!("{message:?}") };
+    let selector = &mut policy.user_policy_info.selector;
+    selector.proto = protocol;
+    (selector.sport, selector.dport) = (source, destination);
+    let mask = |port: u16| if port == 0 { 0 } else { u16::MAX };
+    (selector.sport_mask, selector.dport_mask) = (mask(source), mask(destination));
+    XfrmMessage::AddPolicy(policy)
+}
+
+/// The same of transport mode.
+pub fn transport(mut message: XfrmMessage) -> XfrmMessage {
+    match &mut message {
+        XfrmMessage::AddSa(sa) => sa.user_sa_info.mode = 0,
+        XfrmMessage::AddPolicy(policy) => {
+            for attribute in &mut policy.nlas {
+                if let XfrmAttrs::Template(templates) = attribute {
+                    templates.iter_mut().for_each(|template| template.mode = 0);
+                }
+            }
+        }
+        other => panic!("{other:?}"),
+    }
+    message
+}
+
 /// The policies of one end for both families inside.
 pub fn policies(is_near: bool) -> Vec<XfrmMessage> {
     let (own, other) = if is_near { (NEAR, FAR) } else { (FAR, NEAR) };

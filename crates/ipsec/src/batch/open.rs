@@ -41,6 +41,8 @@ pub struct Opened<'t> {
     pub sa: &'t Sa,
     /// What it belongs to.
     pub flow: Flow,
+    /// Whether it is a piece of a packet ([`Worker::admit_piece`]).
+    pub is_fragment: bool,
     /// Its whole sequence number.
     pub number: u64,
 }
@@ -147,8 +149,8 @@ fn take<'t>(
         Some(Verdict::TooOld) => return failed(&sa.failures.too_old, Reason::TooOld),
         Some(Verdict::Seen) => return failed(&sa.failures.replayed, Reason::Replayed),
     }
-    let flow = lay_out(sa, work.item)?;
-    Ok(Opened { sa, flow, number: work.number })
+    let Inner { flow, is_fragment, .. } = lay_out(sa, work.item)?;
+    Ok(Opened { sa, flow, is_fragment, number: work.number })
 }
 
 /// Has the SAs of a batch fetched, so that they come together and not one after the other.
@@ -208,7 +210,7 @@ fn admitted<'t>(
 }
 
 /// Makes a packet of IP of what was deciphered.
-fn lay_out(sa: &Sa, item: &mut OpenItem<'_, '_>) -> Result<Flow, Reason> {
+fn lay_out(sa: &Sa, item: &mut OpenItem<'_, '_>) -> Result<Inner, Reason> {
     let OpenItem { frame, arrival, headers, .. } = item;
     let icv_bytes = sa.suite.icv_bytes();
     frame.truncate(frame.len() - icv_bytes);
@@ -218,17 +220,17 @@ fn lay_out(sa: &Sa, item: &mut OpenItem<'_, '_>) -> Result<Flow, Reason> {
     if next_header == NO_NEXT_HEADER {
         return Err(Reason::Dummy);
     }
-    let flow = match sa.mode {
+    let inner = match sa.mode {
         Mode::Tunnel => open_tunnel(sa, frame, arrival, next_header)?,
         Mode::Transport => open_transport(sa, frame, arrival, *headers, next_header)?,
     };
-    if sa.selector.as_ref().is_some_and(|selector| !selector.matches(&flow)) {
+    if sa.selector.as_ref().is_some_and(|selector| !selector.matches(&inner.flow)) {
         return Err(Reason::Selector);
     }
-    Ok(flow)
+    Ok(inner)
 }
 
-fn open_tunnel(sa: &Sa, frame: &mut Frame<'_>, arrival: &Arrival, next_header: u8) -> Result<Flow, Reason> {
+fn open_tunnel(sa: &Sa, frame: &mut Frame<'_>, arrival: &Arrival, next_header: u8) -> Result<Inner, Reason> {
     if ![Family::V4, Family::V6].iter().any(|family| family.next_header() == next_header) {
         return Err(Reason::NextHeader);
     }
@@ -244,7 +246,7 @@ fn open_tunnel(sa: &Sa, frame: &mut Frame<'_>, arrival: &Arrival, next_header: u
     if traffic_class != inner.traffic_class {
         inner::set_traffic_class(frame.bytes_mut(), traffic_class);
     }
-    Ok(inner.flow)
+    Ok(inner)
 }
 
 /// Puts the headers of IP before what stood above them: those of the packet outside, without what they said of ESP.
@@ -254,7 +256,7 @@ fn open_transport(
     arrival: &Arrival,
     headers: usize,
     next_header: u8,
-) -> Result<Flow, Reason> {
+) -> Result<Inner, Reason> {
     let (source, destination) = (arrival.source.address, arrival.destination);
     let family = Family::of(source);
     if family != Family::of(destination) || family != sa.family() {
@@ -269,7 +271,7 @@ fn open_transport(
         // They were there, and what stood behind them was longer.
         let _ = frame.grow_front(headers);
         inner::set_payload(frame.bytes_mut(), headers, next_header);
-        return Ok(Inner::read(frame.bytes())?.flow);
+        return Inner::read(frame.bytes());
     }
     let (header_bytes, payload) = (family.header_bytes(), frame.len());
     let counted = payload + if family == Family::V4 { header_bytes } else { 0 };
@@ -288,5 +290,5 @@ fn open_transport(
         flow_label: 0,
     };
     outer::write_ip(&mut frame.bytes_mut()[..header_bytes], &header, next_header, counted);
-    Ok(Inner::read(frame.bytes())?.flow)
+    Inner::read(frame.bytes())
 }

@@ -1,0 +1,304 @@
+//! Pieces of packets, kept until all have come: the first alone has the ports by which policies decide about all of them (RFC 4301, 7).
+//!
+//! ```text
+//! piece ──► kept with those of its packet ──► all there: the packet as it was before it was cut
+//!               │ one contradicts another: what came and what comes is dropped
+//!               └ no place, or too late: dropped
+//! ```
+//!
+//! Bounds have names: [`GATHERED_MAX`], [`GATHERED_BYTES_MAX`], [`PIECES_MAX`], [`GATHERING_TIME`]. Where there is no place, the oldest packet of the source that has
+//! most of them goes: a flood takes its own places. What goes is dropped and counted; nothing that was kept is ever passed on in part.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::address::Family;
+use crate::checksum;
+use crate::inner::{Inner, Piece};
+use crate::time::Time;
+
+/// Most packets of which pieces are kept.
+pub const GATHERED_MAX: usize = 256;
+/// Most bytes of pieces that are kept, with what keeping each takes.
+pub const GATHERED_BYTES_MAX: usize = 2 << 20;
+/// Most pieces of one packet.
+pub const PIECES_MAX: usize = 128;
+/// How long the pieces of a packet may take to come.
+pub const GATHERING_TIME: Duration = Duration::from_secs(5);
+/// What keeping a piece takes beside its bytes.
+const KEEPING_BYTES: usize = 64;
+/// Least bytes of the first piece behind all headers of IP: with fewer it may lack what policies look at (RFC 1858, RFC 7112).
+const FIRST_BYTES_MIN: usize = 8;
+
+/// A packet that was cut, and whose pieces have all come.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Gathered {
+    /// The packet as it was before it was cut.
+    pub packet: Vec<u8>,
+    /// Its pieces as they came, in the order of what they hold.
+    pub pieces: Vec<Vec<u8>>,
+}
+
+/// What became of a piece.
+#[derive(Debug, Default)]
+pub(crate) struct Added {
+    /// Its packet, if this was the last one to come.
+    pub(crate) whole: Option<Gathered>,
+    /// Pieces that were dropped because others did not come, or for want of a place.
+    pub(crate) incomplete: u64,
+    /// Pieces that were dropped because they contradict each other.
+    pub(crate) malformed: u64,
+}
+
+/// By what pieces of one packet know each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key {
+    source: IpAddr,
+    destination: IpAddr,
+    /// 0 with IPv6, whose pieces may state different ones.
+    protocol: u8,
+    id: u32,
+}
+
+#[derive(Debug)]
+struct Kept {
+    offset: usize,
+    payload: usize,
+    packet: Vec<u8>,
+}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        self.packet.len() - self.payload
+    }
+
+    fn end(&self) -> usize {
+        self.offset + self.bytes()
+    }
+}
+
+/// Pieces of one packet.
+#[derive(Debug)]
+struct Partial {
+    since: Time,
+    /// In the order of what they hold; none where one contradicted another: then all that comes is dropped (RFC 5722, 4).
+    pieces: Option<Vec<Kept>>,
+    /// Where the last one ends, once that has come.
+    end: Option<usize>,
+}
+
+impl Partial {
+    fn bytes(&self) -> usize {
+        self.pieces.iter().flatten().map(|kept| weight(&kept.packet)).sum()
+    }
+
+    fn count(&self) -> u64 {
+        self.pieces.as_ref().map_or(0, |pieces| pieces.len() as u64)
+    }
+
+    /// Whether nothing is missing.
+    fn is_whole(&self) -> bool {
+        let Some(pieces) = &self.pieces else { return false };
+        let mut next = 0;
+        let follows = |kept: &Kept| kept.offset == std::mem::replace(&mut next, kept.end());
+        pieces.iter().all(follows) && self.end == Some(next)
+    }
+}
+
+fn weight(packet: &[u8]) -> usize {
+    packet.len() + KEEPING_BYTES
+}
+
+/// Packets whose pieces have not all come.
+#[derive(Debug, Default)]
+pub struct Gathering {
+    partial: BTreeMap<Key, Partial>,
+    bytes: usize,
+}
+
+impl Gathering {
+    /// How many packets are not whole yet, those among them of which all is dropped.
+    pub fn len(&self) -> usize {
+        self.partial.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.partial.is_empty()
+    }
+
+    /// Bytes of the pieces that are kept, as [`GATHERED_BYTES_MAX`] counts them.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes a packet that was read and is a piece; `bytes` is all of it.
+    pub(crate) fn add(&mut self, now: Time, bytes: &[u8], inner: &Inner) -> Added {
+        let mut added = Added::default();
+        self.drop_old(now, &mut added);
+        let Some(piece) = Piece::read(bytes, inner) else {
+            added.malformed += 1;
+            return added;
+        };
+        let flow = &inner.flow;
+        let key = Key {
+            source: flow.source(),
+            destination: flow.destination(),
+            protocol: if flow.family() == Family::V4 { flow.protocol } else { 0 },
+            id: piece.id,
+        };
+        let packet = &bytes[..inner.bytes];
+        if !self.partial.contains_key(&key) && self.partial.len() >= GATHERED_MAX {
+            self.make_place(None, &mut added);
+        }
+        let partial =
+            self.partial.entry(key).or_insert(Partial { since: now, pieces: Some(Vec::new()), end: None });
+        match fits(partial, &piece, inner, packet) {
+            Fits::Again => added.malformed += 1,
+            Fits::No => {
+                added.malformed += 1 + partial.count();
+                self.bytes -= partial.bytes();
+                partial.pieces = None;
+            }
+            Fits::At(place) => {
+                if let Some(pieces) = &mut partial.pieces {
+                    let kept = Kept { offset: piece.offset, payload: piece.payload, packet: packet.to_vec() };
+                    pieces.insert(place, kept);
+                }
+                if !piece.more {
+                    partial.end = Some(piece.offset + packet.len() - piece.payload);
+                }
+                self.bytes += weight(packet);
+                if partial.is_whole() {
+                    self.finish(key, &mut added);
+                }
+                while self.bytes > GATHERED_BYTES_MAX {
+                    self.make_place(Some(key), &mut added);
+                }
+            }
+        }
+        added
+    }
+
+    fn finish(&mut self, key: Key, added: &mut Added) {
+        let Some(partial) = self.partial.remove(&key) else { return };
+        self.bytes -= partial.bytes();
+        let pieces = partial.pieces.unwrap_or_default();
+        match put_together(&pieces) {
+            Some(packet) => {
+                let pieces = pieces.into_iter().map(|kept| kept.packet).collect();
+                added.whole = Some(Gathered { packet, pieces });
+            }
+            None => added.malformed += pieces.len() as u64,
+        }
+    }
+
+    fn drop_old(&mut self, now: Time, added: &mut Added) {
+        let bytes = &mut self.bytes;
+        self.partial.retain(|_, partial| {
+            let is_young = now.since(partial.since) < GATHERING_TIME;
+            if !is_young {
+                added.incomplete += partial.count();
+                *bytes -= partial.bytes();
+            }
+            is_young
+        });
+    }
+
+    /// Drops the oldest packet of the source that has most, but for `spared`, unless that is the only one.
+    fn make_place(&mut self, spared: Option<Key>, added: &mut Added) {
+        let (mut most, mut run): ((usize, Option<Key>), (usize, Option<Key>)) = ((0, None), (0, None));
+        let mut since = Time::default();
+        for (key, partial) in &self.partial {
+            if run.1.is_none_or(|oldest| oldest.source != key.source) {
+                run = (0, None);
+            }
+            if Some(*key) == spared && self.partial.len() > 1 {
+                continue;
+            }
+            if run.1.is_none() || partial.since < since {
+                (run.1, since) = (Some(*key), partial.since);
+            }
+            run.0 += 1;
+            if run.0 >= most.0 {
+                most = run;
+            }
+        }
+        if let Some(partial) = most.1.and_then(|key| self.partial.remove(&key)) {
+            added.incomplete += partial.count();
+            self.bytes -= partial.bytes();
+        }
+    }
+}
+
+/// Whether a piece goes with those that came.
+enum Fits {
+    /// At this place among them.
+    At(usize),
+    /// It came already.
+    Again,
+    /// It contradicts them, or itself.
+    No,
+}
+
+fn fits(partial: &Partial, piece: &Piece, inner: &Inner, packet: &[u8]) -> Fits {
+    let Some(pieces) = &partial.pieces else { return Fits::No };
+    let bytes = packet.len() - piece.payload;
+    let end = piece.offset + bytes;
+    let is_cut_well = !piece.more || (bytes > 0 && bytes.is_multiple_of(8));
+    // A packet of IPv4 has 65,535 bytes at most; with IPv6 what stands behind the first header has.
+    let before = if inner.flow.family() == Family::V4 { piece.payload } else { piece.header - 40 };
+    let is_in_bounds = before + end <= usize::from(u16::MAX);
+    let has_ports = piece.offset > 0 || inner.bytes - inner.payload >= FIRST_BYTES_MIN;
+    if !is_cut_well || !is_in_bounds || !has_ports || bytes == 0 {
+        return Fits::No;
+    }
+    let place = pieces.partition_point(|kept| kept.offset < piece.offset);
+    if let Some(kept) = pieces.get(place)
+        && kept.offset == piece.offset
+        && kept.packet[kept.payload..] == packet[piece.payload..]
+        && (piece.more || partial.end == Some(end))
+    {
+        return Fits::Again;
+    }
+    let is_behind = place == 0 || pieces[place - 1].end() <= piece.offset;
+    let is_before = pieces.get(place).is_none_or(|kept| end <= kept.offset);
+    let last = pieces.last().map_or(0, Kept::end);
+    let is_within = match (piece.more, partial.end) {
+        (true, Some(limit)) => end < limit || (end == limit && place < pieces.len()),
+        (true, None) => true,
+        // What is last ends behind all that came, and there is one such.
+        (false, None) => last <= piece.offset,
+        (false, Some(_)) => false,
+    };
+    if is_behind && is_before && is_within && pieces.len() < PIECES_MAX { Fits::At(place) } else { Fits::No }
+}
+
+/// The packet whose pieces these are, all of them. None where it is longer than IP allows, or a piece itself.
+fn put_together(pieces: &[Kept]) -> Option<Vec<u8>> {
+    let first = pieces.first()?;
+    let read = Inner::read(&first.packet).ok()?;
+    let piece = Piece::read(&first.packet, &read)?;
+    let is_v4 = read.flow.family() == Family::V4;
+    let header_bytes = if is_v4 { piece.payload } else { piece.header };
+    let mut whole = first.packet[..header_bytes].to_vec();
+    for kept in pieces {
+        whole.extend_from_slice(&kept.packet[kept.payload..]);
+    }
+    if is_v4 {
+        let bytes = u16::try_from(whole.len()).ok()?;
+        let header = &mut whole[..header_bytes];
+        header[2..4].copy_from_slice(&bytes.to_be_bytes());
+        header[6] &= 0x40;
+        header[7] = 0;
+        header[10..12].fill(0);
+        let checksum = checksum::fold(checksum::sum(0, header));
+        header[10..12].copy_from_slice(&checksum.to_be_bytes());
+    } else {
+        let bytes = u16::try_from(whole.len() - 40).ok()?;
+        whole[4..6].copy_from_slice(&bytes.to_be_bytes());
+        whole[piece.named_at] = first.packet[piece.header];
+    }
+    Inner::read(&whole).is_ok_and(|inner| !inner.is_fragment && inner.bytes == whole.len()).then_some(whole)
+}
