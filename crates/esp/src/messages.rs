@@ -29,7 +29,7 @@ pub enum Order {
     },
     /// Everything that a worker begins with was told.
     Begin,
-    /// All of [`Notice::Routes`] up to this number is done, or was refused.
+    /// All of [`Notice::Routes`] and [`Notice::Filter`] up to this number is done, or was refused.
     Routed {
         /// The number.
         number: u64,
@@ -49,11 +49,13 @@ pub struct Start {
     pub outside_mtu: usize,
     /// Whether suites that are weak may be used.
     pub weak_suites: bool,
+    /// Whether there is to be an egress filter.
+    pub egress_filter: bool,
     /// How often a worker was started before this one.
     pub restarts: u64,
 }
 
-/// A route that the kernel refuses.
+/// A route, or a rule of the egress filter, that the kernel refuses.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Refused {
     /// What the kernel said, as in errno(3).
@@ -69,6 +71,37 @@ pub struct Pair {
     pub destination: IpNet,
     /// From where they come.
     pub source: IpNet,
+}
+
+/// Most policies to be added, and most to be removed, in one message for the egress filter.
+pub const FILTER_LISTED_MAX: usize = 300;
+
+/// A policy for what goes out, as the egress filter has it.
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FilterRow {
+    /// From where packets come.
+    pub source: IpNet,
+    /// To where they go, of the same family.
+    pub destination: IpNet,
+    /// The protocol above IP; None for any.
+    pub protocol: Option<u8>,
+    /// Port of the source, and its bits that count; type of ICMP.
+    pub source_ports: (u16, u16),
+    /// Port of the destination, and its bits that count; code of ICMP.
+    pub destination_ports: (u16, u16),
+    /// The lowest wins.
+    pub priority: u32,
+    /// Of two with one priority the lowest wins. No two policies have the same.
+    pub age: u64,
+    /// Whether its packets pass in clear; else they must not leave as they are.
+    pub passes: bool,
+}
+
+impl FilterRow {
+    /// Lower is better.
+    pub fn rank(&self) -> (u32, u64) {
+        (self.priority, self.age)
+    }
 }
 
 /// What the worker tells.
@@ -92,6 +125,17 @@ pub enum Notice {
         /// Whether what cannot be added is to be refused, with nothing left of it. Otherwise it is tried again whenever routes change.
         whole: bool,
     },
+    /// Policies for what goes out, beside what was told before.
+    Filter {
+        /// Number of this message.
+        number: u64,
+        /// What the egress filter must have from here on.
+        add: Vec<FilterRow>,
+        /// What it need not.
+        remove: Vec<FilterRow>,
+        /// Whether what cannot be added is to be refused, with nothing left of it. Otherwise it is tried again.
+        whole: bool,
+    },
     /// Everything that the worker knows of earlier workers has been told: what they told beside it is void.
     Restored,
 }
@@ -107,6 +151,19 @@ mod tests {
         let routes =
             Notice::Routes { number: u64::MAX, add: pairs.clone(), remove: pairs, last: true, whole: true };
         assert!(wire::control::encode(&routes).is_ok());
+        let row = FilterRow {
+            source: prefix,
+            destination: prefix,
+            protocol: Some(u8::MAX),
+            source_ports: (u16::MAX, u16::MAX),
+            destination_ports: (u16::MAX, u16::MAX),
+            priority: u32::MAX,
+            age: u64::MAX,
+            passes: true,
+        };
+        let rows = vec![row; FILTER_LISTED_MAX];
+        let filter = Notice::Filter { number: u64::MAX, add: rows.clone(), remove: rows, whole: true };
+        assert!(wire::control::encode(&filter).is_ok());
         let addresses = Order::Addresses { addresses: vec![prefix.addr(); LISTED_MAX], more: true };
         assert!(wire::control::encode(&addresses).is_ok());
     }

@@ -12,13 +12,14 @@ use crate::supervisor::{self, Serve};
 const HELP: &str = "\
 IPsec's data plane in user space. It is started by `cryptand ipsec up`, and by its service.
 
-Usage: cryptand-esp serve [--folder DIR] [--device NAME] [--mtu BYTES] [--threads N] [--weak-suites] [--keep]
+Usage: cryptand-esp serve [--folder DIR] [--device NAME] [--mtu BYTES] [--threads N] [--weak-suites] [--keep] [--no-egress-filter]
        cryptand-esp ipsec JSON [-- PROGRAM ARGUMENT...]
        cryptand-esp drive JSON
        cryptand-esp drive-serve JSON
        cryptand-esp probe
 
   serve   makes the device, rules and routes, starts the worker, and starts another where that ends; until SIGTERM
+  --no-egress-filter  sets no rules of nf_tables: programs that name a link send in clear past policies
   --keep  leaves rules and routes behind, so that what policies protect is dropped until the next one serves
   ipsec   does what `cryptand ipsec` passes on
   drive   does what `cryptand ipsec drive` passes on; drive-serve is its other end
@@ -69,6 +70,7 @@ fn read(options: &[&str]) -> Result<Serve, String> {
         threads: None,
         weak_suites: false,
         keep: false,
+        egress_filter: true,
     };
     let mut options = options.iter();
     while let Some(option) = options.next() {
@@ -84,6 +86,7 @@ fn read(options: &[&str]) -> Result<Serve, String> {
             }
             "--weak-suites" => settings.weak_suites = true,
             "--keep" => settings.keep = true,
+            "--no-egress-filter" => settings.egress_filter = false,
             other => return Err(format!("unknown option {other}")),
         }
     }

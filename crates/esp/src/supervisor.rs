@@ -1,6 +1,6 @@
 //! The supervisor: it has the rights, and no keys. It makes device, rules, routes and sockets, starts the worker, and starts another where that ends.
 //!
-//! Rules and routes outlive the worker: what policies protect is dropped while none serves, and never sent in clear. They outlive the supervisor too, where it is killed or told so by
+//! Rules, routes and the egress filter outlive the worker: what policies protect is dropped while none serves, and never sent in clear. They outlive the supervisor too, where it is killed or told so by
 //! [`Serve::keep`]; the next one finds them, and the journal, and begins with them.
 
 use std::fs::{self, OpenOptions};
@@ -24,12 +24,13 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, SendFlags, SocketFlags};
 
-use crate::messages::{LISTED_MAX, Notice, Order, Refused, Start};
+use crate::messages::{FilterRow, LISTED_MAX, Notice, Order, Refused, Start};
 use crate::place::Place;
 
 mod asked;
 mod claim;
 mod error;
+pub mod filter;
 mod left;
 mod net;
 mod repair;
@@ -41,6 +42,7 @@ use asked::{CLIENTS_MAX, REQUEST_BYTES_MAX};
 use claim::Claim;
 pub use error::ServeError;
 use error::{file, system};
+use filter::Filter;
 pub use left::clear;
 use net::{Link, Net, News};
 pub use net::{NetError, RULE_PRIORITY, TABLE};
@@ -82,6 +84,8 @@ pub struct Serve {
     pub weak_suites: bool,
     /// Whether rules and routes stay when it ends.
     pub keep: bool,
+    /// Whether there is an egress filter; without one programs that name a link send in clear.
+    pub egress_filter: bool,
 }
 
 /// Why the loop ends.
@@ -188,6 +192,8 @@ struct Supervisor<'c> {
     addresses: BTreeSet<IpAddr>,
     sockets: Sockets,
     routes: Routes,
+    /// None where there is to be none.
+    filter: Option<Filtering>,
     /// Where routes are to be looked at, of messages that are followed by others.
     touched: BTreeSet<IpNet>,
     /// Whether a worker has restored what earlier ones knew: until then routes that nobody asked for stay.
@@ -202,6 +208,9 @@ struct Supervisor<'c> {
     wait: Duration,
     start_at: Option<Instant>,
 }
+
+/// The egress filter, and news of its tables; or why there can be none.
+type Filtering = Result<(Filter, filter::News), Refused>;
 
 struct Worker {
     channel: Channel,
@@ -231,6 +240,15 @@ impl<'c> Supervisor<'c> {
         sockets.open_held();
         let addresses = net.addresses()?;
         let routes = Routes::left(net.routed(None)?.into_keys());
+        let filter = settings.egress_filter.then(|| {
+            let opened = filter::open(&device.name);
+            opened.inspect_err(|refused| tell!("{}; policies that protect are refused", refused.text))
+        });
+        if filter.is_none()
+            && let Err(cause) = filter::clear()
+        {
+            tell!("removing the egress filter of an earlier data plane: {cause}");
+        }
         let asked = listen(&place.plane_socket())?;
         let _ = rustix::io::ioctl_fionbio(&asked, true);
         let observe = observe(&place.observe_socket())?;
@@ -248,6 +266,7 @@ impl<'c> Supervisor<'c> {
             addresses,
             sockets,
             routes,
+            filter,
             touched: BTreeSet::new(),
             restored: false,
             xfrm,
@@ -282,6 +301,10 @@ impl<'c> Supervisor<'c> {
                 PollFd::from_borrowed_fd(self.asked.as_fd(), PollFlags::IN),
             ];
             polled.extend(self.worker.iter().map(|worker| PollFd::new(&worker.channel, PollFlags::IN)));
+            let filter_at = polled.len();
+            if let Some(Ok((_, news))) = &self.filter {
+                polled.push(PollFd::new(news, PollFlags::IN));
+            }
             let fixed = polled.len();
             polled.extend(self.clients.iter().map(|client| PollFd::new(client, PollFlags::IN)));
             match poll(&mut polled, timeout.as_ref()) {
@@ -290,7 +313,7 @@ impl<'c> Supervisor<'c> {
             }
             let happened: Vec<bool> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
             drop(polled);
-            let has_worker = fixed == 4;
+            let has_worker = filter_at == 4;
             if happened[0] && matches!(signals.read_signal(), Ok(Some(_))) {
                 return Ok(End::Told);
             }
@@ -302,6 +325,9 @@ impl<'c> Supervisor<'c> {
                 if news.ours || news.addresses {
                     self.repair();
                 }
+            }
+            if filter_at < fixed && happened[filter_at] {
+                self.repair_filter();
             }
             if has_worker && happened[3] && self.hear(&mut ready) {
                 let status = self.worker_ended();
@@ -330,6 +356,9 @@ impl<'c> Supervisor<'c> {
     fn start_worker(&mut self) -> Result<(), ServeError> {
         self.start_at = None;
         self.routes.begin();
+        if let Some(Ok((filter, _))) = &mut self.filter {
+            filter.begin();
+        }
         let (own, theirs) = Channel::pair().map_err(system("making the worker's channel"))?;
         let wait = rustix::net::sockopt::set_socket_timeout(
             &own,
@@ -388,6 +417,7 @@ impl<'c> Supervisor<'c> {
             threads: self.threads,
             outside_mtu: self.outside_mtu as usize,
             weak_suites: self.settings.weak_suites,
+            egress_filter: self.settings.egress_filter,
             restarts: self.starts,
         };
         let descriptors = [self.xfrm.as_fd(), self.observe.as_fd(), journal.as_fd(), self.claim.as_fd()];
@@ -430,15 +460,40 @@ impl<'c> Supervisor<'c> {
                         }
                     }
                 }
+                Ok((Notice::Filter { number, add, remove, whole }, _)) => {
+                    let refused = self.change_filter(&add, &remove).filter(|_| whole);
+                    let Some(worker) = &self.worker else { return false };
+                    if worker.channel.send(&Order::Routed { number, refused }, &[]).is_err() {
+                        return true;
+                    }
+                }
                 Ok((Notice::Restored, _)) => {
                     self.restored = true;
                     self.routes.restored();
                     self.set_all_routes();
+                    if let Some(Ok((filter, _))) = &mut self.filter
+                        && let Err(refused) = filter.restored()
+                    {
+                        tell!("{}; it is tried again with the next change", refused.text);
+                    }
                 }
                 Err(ChannelError::WouldBlock) => return false,
                 Err(_) => return true,
             }
         }
+    }
+
+    /// Has the egress filter take policies that come and go; why it does not.
+    fn change_filter(&mut self, add: &[FilterRow], remove: &[FilterRow]) -> Option<Refused> {
+        let refused = match &mut self.filter {
+            None => return None,
+            Some(Ok((filter, _))) => filter.change(add, remove).err()?,
+            // What passes in clear needs none.
+            Some(Err(_)) if add.iter().all(|row| row.passes) => return None,
+            Some(Err(refused)) => refused.clone(),
+        };
+        tell!("{}", refused.text);
+        Some(refused)
     }
 
     fn changes_of(&self, destinations: &BTreeSet<IpNet>) -> Vec<Change> {

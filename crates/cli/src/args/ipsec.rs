@@ -106,6 +106,9 @@ pub struct IpsecHow {
     /// Accept 3DES, whose blocks are short, and NULL, which enciphers nothing
     #[arg(long)]
     pub weak_suites: bool,
+    /// Do without rules of nf_tables, where a kernel has none: programs that name a link then send in clear past policies
+    #[arg(long)]
+    pub no_egress_filter: bool,
 }
 
 /// `cryptand ipsec run`.

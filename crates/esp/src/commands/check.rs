@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::netlink::probe_request;
 use super::{Failure, print};
 use crate::place::Place;
+use crate::supervisor::filter;
 
 /// What a machine has.
 #[derive(Serialize, Debug)]
@@ -29,6 +30,12 @@ struct Found {
     /// Files that forbid the modules.
     forbidden_by: Vec<String>,
     tun: bool,
+    /// Whether the kernel takes an egress filter (nf_tables); absent where that could not be found out.
+    egress_filter: Option<bool>,
+    /// What it said where it does not.
+    egress_filter_error: Option<String>,
+    /// Whether a filter is in force in this network namespace: there is none while no policy protects. Absent where that could not be found out.
+    egress_filter_in_force: Option<bool>,
     /// Whether this user may make devices and routes here.
     rights: bool,
     /// Links whose filter of reverse paths is strict.
@@ -51,7 +58,7 @@ pub fn run(place: &Place, json: bool) -> Result<ExitCode, Failure> {
 
 fn find(place: &Place) -> Found {
     let xfrm = Socket::new(NETLINK_XFRM).is_ok();
-    let (esp, esp_error) = probed();
+    let [(esp, esp_error), (egress_filter, egress_filter_error)] = probed();
     let mut found = Found {
         kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
         xfrm,
@@ -59,6 +66,9 @@ fn find(place: &Place) -> Found {
         esp_error,
         forbidden_by: forbidden_by(Path::new("/etc/modprobe.d")),
         tun: Path::new("/dev/net/tun").exists(),
+        egress_filter,
+        egress_filter_error,
+        egress_filter_in_force: filter::is_there().ok(),
         rights: has_rights(),
         strict_filters: strict_filters(Path::new("/proc/sys/net/ipv4/conf")),
         daemons: daemons(),
@@ -96,6 +106,12 @@ fn advice(found: &Found) -> Vec<String> {
             "/dev/net/tun is missing: load the module tun, or give the container the device".to_owned(),
         );
     }
+    if found.egress_filter == Some(false) {
+        advice.push(format!(
+            "there can be no egress filter: {}; policies that protect are refused, or with --no-egress-filter programs that name a link send in clear",
+            found.egress_filter_error.as_deref().unwrap_or("the kernel refuses it")
+        ));
+    }
     if !found.rights {
         advice.push(
             "devices and routes take root or CAP_NET_ADMIN; a user has both in `unshare -Urn`, a network of his own".to_owned(),
@@ -115,7 +131,7 @@ fn advice(found: &Found) -> Vec<String> {
 
 fn shown(found: &Found) -> String {
     let yes = |is: bool| if is { "yes" } else { "no" };
-    let esp = match (found.esp, &found.esp_error) {
+    let answered = |is: Option<bool>, error: &Option<String>| match (is, error) {
         (Some(true), _) => "yes".to_owned(),
         (Some(false), Some(error)) => format!("no ({error})"),
         (Some(false), None) => "no".to_owned(),
@@ -123,9 +139,16 @@ fn shown(found: &Found) -> String {
             format!("unknown{}", error.as_ref().map(|error| format!(" ({error})")).unwrap_or_default())
         }
     };
+    let esp = answered(found.esp, &found.esp_error);
+    let filter = answered(found.egress_filter, &found.egress_filter_error);
+    let in_force = match found.egress_filter_in_force {
+        Some(true) => ", in force",
+        Some(false) => ", none in force",
+        None => "",
+    };
     let listed = |list: &[String]| if list.is_empty() { "none".to_owned() } else { list.join(", ") };
     let mut text = format!(
-        "kernel            {}\nXFRM              {}\nESP               {esp}\nforbidden by      {}\nTUN               {}\nrights            {}\nIKE daemons       {}\nengine            {}\na data plane      {}\n\n",
+        "kernel            {}\nXFRM              {}\nESP               {esp}\nforbidden by      {}\nTUN               {}\negress filter     {filter}{in_force}\nrights            {}\nIKE daemons       {}\nengine            {}\na data plane      {}\n\n",
         found.kernel,
         yes(found.xfrm),
         listed(&found.forbidden_by),
@@ -141,35 +164,50 @@ fn shown(found: &Found) -> String {
     text
 }
 
-/// Whether the kernel has ESP, as a child process finds it; and what it said.
-fn probed() -> (Option<bool>, Option<String>) {
+/// Whether the kernel has ESP, and whether it takes an egress filter, as a child process finds it; and what it said of each.
+fn probed() -> [(Option<bool>, Option<String>); 2] {
     let output = std::env::current_exe().and_then(|own| Command::new(own).arg("probe").output());
-    match output {
-        Err(cause) => (None, Some(cause.to_string())),
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            match said.split_once(' ') {
-                None if said == "yes" => (Some(true), None),
-                Some(("no", why)) => (Some(false), Some(why.to_owned())),
-                _ => (
-                    None,
-                    Some(said.trim_start_matches("unknown ").to_owned()).filter(|said| !said.is_empty()),
-                ),
-            }
-        }
+    let text = match output {
+        Err(cause) => return [(); 2].map(|()| (None, Some(cause.to_string()))),
+        Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
+    };
+    let mut lines = text.lines();
+    [(); 2].map(|()| read_probe(lines.next().unwrap_or_default().trim()))
+}
+
+fn read_probe(said: &str) -> (Option<bool>, Option<String>) {
+    match said.split_once(' ') {
+        None if said == "yes" => (Some(true), None),
+        Some(("no", why)) => (Some(false), Some(why.to_owned())),
+        _ => (None, Some(said.trim_start_matches("unknown ").to_owned()).filter(|said| !said.is_empty())),
     }
 }
 
-/// Adds an SA in a network namespace of this process alone, and says on standard output what came of it: `yes`, `no WHY`, `unknown WHY`.
+/// Adds an SA, and sets an egress filter, in a network namespace of this process alone, and says on standard output what came of each: `yes`, `no WHY`, `unknown WHY`, a line
+/// for each.
 pub fn probe() -> ExitCode {
     let apart = nix::sched::unshare(CloneFlags::CLONE_NEWNET)
         .or_else(|_| nix::sched::unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET));
-    let program = "cryptand-esp";
-    match apart.map_err(|errno| errno.desc().to_owned()).and_then(|()| add_sa()) {
-        Ok(None) => saying::answer(program, format_args!("yes\n")),
-        Ok(Some(errno)) => saying::answer(program, format_args!("no {errno}\n")),
-        Err(why) => saying::answer(program, format_args!("unknown {why}\n")),
-    }
+    let apart = apart.map_err(|errno| errno.desc().to_owned());
+    let of_kernel = match apart.clone().and_then(|()| add_sa()) {
+        Ok(None) => "yes".to_owned(),
+        Ok(Some(errno)) => format!("no {errno}"),
+        Err(why) => format!("unknown {why}"),
+    };
+    let of_filter = match apart.map(|()| filter::probe()) {
+        Ok(Ok(())) => "yes".to_owned(),
+        Ok(Err(refused)) => match refused_rights(refused.errno) {
+            true => format!("unknown {}", refused.text),
+            false => format!("no {}", refused.text),
+        },
+        Err(why) => format!("unknown {why}"),
+    };
+    saying::answer("cryptand-esp", format_args!("{of_kernel}\n{of_filter}\n"))
+}
+
+/// Whether a refusal says nothing of the kernel.
+fn refused_rights(errno: i32) -> bool {
+    matches!(Errno::from_raw_os_error(errno), Errno::PERM | Errno::ACCESS)
 }
 
 /// The kernel's answer to an SA of ESP with NULL and HMAC-SHA-256, which every kernel that has ESP can have; None where it took it.
@@ -274,6 +312,9 @@ mod tests {
             esp_error: Some("Protocol not supported".to_owned()),
             forbidden_by: Vec::new(),
             tun: true,
+            egress_filter: Some(true),
+            egress_filter_error: None,
+            egress_filter_in_force: Some(false),
             rights: true,
             strict_filters: Vec::new(),
             daemons: vec!["strongSwan (/usr/lib/ipsec/charon)".to_owned()],
@@ -304,6 +345,13 @@ mod tests {
                 of(|found| found.forbidden_by = vec!["/etc/modprobe.d/a.conf".to_owned()]),
             ),
             ("load the module tun", of(|found| found.tun = false)),
+            (
+                "--no-egress-filter",
+                of(|found| {
+                    (found.egress_filter, found.egress_filter_error) =
+                        (Some(false), Some("no nf_tables".to_owned()));
+                }),
+            ),
             ("unshare -Urn", of(|found| found.rights = false)),
             ("net.ipv4.conf.LINK.rp_filter=2", of(|found| found.strict_filters = vec!["eth0".to_owned()])),
             ("no IKE daemon", of(|found| found.daemons.clear())),

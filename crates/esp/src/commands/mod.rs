@@ -65,6 +65,8 @@ struct How {
     mtu: Option<u32>,
     threads: Option<usize>,
     weak_suites: bool,
+    #[serde(default)]
+    no_egress_filter: bool,
 }
 
 #[derive(Deserialize)]
@@ -102,8 +104,8 @@ struct Capture {
 
 impl How {
     fn serve(self, folder: Option<PathBuf>, keep: bool) -> Serve {
-        let How { device, mtu, threads, weak_suites } = self;
-        Serve { folder, device, mtu, threads, weak_suites, keep }
+        let How { device, mtu, threads, weak_suites, no_egress_filter } = self;
+        Serve { folder, device, mtu, threads, weak_suites, keep, egress_filter: !no_egress_filter }
     }
 }
 

@@ -25,7 +25,7 @@ pub fn status(place: &Place, json: bool) -> Result<ExitCode, Failure> {
 
 fn shown(status: &Status, place: &Place) -> String {
     let mut text = format!(
-        "cryptand-esp {} serves {} on {}\n\n  process   {}, for {}{}\n  engine    {}\n  threads   {}\n  SAs       {}\n  policies  {}\n  programs  {}\n  memory    {} of {}\n  suites    {}\n  sandbox   {}\n",
+        "cryptand-esp {} serves {} on {}\n\n  process   {}, for {}{}\n  engine    {}\n  threads   {}\n  SAs       {}\n  policies  {}\n  programs  {}\n  memory    {} of {}\n  suites    {}\n  filter    {}\n  sandbox   {}\n",
         status.version,
         place.folder().display(),
         status.device,
@@ -44,6 +44,11 @@ fn shown(status: &Status, place: &Place) -> String {
         bytes(status.memory_used_bytes as u64),
         bytes(status.memory_bytes as u64),
         if status.weak_suites { "all, weak ones too" } else { "no weak ones (3DES, NULL)" },
+        if status.egress_filter {
+            "on all links, while a policy protects"
+        } else {
+            "none: programs that name a link send in clear"
+        },
         if status.lacks.is_empty() {
             "whole".to_owned()
         } else {

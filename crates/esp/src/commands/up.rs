@@ -48,6 +48,7 @@ pub fn start(settings: &Serve) -> Result<Child, Failure> {
         }
     }
     command.args(settings.weak_suites.then_some("--weak-suites")).args(settings.keep.then_some("--keep"));
+    command.args((!settings.egress_filter).then_some("--no-egress-filter"));
     // In a group of its own, so that an interrupt at the terminal does not end it.
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
     let mut child = command.spawn().map_err(|cause| format!("starting the supervisor: {cause}"))?;

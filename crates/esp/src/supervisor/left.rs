@@ -7,7 +7,7 @@ use super::error::ServeError;
 use super::net::{Net, NetError};
 use crate::place::Place;
 
-/// Takes away what one that was killed, or told so, has left: rules, routes, device and journal. Whether there was anything.
+/// Takes away what one that was killed, or told so, has left: rules, routes, egress filter, device and journal. Whether there was anything.
 ///
 /// # Errors
 /// [`ServeError`]; [`ServeError::Taken`] where one serves.
@@ -34,6 +34,7 @@ pub(super) fn take_away(place: &Place, claim: &Claim, net: &mut Net) -> Result<(
             failed = done;
         }
     };
+    keep(super::filter::clear().map_err(|cause| NetError::new("removing the egress filter", cause)));
     match net.routed(None) {
         Ok(routed) => routed.into_keys().for_each(|destination| keep(net.remove_routes(destination))),
         Err(cause) => keep(Err(cause)),

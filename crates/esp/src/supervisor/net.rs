@@ -48,6 +48,11 @@ pub struct NetError {
 }
 
 impl NetError {
+    /// What was done, and what came of it.
+    pub(super) fn new(operation: &str, cause: io::Error) -> NetError {
+        NetError { operation: operation.to_owned(), cause }
+    }
+
     /// What the kernel said, as in errno(3); EIO where it did not answer in its way.
     pub fn errno(&self) -> i32 {
         self.cause.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error())

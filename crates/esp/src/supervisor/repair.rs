@@ -29,6 +29,17 @@ impl Supervisor<'_> {
         self.set_all_routes();
     }
 
+    /// Makes the egress filter anew where others have changed its tables, as `nft flush ruleset` does.
+    pub(super) fn repair_filter(&mut self) {
+        let Some(Ok((filter, news))) = &mut self.filter else { return };
+        if news.take(filter.port(), super::filter::TABLE) || filter.is_broken() {
+            match filter.rebuild() {
+                Ok(()) => tell!("others changed the egress filter: it is made again"),
+                Err(refused) => tell!("{}", refused.text),
+            }
+        }
+    }
+
     fn try_repair(&mut self) -> Result<(), ServeError> {
         // First what keeps packets in.
         self.net.add_rules()?;

@@ -6,7 +6,7 @@
 //! ```
 //! What the kernel or the file refuses at a step takes back the steps before it, and the request is refused with its error.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use xfrm::{Change, Keeper, Unkept};
 
 use super::WorkerError;
 use super::journal::Journal;
-use crate::messages::{LISTED_MAX, Notice, Order, Pair, Refused};
+use crate::messages::{FILTER_LISTED_MAX, FilterRow, LISTED_MAX, Notice, Order, Pair, Refused};
 
 /// How long the supervisor may take to set routes.
 const ROUTES_WAIT: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ const ROUTES_WAIT: Duration = Duration::from_secs(10);
 /// What was refused since the worker began.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Failures {
-    /// Changes of policies, since the kernel refused a route.
+    /// Changes of policies, since the kernel refused a route or a rule of the egress filter.
     pub routes: u64,
     /// Writes of the journal: changes of policies that were refused, names of SAs that were not kept.
     pub journal: u64,
@@ -40,6 +40,12 @@ pub struct Keeping {
     routed: BTreeMap<Pair, usize>,
     /// Those of no policy any more.
     idle: Vec<Pair>,
+    /// Policies for what goes out, as the egress filter has them.
+    rows: HashMap<Selector, FilterRow>,
+    /// Those of them that are gone, and are in the filter still.
+    idle_rows: Vec<FilterRow>,
+    /// The age of the next one.
+    next_age: u64,
     /// What the supervisor said while it was waited for.
     orders: Vec<(Order, Vec<OwnedFd>)>,
     messages: u64,
@@ -60,6 +66,9 @@ impl Keeping {
             journal: None,
             routed: BTreeMap::new(),
             idle: Vec::new(),
+            rows: HashMap::new(),
+            idle_rows: Vec::new(),
+            next_age: 0,
             orders: Vec::new(),
             messages: 0,
             failures: Failures::default(),
@@ -92,7 +101,7 @@ impl Keeping {
         self.channel.send(notice, &[]).map_err(WorkerError::Channel)
     }
 
-    /// From here on changes go to this journal. Policies that an earlier worker left are led into the device as far as the kernel lets them; elsewhere
+    /// From here on changes go to this journal. Policies that an earlier worker left, the newest first, are led into the device as far as the kernel lets them; elsewhere
     /// what drops them stays.
     ///
     /// # Errors
@@ -103,11 +112,21 @@ impl Keeping {
         policies: impl Iterator<Item = xfrm::PolicyListing>,
     ) -> Result<(), WorkerError> {
         self.journal = Some(journal);
+        // Ages are given in the order of coming.
+        let mut policies: Vec<xfrm::PolicyListing> = policies.collect();
+        policies.reverse();
         for policy in policies {
+            if policy.direction == PolicyDirection::Out
+                && let Some(row) = self.row(&policy.selector, policy.priority, &policy.action)
+            {
+                self.rows.insert(policy.selector, row);
+            }
             if let Some(pair) = kept_in(policy.direction, &policy.action, &policy.selector) {
                 *self.routed.entry(pair).or_default() += 1;
             }
         }
+        let rows: Vec<FilterRow> = self.rows.values().copied().collect();
+        self.filter(&rows, &[], false).map_err(WorkerError::Channel)?;
         let all: Vec<Pair> = self.routed.keys().copied().collect();
         self.route(&all, &[], false).map(drop).map_err(WorkerError::Channel)
     }
@@ -129,6 +148,8 @@ impl Keeping {
         if !idle.is_empty() {
             self.route(&[], &idle, false).map_err(WorkerError::Channel)?;
         }
+        let rows = std::mem::take(&mut self.idle_rows);
+        self.filter(&[], &rows, false).map_err(WorkerError::Channel)?;
         self.keep_names(names, everything);
         Ok(())
     }
@@ -176,12 +197,57 @@ impl Keeping {
             self.channel
                 .send(&Notice::Routes { number, add: of(add), remove: of(remove), last, whole }, &[])?;
         }
+        self.answer()
+    }
+
+    /// The same of the egress filter.
+    fn filter(
+        &mut self,
+        add: &[FilterRow],
+        remove: &[FilterRow],
+        whole: bool,
+    ) -> Result<Option<Refused>, ChannelError> {
+        let parts = add.len().max(remove.len()).div_ceil(FILTER_LISTED_MAX);
+        let mut refused = None;
+        for part in 0..parts {
+            let of = |rows: &[FilterRow]| {
+                rows.iter().skip(part * FILTER_LISTED_MAX).take(FILTER_LISTED_MAX).copied().collect()
+            };
+            self.messages += 1;
+            let number = self.messages;
+            self.channel.send(&Notice::Filter { number, add: of(add), remove: of(remove), whole }, &[])?;
+            refused = refused.or(self.answer()?);
+        }
+        Ok(refused)
+    }
+
+    /// Waits until the last message was carried out.
+    fn answer(&mut self) -> Result<Option<Refused>, ChannelError> {
         loop {
             match self.channel.recv_timeout::<Order>(ROUTES_WAIT)? {
                 (Order::Routed { number, refused }, _) if number == self.messages => return Ok(refused),
                 order => self.orders.push(order),
             }
         }
+    }
+
+    /// A policy for what goes out, the newest of all.
+    fn row(&mut self, selector: &Selector, priority: u32, action: &Action) -> Option<FilterRow> {
+        let fields = selector.fields();
+        let net = |prefix: ipsec::Prefix| {
+            ipnet::IpNet::new(prefix.address, prefix.bits).ok().map(|net| net.trunc())
+        };
+        self.next_age += 1;
+        Some(FilterRow {
+            source: net(fields.source)?,
+            destination: net(fields.destination)?,
+            protocol: fields.protocol,
+            source_ports: (fields.source_ports.port, fields.source_ports.mask),
+            destination_ports: (fields.destination_ports.port, fields.destination_ports.mask),
+            priority,
+            age: self.next_age,
+            passes: *action == Action::Bypass,
+        })
     }
 }
 
@@ -202,10 +268,32 @@ impl Keeper for Keeping {
         {
             self.lead_in(pair)?;
         }
-        if let Err(unkept) = self.record(record) {
-            // A route that was set for it alone goes again.
+        let row = match *change {
+            Change::Put { direction: PolicyDirection::Out, after, .. } => {
+                self.row(&after.selector, after.priority, &after.action)
+            }
+            _ => None,
+        };
+        let kept = match row {
+            Some(row) => self.ask(|keeping| keeping.filter(&[row], &[], true)),
+            None => Ok(()),
+        };
+        if let Err(unkept) = kept.and_then(|()| self.record(record)) {
+            // A route that was set for it alone goes again, and what the filter may have of it.
             self.idle.extend(come);
+            self.idle_rows.extend(row);
             return Err(unkept);
+        }
+        match *change {
+            Change::Put { direction: PolicyDirection::Out, after, .. } => {
+                let before = row.and_then(|row| self.rows.insert(after.selector, row));
+                self.idle_rows.extend(before);
+            }
+            Change::Remove { direction: PolicyDirection::Out, policy } => {
+                self.idle_rows.extend(self.rows.remove(&policy.selector));
+            }
+            Change::Clear => self.idle_rows.extend(self.rows.drain().map(|(_, row)| row)),
+            _ => {}
         }
         if let Some(count) = come.and_then(|pair| self.routed.get_mut(&pair)) {
             *count += 1;
@@ -225,12 +313,19 @@ impl Keeper for Keeping {
 impl Keeping {
     /// Has traffic led into the device that was not before.
     fn lead_in(&mut self, pair: Pair) -> Result<(), Unkept> {
+        self.ask(|keeping| keeping.route(&[pair], &[], true))?;
+        self.routed.insert(pair, 0);
+        Ok(())
+    }
+
+    /// Asks the supervisor for what may be refused.
+    fn ask(
+        &mut self,
+        ask: impl FnOnce(&mut Keeping) -> Result<Option<Refused>, ChannelError>,
+    ) -> Result<(), Unkept> {
         if self.lost.is_none() {
-            match self.route(&[pair], &[], true) {
-                Ok(None) => {
-                    self.routed.insert(pair, 0);
-                    return Ok(());
-                }
+            match ask(self) {
+                Ok(None) => return Ok(()),
                 Ok(Some(Refused { errno, text })) => {
                     self.failures.routes += 1;
                     return Err(Unkept { errno, text });
@@ -311,7 +406,12 @@ mod tests {
         thread::spawn(move || {
             let mut told = Vec::new();
             while let Ok((notice, _)) = channel.recv::<Notice>() {
-                let Notice::Routes { number, add, remove, whole, .. } = notice else { continue };
+                let Notice::Routes { number, add, remove, whole, .. } = notice else {
+                    if let Notice::Filter { number, .. } = notice {
+                        channel.send(&Order::Routed { number, refused: None }, &[]).unwrap();
+                    }
+                    continue;
+                };
                 let to = |pairs: &[Pair]| {
                     pairs.iter().map(|pair| pair.destination.to_string()).collect::<Vec<_>>().join(" ")
                 };

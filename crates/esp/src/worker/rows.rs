@@ -20,6 +20,7 @@ impl Worker {
             memory_bytes: confine::arena::report().region_bytes,
             memory_used_bytes: confine::arena::report().used_bytes,
             weak_suites: self.start.weak_suites,
+            egress_filter: self.start.egress_filter,
             sas: self.xfrm.sad().len(),
             policies: self.policy_count(),
             clients: self.clients.len(),

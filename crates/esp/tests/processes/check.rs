@@ -44,10 +44,19 @@ fn what_is_there_and_what_is_not() {
                 (&json!(true), &json!(true), &json!(true))
             );
             assert_eq!((&fine["forbidden_by"], &fine["strict_filters"]), (&json!([]), &json!([])));
+            assert_eq!(
+                (&fine["egress_filter"], &fine["egress_filter_in_force"]),
+                (&json!(true), &json!(false)),
+                "{fine}"
+            );
+            plane.protect(true);
+            assert_eq!(found(&plane)["egress_filter_in_force"], json!(true));
             assert!(fine["esp"].is_boolean(), "whoever has the rights finds it out: {fine}");
             let text = plane.shows("check", false);
             assert!(
-                text.contains("a data plane      serves\n") && text.contains("forbidden by      none\n"),
+                text.contains("egress filter     yes, in force\n")
+                    && text.contains("a data plane      serves\n")
+                    && text.contains("forbidden by      none\n"),
                 "{text}"
             );
             assert!(plane.down().status.success());
@@ -107,6 +116,7 @@ fn without_rights() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let found: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!((&found["rights"], &found["esp"]), (&json!(false), &Value::Null), "{found}");
+        assert_eq!((&found["egress_filter"], &found["egress_filter_in_force"]), (&Value::Null, &Value::Null));
         let advised = advice(&found);
         assert!(advised.contains("was not found out") && advised.contains("CAP_NET_ADMIN"), "{advised}");
     });

@@ -11,6 +11,7 @@ mod keys;
 mod many;
 mod mounts;
 mod net;
+mod paths;
 mod plane;
 mod refused;
 mod rekeying;

@@ -1,0 +1,511 @@
+//! The egress filter: rules of nf_tables behind routing, so that what policies protect leaves by no link but the device, whatever path a program has named (`SO_BINDTODEVICE`,
+//! `IP_PKTINFO` and others, which routes do not stop).
+//!
+//! ```text
+//! behind routing, before and after addresses are translated:
+//!   the mark ──► passes        packets outside, those of IKE, and those that no policy protects
+//!   to the device, loopback ─► passes
+//!   neighbour discovery ─────► passes, with IPv6
+//!   else, by policies ───────► dropped where one protects or blocks
+//! ```
+//! A family has a table, `ip cryptand-esp-0` or `-1` and the same of `ip6`: a change that needs other rules makes the other one and takes this one's place in one step, a change that needs none adds
+//! an element to a set. Tables are the kernel's: they stay when the data plane's processes end.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use rustix::io::Errno;
+
+use crate::messages::{FilterRow, Refused};
+
+mod layout;
+mod nft;
+
+use layout::{Changed, Group, Layout, Ports, Shape};
+pub use nft::News;
+use nft::{Batch, DELETE_TABLE, ELEMENTS_MAX, NEW_TABLE, Nft, Step, Verdict, meta};
+
+/// How the names of tables begin; one of two digits follows.
+pub const TABLE: &str = "cryptand-esp-";
+/// Chain of the rules of policies.
+const POLICIES: &str = "policies";
+/// The chains that the kernel goes through, with their priorities: translation of addresses has 100 (`NF_IP_PRI_NAT_SRC`), and policies may be for what is before it and behind.
+const CHAINS: [(&str, i32); 2] = [("before-translation", -50), ("after-translation", 500)];
+/// Index of the loopback device in every network namespace.
+const LOOPBACK: u32 = 1;
+/// Length of the name of a link, as the kernel compares it.
+const NAME_BYTES: usize = 16;
+/// Families as nf_tables numbers them.
+const FAMILIES: [u8; 2] = [2, 10];
+const V6: usize = 1;
+
+/// The filter of both families.
+pub struct Filter {
+    nft: Nft,
+    device: String,
+    tables: [Table; 2],
+    rows: BTreeMap<(u32, u64), FilterRow>,
+    /// What a worker says of earlier ones, until it has said all.
+    coming: Option<BTreeMap<(u32, u64), FilterRow>>,
+}
+
+/// The table of one family.
+#[derive(Default)]
+struct Table {
+    layout: Layout,
+    /// The digit of the table that is in force, if there is one.
+    live: Option<u8>,
+    /// Whether the kernel may have another than it should.
+    is_broken: bool,
+}
+
+fn name(digit: u8) -> String {
+    format!("{TABLE}{digit}")
+}
+
+fn refused(cause: &io::Error) -> Refused {
+    let errno = Errno::from_io_error(cause).unwrap_or(Errno::IO);
+    let help = match errno {
+        Errno::PERM => "; it takes root or CAP_NET_ADMIN",
+        Errno::PROTONOSUPPORT | Errno::OPNOTSUPP | Errno::NOENT | Errno::AFNOSUPPORT => {
+            "; this kernel lacks nf_tables (CONFIG_NF_TABLES, module nf_tables): without it programs that name a link send in clear; `cryptand ipsec up --no-egress-filter` does without"
+        }
+        _ => "",
+    };
+    let text = format!("setting the egress filter (nf_tables): {cause}{help}");
+    // Programs take ENOENT for a policy that is not there.
+    let errno = if errno == Errno::NOENT { Errno::OPNOTSUPP } else { errno };
+    Refused { errno: errno.raw_os_error(), text }
+}
+
+/// Opens a filter, and listens for changes of its tables by others.
+///
+/// # Errors
+/// Why there can be none.
+pub fn open(device: &str) -> Result<(Filter, News), Refused> {
+    let news = News::listen().map_err(|cause| refused(&cause))?;
+    Ok((Filter::open(device)?, news))
+}
+
+impl Filter {
+    /// Connects to the kernel, and finds what earlier ones left, which stays until [`Filter::restored`]. Everything passes to the device of this name.
+    ///
+    /// # Errors
+    /// Why there can be no filter.
+    pub fn open(device: &str) -> Result<Filter, Refused> {
+        let open = || {
+            let mut filter = Filter {
+                nft: Nft::open()?,
+                device: device.to_owned(),
+                tables: Default::default(),
+                rows: BTreeMap::new(),
+                coming: Some(BTreeMap::new()),
+            };
+            for (at, family) in FAMILIES.into_iter().enumerate() {
+                for digit in [0, 1] {
+                    // A kernel without IPv6 has no tables of it.
+                    match filter.nft.has_table(family, &name(digit)) {
+                        Ok(true) => filter.tables[at].live = Some(digit),
+                        Err(cause) if at != V6 => return Err(cause),
+                        _ => {}
+                    }
+                }
+            }
+            Ok(filter)
+        };
+        open().map_err(|cause| refused(&cause))
+    }
+
+    /// The number by which news name what was asked here.
+    pub fn port(&self) -> u32 {
+        self.nft.port()
+    }
+
+    /// Another worker begins: what there is stays until [`Filter::restored`].
+    pub fn begin(&mut self) {
+        self.coming = Some(BTreeMap::new());
+    }
+
+    /// The worker has said everything that it knows of earlier ones: that is in force from here on.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn restored(&mut self) -> Result<(), Refused> {
+        if let Some(coming) = self.coming.take() {
+            self.rows = coming;
+        }
+        self.rebuild()
+    }
+
+    /// Takes policies that come, then those that go. Where one is refused the others are in force.
+    ///
+    /// # Errors
+    /// The first refusal: then none of those that come is there.
+    pub fn change(&mut self, add: &[FilterRow], remove: &[FilterRow]) -> Result<(), Refused> {
+        if let Some(coming) = &mut self.coming {
+            coming.extend(add.iter().map(|row| (row.rank(), *row)));
+            coming.retain(|rank, _| !remove.iter().any(|row| row.rank() == *rank));
+            return Ok(());
+        }
+        let mut failed = Ok(());
+        for (number, row) in add.iter().enumerate() {
+            self.rows.insert(row.rank(), *row);
+            failed = self.add(row);
+            if failed.is_err() {
+                for row in &add[..=number] {
+                    self.rows.remove(&row.rank());
+                    let _ = self.remove(row);
+                }
+                break;
+            }
+        }
+        for row in remove {
+            if self.rows.remove(&row.rank()).is_some()
+                && let Err(cause) = self.remove(row)
+                && failed.is_ok()
+            {
+                failed = Err(cause);
+            }
+        }
+        failed.map_err(|cause| refused(&cause))
+    }
+
+    /// Makes both tables anew, as after a change by others.
+    ///
+    /// # Errors
+    /// Why one is not; it is tried again with the next change.
+    pub fn rebuild(&mut self) -> Result<(), Refused> {
+        let made = [0, V6].map(|at| self.make(at));
+        made.into_iter().collect::<io::Result<()>>().map_err(|cause| refused(&cause))
+    }
+
+    /// Whether what the kernel has may be other than it should be.
+    pub fn is_broken(&self) -> bool {
+        self.tables.iter().any(|table| table.is_broken)
+    }
+
+    fn add(&mut self, row: &FilterRow) -> io::Result<()> {
+        let at = usize::from(row.destination.addr().is_ipv6());
+        let table = &mut self.tables[at];
+        if table.is_broken || table.live.is_none() {
+            return self.make(at);
+        }
+        match table.layout.add(row) {
+            None => self.make(at),
+            Some(changed) => self.change_elements(at, &changed, true),
+        }
+    }
+
+    fn remove(&mut self, row: &FilterRow) -> io::Result<()> {
+        let at = usize::from(row.destination.addr().is_ipv6());
+        let is_last = !self.rows_of(at).any(|_| true);
+        if self.tables[at].is_broken || is_last {
+            return self.make(at);
+        }
+        match self.tables[at].layout.remove(row) {
+            None => Ok(()),
+            // A group of everything is a rule without a set.
+            Some(Changed { key: Some(key), .. }) if key.is_empty() => self.make(at),
+            Some(changed) => self.change_elements(at, &changed, false),
+        }
+    }
+
+    fn rows_of(&self, at: usize) -> impl Iterator<Item = &FilterRow> {
+        self.rows.values().filter(move |row| row.destination.addr().is_ipv6() == (at == V6))
+    }
+
+    fn change_elements(&mut self, at: usize, changed: &Changed, add: bool) -> io::Result<()> {
+        let Some(digit) = self.tables[at].live else { return Ok(()) };
+        let (table, mut batch) = (name(digit), self.nft.batch(FAMILIES[at]));
+        let sets = [(set_name(changed.group), &changed.key), (pieces_name(changed.group), &changed.piece)];
+        for (set, key) in sets {
+            if let Some(key) = key.as_ref().filter(|key| !key.is_empty()) {
+                batch.elements(&table, &set, add, &[key]);
+            }
+        }
+        if let Err(cause) = self.nft.send(batch) {
+            // Others may have changed it: news of that come, or have come.
+            self.tables[at].is_broken = true;
+            return self.make(at).map_err(|_| cause);
+        }
+        Ok(())
+    }
+
+    /// Makes the table of a family anew and puts it in the place of what there is, in one step; none where no policy is for the family.
+    fn make(&mut self, at: usize) -> io::Result<()> {
+        self.tables[at].is_broken = true;
+        let layout = Layout::new(self.rows_of(at));
+        let live = self.tables[at].live;
+        let digit = live.map_or(0, |live| 1 - live);
+        if layout.groups.is_empty() {
+            if live.is_some() {
+                self.remove_tables(at)?;
+            }
+        } else {
+            self.stage(at, &name(digit), &layout)?;
+            let mut batch = self.nft.batch(FAMILIES[at]);
+            let other = name(1 - digit);
+            for (chain, priority) in CHAINS {
+                batch.chain(&name(digit), chain, Some(priority));
+                self.base_rules(&mut batch, at, &name(digit), chain, &layout);
+            }
+            // One that is not there is made first, so that it can be removed.
+            batch.table(NEW_TABLE, &other);
+            batch.table(DELETE_TABLE, &other);
+            self.nft.send(batch)?;
+            self.tables[at].live = Some(digit);
+        }
+        self.tables[at].layout = layout;
+        self.tables[at].is_broken = false;
+        Ok(())
+    }
+
+    fn remove_tables(&mut self, at: usize) -> io::Result<()> {
+        let mut batch = self.nft.batch(FAMILIES[at]);
+        for digit in [0, 1] {
+            batch.table(NEW_TABLE, &name(digit));
+            batch.table(DELETE_TABLE, &name(digit));
+        }
+        self.nft.send(batch)?;
+        self.tables[at].live = None;
+        Ok(())
+    }
+
+    /// Makes everything of a table but what has packets come to it, in as many batches as it takes.
+    fn stage(&mut self, at: usize, table: &str, layout: &Layout) -> io::Result<()> {
+        let mut batch = self.nft.batch(FAMILIES[at]);
+        for kind in [NEW_TABLE, DELETE_TABLE, NEW_TABLE] {
+            batch.table(kind, table);
+        }
+        batch.chain(table, POLICIES, None);
+        for (number, group) in layout.groups.iter().enumerate() {
+            let sets =
+                [(set_name(number), group.shape, true), (pieces_name(number), piece_shape(group), false)];
+            for (set, shape, is_all) in sets.into_iter().take(if group.has_pieces() { 2 } else { 1 }) {
+                let keys: Vec<&[u8]> = match is_all {
+                    true => group.keys.keys().map(Vec::as_slice).collect(),
+                    false => group.pieces.keys().map(Vec::as_slice).collect(),
+                };
+                let bytes = loads(shape, at).1;
+                if bytes == 0 {
+                    continue;
+                }
+                batch.set(table, &set, key_kind(shape, at), bytes as usize);
+                for keys in keys.chunks(ELEMENTS_MAX) {
+                    batch.elements(table, &set, true, keys);
+                    batch = self.send_full(at, batch)?;
+                }
+            }
+            group_rules(&mut batch, at, table, number, group);
+            batch = self.send_full(at, batch)?;
+        }
+        self.nft.send(batch)
+    }
+
+    /// Sends a batch that is full, and begins another.
+    fn send_full(&mut self, at: usize, batch: Batch) -> io::Result<Batch> {
+        if !batch.is_full() {
+            return Ok(batch);
+        }
+        let next = batch.next_set();
+        self.nft.send(batch)?;
+        Ok(self.nft.batch(FAMILIES[at]).with_sets_from(next))
+    }
+
+    fn base_rules(&self, batch: &mut Batch, at: usize, table: &str, chain: &str, layout: &Layout) {
+        let accept = Step::Verdict(Verdict::Accept);
+        let is = |value: &[u8]| Step::Is { register: 0, value: value.to_vec() };
+        let load = |key| Step::Meta { key, register: 0 };
+        batch.rule(table, chain, &[load(meta::MARK), is(&plane::MARK.to_ne_bytes()), accept.clone()]);
+        let mut device = [0; NAME_BYTES];
+        device.iter_mut().zip(self.device.as_bytes()).for_each(|(to, from)| *to = *from);
+        batch.rule(table, chain, &[load(meta::OUT_NAME), is(&device), accept.clone()]);
+        batch.rule(table, chain, &[load(meta::OUT_INDEX), is(&LOOPBACK.to_ne_bytes()), accept.clone()]);
+        if at == V6 {
+            let icmp = || [load(meta::PROTOCOL), is(&[58])];
+            let kind = || Step::Transport { at: 0, bytes: 1, register: 0 };
+            // Discovery of neighbours, which nobody forwards: its hop limit is 255 (RFC 4861).
+            for message in 133..=137 {
+                let from_here = [Step::Network { at: 7, bytes: 1, register: 0 }, is(&[255])];
+                let all = [&from_here[..], &icmp(), &[kind(), is(&[message]), accept.clone()]].concat();
+                batch.rule(table, chain, &all);
+            }
+            // Who listens to what, told on the link (RFC 3810): switches ask for it before they pass on the former.
+            for message in [131, 132, 143] {
+                let to_link = [Step::Network { at: 24, bytes: 2, register: 0 }, is(&[0xff, 0x02])];
+                let all = [&to_link[..], &icmp(), &[kind(), is(&[message]), accept.clone()]].concat();
+                batch.rule(table, chain, &all);
+            }
+        }
+        let judge = Step::Verdict(Verdict::Jump(POLICIES));
+        if at == V6 && layout.groups.iter().any(|group| !group.passes && group.shape.has_protocol) {
+            // What has headers that lead to no protocol is not known to be unprotected.
+            batch.rule(table, chain, &[load(meta::PROTOCOL), judge]);
+            batch.rule(table, chain, &[load(meta::PROTOCOL), accept]);
+            batch.rule(table, chain, &[Step::Verdict(Verdict::Drop)]);
+        } else {
+            batch.rule(table, chain, &[judge]);
+        }
+    }
+}
+
+/// Removes what any data plane left of tables in this network namespace; where the kernel has none there is nothing.
+///
+/// # Errors
+/// The kernel's.
+pub fn clear() -> io::Result<()> {
+    let Ok(mut nft) = Nft::open() else { return Ok(()) };
+    for family in FAMILIES {
+        for digit in [0, 1] {
+            if !matches!(nft.has_table(family, &name(digit)), Ok(true)) {
+                continue;
+            }
+            let mut batch = nft.batch(family);
+            batch.table(DELETE_TABLE, &name(digit));
+            nft.send(batch)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a filter is in force in this network namespace: whether there is a table of either family.
+///
+/// # Errors
+/// The kernel's.
+pub fn is_there() -> io::Result<bool> {
+    let mut nft = Nft::open()?;
+    let mut found = false;
+    for digit in [0, 1] {
+        found |= nft.has_table(FAMILIES[0], &name(digit))?;
+        found |= nft.has_table(FAMILIES[V6], &name(digit)).unwrap_or(false);
+    }
+    Ok(found)
+}
+
+/// Has the kernel take a filter as policies would have it, in a network namespace without any; and removes it.
+///
+/// # Errors
+/// What it lacks.
+pub fn probe() -> Result<(), Refused> {
+    let net = |address: std::net::IpAddr| ipnet::IpNet::new_assert(address, 16);
+    let row = |source, destination| FilterRow {
+        source: net(source),
+        destination: net(destination),
+        protocol: Some(17),
+        source_ports: (0, 0),
+        destination_ports: (1701, u16::MAX),
+        priority: 1,
+        age: 1,
+        passes: false,
+    };
+    let mut filter = Filter::open("probe")?;
+    filter.restored()?;
+    let v4 = row([10, 1, 0, 0].into(), [10, 2, 0, 0].into());
+    let v6 = row([0xfd01, 0, 0, 0, 0, 0, 0, 0].into(), [0xfd02, 0, 0, 0, 0, 0, 0, 0].into());
+    for row in [v4, v6] {
+        filter.change(&[row], &[])?;
+        filter.change(&[], &[row])?;
+    }
+    Ok(())
+}
+
+fn set_name(group: usize) -> String {
+    format!("policies{group}")
+}
+
+fn pieces_name(group: usize) -> String {
+    format!("pieces{group}")
+}
+
+/// What every piece of a packet shows.
+fn piece_shape(group: &Group) -> Shape {
+    Shape { ports: Ports::None, ..group.shape }
+}
+
+/// Steps that load what counts of a packet, and the length of the key that they make.
+fn loads<'s>(shape: Shape, at: usize) -> (Vec<Step<'s>>, u32) {
+    let (address, places) = if at == V6 { (16, [8, 24]) } else { (4, [12, 16]) };
+    let (mut steps, mut register) = (Vec::new(), 0);
+    for (bits, place) in [shape.source_bits, shape.destination_bits].into_iter().zip(places) {
+        if bits == 0 {
+            continue;
+        }
+        steps.push(Step::Network { at: place, bytes: address, register });
+        if u32::from(bits) < 8 * address {
+            let mask = (u128::MAX << (128 - u32::from(bits))).to_be_bytes();
+            steps.push(Step::Mask { register, mask: mask[..address as usize].to_vec() });
+        }
+        register += address / 4;
+    }
+    if shape.has_protocol {
+        steps.push(Step::Meta { key: meta::PROTOCOL, register });
+        register += 1;
+    }
+    let mut port = |at, bytes, mask: &[u8]| {
+        if mask.iter().any(|byte| *byte != 0) {
+            steps.push(Step::Transport { at, bytes, register });
+            if mask.iter().any(|byte| *byte != 0xff) {
+                steps.push(Step::Mask { register, mask: mask.to_vec() });
+            }
+            register += 1;
+        }
+    };
+    match shape.ports {
+        Ports::None => {}
+        Ports::Both(source, destination) => {
+            port(0, 2, &source.to_be_bytes());
+            port(2, 2, &destination.to_be_bytes());
+        }
+        Ports::Icmp(kind, code) => {
+            port(0, 1, &[kind]);
+            port(1, 1, &[code]);
+        }
+    }
+    (steps, 4 * register)
+}
+
+/// What the parts of a key are, as nft(8) numbers types: addresses, protocols, ports, types of ICMP.
+fn key_kind(shape: Shape, at: usize) -> u32 {
+    let address = if at == V6 { 8 } else { 7 };
+    let mut parts = Vec::new();
+    parts.extend((shape.source_bits > 0).then_some(address));
+    parts.extend((shape.destination_bits > 0).then_some(address));
+    parts.extend(shape.has_protocol.then_some(12));
+    match shape.ports {
+        Ports::None => {}
+        Ports::Both(source, destination) => {
+            parts.extend((source != 0).then_some(13));
+            parts.extend((destination != 0).then_some(13));
+        }
+        Ports::Icmp(kind, code) => {
+            parts.extend((kind != 0).then_some(14));
+            parts.extend((code != 0).then_some(14));
+        }
+    }
+    parts.into_iter().fold(0, |all, part| all << 6 | part)
+}
+
+/// The rules of a group. Where ports count, what does not show them is dropped: later pieces, and packets that end before.
+fn group_rules(batch: &mut Batch, at: usize, table: &str, number: usize, group: &Group) {
+    let verdict = if group.passes { Verdict::Accept } else { Verdict::Drop };
+    let (set, pieces) = (set_name(number), pieces_name(number));
+    let found = |shape: Shape, set: &str, batch: &mut Batch, chain: &str, verdict| {
+        let (mut steps, bytes): (Vec<Step<'_>>, u32) = loads(shape, at);
+        if bytes > 0 {
+            steps.push(Step::In { set });
+        }
+        steps.push(Step::Verdict(verdict));
+        batch.rule(table, chain, &steps);
+    };
+    if !group.has_pieces() {
+        return found(group.shape, &set, batch, POLICIES, verdict);
+    }
+    let chain = format!("ports{number}");
+    batch.chain(table, &chain, None);
+    found(group.shape, &set, batch, &chain, verdict);
+    let bytes = if matches!(group.shape.ports, Ports::Icmp(..)) { 2 } else { 4 };
+    let shows = Step::Transport { at: 0, bytes, register: 0 };
+    batch.rule(table, &chain, &[shows, Step::Verdict(Verdict::Return)]);
+    batch.rule(table, &chain, &[Step::Verdict(Verdict::Drop)]);
+    found(piece_shape(group), &pieces, batch, POLICIES, Verdict::Jump(&chain));
+}
