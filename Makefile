@@ -29,7 +29,8 @@ test: ## Build and run the whole test suite (about 25 minutes from a clean clone
 	$(CARGO) test --release --locked --workspace --no-fail-fast
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/link/loom/Cargo.toml
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/ipsec/loom/Cargo.toml
-	cd crates/sim && $(CARGO) test --release --locked && $(CARGO) run --release --locked -- --seeds 200
+	cd crates/sim && $(CARGO) test --release --locked && $(CARGO) run --release --locked -- --seeds 200 && \
+		$(CARGO) run --release --locked -- --from today --seeds 100
 	scripts/levels
 	$(MAKE) --no-print-directory lint
 	@scripts/lacked

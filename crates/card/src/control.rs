@@ -7,6 +7,7 @@
 //! them, and a daemon that does not read [`NOTICES_MAX`] of them is treated as gone.
 
 use crate::serve::Server;
+use link::world::Event;
 use link::{
     CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, FailureView, Listener, world,
 };
@@ -15,9 +16,10 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 use wire::bounds::{CARD_ROLES_MAX, CONTROL_BYTES_MAX, QUEUES_PER_CARD_MAX, TENANTS_MAX};
-use wire::control::{CardNotice, CardOrder, CardState, Delivery, Isolation, Personality, Received};
+use wire::control::{CardNotice, CardOrder, CardState, Delivery, Isolation, Personality, Received, Register};
 use wire::grant::Grant;
 use wire::pin::CountingKey;
+use wire::registers::RegisterSet;
 
 /// Connections that may be open without having adopted the card.
 const NEWCOMERS_MAX: usize = 4;
@@ -186,6 +188,13 @@ impl Control {
                     if server.life.state() != CardState::Zeroized {
                         let _ = server.processor.load_with_next(&delivery.handout, &delivery.next);
                         server.tell_registers();
+                        if domain == 0 {
+                            let registers = Register::ALL.iter().zip(&delivery.next);
+                            let expected = registers.filter(|(_, key)| !key.is_empty());
+                            let expected =
+                                expected.fold(RegisterSet::NONE, |set, (register, _)| set.with(*register));
+                            world::saw(Event::Expects(expected));
+                        }
                     }
                     // Whatever runs from here on runs under these keys: passes and orders have one thread.
                     self.owed.retain(|owed| owed.domain != domain);

@@ -39,6 +39,8 @@ pub enum Event<'a> {
     Running,
     /// A card holds current keys of these registers of the first domain, and says so.
     Holds(RegisterSet),
+    /// Beside them, it opens tokens under keys of these registers of the first domain that are current soon.
+    Expects(RegisterSet),
     /// A job of the storage thread, given by its label, is about to be done.
     Storing(&'a str),
 }

@@ -158,6 +158,9 @@ impl Client {
         if self.stage.state().sabotages(Sabotage::Hangs) {
             world::sleep(Duration::from_secs(1 << 40));
         }
+        while self.stage.state().plan.sabotage == Some(Sabotage::Circles) {
+            world::step("circle");
+        }
     }
 
     fn begin(&mut self, class: Class) -> u64 {

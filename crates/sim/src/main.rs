@@ -4,14 +4,15 @@ use sim::{Outcome, Plan};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const HELP: &str = "\
 Runs facility, link, daemon and cards in one process, with time, order and faults from a seed.
 
-Usage: sim [--from N | --from random] [--seeds N] [--jobs N] [--seed N [--trace]]
+Usage: sim [--from N | --from random | --from today] [--seeds N] [--jobs N] [--seed N [--trace]]
 
-  --from N   the first seed (default 1); `random` draws one, and says which
+  --from N   the first seed (default 1); `random` draws one, `today` takes a million times the days since 1970 (UTC), and both
+             say which
   --seeds N  how many (default 200)
   --jobs N   runs at a time (default: processors of the machine)
   --seed N   only this one
@@ -23,16 +24,22 @@ struct Arguments {
     seeds: u64,
     jobs: u64,
     trace: bool,
+    /// The first seed is none that was typed.
+    is_drawn: bool,
 }
 
 /// What a first seed is drawn from: far above those that are run every time, and short enough to be typed.
 const SEEDS_DRAWN: std::ops::Range<u64> = 1_000_000_000..1_000_000_000_000;
+/// Seeds that a day has to itself.
+const SEEDS_A_DAY: u64 = 1_000_000;
+/// Seconds of a day.
+const DAY_S: u64 = 86_400;
 /// How often it is said how far a run is.
 const PROGRESS_EVERY: Duration = Duration::from_secs(30);
 
 fn arguments() -> Option<Arguments> {
     let jobs = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-    let mut read = Arguments { from: 1, seeds: 200, jobs, trace: false };
+    let mut read = Arguments { from: 1, seeds: 200, jobs, trace: false, is_drawn: false };
     let mut given = std::env::args().skip(1);
     while let Some(name) = given.next() {
         if name == "--trace" {
@@ -40,13 +47,16 @@ fn arguments() -> Option<Arguments> {
             continue;
         }
         let text = given.next()?;
-        if (name.as_str(), text.as_str()) == ("--from", "random") {
-            read.from = fastrand::u64(SEEDS_DRAWN);
-            continue;
-        }
-        let number = text.parse::<u64>().ok()?;
+        let number = match (name.as_str(), text.as_str()) {
+            ("--from", "random") => fastrand::u64(SEEDS_DRAWN),
+            ("--from", "today") => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+                since.as_secs() / DAY_S * SEEDS_A_DAY
+            }
+            (_, number) => number.parse().ok()?,
+        };
         match name.as_str() {
-            "--from" => read.from = number,
+            "--from" => (read.from, read.is_drawn) = (number, number.to_string() != text),
             "--seeds" => read.seeds = number,
             "--jobs" => read.jobs = number.max(1),
             "--seed" => (read.from, read.seeds) = (number, 1),
@@ -69,6 +79,10 @@ fn main() -> ExitCode {
     let next = AtomicU64::new(arguments.from);
     let end = arguments.from.saturating_add(arguments.seeds);
     println!("{} seeds from {}", arguments.seeds, arguments.from);
+    if arguments.is_drawn {
+        let Arguments { from, seeds, .. } = arguments;
+        println!("  again: cd crates/sim && cargo run --release -- --from {from} --seeds {seeds}");
+    }
     let outcomes = Mutex::new(Vec::new());
     let said = Mutex::new(begin);
     std::thread::scope(|scope| {

@@ -201,6 +201,12 @@ impl Oracle {
         number
     }
 
+    /// How many requests have begun and ended so far.
+    pub fn progress(&self) -> u64 {
+        let Counts { requests, answered, refused, not_run, maybe_run, forbidden, .. } = self.counts;
+        requests + answered + refused + not_run + maybe_run + forbidden
+    }
+
     /// A request needs a master key: a card without one answers that, and has not run it.
     pub fn needs_key(&mut self, number: u64) {
         if let Some(request) = self.requests.get_mut(&number) {
@@ -470,5 +476,26 @@ impl Oracle {
                 _ => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A request that needs a key, run by a card that opens its token or does not, and answered.
+    fn answered_by(opens: bool) -> Vec<String> {
+        let mut oracle = Oracle::default();
+        let number = oracle.begin(1, Class::Pure, 0);
+        oracle.needs_key(number);
+        oracle.batch(&[number], opens);
+        oracle.answered(number, true, true, 1);
+        oracle.findings
+    }
+
+    #[test]
+    fn an_answer_without_a_run_is_seen() {
+        assert_eq!(answered_by(true), Vec::<String>::new());
+        assert_eq!(answered_by(false), ["request 1 was answered, and did not run"]);
     }
 }

@@ -75,6 +75,8 @@ pub enum Sabotage {
     Stays,
     /// A client stops for ever.
     Hangs,
+    /// A client does the same for ever.
+    Circles,
     /// A client panics.
     Panics,
     /// A process writes after its death.

@@ -21,11 +21,15 @@ use std::time::{Duration, Instant};
 /// What a killed actor unwinds with.
 pub struct Killed;
 
-/// Steps of one run, at the most: beyond that somebody runs in circles.
+/// Steps in which no request begins or ends and no process starts or ends, at the most: beyond that somebody runs in circles.
 const STEPS_MAX: u64 = 4_000_000;
+/// Longest wait for time alone that is made longer where it was in vain, and how long it becomes at the most, in nanoseconds.
+const TICK_NS_MAX: u64 = 1_000_000;
 /// Looks at the counter in a row that take no longer than they take, and how far they are counted.
 const SPINS_SHORT: u32 = 16;
 const SPINS_MAX: u32 = 1_000;
+/// Steps at which an actor looks whether there is something to do.
+const LOOKS: [&str; 2] = ["poll", "receive"];
 /// How long a card has its key, and a daemon lasts, before every client must find it, in nanoseconds.
 const KNOWN_NS: u64 = 200_000_000;
 /// Stack of an actor; the wide kernels of cards need the most.
@@ -74,6 +78,8 @@ struct Actor {
     acted: bool,
     /// Looks at the counter in a row.
     spins: u32,
+    /// Ticks in a row that nothing was done at.
+    ticks: u32,
     thread: Option<Thread>,
     join: Option<JoinHandle<()>>,
 }
@@ -100,6 +106,8 @@ pub struct Process {
     pub undisturbed_ns: u64,
     /// Since when it holds the master key that clients need; of cards.
     pub holds_ns: Option<u64>,
+    /// Has the master key that is current soon, and opens tokens of cards for which it is; of cards.
+    pub expects: bool,
     /// All of its actors have ended.
     pub dead: bool,
     /// Collected by its parent.
@@ -149,6 +157,8 @@ pub struct State {
     actors: Vec<Actor>,
     /// How often somebody may have changed what others wait for.
     changes: u64,
+    /// What has been done, and the number of the step at which something last was.
+    progress: ((u64, usize), u64),
     over: bool,
     trace: bool,
 }
@@ -184,6 +194,7 @@ impl Stage {
             sabotaged: 0,
             actors: Vec::new(),
             changes: 0,
+            progress: ((0, 0), 0),
             over: false,
             trace,
         };
@@ -228,6 +239,7 @@ impl Stage {
                 stopped_ns: None,
                 undisturbed_ns,
                 holds_ns: None,
+                expects: false,
                 dead: false,
                 reaped: false,
                 lies,
@@ -268,6 +280,7 @@ impl Stage {
                 asked: None,
                 acted: true,
                 spins: 0,
+                ticks: 0,
                 thread: None,
                 join: None,
             });
@@ -391,9 +404,12 @@ impl Stage {
     pub fn take_step(&self, place: &'static str, spin: bool) -> u64 {
         let mut state = self.state();
         let Some(number) = acting() else { return state.now_ns };
-        let looks = spin || place == "poll";
+        let looks = spin || LOOKS.contains(&place);
         let spins = if looks { (state.actors[number].spins + u32::from(spin)).min(SPINS_MAX) } else { 0 };
         state.actors[number].spins = spins;
+        if !looks {
+            state.actors[number].ticks = 0;
+        }
         state.take_notice(number, !spin);
         state.now_ns += if spin { 60 } else { state.random.u64(50..800) };
         state.note(number, place);
@@ -425,10 +441,9 @@ impl Stage {
         state.actors[number].asked = None;
         state.actors[number].spins = 0;
         state.strike(number, place);
-        let mut until_ns = timeout.map(|timeout| {
-            let ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-            state.now_ns.saturating_add(ns.max(1))
-        });
+        let ns = timeout.map(|timeout| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX).max(1));
+        let ns = ns.map(|ns| state.stretch(number, ns));
+        let mut until_ns = ns.map(|ns| state.now_ns.saturating_add(ns));
         let mut is_early = false;
         if !matches!(on, On::Time | On::Actor(_)) && state.plan.spurious && state.random.u32(0..60) == 0 {
             let early_ns = state.now_ns + state.random.u64(1..2_000_000);
@@ -487,7 +502,8 @@ impl State {
     /// The calling card runs these requests from now on; looks whether their tenants may have as many.
     pub fn run_batch(&mut self, numbers: Vec<u64>) {
         let Some(own) = self.own_index() else { return };
-        self.oracle.batch(&numbers, self.processes[own].holds_ns.is_some());
+        let opens = self.processes[own].holds_ns.is_some() || self.processes[own].expects;
+        self.oracle.batch(&numbers, opens);
         self.processes[own].running = numbers;
         let living = self.processes.iter().filter(|process| !process.killed && !process.dead);
         let all: Vec<_> = living.flat_map(|process| process.running.iter().copied()).collect();
@@ -611,10 +627,25 @@ impl State {
             let name = self.actors[number].name.clone();
             self.say(|| format!("{name}: {place}"));
         }
-        if self.steps == STEPS_MAX {
-            let standing = self.standing();
-            self.find(format!("{STEPS_MAX} steps, and no end: {standing}"));
+        let dead = self.processes.iter().filter(|process| process.dead).count();
+        let progress = (self.oracle.progress(), self.processes.len() + dead);
+        if std::mem::replace(&mut self.progress.0, progress) != progress {
+            self.progress.1 = self.steps;
         }
+        if self.steps - self.progress.1 == STEPS_MAX {
+            let standing = self.standing();
+            self.find(format!("{STEPS_MAX} steps, and nothing got on: {standing}"));
+        }
+    }
+
+    /// How long an actor waits that would wait so long: who ticks in vain for long ticks less often, as who looks at the counter does.
+    fn stretch(&mut self, number: usize, ns: u64) -> u64 {
+        if ns >= TICK_NS_MAX {
+            return ns;
+        }
+        let ticks = self.actors[number].ticks.saturating_add(1);
+        self.actors[number].ticks = ticks;
+        ns.saturating_mul(1 + u64::from(ticks / SPINS_SHORT)).min(TICK_NS_MAX)
     }
 
     /// What may befall a process at this step.

@@ -73,6 +73,12 @@ impl World for Stage {
                 let now_ns = state.now_ns;
                 if let Some(process) = state.own() {
                     process.holds_ns = if holds { process.holds_ns.or(Some(now_ns)) } else { None };
+                    process.expects = false;
+                }
+            }
+            Event::Expects(registers) => {
+                if let Some(process) = self.state().own() {
+                    process.expects = registers.contains(crate::officer::REGISTER);
                 }
             }
             Event::Storing(label) => {

@@ -79,6 +79,11 @@ fn a_lost_wake_up_is_seen() {
 }
 
 #[test]
+fn who_runs_in_circles_is_seen() {
+    finds(Sabotage::Circles, calm, "steps, and nothing got on: ");
+}
+
+#[test]
 fn a_lost_ring_is_seen() {
     finds(Sabotage::LosesRings, calm, "though nothing went wrong");
 }
