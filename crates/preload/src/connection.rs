@@ -2,6 +2,7 @@
 
 use crate::message::{hello, refusal};
 use crate::place::Place;
+use crate::said::Cause;
 use crate::table::Entry;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{fcntl_getfl, fcntl_setfl, fstat, inotify};
@@ -9,6 +10,9 @@ use rustix::io::{Errno, FdFlags, fcntl_getfd, fcntl_setfd, read};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send,
     socket_with, socketpair,
+};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,8 +22,12 @@ use std::time::{Duration, Instant};
 pub const RETURN_WAIT: Duration = Duration::from_secs(2);
 /// A socket may stand in its folder before it listens, and nothing tells when it does: how often that is looked at.
 const LISTEN_WAIT: Duration = Duration::from_millis(20);
+/// How often a data plane is looked for where nothing tells that it comes.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Bytes of notifications that one call reads.
 const NOTICES_BYTES: usize = 4096;
+
+static UNTOLD: Cause = Cause::new();
 
 /// A connection to one of the data plane's sockets, which waits for nothing.
 pub fn to(path: &CStr) -> Result<OwnedFd, Errno> {
@@ -42,11 +50,32 @@ pub fn greet(socket: BorrowedFd<'_>, entry: &Entry) -> Result<(), Errno> {
     send(socket, &bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop)
 }
 
-/// What becomes readable when a data plane comes to the place.
+/// What becomes readable when a data plane comes to the place; where the system has no inotify(7) for this user, whenever it is
+/// time to look for one.
 pub fn notifier(place: &Place) -> Result<OwnedFd, Errno> {
-    let notifier = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
-    arm(notifier.as_fd(), place)?;
-    Ok(notifier)
+    let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
+    let told = inotify::init(flags).and_then(|notifier| arm(notifier.as_fd(), place).map(|()| notifier));
+    told.inspect(|_| UNTOLD.ended()).or_else(|lacking| {
+        let limit = match lacking {
+            Errno::NOSPC => "fs.inotify.max_user_watches",
+            Errno::NFILE => "fs.file-max",
+            _ => "fs.inotify.max_user_instances",
+        };
+        UNTOLD.tell(format_args!(
+            "the data plane is looked for every {} ms, since its folder is not watched: {lacking}: raise {limit}",
+            LOOK_EVERY.as_millis()
+        ));
+        ticker()
+    })
+}
+
+/// What becomes readable again and again.
+fn ticker() -> Result<OwnedFd, Errno> {
+    let every = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.as_nanos() as _ };
+    let ticker = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+    let time = Itimerspec { it_interval: every, it_value: every };
+    timerfd_settime(&ticker, TimerfdTimerFlags::empty(), &time)?;
+    Ok(ticker)
 }
 
 /// Has a notifier look at the folder; at the one above while there is none.
@@ -61,7 +90,11 @@ fn arm(notifier: BorrowedFd<'_>, place: &Place) -> Result<(), Errno> {
 pub fn rearm(notifier: BorrowedFd<'_>, place: &Place) -> Result<(), Errno> {
     let mut bytes = [0; NOTICES_BYTES];
     while readable(notifier, Duration::ZERO) && read(notifier, &mut bytes)? > 0 {}
-    arm(notifier, place)
+    match arm(notifier, place) {
+        // It is a timer, which goes on by itself.
+        Err(Errno::INVAL) => Ok(()),
+        armed => armed,
+    }
 }
 
 /// Waits until there is something to read, not beyond a time.
@@ -73,7 +106,7 @@ pub fn readable(fd: BorrowedFd<'_>, time: Duration) -> bool {
 /// A connection, for which a data plane that is being restarted is waited for.
 pub fn after_return(place: &Place, entry: &Entry, time: Duration) -> Result<OwnedFd, Errno> {
     let end = Instant::now() + time;
-    let notifier = notifier(place)?;
+    let mut told = notifier(place)?;
     loop {
         let refused = match greeted(place, entry) {
             Ok(socket) => return Ok(socket),
@@ -84,8 +117,9 @@ pub fn after_return(place: &Place, entry: &Entry, time: Duration) -> Result<Owne
             return Err(refused);
         }
         let listens_soon = refused != Errno::NOENT;
-        if readable(notifier.as_fd(), if listens_soon { left.min(LISTEN_WAIT) } else { left }) {
-            rearm(notifier.as_fd(), place)?;
+        let is_told = readable(told.as_fd(), if listens_soon { left.min(LISTEN_WAIT) } else { left });
+        if is_told && rearm(told.as_fd(), place).is_err() {
+            told = notifier(place)?;
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A data plane that dies ends its connections. The call that notices makes another, says again whose it is, and puts it in the place
 //! of the old one. What was asked and not answered is refused with ECONNRESET: it may have been done, and so is not asked again.
-//! While there is no data plane, the descriptor is an inotify instance that becomes readable when one comes: who polls is woken.
+//! While there is no data plane, the descriptor is an inotify instance that becomes readable when one comes, or a timer that looks for one: who polls is
+//! woken.
 
 use crate::connection::{self, RETURN_WAIT};
 use crate::ffi_kernel;
@@ -24,6 +25,7 @@ const CAP_ACK: u32 = 2;
 static TABLE: Mutex<Table> = Mutex::new(Table::new());
 static ABSENT: Cause = Cause::new();
 static FULL: Cause = Cause::new();
+static UNWATCHED: Cause = Cause::new();
 
 /// The table, for a time in which no call of the host waits.
 pub fn table() -> MutexGuard<'static, Table> {
@@ -212,13 +214,15 @@ fn reconnected(entry: &mut Entry, fd: BorrowedFd<'_>, new: &OwnedFd) -> Next {
 /// Has a descriptor wait for the data plane.
 fn wait(entry: &mut Entry, fd: BorrowedFd<'_>, place: &Place, refused: Errno) -> Next {
     absent(place, refused);
-    if entry.state == State::Waiting {
-        let _ = connection::rearm(fd, place);
-    } else {
+    if entry.state != State::Waiting || connection::rearm(fd, place).is_err() {
         let waiting = connection::notifier(place).and_then(|new| replace(entry, fd, &new, State::Waiting));
-        if waiting.is_err() {
+        if let Err(lacking) = waiting {
+            UNWATCHED.tell(format_args!(
+                "this program has no descriptor to wait for the data plane with: {lacking}: raise RLIMIT_NOFILE"
+            ));
             return Next::Fail(Errno::NOBUFS);
         }
+        UNWATCHED.ended();
     }
     // It may have come between the attempt and the look at the folder.
     connection::greeted(place, entry).map_or(Next::Wait, |new| reconnected(entry, fd, &new))
@@ -265,7 +269,8 @@ pub fn ended_at_send(fd: BorrowedFd<'_>, place: &Place, may_wait: bool) -> Next 
     }
     entry.tired = true;
     match wait(entry, fd, place, refused) {
-        Next::Wait => Next::Fail(Errno::CONNREFUSED),
+        // Whether or not there is something to wait with: a send does not.
+        Next::Wait | Next::Fail(_) => Next::Fail(Errno::CONNREFUSED),
         other => other,
     }
 }

@@ -13,9 +13,11 @@
 //! What is lacking is printed on standard error and appended to the file that `CRYPTAND_TESTS_LACKED` names, whose lines
 //! `make test` counts at its end. `CRYPTAND_TESTS_NEED=root,avx512` (or `all`) makes such a test fail instead.
 
+mod limits;
 mod program;
 
-pub use program::{copy_program, write_script};
+pub use limits::{has_inotify, without_inotify};
+pub use program::{copy_program, short_folder, write_script};
 
 use std::env;
 use std::fs::OpenOptions;

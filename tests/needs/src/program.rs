@@ -4,6 +4,26 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use tempfile::TempDir;
+
+/// Longest path of a folder below which tests have homes with sockets, whose paths have 107 bytes at most (unix(7)).
+const SHORT_BYTES: usize = 40;
+
+/// A new folder of the caller's alone, removed when dropped, whose path is short enough for sockets in homes in it: where
+/// `TMPDIR` says, or in `/tmp` if that is too long.
+///
+/// # Panics
+///
+/// If none can be made.
+#[must_use]
+pub fn short_folder() -> TempDir {
+    let named = std::env::temp_dir();
+    let at = if named.as_os_str().len() <= SHORT_BYTES { named } else { "/tmp".into() };
+    let mut builder = tempfile::Builder::new();
+    // gpg warns of homes that others may read.
+    let made = builder.prefix("c").permissions(Permissions::from_mode(0o700)).tempdir_in(&at);
+    made.unwrap_or_else(|error| panic!("a folder in {}: {error}", at.display()))
+}
 
 /// Copies the program `from` to `to`, which may be executed at once.
 ///

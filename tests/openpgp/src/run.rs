@@ -2,9 +2,8 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use tempfile::TempDir;
@@ -17,10 +16,7 @@ const SECONDS_MAX: &str = "900";
 /// # Panics
 /// If none can be made.
 pub fn folder() -> TempDir {
-    let mut builder = tempfile::Builder::new();
-    // gpg warns of homes that others may read.
-    let builder = builder.prefix("cpgp").permissions(Permissions::from_mode(0o700));
-    builder.tempdir_in("/tmp").expect("a folder in /tmp")
+    needs::short_folder()
 }
 
 /// The files of one command line; removed when dropped.

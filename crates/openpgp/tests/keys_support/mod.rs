@@ -32,7 +32,7 @@ pub struct Home {
 
 impl Home {
     pub fn new() -> Self {
-        Self { folder: tempfile::Builder::new().prefix("cko").tempdir_in("/tmp").unwrap() }
+        Self { folder: needs::short_folder() }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
