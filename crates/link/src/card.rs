@@ -91,14 +91,21 @@ impl Drop for CardQueue {
 }
 
 impl CardQueue {
-    /// Maps the memories of a queue. The descriptors are closed.
+    /// Maps the memories of a queue. The descriptors are closed. Of a queue that cannot be mapped the client, which may have it already,
+    /// is told that it has ended: the daemon that handed it out, and would see to that, may be gone.
     ///
     /// # Errors
-    /// [`JoinError`] where the parts are not the memories of this queue, sealed and of this size.
+    /// [`JoinError`] where the parts are not the memories of this queue, sealed and of this size, or cannot be mapped.
     pub fn join(parts: CardParts) -> Result<Self, JoinError> {
         let layout = Layout::of(parts.reply.as_fd(), parts.slots, parts.queue)?;
-        let request = layout.map_request(parts.request.as_fd(), Access::Read)?;
-        let reply = layout.map_reply(parts.reply.as_fd(), Access::Write)?;
+        let mapped = layout.map_request(parts.request.as_fd(), Access::Read).and_then(|request| {
+            let reply = layout.map_reply(parts.reply.as_fd(), Access::Write)?;
+            Ok((request, reply))
+        });
+        let (request, reply) = mapped.inspect_err(|_| {
+            // Where that fails, too, the client waits for its answer as long as for any.
+            let _ = layout.end(parts.reply.as_fd());
+        })?;
         Ok(Self {
             submission: NonNull::from(request.word(layout.submission())),
             request,

@@ -128,6 +128,11 @@ impl Layout {
         self.submission() + 8
     }
 
+    /// Ends a queue by its reply memory, which is not mapped.
+    pub(crate) fn end(self, reply: BorrowedFd<'_>) -> io::Result<()> {
+        memory::write_at(reply, self.ended(), &1_u64.to_le_bytes())
+    }
+
     /// The client's mask of slots that a thread sleeps on.
     pub(crate) fn waiting(self) -> usize {
         self.submission() + 8
@@ -304,7 +309,7 @@ impl QueueMemory {
     /// # Errors
     /// Of the system call.
     pub fn end(&self) -> io::Result<()> {
-        memory::write_at(self.reply.as_fd(), self.layout.ended(), &1_u64.to_le_bytes())
+        self.layout.end(self.reply.as_fd())
     }
 
     /// The card's descriptors: request memory for reading only, reply memory for writing.

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Home, echo};
+use common::{Home, card_parts, echo};
 use link::{CardParts, CardQueue, Channel, ClientQueue, Doorbell, LinkError, QueueMemory, StatusPage};
 use rustix::process::{Pid, Signal, WaitOptions};
 use wire::control::PollMode;
@@ -167,4 +167,17 @@ impl Card {
         assert_eq!(self.channel.recv::<u16>().unwrap().0, ECHO);
         self.submit(HOLD)
     }
+}
+
+/// A card that has no more memory for mappings, and whose daemon has died with what it would have told the client.
+#[test]
+fn a_queue_that_its_card_cannot_map_has_ended_for_its_client() {
+    let home = Home::new();
+    let memory = QueueMemory::create(4, 7).unwrap();
+    let client = ClientQueue::join(home.client_parts(&memory, 4, 7, std::process::id())).unwrap();
+    assert!(!client.has_ended() && !client.is_dead());
+    let unmappable = std::fs::File::open("/dev/null").unwrap().into();
+    let parts = CardParts { request: unmappable, ..card_parts(&memory, 4, 7) };
+    assert!(CardQueue::join(parts).is_err());
+    assert!(client.has_ended() && client.is_dead());
 }

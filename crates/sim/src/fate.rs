@@ -273,6 +273,8 @@ impl Fate {
         })?;
         let mut last = String::new();
         let cleared = self.until("all cards ready, and no queue of those who left", || {
+            // The one that answered may have been told to stop.
+            self.watch_daemon();
             let cards = facility.cards().ok()?;
             last = cards
                 .iter()

@@ -74,6 +74,7 @@ rules! {
     SYS_mmap Without(2, libc::PROT_EXEC), "queues, memory of Argon2id; never executable";
     SYS_munmap Always, "ended queues, memory of Argon2id";
     SYS_madvise Always, "queues are not inherited, memory of Argon2id stays out of dumps";
+    SYS_pwrite64 OneOf(2, &[size_of::<u64>() as libc::c_int]), "the end of a queue whose memory cannot be mapped";
     // Waiting and time.
     SYS_futex OneOf(1, FUTEX_OPERATIONS), "waking a client that sleeps on its slot; locks of the runtime at exit";
     SYS_sched_yield Always, "letting clients bring more requests before a long pass";

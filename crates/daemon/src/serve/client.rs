@@ -17,6 +17,7 @@ use crate::poller::{Happened, Interest, Source};
 use crate::rights::{Rights, Who};
 use crate::storage::Task;
 use crate::store::{Census, Job, Pattern};
+use crate::supervise::card::{Card, Phase};
 use crate::supervise::process::{self, Identity};
 use crate::tenants::{CredentialHash, hash};
 use home::StoppedBy;
@@ -27,8 +28,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use wire::bounds::{CONNECTIONS_MAX, LIST_ROWS_MAX};
 use wire::control::{
-    Apart, CONTROL_VERSION, CardRow, ClientReply, ClientRequest, MasterKeyName, MessageError, OfficerOrder,
-    OfficerReply, Outdated, RecordsOfKey, RecordsUnder, Refusal, RegisterRow, Status,
+    Apart, CONTROL_VERSION, CardRow, CardState, ClientReply, ClientRequest, MasterKeyName, MessageError,
+    OfficerOrder, OfficerReply, Outdated, RecordsOfKey, RecordsUnder, Refusal, RegisterRow, Status,
 };
 use wire::pin::FailureCount;
 use wire::point::Point;
@@ -572,7 +573,10 @@ impl Daemon {
         let (all, tenant) = (client.sees_all(), client.tenant());
         let name = self.tenants.by_id(tenant).map(|named| named.tenant.name.as_str());
         let may_use = |domain| all || self.check_domain(tenant, domain).is_ok();
-        let rows = self.cards.values().filter_map(|card| card.row(may_use));
+        let rows = self.cards.values().filter_map(|card| {
+            let row = card.row(may_use)?;
+            Some(CardRow { state: self.told_state(card, row.state), ..row })
+        });
         rows.filter(|row| all || self.may_use(tenant, row.index))
             .map(|row| {
                 let mut dedicated = self.settings.dedicated_to(row.index);
@@ -580,6 +584,17 @@ impl Daemon {
                 CardRow { dedicated, ..row }
             })
             .collect()
+    }
+
+    /// The state of a card for those who ask for queues. By its own page a card serves once it has tested itself: who was told that
+    /// would ask for a queue, be refused, and ask again, as long as a slow keeper has not handed it its keys.
+    fn told_state(&self, card: &Card, state: CardState) -> CardState {
+        match card.phase {
+            _ if !state.serves() || self.serves(card) => state,
+            Phase::Stopping(_) => CardState::Quiescing,
+            _ if card.quiesced => CardState::Quiescing,
+            _ => CardState::Created,
+        }
     }
 
     /// The master keys that cards are given.

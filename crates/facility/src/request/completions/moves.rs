@@ -241,6 +241,10 @@ impl Completions {
 
     /// Applies the daemon's answer about cards or queues: requests may proceed, or fail.
     fn heard_of_queues(&mut self, domain: Option<u16>, outcome: Result<(), NotSent>) {
+        // Whatever the daemon said of its cards before: who was refused does not ask again at once.
+        if matches!(outcome, Err(NotSent::NotReady)) {
+            self.ask_at = world::now() + self.ask_pause;
+        }
         self.send_waiting();
         if let Err(NotSent::Failed(error)) = outcome {
             self.ask_at = world::now() + REFUSED_PAUSE;
