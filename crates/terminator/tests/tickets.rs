@@ -27,6 +27,16 @@ answer = \"served\\n\"
 
 /// Connects, going on with a session if one is given; whether the server did, and the session to go on with.
 fn connect(address: SocketAddr, version: SslVersion, session: Option<&[u8]>) -> (bool, Option<Vec<u8>>) {
+    connect_to("one.test", address, version, session)
+}
+
+/// The same under a name.
+fn connect_to(
+    name: &str,
+    address: SocketAddr,
+    version: SslVersion,
+    session: Option<&[u8]>,
+) -> (bool, Option<Vec<u8>>) {
     let mut builder = SslConnector::builder(SslMethod::tls_client()).unwrap();
     builder.set_verify(SslVerifyMode::NONE);
     builder.set_min_proto_version(Some(version)).unwrap();
@@ -38,7 +48,7 @@ fn connect(address: SocketAddr, version: SslVersion, session: Option<&[u8]>) -> 
         .set_new_session_callback(move |_, session| *taken.lock().unwrap() = Some(session.to_der().unwrap()));
     let mut configuration = builder.build().configure().unwrap();
     configuration.set_verify_hostname(false);
-    let mut ssl = configuration.into_ssl("one.test").unwrap();
+    let mut ssl = configuration.into_ssl(name).unwrap();
     if let Some(session) = session {
         // Read anew: OpenSSL marks one that it used.
         let session = SslSession::from_der(session).unwrap();
@@ -93,6 +103,33 @@ fn sessions_go_on_in_every_loop_and_over_reloads() {
         log.iter().filter(is_without_key).count() == resumed
             && log.iter().all(|entry| entry["end"] == "done")
     );
+}
+
+/// RFC 6066, section 3: a server goes on with no session under another name than it began under, though one certificate is both
+/// names', or both come by a wildcard or as the default.
+#[test]
+fn a_session_goes_on_under_no_other_name() {
+    let folder = Folder::new();
+    folder.certify("one", &rsa(), &["one.test", "two.test", "*.wild.test"]);
+    let server = folder.serve(&SETTINGS.replace("key = \"one.key\"", "key = \"one.key\"\ndefault = true"));
+    let address = server.addresses()[0];
+    let names = ["one.test", "two.test", "a.wild.test", "b.wild.test", "unknown.test", "other.test", ""];
+    for version in VERSIONS {
+        for begun in names {
+            let (is_resumed, session) = connect_to(begun, address, version, None);
+            assert!(!is_resumed);
+            let session = session.expect("a ticket");
+            for name in names {
+                let is_resumed = connect_to(name, address, version, Some(&session)).0;
+                assert_eq!(is_resumed, name == begun, "{version:?}: begun under {begun:?}, then {name:?}");
+            }
+        }
+        // A name is the same in other letters, and with its final dot.
+        let (_, session) = connect_to("one.test", address, version, None);
+        for name in ["ONE.test", "one.test."] {
+            assert!(connect_to(name, address, version, session.as_deref()).0, "{version:?} {name}");
+        }
+    }
 }
 
 /// A file of keys that was rotated so many times, keeping so many.

@@ -2,6 +2,7 @@
 
 use crate::alpn::offered;
 use crate::authorities::Authorities;
+use crate::bound::{Bound, keys_of};
 use crate::chain::Chain;
 use crate::clients::{AskForVerdict, Clients};
 use crate::ffi;
@@ -157,9 +158,11 @@ impl Kind {
 }
 
 /// What serves the clients of a name.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Named {
     kind: Kind,
+    /// Its chains.
+    chains: Vec<Chain>,
     /// Where the name has two chains: by what scheme the one with an ECDSA key signs in TLS 1.3.
     ecdsa: Option<u16>,
 }
@@ -168,8 +171,10 @@ impl Named {
     /// Of the chains of a name; none where there are none.
     fn of(chains: &[Chain], ats: &[usize], policy: Policy) -> Option<Self> {
         let kind = Kind::of(chains.get(*ats.first()?)?, policy);
-        let mut schemes = ats.iter().filter_map(|at| ecdsa_scheme(&chains.get(*at)?.leaf().public_key));
-        Some(Self { kind, ecdsa: schemes.next().filter(|_| ats.len() > 1) })
+        let chains: Vec<Chain> = ats.iter().filter_map(|at| chains.get(*at)).cloned().collect();
+        let mut schemes = chains.iter().filter_map(|chain| ecdsa_scheme(&chain.leaf().public_key));
+        let ecdsa = schemes.next().filter(|_| chains.len() > 1);
+        Some(Self { kind, chains, ecdsa })
     }
 }
 
@@ -248,7 +253,6 @@ impl Acceptor {
         let default = Named::of(chains, defaults, policy);
         // By their places: those with ECDSA keys beside one with an RSA key.
         let pairs = names.values().map(Vec::as_slice).chain([defaults]).filter(|ats| ats.len() > 1).flatten();
-        let is_ecdsa = |chain: &Chain| ecdsa_scheme(&chain.leaf().public_key).is_some();
         let paired: BTreeSet<usize> =
             pairs.copied().filter(|at| chains.get(*at).is_some_and(is_ecdsa)).collect();
         let mut of_pairs: HashMap<Kind, Vec<&Chain>> = HashMap::new();
@@ -256,28 +260,25 @@ impl Acceptor {
             of_pairs.entry(Kind::of(chain, policy)).or_default().push(chain);
         }
         let policies: HashSet<Policy> = of_kinds.keys().map(|kind| kind.policy).collect();
+        let keys = policies.iter().filter_map(|of| Some((*of, tickets(*of)?.clone())));
+        let keys: HashMap<Policy, TicketKeys> = keys.collect();
         let caches = sessions.iter().flat_map(|sessions| {
             let cache = |of: Policy| ffi::Cache { store: Arc::clone(&sessions.store), policy: of.name() };
-            let sealed = policies.iter().filter(|of| tickets(**of).is_some());
-            sealed.map(move |of| (*of, Arc::new(cache(*of))))
+            keys.keys().map(move |of| (*of, Arc::new(cache(*of))))
         });
         let caches: HashMap<Policy, Arc<ffi::Cache>> = caches.collect();
         let defaults: Vec<&Chain> = defaults.iter().filter_map(|at| chains.get(*at)).collect();
+        let default_kind = default.as_ref().map(|default| default.kind);
+        // Also of those kinds whose names have configurations of their own: what the library refuses is told before a client comes.
         let make = |(kind, of_kind): (Kind, Vec<&Chain>), defaults: &[&Chain]| {
-            let defaults = if default.is_some_and(|default| default.kind == kind) { defaults } else { &[] };
+            let defaults = if default_kind == Some(kind) { defaults } else { &[] };
             let told = kind.clients.and_then(|clients| authorities(clients.number));
-            let config = configuration(kind, &of_kind, defaults, tickets(kind.policy), told);
-            let config = config.map_err(of_library)?;
-            if let (Some(cache), Some(sessions), None) = (caches.get(&kind.policy), sessions, kind.clients)
-                && !ffi::keep_sessions(&config, cache, sessions.with_tickets)
-            {
-                return Err(AcceptorError::Library("it keeps no sessions"));
-            }
-            Ok((kind, config))
+            let config = configuration(kind, &of_kind, defaults, keys.get(&kind.policy), told);
+            Ok((kind, config.map_err(of_library)?))
         };
         let configs =
             of_kinds.into_iter().map(|of_kind| make(of_kind, &defaults)).collect::<Result<_, _>>()?;
-        let ecdsa_defaults: Vec<&Chain> = match default {
+        let ecdsa_defaults: Vec<&Chain> = match &default {
             Some(Named { ecdsa: Some(_), .. }) => {
                 defaults.into_iter().filter(|chain| is_ecdsa(chain)).collect()
             }
@@ -287,13 +288,19 @@ impl Acceptor {
         let ecdsa = ecdsa.collect::<Result<_, _>>()?;
         let names =
             names.into_iter().filter_map(|(name, ats)| Some((name.into(), Named::of(chains, &ats, policy)?)));
-        let lookup = Lookup { names: names.collect(), default, configs, ecdsa };
+        let with_tickets = sessions.is_some_and(|sessions| sessions.with_tickets);
+        let sealed = Sealed { keys, caches: caches.clone(), with_tickets, bound: Bound::default() };
+        let lookup = Lookup { names: names.collect(), default, configs, ecdsa, sealed };
         let front = begun(policy).and_then(|mut builder| {
             builder.set_client_hello_callback(lookup)?;
             builder.build()
         });
         Ok(Self { inner: Arc::new(Inner { front: front.map_err(of_library)?, _caches: caches }) })
     }
+}
+
+fn is_ecdsa(chain: &Chain) -> bool {
+    ecdsa_scheme(&chain.leaf().public_key).is_some()
 }
 
 fn of_library(error: Error) -> AcceptorError {
@@ -377,26 +384,60 @@ struct Lookup {
     configs: HashMap<Kind, Config>,
     /// Of the names that have two chains, with the ECDSA ones alone: where the library has both, its policies put RSA first in TLS 1.3.
     ecdsa: HashMap<Kind, Config>,
+    sealed: Sealed,
+}
+
+/// What sessions are sealed with, and the configurations that have it.
+struct Sealed {
+    keys: HashMap<Policy, TicketKeys>,
+    /// Where sessions of TLS 1.2 are kept.
+    caches: HashMap<Policy, Arc<ffi::Cache>>,
+    /// Whether clients get tickets where sessions are kept.
+    with_tickets: bool,
+    bound: Bound,
+}
+
+impl Sealed {
+    /// The configuration of a name whose sessions go on; none where every handshake is a full one.
+    fn config(&self, name: &str, named: &Named, is_ecdsa_alone: bool) -> Option<Result<Config, Error>> {
+        let Kind { policy, clients: None, .. } = named.kind else { return None };
+        let keys = self.keys.get(&policy)?;
+        let make = |name: &str| {
+            let chains = named.chains.iter().filter(|chain| !is_ecdsa_alone || is_ecdsa(chain));
+            let chains: Vec<&Chain> = chains.collect();
+            // Whoever comes by the default says another name than these have, or none.
+            let config = configuration(named.kind, &chains, &chains, Some(&keys_of(name, keys)), None)?;
+            match self.caches.get(&policy) {
+                Some(cache) if !ffi::keep_sessions(&config, cache, self.with_tickets) => {
+                    Err(refused("it keeps no sessions"))
+                }
+                _ => Ok(config),
+            }
+        };
+        Some(self.bound.get((name.into(), is_ecdsa_alone), make))
+    }
 }
 
 impl Lookup {
     /// As the library will look among the chains: the name, then a wildcard in place of its first label.
-    fn named(&self, name: &str) -> Option<Named> {
-        let name = name.to_ascii_lowercase();
+    fn named(&self, name: &str) -> Option<&Named> {
         let of_wildcard = || self.names.get(format!("*.{}", name.split_once('.')?.1).as_str());
-        self.names.get(name.as_str()).or_else(of_wildcard).copied()
+        self.names.get(name).or_else(of_wildcard)
     }
 
     /// With the chains of both kinds, or with the one that signs for less where the client takes it.
-    fn config(&self, named: Named, connection: &Connection) -> Result<Option<&Config>, Error> {
-        if let Some(scheme) = named.ecdsa
-            && !connection.client_hello_is_sslv2()?
-            && takes_in_tls13(&connection.client_hello()?.raw_message()?, scheme)
-            && let Some(config) = self.ecdsa.get(&named.kind)
-        {
-            return Ok(Some(config));
+    fn config(&self, name: &str, named: &Named, connection: &Connection) -> Result<Option<Config>, Error> {
+        let is_ecdsa_alone = match named.ecdsa {
+            Some(scheme) if !connection.client_hello_is_sslv2()? => {
+                takes_in_tls13(&connection.client_hello()?.raw_message()?, scheme)
+            }
+            _ => false,
+        };
+        if let Some(config) = self.sealed.config(name, named, is_ecdsa_alone) {
+            return config.map(Some);
         }
-        Ok(self.configs.get(&named.kind))
+        let configs = if is_ecdsa_alone { &self.ecdsa } else { &self.configs };
+        Ok(configs.get(&named.kind).or_else(|| self.configs.get(&named.kind)).cloned())
     }
 }
 
@@ -406,12 +447,11 @@ impl ClientHelloCallback for Lookup {
         connection: &mut Connection,
     ) -> Result<Option<Pin<Box<dyn ConnectionFuture>>>, Error> {
         ffi::take_final_dot(connection);
-        let name = connection.server_name();
-        let named = name.and_then(|name| self.named(name));
-        // Two dots, or a dot alone, are no name: whoever gets it next may read it as another.
-        let is_none = name.is_some_and(|name| name.ends_with('.'));
-        let config = match named.or(self.default) {
-            Some(named) if !is_none => self.config(named, connection)?,
+        let name = connection.server_name().unwrap_or_default().to_ascii_lowercase();
+        let named = self.named(&name);
+        let config = match named.or(self.default.as_ref()) {
+            // Two dots, or a dot alone, are no name: whoever gets it next may read it as another.
+            Some(named) if !name.ends_with('.') => self.config(&name, named, connection)?,
             _ => None,
         };
         let Some(config) = config else {
@@ -420,7 +460,7 @@ impl ClientHelloCallback for Lookup {
             }
             return Err(refused("a name that there is no certificate for"));
         };
-        connection.set_config(config.clone())?;
+        connection.set_config(config)?;
         if named.is_some() {
             connection.server_name_extension_used();
         }

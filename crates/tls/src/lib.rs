@@ -23,6 +23,7 @@
 mod acceptor;
 mod alpn;
 mod authorities;
+mod bound;
 mod certificate;
 mod chain;
 mod clients;
