@@ -2,6 +2,7 @@
 
 use crate::messages::failure::PgpFailure;
 use facility::FacilityError;
+use home::limits::{Limited, NotStarted};
 use std::env::consts::ARCH;
 use std::fmt;
 use std::io;
@@ -166,6 +167,14 @@ impl Failure {
         move |cause| Self::Io { operation: operation.into(), cause }
     }
 
+    /// For `map_err`: a thread that was not started.
+    pub fn thread(cause: io::Error) -> Self {
+        Self::Io {
+            operation: "start a thread".to_owned(),
+            cause: io::Error::other(NotStarted(&cause).to_string()),
+        }
+    }
+
     /// For `map_err`: a failed change of a card or a tenant.
     pub fn change(object: impl Into<String>) -> impl FnOnce(FacilityError) -> Self {
         move |cause| Self::Change { object: object.into(), cause, next: None }
@@ -308,7 +317,7 @@ impl fmt::Display for Failure {
                 write!(f, "{}: a home already, and nothing was done; {next}", folder.display())
             }
             Self::Officer(refusal) => refusal.fmt(f),
-            Self::Io { operation, cause } => write!(f, "cannot {operation}: {cause}"),
+            Self::Io { operation, cause } => write!(f, "cannot {operation}: {}", Limited(cause)),
             Self::Level(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
             Self::Unexpected(what) => {

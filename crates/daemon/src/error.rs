@@ -3,6 +3,7 @@
 use crate::access::AccessError;
 use crate::store::StoreError;
 use crate::supervise::program::ProgramError;
+use home::limits::Limited;
 use home::{HomeError, NoAutostart};
 use std::io;
 use std::path::PathBuf;
@@ -86,7 +87,7 @@ impl std::fmt::Display for DaemonError {
                 write!(f, "{}: {why}", folder.display())
             }
             Self::System { operation, path, cause } => {
-                write!(f, "cannot {operation} {}: {cause}", path.display())
+                write!(f, "cannot {operation} {}: {}", path.display(), Limited(cause))
             }
         }
     }

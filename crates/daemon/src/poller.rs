@@ -127,7 +127,7 @@ impl Poller {
         let data = EventData::new_u64(source.number());
         match epoll::add(&self.epoll, descriptor.as_fd(), data, flags) {
             Err(rustix::io::Errno::EXIST) => epoll::modify(&self.epoll, descriptor.as_fd(), data, flags)?,
-            other => other?,
+            other => other.map_err(|errno| home::limits::watching(errno.into()))?,
         }
         Ok(())
     }

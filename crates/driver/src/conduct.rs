@@ -198,13 +198,18 @@ fn drive(
             let connections =
                 plan.connections / plan.threads + usize::from(number < plan.connections % plan.threads);
             let shared = &shared;
-            loops.push(scope.spawn(move || {
+            let looped = move || {
                 thread.store(rustix::thread::gettid().as_raw_pid() as u32, Ordering::Release);
                 let one = Looped::new(plan, shared, library, connections, number, rate);
                 let done = one.and_then(Looped::run);
                 shared.ended.fetch_add(1, Ordering::Release);
                 done
-            }));
+            };
+            let started = std::thread::Builder::new().spawn_scoped(scope, looped);
+            let started = started.inspect_err(|_| shared.set(Stage::Over));
+            loops.push(started.map_err(|cause| {
+                DriveFailure::System(Errno::from_io_error(&cause).unwrap_or(Errno::AGAIN))
+            })?);
         }
         while numbers.iter().any(|thread| thread.load(Ordering::Acquire) == 0) {
             std::thread::yield_now();

@@ -19,6 +19,7 @@ use confine::arena;
 use confine::sandbox::{self, Kept, PACKET_RULES, SandboxError};
 use confine::scheduling;
 use engine::{Engine, Options};
+use home::limits::NotStarted;
 use ipsec::{PolicyDirection, Time};
 use link::{Channel, ChannelError};
 use plane::{PathMtus, Shared, Tables};
@@ -95,7 +96,7 @@ impl fmt::Display for WorkerError {
                 out,
                 "the journal of policies cannot be read ({why}), so that what they protect stays dropped: `cryptand ipsec down` clears it, then start IKE anew"
             ),
-            WorkerError::System { operation, cause } => write!(out, "{operation}: {cause}"),
+            WorkerError::System { operation, cause } => write!(out, "{operation}: {}", NotStarted(cause)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What can go wrong between a caller and a card, sorted by whose fault it is.
 
+use home::limits::{Limited, NotStarted};
 use home::{HomeError, NoAutostart};
 use std::io;
 use std::path::PathBuf;
@@ -451,9 +452,11 @@ impl std::fmt::Display for FacilityError {
             Self::Protocol { operation, cause } => {
                 write!(f, "{operation}: {cause}; {}", effect(self.ran()))
             }
-            Self::Io { operation, cause } => write!(f, "cannot {operation}: {cause}"),
+            Self::Io { operation, cause } => write!(f, "cannot {operation}: {}", Limited(cause)),
             Self::StartDaemon { program, cause } => match cause {
-                StartError::Execute(cause) => write!(f, "cannot start {}: {cause}", program.display()),
+                StartError::Execute(cause) => {
+                    write!(f, "cannot start {}: {}", program.display(), NotStarted(cause))
+                }
                 StartError::Ended { status, said } => {
                     write!(f, "{} ended before it was ready ({status}): {said}", program.display())
                 }

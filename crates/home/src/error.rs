@@ -1,6 +1,7 @@
 //! What can go wrong with a home's folder.
 
 use crate::HOME_VERSION;
+use crate::limits::Limited;
 use crate::settings::SettingsError;
 use crate::trust::Distrust;
 use std::io;
@@ -92,7 +93,7 @@ impl std::fmt::Display for HomeError {
             Self::Settings { path, cause } => write!(f, "{}: {cause}", path.display()),
             Self::Distrusted { path, why } => write!(f, "{}: {why}", path.display()),
             Self::Io { operation, path, cause } => {
-                write!(f, "cannot {operation} {}: {cause}", path.display())
+                write!(f, "cannot {operation} {}: {}", path.display(), Limited(cause))
             }
         }
     }

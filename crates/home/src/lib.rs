@@ -19,6 +19,7 @@
 
 mod autostart;
 mod error;
+pub mod limits;
 mod manager;
 pub mod place;
 mod programs;

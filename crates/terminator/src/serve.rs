@@ -13,6 +13,7 @@ use crate::tickets::Tickets;
 use crate::watch::{Watch, files};
 use crate::workers::{Command, Generation, Listener, Mailbox, Place, Worker};
 use facility::{Facility, Options};
+use home::limits::NotStarted;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::User;
@@ -65,7 +66,7 @@ impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wrong(wrong) => wrong.fmt(f),
-            Self::System { operation, cause } => write!(f, "cannot {operation}: {cause}"),
+            Self::System { operation, cause } => write!(f, "cannot {operation}: {}", NotStarted(cause)),
             Self::Loop => f.write_str("a loop ended by itself"),
         }
     }
@@ -195,16 +196,10 @@ fn open_home(settings: &Settings, home: &HomeSettings) -> Result<Facility, Wrong
 /// Watches what settings name, if they say so.
 fn watched(before: Option<Watch>, settings: &Settings) -> Option<Watch> {
     let quiet = settings.observing.watch?;
-    let mut watch = match before.map_or_else(|| Watch::new(quiet), Ok) {
-        Ok(watch) => watch,
-        Err(errno) => {
-            say(format_args!("files are not watched: {errno}"));
-            return None;
-        }
-    };
+    let mut watch = before.unwrap_or_else(|| Watch::new(quiet));
     watch.set_quiet(quiet);
-    if let Err((folder, errno)) = watch.follow(files(settings)) {
-        say(format_args!("{} and maybe other folders are not watched: {errno}", folder.display()));
+    if let Err(cause) = watch.follow(files(settings)) {
+        say(format_args!("{cause}"));
     }
     Some(watch)
 }
@@ -384,9 +379,10 @@ impl Supervisor {
         loop {
             let files = self.watch.as_ref().filter(|_| !is_stopping);
             let mut watched = vec![PollFd::new(signals, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
-            watched.extend(files.map(|files| PollFd::new(files, PollFlags::IN)));
+            let told = files.and_then(Watch::descriptor);
+            watched.extend(told.map(|told| PollFd::from_borrowed_fd(told, PollFlags::IN)));
             let of_files =
-                files.and_then(|files| Some(files.due()?.saturating_duration_since(Instant::now())));
+                files.and_then(|files| Some(files.wakes()?.saturating_duration_since(Instant::now())));
             // An OCSP response whose time is over is shown no more.
             let by_clock = [self.tickets.due_in(now()), self.material.stale_in(now())];
             let by_clock = by_clock.into_iter().flatten().min().filter(|_| !is_stopping);
@@ -426,7 +422,7 @@ impl Supervisor {
                 self.warn();
             }
             if let Some(watch) = self.watch.as_mut().filter(|_| !is_stopping) {
-                if of_files {
+                if of_files || watch.descriptor().is_none() {
                     watch.hear(Instant::now());
                 }
                 if watch.take(Instant::now()) {

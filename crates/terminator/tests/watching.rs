@@ -75,6 +75,22 @@ fn links_that_lead_to_renewed_files_are_seen() {
     server.stop();
 }
 
+/// A user's inotify instances may all be taken.
+#[test]
+fn files_are_looked_at_where_the_system_tells_of_no_changes() {
+    let Some(mut command) = needs::without_inotify() else { return };
+    let folder = folder();
+    let first = folder.certify("live/one", &ecdsa(), &["one.test"]);
+    folder.settings(SETTINGS);
+    command.arg(program());
+    let server = folder.serve_as(command);
+    assert!(server.said().contains("raise fs.inotify.max_user_instances"), "{}", server.said());
+    assert_eq!(shows(&server), first);
+    let second = folder.certify("live/one", &ecdsa(), &["one.test"]);
+    until_shown(&server, &second);
+    server.stop();
+}
+
 #[test]
 fn what_is_half_there_changes_nothing_until_the_rest_has_come() {
     let folder = folder();

@@ -112,8 +112,9 @@ fn live(
     let (interval_to, intervals) = sync_channel(1);
     let inputs = happened_to.clone();
     // Both end with the process: one waits for the terminal, the other notices that nobody listens.
-    std::thread::spawn(move || read_input(&inputs));
-    std::thread::spawn(move || keep_looking(watcher, &intervals, &happened_to));
+    let thread = std::thread::Builder::new;
+    thread().spawn(move || read_input(&inputs)).map_err(Failure::thread)?;
+    thread().spawn(move || keep_looking(watcher, &intervals, &happened_to)).map_err(Failure::thread)?;
     interval_to.send(view.interval).map_err(|_| Failure::Unexpected("the thread that looks at the cards"))?;
     view.looked(first);
     loop {

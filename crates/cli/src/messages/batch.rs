@@ -148,7 +148,10 @@ pub fn run(
     };
     std::thread::scope(|scope| {
         for _ in 1..workers {
-            scope.spawn(one);
+            // Where this user may have no more threads, there are fewer.
+            if std::thread::Builder::new().spawn_scoped(scope, one).is_err() {
+                break;
+            }
         }
         one();
     });

@@ -11,6 +11,7 @@ use crate::supervise::card::{Card, Phase, ProcessRow, Running};
 use crate::supervise::plan::{Specification, wanted};
 use crate::supervise::process::{Identity, is_stopped};
 use crate::supervise::program::Started;
+use home::limits::Limited;
 use link::{
     Channel, ChannelError, Doorbell, Listener, PidFd, Samples, SamplesView, StatusPage, StatusView, world,
 };
@@ -444,7 +445,7 @@ impl Daemon {
         let copy = |fd: &OwnedFd| {
             fd.try_clone().map_err(|cause| Refusal::Storage {
                 operation: format!("hand out the pages of card {index}"),
-                cause: cause.to_string(),
+                cause: Limited(&cause).to_string(),
             })
         };
         Ok((card.generation, [copy(page)?, copy(samples)?]))

@@ -21,6 +21,7 @@ use crate::supervise::card::{Card, Phase};
 use crate::supervise::process::{self, Identity};
 use crate::tenants::{CredentialHash, hash};
 use home::StoppedBy;
+use home::limits::Limited;
 use link::{Channel, ChannelError, Completion, world};
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -122,7 +123,7 @@ impl Daemon {
                 Ok(None) => return,
                 Err(error) => {
                     // No descriptor left, most likely: the connection stays in the backlog for a while.
-                    tracing::warn!("no connection was accepted: {error}");
+                    tracing::warn!("no connection was accepted: {}", Limited(&error));
                     self.doors.close(&mut self.poller);
                     return;
                 }
@@ -288,7 +289,7 @@ impl Daemon {
         }
         let no_descriptor = |error: std::io::Error| Refusal::Storage {
             operation: "make a completion socket".into(),
-            cause: error.to_string(),
+            cause: Limited(&error).to_string(),
         };
         let completion = completions.then(Completion::pair).transpose().map_err(no_descriptor)?;
         let (for_client, for_cards) = completion.unzip();

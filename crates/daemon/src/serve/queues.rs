@@ -24,6 +24,7 @@ use crate::rows::Row;
 use crate::supervise::card::Card;
 use crate::supervise::process::Identity;
 use crate::tenants::{CredentialMark, mark};
+use home::limits::Limited;
 use link::{Doorbell, PidFd, QueueMemory};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -650,5 +651,5 @@ fn is_unheard(error: &io::Error) -> bool {
 }
 
 fn no_memory(error: &io::Error) -> Refusal {
-    Refusal::Storage { operation: "make the memory of a queue".into(), cause: error.to_string() }
+    Refusal::Storage { operation: "make the memory of a queue".into(), cause: Limited(error).to_string() }
 }

@@ -111,9 +111,10 @@ fn io(operation: &'static str) -> impl FnOnce(std::io::Error) -> FacilityError {
     move |cause| FacilityError::Io { operation, cause }
 }
 
-/// Reaps the daemon's process when it ends, however long it runs.
+/// Reaps the daemon's process when it ends, however long it runs; where this program may have no more threads, the system does so
+/// after this program's end.
 fn collect(mut child: Child) {
-    std::thread::spawn(move || child.wait());
+    let _ = std::thread::Builder::new().name("reaper".to_owned()).spawn(move || child.wait());
 }
 
 fn readable_within(pipe: &std::io::PipeReader, wait: Duration) -> std::io::Result<bool> {

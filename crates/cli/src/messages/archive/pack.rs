@@ -45,7 +45,7 @@ pub fn pack(inputs: &[PathBuf]) -> Result<(Box<dyn Read + Send>, Noted), Failure
     let (writer, reader) = channel();
     let noted = Noted::default();
     let for_worker = noted.clone();
-    let worker = thread::spawn(move || {
+    let packing = move || {
         let mut builder = Builder::new(writer);
         builder.follow_symlinks(false);
         builder.mode(HeaderMode::Complete);
@@ -53,7 +53,8 @@ pub fn pack(inputs: &[PathBuf]) -> Result<(Box<dyn Read + Send>, Noted), Failure
             append(&mut builder, path, name, 0, &for_worker)?;
         }
         builder.into_inner()?.flush()
-    });
+    };
+    let worker = thread::Builder::new().spawn(packing).map_err(Failure::thread)?;
     Ok((Box::new(reader.of(worker)), noted))
 }
 

@@ -92,14 +92,15 @@ impl Unpacking {
         let folder = target.map(Folder::make).transpose()?.map(Arc::new);
         let (writer, mut reader) = channel();
         let place = folder.clone();
-        let worker = thread::spawn(move || {
+        let unpacking = move || {
             let outcome = unpack(&mut reader, place.as_deref(), outside_links);
             // The writer must not block, nor see a reader go away, for what comes after the archive's end.
             if outcome.is_ok() {
                 let _ = io::copy(&mut reader, &mut io::sink());
             }
             outcome
-        });
+        };
+        let worker = thread::Builder::new().spawn(unpacking).map_err(Failure::thread)?;
         Ok((Self { name, folder, worker }, Box::new(writer)))
     }
 

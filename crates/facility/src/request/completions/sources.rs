@@ -80,7 +80,8 @@ impl Sources {
             Source::Card(_) => EventFlags::IN | EventFlags::ONESHOT,
             _ => EventFlags::IN | EventFlags::RDHUP,
         };
-        Ok(epoll::add(&self.epoll, descriptor, EventData::new_u64(source.number()), flags)?)
+        let added = epoll::add(&self.epoll, descriptor, EventData::new_u64(source.number()), flags);
+        added.map_err(|errno| home::limits::watching(errno.into()))
     }
 
     /// Stops watching. Closing alone is not enough where a child of fork holds a copy of the descriptor.
