@@ -29,7 +29,7 @@ impl Drop for Serving<'_> {
 
 #[test]
 fn keys_of_cards_cryptograms_and_macs_of_scripts() {
-    let base = tempfile::Builder::new().prefix("c").tempdir_in("/tmp").unwrap();
+    let base = needs::short_folder();
     let home = base.path().join("home");
     let run = |arguments: &[&str]| cryptand(&home, arguments);
     let ok = |arguments: &[&str]| {

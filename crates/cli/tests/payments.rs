@@ -12,7 +12,7 @@ fn the_page_of_payments_does_what_it_says() {
     let blocks: Vec<_> =
         page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();
     assert!(blocks.len() > 5, "the page has its commands in blocks of sh");
-    let base = tempfile::Builder::new().prefix("c").tempdir_in("/tmp").unwrap();
+    let base = needs::short_folder();
     let programs = Path::new(env!("CARGO_BIN_EXE_cryptand")).parent().unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
     let shell = |script: &str| {

@@ -1,7 +1,7 @@
 //! No test waits without a bound: Cargo starts every program of tests by `scripts/bounded`, which ends one that does not end, and all
-//! that it started.
+//! that it started. And no program ends where the system has no more threads for it.
 
-use house_tests::root;
+use house_tests::{root, sources};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -82,4 +82,49 @@ fn benches_are_started_as_they_are() {
     }
     let tested = bounded(&program, "600", &["some test"]);
     assert!(String::from_utf8_lossy(&tested.stdout).contains("CRYPTAND_TEST_RUN="), "{tested:?}");
+}
+
+/// What `scripts/hostile` takes away is away, for its command alone, whose exit status it has.
+#[test]
+fn what_others_have_taken_is_taken() {
+    let script = root().join("scripts/hostile");
+    let run = |conditions: &[&str], command: &str| {
+        let mut hostile = Command::new(&script);
+        hostile.args(conditions).args(["--", "sh", "-c", command]).output().unwrap()
+    };
+    let tried = run(&["inotify", "tmp"], "true");
+    let is_lacking = String::from_utf8_lossy(&tried.stderr).contains("a namespace of users and mounts");
+    if needs::did_without(needs::Need::Namespaces, is_lacking) {
+        return;
+    }
+    let said = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let limits = "ulimit -n; ulimit -l; cat /proc/sys/user/max_inotify_instances; exit 7";
+    let output = run(&["inotify", "descriptors", "memory"], limits);
+    assert_eq!((said(&output), output.status.code()), ("960\n64\n0\n".to_owned(), Some(7)), "{output:?}");
+    let output = run(&["tmp"], "echo x >/tmp/file || echo full; echo x >$TMPDIR/file && cat $TMPDIR/file");
+    assert_eq!(said(&output), "full\nx\n", "{output:?}");
+    let output = run(&["user"], "id -u; grep CapEff /proc/self/status");
+    assert_eq!(said(&output), "1000\nCapEff:\t0000000000000000\n", "{output:?}");
+    let output = run(&["everything"], "true");
+    assert!(!output.status.success() && said(&output).is_empty(), "{output:?}");
+}
+
+/// What only measures, or is only run by hand, may panic there.
+const MEASURING: [&str; 4] = ["crates/lab/", "crates/peers/", "crates/traffic/", "crates/sim/"];
+
+/// `spawn` of the standard library panics where no thread can be had; a `Builder` says so.
+#[test]
+fn programs_say_that_no_thread_can_be_had() {
+    let panics = |line: &str| line.contains("thread::spawn(") || line.contains("scope.spawn(");
+    let mut wrong = Vec::new();
+    for source in sources("crates", "rs") {
+        let is_product = source.path.contains("/src/") && !source.path.contains("/tests");
+        if !is_product || MEASURING.iter().any(|room| source.path.starts_with(room)) {
+            continue;
+        }
+        wrong.extend(
+            source.code().filter(|(_, line)| panics(line)).map(|(at, _)| format!("{}:{at}", source.path)),
+        );
+    }
+    assert!(wrong.is_empty(), "threads that are started without a Builder: {wrong:?}");
 }

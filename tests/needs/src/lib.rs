@@ -16,7 +16,7 @@
 mod limits;
 mod program;
 
-pub use limits::{has_inotify, without_inotify};
+pub use limits::{has_inotify, lacks_descriptors, without_inotify};
 pub use program::{copy_program, short_folder, write_script};
 
 use std::env;
@@ -70,13 +70,15 @@ pub enum Need {
     Tun,
     /// The Python package scapy, in the environment that `scripts/need test` makes.
     Scapy,
+    /// As many open files as the connections of a full daemon take at both ends: `ulimit -Hn`.
+    Descriptors,
     /// Wireshark's tshark 4.0, Debian's package, unpacked by `scripts/need test`.
     Tshark,
 }
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
@@ -95,6 +97,7 @@ impl Need {
         Self::Libreswan,
         Self::Tun,
         Self::Scapy,
+        Self::Descriptors,
         Self::Tshark,
     ];
 
@@ -119,6 +122,7 @@ impl Need {
             Self::Libreswan => "libreswan",
             Self::Tun => "tun",
             Self::Scapy => "scapy",
+            Self::Descriptors => "descriptors",
             Self::Tshark => "tshark",
         }
     }
@@ -144,6 +148,7 @@ impl Need {
             | Self::Libreswan
             | Self::Tun
             | Self::Scapy
+            | Self::Descriptors
             | Self::Tshark => true,
         }
     }

@@ -25,7 +25,7 @@ impl Served {
 
     /// The same with more settings.
     pub fn with(settings: &str) -> Self {
-        let folder = tempfile::Builder::new().prefix("c").tempdir_in("/tmp").unwrap();
+        let folder = needs::short_folder();
         let new = Self { folder, credential: None };
         new.ok(&["init", "--insecure-dev"]);
         let path = new.path("home/settings.toml");

@@ -337,11 +337,9 @@ pub fn signal(pid: u32, name: &str) {
     assert!(sent.success());
 }
 
-/// As many connections and queues as the daemon takes need descriptors at this end, too.
-pub fn raise_descriptor_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let maximum = getrlimit(Resource::Nofile).maximum;
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+/// Whether this process may not have what as many connections and queues as the daemon takes need at both ends, which are in it.
+pub fn lacks_descriptors() -> bool {
+    needs::lacks_descriptors(3 * wire::bounds::CONNECTIONS_MAX as u64)
 }
 
 /// A well-formed wrapped DES token.
