@@ -58,32 +58,35 @@ pub(crate) struct Cell {
 }
 
 /// A table: the names of the columns, with line ends where a head may be parted, and the rows. Columns whose name
-/// begins with `<` hold text, which stands at the left.
+/// begins with `<` hold text, which stands at the left. Where a font makes it wider than the page, it scrolls in
+/// a frame of its own.
 pub(crate) fn table(columns: &[&str], rows: impl IntoIterator<Item = TableRow>) -> Markup {
     let names: Vec<String> =
         columns.iter().map(|column| column.trim_start_matches('<').replace('\n', " ")).collect();
     html! {
-        table {
-            thead {
-                tr {
-                    @for column in columns {
-                        th class=[column.starts_with('<').then_some("l")] {
-                            @for (index, line) in column.trim_start_matches('<').lines().enumerate() {
-                                @if index > 0 { br; }
-                                (line)
+        div.held {
+            table {
+                thead {
+                    tr {
+                        @for column in columns {
+                            th class=[column.starts_with('<').then_some("l")] {
+                                @for (index, line) in column.trim_start_matches('<').lines().enumerate() {
+                                    @if index > 0 { br; }
+                                    (line)
+                                }
                             }
                         }
                     }
                 }
-            }
-            tbody {
-                @for row in rows {
-                    @match row {
-                        TableRow::Head(text) => { tr.head { td colspan=(columns.len()) { (text) } } }
-                        TableRow::Cells(cells) => {
-                            tr {
-                                @for (cell, name) in cells.iter().zip(&names) {
-                                    td class=[cell.class] data-is=(name) { (cell.content) }
+                tbody {
+                    @for row in rows {
+                        @match row {
+                            TableRow::Head(text) => { tr.head { td colspan=(columns.len()) { (text) } } }
+                            TableRow::Cells(cells) => {
+                                tr {
+                                    @for (cell, name) in cells.iter().zip(&names) {
+                                        td class=[cell.class] data-is=(name) { (cell.content) }
+                                    }
                                 }
                             }
                         }
