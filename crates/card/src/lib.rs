@@ -7,7 +7,7 @@
 //! | the request loop | [`serve`] |
 //! | which request may run | [`admit`], [`roles`] |
 //! | a queue, and what of it is taken next | [`attached`] |
-//! | when a pass begins, how many it takes, whose turn it is, who must wait, what a request costs | [`pace`], [`lanes`], [`turns`], [`limits`], [`cost`] |
+//! | when a pass begins, how many it takes, whose turn it is, who must wait, what a request costs | [`pace`], [`lanes`], [`turns`], [`limits`], [`cost`], [`work`] |
 //! | answers that wait, for a time or until their record is durable | [`held`] |
 //! | orders of the daemon, adoption by a later one | [`control`], [`life`] |
 //! | the keeper of the master keys | [`keeper`] |
@@ -32,3 +32,4 @@ pub mod samples;
 pub mod serve;
 pub mod start;
 pub mod turns;
+pub mod work;

@@ -22,6 +22,7 @@ use crate::life::Life;
 use crate::limits::Limiter;
 use crate::roles::Roles;
 use crate::turns::Turns;
+use crate::work::work_ns;
 use cca::{Count, Processor};
 use link::world::{self, Event};
 use link::{
@@ -523,6 +524,10 @@ impl Server {
         });
         if let Ok(admitted) = &admitted {
             world::saw(Event::Admitted(payload));
+            let (own, tokens) = payload.split_at(admitted.payload_bytes);
+            let (processor, domain) = (&self.processor, attached.grant.domain);
+            let is_prepared = |token: &[u8]| processor.has_prepared(domain, token);
+            self.collecting.work_ns += work_ns(admitted.verb, own, tokens, is_prepared);
             self.collecting.batch.keep(admitted.verb, attached.grant.domain, points, admitted.payload_bytes);
         }
         let admitted = admitted.map(|admitted| admitted.slot).inspect_err(|_| {

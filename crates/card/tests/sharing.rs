@@ -451,6 +451,43 @@ fn a_pass_of_dear_requests_fills_the_lanes_of_its_kernel_and_no_more() {
     assert_eq!(fills, expected, "{lanes} lanes");
 }
 
+/// A client teaches the card what a verb and a length cost, and then asks for what only its key tells apart: a public exponent as long as
+/// the modulus. By the estimate all of these would share a pass.
+#[test]
+fn a_pass_is_bounded_by_what_its_requests_ask_for_whatever_was_learned() {
+    use wire::verb::clear_rsa_public as public;
+    let mut card = Card::ready(card_start(Personality::Accelerator));
+    let client = card.attach();
+    let payload = |exponent_bytes: usize| {
+        let mut exponent = vec![0xFF; exponent_bytes];
+        exponent[0] = 0x7F;
+        let token = token::pka::public_token(&[0xFF; 512], &exponent).unwrap();
+        let (mut arguments, mut payload) = (wire::frame::Arguments::new(Verb::ClearRsaPublic), Vec::new());
+        arguments.set_integer(public::KEY_LENGTH, token.len() as i64).set_bytes(public::KEY, &token);
+        arguments.set_integer(public::DATA_LENGTH, 512).set_bytes(public::DATA, &[1; 512]);
+        arguments.set_integer(public::RESULT_LENGTH, 512);
+        arguments.write_request(&mut payload).unwrap();
+        payload
+    };
+    let (short, long) = (payload(1), payload(512));
+    assert_eq!(short.len().ilog2(), long.len().ilog2(), "one estimate for both");
+    for _ in 0..100 {
+        let (header, _) = client.call_raw(Verb::ClearRsaPublic as u16, &short);
+        assert_eq!(header.codes, wire::code::OK);
+    }
+    for (payload, count, is_alone) in [(&short, 8, false), (&long, 8, true)] {
+        card.pause_asleep();
+        let sent: Vec<_> = (0..count).map(|_| client.submit(Verb::ClearRsaPublic as u16, payload)).collect();
+        card.program.go_on();
+        let fills: Vec<_> = sent.iter().map(|request| wait(&client, request).batch_fill).collect();
+        if is_alone {
+            assert!(fills.iter().all(|fill| *fill == 1), "{fills:?}");
+        } else {
+            assert!(fills.iter().any(|fill| *fill > 1), "{fills:?}");
+        }
+    }
+}
+
 /// A request for an RSA key of 512 bits, and one of the same length whose skeleton token is damaged.
 fn generations(client: &Client) -> [Vec<u8>; 2] {
     use wire::frame::Arguments;

@@ -237,6 +237,11 @@ impl Processor {
         self.domains.get(usize::from(domain)).map(|domain| domain.pka.len())
     }
 
+    /// Whether the private key of a PKA token is prepared, so that its next use neither opens nor checks it.
+    pub fn has_prepared(&self, domain: u16, token: &[u8]) -> bool {
+        self.domains.get(usize::from(domain)).is_some_and(|domain| domain.pka.has_private(token))
+    }
+
     /// Runs a batch to its end: every request has its answer afterwards.
     pub fn run(&mut self, batch: &mut Batch) {
         self.run_watched(batch, |_| {});

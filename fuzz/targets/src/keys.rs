@@ -333,7 +333,7 @@ impl Keys {
     }
 
     /// The internal token of a clear one.
-    fn private(&mut self, source: &[u8]) -> Vec<u8> {
+    pub(crate) fn private(&mut self, source: &[u8]) -> Vec<u8> {
         let mut request = Arguments::new(Verb::PkaKeyImport);
         request.set_integer(pki::SOURCE_KEY_TOKEN_LENGTH, source.len() as i64);
         request.set_bytes(pki::SOURCE_KEY_TOKEN, source).set_bytes(pki::IMPORTER_KEY_IDENTIFIER, &[0; 64]);

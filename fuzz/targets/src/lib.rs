@@ -26,6 +26,7 @@ mod keywords;
 mod messages;
 mod netlink;
 mod offload;
+pub mod passes;
 mod pins;
 mod plane;
 mod queues;

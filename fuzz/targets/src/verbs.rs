@@ -34,27 +34,27 @@ pub fn verb(data: &[u8]) {
     verb_answer(data);
 }
 
+/// The request that an input stands for; none where it stands for none.
+pub(crate) fn request_of(keys: &Keys, data: &[u8]) -> Option<(Verb, Vec<u8>)> {
+    let ([choice, form], rest) = data.split_first_chunk()?;
+    let verb = crate::chosen(*choice).verb;
+    let Keys { tokens, exported, external, .. } = keys;
+    let payload = match form & SCRIPT {
+        0 => rest.to_vec(),
+        _ => Script { data: rest, tokens, exported, external }.payload(verb),
+    };
+    Some((verb, payload))
+}
+
 /// What [`verb`] does; tells which verb it was, and whether it came to an end with a result.
 pub fn verb_answer(data: &[u8]) -> Option<(Verb, bool)> {
-    let ([choice, form], rest) = data.split_first_chunk()?;
-    let entry = crate::chosen(*choice);
+    let entry = crate::chosen(*data.first()?);
     if entry.verb == Verb::PkaKeyGenerate {
         return None; // seconds each: its parts are reached by the other verbs and by key_token
     }
     KEYS.with_borrow_mut(|keys| {
-        let made;
-        let payload = if form & SCRIPT != 0 {
-            made = Script {
-                data: rest,
-                tokens: &keys.tokens,
-                exported: &keys.exported,
-                external: &keys.external,
-            }
-            .payload(entry.verb);
-            &made[..]
-        } else {
-            rest
-        };
+        let (_, made) = request_of(keys, data)?;
+        let payload = &made[..];
         let neighbour = mac_request(&keys.tokens[MAC_KEY]);
         let requests =
             [(Verb::MacGenerate, &neighbour[..]), (entry.verb, payload), (Verb::MacGenerate, &neighbour)];

@@ -1,6 +1,7 @@
 //! Every kept input of every target, on stable Rust; and that each target has its entry and its seeds.
 
 use fuzz_targets::dictionaries::{self, MADE};
+use fuzz_targets::passes::Passes;
 use fuzz_targets::{KEYWORDS, TARGETS, pin_verb_answer, verb_answer};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,28 @@ fn kept_requests_reach_inside_the_verbs() {
         .filter(|name| !served.contains_key(name))
         .collect();
     assert!(missing.is_empty(), "no kept request is served by {missing:?}");
+}
+
+/// A request at its extremes calls for few kernels, each of which is bounded by its length and keys: no argument makes a chain of them.
+#[test]
+fn no_request_calls_for_many_kernels() {
+    const KERNELS_MAX: usize = 16;
+    let mut passes = Passes::new();
+    let found = passes.extremes(&fuzz_folder().join("corpus/verb"));
+    let missing = fuzz_targets::passes::without_request(&found);
+    assert!(missing.is_empty(), "no kept request is of {missing:?}");
+    let (mut most, mut run) = (0, 0);
+    for extreme in found.iter().filter(|extreme| extreme.is_short()) {
+        let payloads = extreme.payloads();
+        if payloads.is_empty() {
+            continue;
+        }
+        let ran = passes.run(extreme.verb, &payloads, 1);
+        assert!(ran.kernels <= KERNELS_MAX, "{:?}, {}: {} kernels", extreme.verb, extreme.name, ran.kernels);
+        most = most.max(ran.kernels);
+        run += 1;
+    }
+    assert!(most >= 3 && run > 1_000, "{most} kernels, {run} requests");
 }
 
 #[test]

@@ -7,12 +7,13 @@
 //! requests of the same tier as its first, also from tenants whose turn is later, who pay for them: eight
 //! tenants with one request each fill eight lanes. An expensive batch has requests of one kind only:
 //! one RSA-4096 operation among seven of RSA-1024 would share no lanes with them, cost as much as eight
-//! of RSA-4096, and be charged for one. A request for an RSA key is the last that is collected: it is
+//! of RSA-4096, and be charged for one. What requests [say themselves](crate::work) of how long they take bounds every batch. A request for an RSA key is the last that is collected: it is
 //! [set aside](super::generating).
 
 use super::{Server, Taken, room};
 use crate::attached::{Attached, Tier};
 use crate::cost::Kind;
+use crate::work::WORK_NS_MAX;
 use cca::Batch;
 use link::tsc;
 use wire::bounds::{BATCH_BYTES_MAX, BATCH_MAX};
@@ -48,6 +49,8 @@ pub(super) struct Collecting {
     pub parked: u64,
     /// Whether one of them is dear.
     pub has_dear: bool,
+    /// What they ask for, as far as they say it themselves, in nanoseconds.
+    pub work_ns: u64,
     /// Indices of the queues that the last sweep found work in, in order.
     pub active: Vec<usize>,
     /// The last sweep held requests back.
@@ -77,6 +80,7 @@ impl Default for Collecting {
             refused: Vec::with_capacity(BATCH_MAX),
             parked: 0,
             has_dear: false,
+            work_ns: 0,
             active: Vec::new(),
             holds_back: false,
             pass: 0,
@@ -116,6 +120,7 @@ impl Server {
         self.collecting.kinds.clear();
         self.collecting.refused.clear();
         self.collecting.has_dear = false;
+        self.collecting.work_ns = 0;
         self.collecting.runs_alone = false;
         self.collecting.pass += 1;
         let now = tsc();
@@ -262,7 +267,8 @@ impl Server {
         let is_long = filling.kind.is_none() && filling.cost >= BATCH_NS;
         let most = filling.tier.map_or(BATCH_MAX, |tier| self.pacing.paces[tier as usize].most());
         let is_full = count >= BATCH_MAX.min(filling.count_max).min(most) || filling.bytes >= BATCH_BYTES_MAX;
-        is_full || is_long || filling.is_closed
+        let is_heavy = self.collecting.work_ns >= WORK_NS_MAX;
+        is_full || is_long || is_heavy || filling.is_closed
     }
 
     /// Lines up the queues with work under their tenants, and the tenants for their turns.

@@ -35,6 +35,11 @@ impl<T: Clone> Contexts<T> {
         Some(entry.context.clone())
     }
 
+    /// Whether the context of a token is there; that it was asked for does not keep it.
+    pub(crate) fn has(&self, token: &[u8]) -> bool {
+        self.entries.contains_key(&Lookup::of(token) as &dyn TokenBytes)
+    }
+
     /// Keeps a context.
     pub(crate) fn insert(&mut self, token: &[u8], context: T) {
         if self.capacity == 0 {

@@ -46,6 +46,11 @@ impl PkaContexts {
         self.private.as_ref().map_or(0, Contexts::len) + self.public.as_ref().map_or(0, Contexts::len)
     }
 
+    /// Whether the private key of a token is among them.
+    pub(crate) fn has_private(&self, token: &[u8]) -> bool {
+        self.private.as_ref().is_some_and(|private| private.has(token))
+    }
+
     fn private(&mut self, engine: &Engine) -> &mut Contexts<Private> {
         self.private.get_or_insert_with(|| Contexts::new(PRIVATE_CONTEXTS_MAX, seed(engine)))
     }

@@ -9,7 +9,7 @@
 //! The tweak is the bytes that are given; an alphabet for it does no more than refuse others. FF2 and FF2.1 are refused.
 
 use payments::Mask;
-use payments::ff1::{Alphabet, Direction, Fault, Ff1};
+use payments::ff1::{Alphabet, DIGITS_MAX, Direction, Fault, Ff1, TWEAK_BYTES_MAX};
 use wire::verb::{FormatAlphabets, FormatMethod};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
@@ -64,6 +64,10 @@ impl<'a> Format<'a> {
             Characters::Own if tweak_alphabet.is_empty() => (of(alphabet)?, None),
             Characters::Own => (of(alphabet)?, Some(of(tweak_alphabet)?)),
         };
+        // What FF1 refuses for its length is refused before its characters are looked up, which takes long.
+        if tweak.len() > TWEAK_BYTES_MAX {
+            return Err(code::INVALID_PARAMETER);
+        }
         // A tweak is no secret.
         if tweak_alphabet.is_some_and(|own| !own.digits(tweak).1.holds()) {
             return Err(code::INVALID_PARAMETER);
@@ -76,6 +80,9 @@ impl<'a> Format<'a> {
     /// # Errors
     /// As [`Format::begin`]; 8/21 for characters that the alphabet has not.
     pub(super) fn text(&self, text: &[u8], direction: Direction) -> Result<Ff1, Codes> {
+        if text.len() > DIGITS_MAX {
+            return Err(code::TEXT_LENGTH);
+        }
         let (digits, is_known) = self.alphabet.digits(text);
         let begun = self.begin(&digits, direction)?;
         if is_known.holds() { Ok(begun) } else { Err(code::INVALID_PARAMETER) }
@@ -99,7 +106,7 @@ impl<'a> Format<'a> {
     /// # Errors
     /// As [`Format::begin`].
     pub(super) fn check(&self, characters: usize) -> Result<(), Codes> {
-        self.begin(&vec![0; characters.min(payments::ff1::DIGITS_MAX + 1)], Direction::Encipher).map(drop)
+        self.begin(&vec![0; characters.min(DIGITS_MAX + 1)], Direction::Encipher).map(drop)
     }
 
     /// Whether both have the same characters in the same order.

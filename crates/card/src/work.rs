@@ -1,0 +1,273 @@
+//! What a request asks for, told from itself before it runs: about how long it takes in the worst case.
+//!
+//! Estimates that are learned ([`crate::cost`]) are of a verb and a length, and a client chooses what else a request is: first a
+//! verification under an exponent of two bits, which is learned, then 64 under exponents as long as the modulus. So a batch
+//! ends as soon as what it asks for may take [`WORK_NS_MAX`], whatever was learned. Nobody is charged by it.
+//!
+//! | part of a request | grows with |
+//! |---|---|
+//! | an RSA key, public | bits of the exponent, square of the modulus |
+//! | an RSA key, private | cube of the modulus; one that was not used lately is prepared first, which checks it and takes as long again |
+//! | a key of an elliptic curve | the curve |
+//! | a text | its length; of format-preserving encryption its square |
+//!
+//! Times are those of the library on one processor of 2.5 GHz without kernels of 512 bits. A pass of a kernel with lanes takes less.
+
+use token::pka::stated_length;
+use wire::Verb;
+use wire::frame::{Argument, Arguments};
+use wire::verb::Kind;
+
+/// A batch takes no further request once it asks for so much, in nanoseconds.
+pub const WORK_NS_MAX: u64 = 16_000_000;
+
+/// One multiplication modulo a number of 4,096 bits.
+const MULTIPLICATION_NS: u64 = 4_500;
+/// The modulus that takes that, in bits.
+const BITS: u64 = 4096;
+/// In a pass of several operations under private keys, one of this many counts: kernels with lanes take them side by side.
+const PRIVATE_SHARE: u64 = 3;
+/// One operation with a key of a curve of 384 bits by general arithmetic, and of 521 bits by that of its own.
+const GENERAL_CURVE_NS: u64 = 2_000_000;
+const NIST_CURVE_NS: u64 = 800_000;
+
+/// What a request of this verb asks for, in nanoseconds: its own payload, and the tokens behind its key references.
+/// `is_prepared` says of the private key of a token whether it is at hand.
+pub fn work_ns(verb: Verb, own: &[u8], tokens: &[u8], is_prepared: impl Fn(&[u8]) -> bool) -> u64 {
+    let bytes = own.len() as u64;
+    let of_texts = match verb {
+        Verb::FormatPreservingEncipher | Verb::FormatPreservingDecipher | Verb::FormatPreservingTranslate => {
+            bytes.min(4096).pow(2) + bytes
+        }
+        // One block after the other, and several operations for each.
+        Verb::MdcGenerate => 40 * bytes,
+        // Hashes have few lanes or none.
+        Verb::OneWayHash
+        | Verb::HmacGenerate
+        | Verb::HmacVerify
+        | Verb::DigitalSignatureGenerate
+        | Verb::DigitalSignatureVerify => 8 * bytes,
+        _ => 3 * bytes / 2,
+    };
+    if takes_pka_keys(verb) { of_texts + keys_ns(verb, own, tokens, is_prepared) } else { of_texts }
+}
+
+/// Whether a request may name keys of RSA or elliptic curves.
+const fn takes_pka_keys(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::ClearRsaPrivate
+            | Verb::ClearRsaPublic
+            | Verb::DigitalSignatureGenerate
+            | Verb::DigitalSignatureVerify
+            | Verb::EcDiffieHellman
+            | Verb::PkaDecrypt
+            | Verb::PkaEncrypt
+            | Verb::PkaKeyGenerate
+            | Verb::PkaKeyImport
+            | Verb::PkaKeyTokenChange
+            | Verb::PkaKeyTranslate
+            | Verb::PkaPublicKeyExtract
+            | Verb::SymmetricKeyExport
+            | Verb::SymmetricKeyGenerate
+            | Verb::SymmetricKeyImport
+            | Verb::SymmetricKeyImport2
+            | Verb::TlsPremaster
+    )
+}
+
+fn keys_ns(verb: Verb, own: &[u8], tokens: &[u8], is_prepared: impl Fn(&[u8]) -> bool) -> u64 {
+    let Ok(arguments) = Arguments::read_admitted(verb, own, tokens) else { return 0 };
+    let parameters = verb.entry().parameters.iter().enumerate();
+    let keys = parameters.filter(|(_, parameter)| {
+        // The verbs of clear keys take them as plain bytes.
+        matches!(parameter.kind, Kind::Key { .. }) || parameter.name == "key"
+    });
+    let of = |(position, _)| match arguments.at(position) {
+        Argument::Bytes(token) => key_ns(token, &is_prepared),
+        _ => 0,
+    };
+    keys.map(of).sum()
+}
+
+/// What the key of the token that starts this field takes; nothing for what is none.
+fn key_ns(field: &[u8], is_prepared: impl Fn(&[u8]) -> bool) -> u64 {
+    let token = stated_length(field).and_then(|length| field.get(..length)).unwrap_or_default();
+    let mut rest = token.get(8..).unwrap_or_default();
+    let (mut private, mut is_crt, mut ns) = (false, false, 0);
+    while let Some((section, after)) = section(rest) {
+        rest = after;
+        let halfword =
+            |at: usize| section.get(at..at + 2).map_or(0, |two| u64::from(two[0]) << 8 | u64::from(two[1]));
+        match section[0] {
+            0x04 => {
+                let (exponent_bytes, bits) = (halfword(6) as usize, halfword(8).min(BITS));
+                let exponent = section.get(12..12 + exponent_bytes).unwrap_or_default();
+                let exponent_bits = bits_of(exponent).min(BITS);
+                ns += 20_000 + exponent_bits * MULTIPLICATION_NS * bits * bits / (BITS * BITS);
+                if private {
+                    let half = if is_crt { 4 } else { 1 };
+                    let operation = bits * MULTIPLICATION_NS * bits * bits / (BITS * BITS) / half;
+                    ns += operation / if is_crt { PRIVATE_SHARE } else { 1 };
+                    if !is_prepared(token) {
+                        ns += operation;
+                    }
+                }
+            }
+            0x20 => ns += curve_ns(section.get(9).copied(), halfword(12)),
+            0x21 => ns += curve_ns(section.get(8).copied(), halfword(10)),
+            0x10 | 0x23 => {}
+            id => (private, is_crt) = (true, matches!(id, 0x05 | 0x08 | 0x31)),
+        }
+    }
+    ns
+}
+
+/// The section that bytes begin with, and what follows it.
+fn section(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let [_, _, high, low] = *bytes.first_chunk::<4>()?;
+    let length = usize::from(u16::from_be_bytes([high, low]));
+    bytes.split_at_checked(length).filter(|_| length >= 4)
+}
+
+/// Length of a number in bits.
+fn bits_of(number: &[u8]) -> u64 {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    let first = number.get(zeros).map_or(0, |byte| u8::BITS - byte.leading_zeros());
+    (number.len() - zeros).saturating_sub(1) as u64 * 8 + u64::from(first)
+}
+
+/// An operation with a key of a curve of this type and length of the prime.
+fn curve_ns(kind: Option<u8>, bits: u64) -> u64 {
+    let bits = bits.min(BITS);
+    match kind {
+        Some(0x01 | 0x03) => GENERAL_CURVE_NS * bits * bits / (384 * 384),
+        _ => NIST_CURVE_NS * bits * bits / (521 * 521),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use token::pka::ecc::{self, EccCurve};
+    use token::pka::{Attributes, ClearKey, CrtComponents, Form, clear_token, public_token};
+    use wire::bounds::{BATCH_BYTES_MAX, TEXT_BYTES_MAX};
+    use wire::verb::{clear_rsa_public, digital_signature_verify as dsv};
+
+    /// A verification under the public key of this token, as a key reference or as bytes.
+    fn verification(token: &[u8], by_reference: bool) -> u64 {
+        let mut request = Arguments::new(Verb::DigitalSignatureVerify);
+        request.set_integer(dsv::PKA_PUBLIC_KEY_ID_LENGTH, token.len() as i64);
+        if by_reference {
+            let reference = wire::KeyReference { slot: 0, generation: 0 };
+            request.set(dsv::PKA_PUBLIC_KEY_ID, Argument::Reference(reference));
+        } else {
+            request.set_bytes(dsv::PKA_PUBLIC_KEY_ID, token);
+        }
+        let mut payload = Vec::new();
+        request.write_request(&mut payload).unwrap();
+        if !by_reference {
+            return work_ns(Verb::DigitalSignatureVerify, &payload, &[], |_| false);
+        }
+        let mut fields =
+            wire::frame::Walk::request(Verb::DigitalSignatureVerify, &payload).map(Result::unwrap);
+        let at = fields.find(|field| field.position == dsv::PKA_PUBLIC_KEY_ID).unwrap().range.start;
+        assert!(wire::frame::place_token(&mut payload, at, 0..token.len()));
+        work_ns(Verb::DigitalSignatureVerify, &payload, token, |_| false)
+    }
+
+    fn public(modulus_bits: usize, exponent_bits: usize) -> Vec<u8> {
+        let number = |bits: usize| {
+            let mut number = vec![0xFF; bits.div_ceil(8)];
+            number[0] = if bits.is_multiple_of(8) { 0xFF } else { (1 << (bits % 8)) - 1 };
+            number
+        };
+        public_token(&number(modulus_bits), &number(exponent_bits)).unwrap()
+    }
+
+    /// How many requests of this work a batch takes, and how many multiplications of 4,096 bits those are.
+    fn taken(work: u64, multiplications: u64) -> (u64, u64) {
+        let count = WORK_NS_MAX.div_ceil(work).min(wire::bounds::BATCH_MAX as u64);
+        (count, count * multiplications)
+    }
+
+    /// Whatever exponents a client chooses after those that were learned: a batch of them is some ten thousand multiplications, of
+    /// which one operation under the longest has 4,095.
+    #[test]
+    fn long_exponents_are_known_before_they_run() {
+        for by_reference in [true, false] {
+            for exponent_bits in [2, 17, 64, 256, 1024, 2048, 4095] {
+                let work = verification(&public(4096, exponent_bits), by_reference);
+                let (count, multiplications) = taken(work, exponent_bits as u64);
+                assert!(multiplications <= 8_192, "{count} of {exponent_bits} bits");
+                assert!(exponent_bits > 17 || count >= 64, "{count} usual ones share a pass");
+            }
+        }
+        let short = verification(&public(1024, 1024), true);
+        assert!(verification(&public(2048, 1024), true) > 3 * short);
+    }
+
+    #[test]
+    fn a_private_key_that_was_not_used_lately_counts_for_its_preparation() {
+        let number = [0xFF; 512];
+        let half = &number[..256];
+        let components = CrtComponents { p: half, q: half, dp: half, dq: half, u: half };
+        let hashes = (engine::sha1, engine::sha256);
+        let of = |form: Form, is_prepared: bool| {
+            let key = match form.is_crt() {
+                true => ClearKey::Crt { n: &number, e: &[1, 0, 1], components },
+                false => ClearKey::Me { n: &number, e: &[1, 0, 1], d: &number },
+            };
+            let token = clear_token(form, &key, &Attributes::default(), &hashes).unwrap();
+            key_ns(&token, |asked| {
+                assert_eq!(asked, &token[..]);
+                is_prepared
+            })
+        };
+        // Eight of them fill the lanes of a kernel.
+        assert!(8 * of(Form::CrtAes, true) < WORK_NS_MAX);
+        assert!(of(Form::CrtAes, false) > 3 * of(Form::CrtAes, true));
+        assert!(of(Form::MeAes, true) > 2 * of(Form::CrtAes, false));
+        assert!(of(Form::MeAes, false) > WORK_NS_MAX && of(Form::MeAes, false) < 45_000_000);
+    }
+
+    #[test]
+    fn curves_and_texts_count_as_they_cost() {
+        let of = |curve: EccCurve| {
+            let mut point = vec![4; curve.point_bytes()];
+            point[1..].fill(1);
+            key_ns(&ecc::public_token(curve, &point).unwrap(), |_| false)
+        };
+        assert!(of(EccCurve::BrainpoolP384r1) > 2 * of(EccCurve::P521));
+        assert!(EccCurve::ALL.into_iter().all(|curve| of(curve) > 100_000 && of(curve) < 3_000_000));
+        let of = |verb, bytes: usize| work_ns(verb, &vec![0; bytes], &[], |_| false);
+        assert!(of(Verb::OneWayHash, 2 * TEXT_BYTES_MAX) > WORK_NS_MAX);
+        assert!(of(Verb::Encipher, BATCH_BYTES_MAX / 2) < WORK_NS_MAX);
+        assert!(512 * of(Verb::MacGenerate, 1024) < WORK_NS_MAX, "short texts fill every lane");
+        let preserving = of(Verb::FormatPreservingEncipher, 1000);
+        assert!(preserving > 900_000 && 128 * of(Verb::FormatPreservingEncipher, 300) < WORK_NS_MAX);
+    }
+
+    #[test]
+    fn what_is_no_token_counts_nothing_and_harms_nobody() {
+        for field in [
+            &[][..],
+            &[0x1E],
+            &[0x1E, 0, 0, 12, 0, 0, 0, 0, 4, 0, 0, 0],
+            &[0x1E, 0, 0, 12, 0, 0, 0, 0, 4, 0, 0, 4],
+        ] {
+            assert!(key_ns(field, |_| false) <= 20_000, "{field:?}");
+        }
+        let mut request = Arguments::new(Verb::ClearRsaPublic);
+        let token = public(4096, 4095);
+        request.set_integer(clear_rsa_public::KEY_LENGTH, token.len() as i64);
+        request.set_bytes(clear_rsa_public::KEY, &token);
+        let mut payload = Vec::new();
+        request.write_request(&mut payload).unwrap();
+        assert!(work_ns(Verb::ClearRsaPublic, &payload, &[], |_| false) > WORK_NS_MAX);
+        assert_eq!(work_ns(Verb::ClearRsaPublic, &[1, 2, 3], &[], |_| false), 4);
+        for length in 0..token.len() {
+            key_ns(&token[..length], |_| false);
+        }
+    }
+}
