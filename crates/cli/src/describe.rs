@@ -135,9 +135,12 @@ fn absent() -> Field {
     ("key", "none: a skeleton".to_owned())
 }
 
-fn wrapping(form: TokenForm, is_enhanced: bool) -> String {
+fn wrapping(form: TokenForm, is_checked: bool, is_enhanced: bool) -> String {
     match (form, is_enhanced) {
-        (TokenForm::Authenticated, _) => "authenticated: this system's own",
+        (TokenForm::Authenticated, _) if is_checked => "authenticated: this system's own",
+        (TokenForm::Authenticated, _) => {
+            "authenticated by an earlier method of this system (cryptand key renew puts it into the present one)"
+        }
         (TokenForm::Compatible, false) => "compatible: CCA's original method (WRAP-ECB)",
         (TokenForm::Compatible, true) => "compatible: CCA's enhanced method (WRAP-ENH)",
     }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  0 X'01'  4 X'04'  6 flags  7 check value (clear key), wrapping method (wrapped)  8 master-key pattern
-//! 16 key: clear and left-justified, or 32 enciphered bytes  48 control vector, zero
+//! 16 key: clear and left-justified, or 32 enciphered bytes  48 control vector, zero, or the rest of the ciphertext
 //! 56 length of the key in bits  58 length of the enciphered key  60 token-validation value
 //! ```
 
@@ -17,6 +17,8 @@ use crate::{TOKEN_BYTES, TokenError, tvv, unconfirmed};
 
 /// Length of the enciphered key in every wrapped token, in bytes.
 pub const WRAPPED_BYTES: usize = 32;
+/// Length of the ciphertext of a checked token behind its key field, in bytes.
+pub const CHECK_BYTES: usize = 8;
 /// Length of all bytes of a token except its key field and its validation value.
 pub const REST_BYTES: usize = TOKEN_BYTES - WRAPPED_BYTES - 4;
 
@@ -43,6 +45,8 @@ pub enum AesKey {
         form: TokenForm,
         /// The enciphered, zero-padded key.
         key: [u8; WRAPPED_BYTES],
+        /// The rest of the ciphertext of a checked token, in the place of the control vector.
+        check: Option<[u8; CHECK_BYTES]>,
     },
 }
 
@@ -101,11 +105,37 @@ impl AesToken {
         key: [u8; WRAPPED_BYTES],
     ) -> Result<Self, TokenError> {
         check_length(key_bytes)?;
-        Ok(Self { key_bytes, vector_flag: true, key: AesKey::Wrapped { pattern, form, key } })
+        Ok(Self { key_bytes, vector_flag: true, key: AesKey::Wrapped { pattern, form, key, check: None } })
     }
 
-    /// All that a wrapped token says beside its key field and its validation value, in the order of the token: what the
-    /// key of an authenticated one is bound to. Of a clear token a part is missing.
+    /// A token that holds this key, of a length of 16, 24 or 32 bytes, wrapped in the checked form.
+    ///
+    /// # Errors
+    /// [`TokenError::KeyLength`].
+    pub fn checked(
+        key_bytes: usize,
+        pattern: [u8; PATTERN_BYTES],
+        key: [u8; WRAPPED_BYTES],
+        check: [u8; CHECK_BYTES],
+    ) -> Result<Self, TokenError> {
+        check_length(key_bytes)?;
+        let key = AesKey::Wrapped { pattern, form: TokenForm::Authenticated, key, check: Some(check) };
+        Ok(Self { key_bytes, vector_flag: true, key })
+    }
+
+    /// Whether the key is in authenticated form and nothing in the token tells whether it is the one that was wrapped: the
+    /// unchecked method, and a key that fills its field.
+    pub fn is_unchecked(&self) -> bool {
+        self.is_of_unchecked_method() && self.key_bytes == WRAPPED_BYTES
+    }
+
+    /// Whether the key is wrapped by the unchecked method of this system.
+    pub fn is_of_unchecked_method(&self) -> bool {
+        matches!(self.key, AesKey::Wrapped { form: TokenForm::Authenticated, check: None, .. })
+    }
+
+    /// All that a wrapped token says beside its key field and its validation value, in the order of the token and with zeros
+    /// in the place of the control vector: what the key of an authenticated one is bound to. Of a clear token a part is missing.
     pub fn rest(&self) -> [u8; REST_BYTES] {
         let mut rest = [0; REST_BYTES];
         let bytes = self.head();
@@ -142,14 +172,16 @@ impl AesToken {
         }
         zero(bytes, 1..4)?;
         zero(bytes, 5..6)?;
-        zero(bytes, 48..56)?;
+        let flags = bytes[6];
+        if flags & FLAG_WRAPPED == 0 || bytes[7] != unconfirmed::CHECKED_METHOD {
+            zero(bytes, 48..56)?;
+        }
         let key_bits = usize::from(u16::from_be_bytes([bytes[56], bytes[57]]));
         let wrapped_bytes = usize::from(u16::from_be_bytes([bytes[58], bytes[59]]));
         if !key_bits.is_multiple_of(8) {
             return Err(TokenError::KeyLength(key_bits / 8));
         }
         let key_bytes = key_bits / 8;
-        let flags = bytes[6];
         let vector_flag = flags & FLAG_VECTOR != 0;
         let key = match flags & !FLAG_VECTOR {
             FLAG_WRAPPED => parse_wrapped(bytes, key_bytes, wrapped_bytes)?,
@@ -165,7 +197,10 @@ impl AesToken {
         match &self.key {
             AesKey::Absent => {}
             AesKey::Clear(key) => bytes[16..48].copy_from_slice(key),
-            AesKey::Wrapped { key, .. } => bytes[16..48].copy_from_slice(key),
+            AesKey::Wrapped { key, check, .. } => {
+                bytes[16..48].copy_from_slice(key);
+                bytes[48..56].copy_from_slice(&check.unwrap_or_default());
+            }
         }
         tvv::seal(&mut bytes);
         bytes
@@ -184,11 +219,13 @@ impl AesToken {
                 bytes[6] |= unconfirmed::AES_CLEAR_FLAGS;
                 bytes[7] = check_value(key);
             }
-            AesKey::Wrapped { pattern, form, .. } => {
+            AesKey::Wrapped { pattern, form, check, .. } => {
                 bytes[6] |= FLAG_WRAPPED;
-                if *form == TokenForm::Authenticated {
-                    bytes[7] = unconfirmed::AUTHENTICATED_METHOD;
-                }
+                bytes[7] = match (form, check) {
+                    (TokenForm::Compatible, _) => 0,
+                    (TokenForm::Authenticated, None) => unconfirmed::UNCHECKED_METHOD,
+                    (TokenForm::Authenticated, Some(_)) => unconfirmed::CHECKED_METHOD,
+                };
                 bytes[8..16].copy_from_slice(pattern);
                 bytes[58..60].copy_from_slice(&(WRAPPED_BYTES as u16).to_be_bytes());
             }
@@ -208,14 +245,15 @@ fn parse_wrapped(
     }
     let form = match bytes[7] {
         0 => TokenForm::Compatible,
-        unconfirmed::AUTHENTICATED_METHOD => TokenForm::Authenticated,
+        unconfirmed::CHECKED_METHOD | unconfirmed::UNCHECKED_METHOD => TokenForm::Authenticated,
         other if other & 0x1F == 0 => return Err(TokenError::Wrapping(other >> 5)),
         _ => return Err(TokenError::Field(7)),
     };
     let (mut pattern, mut key) = ([0; PATTERN_BYTES], [0; WRAPPED_BYTES]);
     pattern.copy_from_slice(&bytes[8..16]);
     key.copy_from_slice(&bytes[16..48]);
-    Ok(AesKey::Wrapped { pattern, form, key })
+    let check = bytes[48..56].first_chunk().copied().filter(|_| bytes[7] == unconfirmed::CHECKED_METHOD);
+    Ok(AesKey::Wrapped { pattern, form, key, check })
 }
 
 /// A token without a key under a master key: clear, or, where the whole key field is zero, absent.
@@ -296,6 +334,11 @@ mod tests {
         assert_eq!(bytes[48..60], [0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 0, 32]);
         let other = AesToken::wrapped(24, [7; 8], TokenForm::Authenticated, [0x5A; 32]).unwrap().to_bytes();
         assert_eq!((&other[..7], other[7], &other[8..60]), (&bytes[..7], 0xE0, &bytes[8..60]));
+        let checked = AesToken::checked(24, [7; 8], [0x5A; 32], [0xC3; 8]).unwrap();
+        let shown = checked.to_bytes();
+        assert_eq!((&shown[..7], shown[7], &shown[8..48]), (&bytes[..7], 0xC0, &bytes[8..48]));
+        assert_eq!((&shown[48..56], &shown[56..60]), (&[0xC3; 8][..], &bytes[56..60]));
+        assert_eq!(checked.rest()[16..24], [0; 8]);
         let bytes = AesToken::clear(&[1; 16]).unwrap().to_bytes();
         assert_eq!((bytes[6], bytes[7], bytes[57], bytes[59]), (0x20, 0, 128, 0));
     }
@@ -304,7 +347,8 @@ mod tests {
     fn every_changed_byte_is_refused() {
         let wrapped = |form| AesToken::wrapped(16, [7; 8], form, [0x5A; 32]).unwrap();
         let forms = [TokenForm::Authenticated, TokenForm::Compatible].map(wrapped);
-        for token in forms.into_iter().chain([AesToken::clear(&[9; 32]).unwrap()]) {
+        let checked = AesToken::checked(16, [7; 8], [0x5A; 32], [0xC3; 8]).unwrap();
+        for token in forms.into_iter().chain([checked, AesToken::clear(&[9; 32]).unwrap()]) {
             let bytes = token.to_bytes();
             for index in 0..TOKEN_BYTES {
                 for change in 1..=255u8 {
@@ -364,6 +408,10 @@ mod tests {
             let (bytes, rest) = (wrapped.to_bytes(), wrapped.rest());
             prop_assert_eq!(&rest[..], &[&bytes[..16], &bytes[48..60]].concat()[..]);
             prop_assert!(AesToken::parse(&wrapped.to_bytes()).unwrap() == wrapped);
+            let checked = AesToken::checked(length, pattern, key, pattern).unwrap();
+            prop_assert!(AesToken::parse(&checked.to_bytes()).unwrap() == checked);
+            prop_assert!(!checked.is_of_unchecked_method() && wrapped.is_of_unchecked_method() == own);
+            prop_assert_eq!(wrapped.is_unchecked(), own && length == 32);
             let skeleton = AesToken::skeleton(length).unwrap();
             prop_assert!(AesToken::parse(&skeleton.to_bytes()).unwrap() == skeleton);
             if key[..length] != [0; 32][..length] {

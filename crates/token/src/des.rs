@@ -7,9 +7,10 @@
 //! 16 key part A  24 part B  32 control vector left  40 right  48 part C
 //! 59 length of a key with zero control vector  60 token-validation value; all else zero
 //! ```
-//! Served: versions X'00' and X'01'; original (ECB) and enhanced wrapping, and, of internal tokens, the method of this system,
-//! under which all 24 bytes of the key fields are ciphertext whatever the length of the key. A writer gives back exactly the
-//! bytes that the parser accepted.
+//! Served: versions X'00' and X'01'; original (ECB) and enhanced wrapping, and, of internal tokens, the methods of this system,
+//! under which all 24 bytes of the key fields are ciphertext whatever the length of the key: the checked one, whose ciphertext
+//! goes on in the reserved bytes 1-3, 5 and 56-58, and the unchecked one, which leaves them zero. A writer gives back exactly
+//! the bytes that the parser accepted.
 
 use wire::control::{Register, TokenForm};
 
@@ -33,6 +34,7 @@ pub struct DesToken {
     origin: Origin,
     version: u8,
     export_prohibited: bool,
+    leaves_in_blocks_alone: bool,
     transport_without_vector: bool,
     form: KeyForm,
     control_vector: ControlVector,
@@ -51,10 +53,16 @@ pub struct Wrapped {
     pub form: TokenForm,
     /// The wrapped key: in a compatible token 8, 16 or 24 bytes, then zeros; in an authenticated one all of it.
     pub key: [u8; KEY_FIELD_BYTES],
+    /// The rest of the ciphertext of a checked token, in the order of the token's reserved bytes.
+    pub check: Option<[u8; CHECK_BYTES]>,
 }
 
 /// Length of the key fields together, in bytes.
 pub const KEY_FIELD_BYTES: usize = 24;
+/// Length of the ciphertext of a checked token behind its key fields, in bytes.
+pub const CHECK_BYTES: usize = 7;
+/// Where that is.
+const CHECK_AT: [usize; CHECK_BYTES] = [1, 2, 3, 5, 56, 57, 58];
 /// Length of all bytes of a token except its key fields and its validation value.
 pub const REST_BYTES: usize = TOKEN_BYTES - KEY_FIELD_BYTES - 4;
 
@@ -76,6 +84,7 @@ impl DesToken {
             origin,
             version: u8::from(long_zero),
             export_prohibited: false,
+            leaves_in_blocks_alone: false,
             transport_without_vector: false,
             form,
             control_vector,
@@ -108,11 +117,39 @@ impl DesToken {
         let mut key = [0; KEY_FIELD_BYTES];
         key[..wrapped_key.len()].copy_from_slice(wrapped_key);
         let pattern = if self.origin == Origin::External { [0; PATTERN_BYTES] } else { pattern };
-        self.wrapped = Some(Wrapped { pattern, form: TokenForm::Compatible, key });
+        self.wrapped = Some(Wrapped { pattern, form: TokenForm::Compatible, key, check: None });
         Ok(self)
     }
 
-    /// The same internal token with this key in authenticated form, which fills the key fields.
+    /// The same internal token with this key in the checked form, which fills the key fields and the reserved bytes.
+    ///
+    /// # Errors
+    /// [`TokenError::Kind`] for an external token.
+    pub fn with_checked_key(
+        self,
+        pattern: [u8; PATTERN_BYTES],
+        key: [u8; KEY_FIELD_BYTES],
+        check: [u8; CHECK_BYTES],
+    ) -> Result<Self, TokenError> {
+        let mut token = self.with_authenticated_key(pattern, key)?;
+        token.wrapped = token.wrapped.map(|wrapped| Wrapped { check: Some(check), ..wrapped });
+        Ok(token)
+    }
+
+    /// Whether the key is in authenticated form and nothing in the token tells whether it is the one that was wrapped: the
+    /// unchecked method, and a key that fills its fields.
+    pub fn is_unchecked(&self) -> bool {
+        self.is_of_unchecked_method() && self.form.key_bytes() == KEY_FIELD_BYTES
+    }
+
+    /// Whether the key is wrapped by the unchecked method of this system.
+    pub fn is_of_unchecked_method(&self) -> bool {
+        let is_unchecked =
+            |wrapped: &Wrapped| wrapped.form == TokenForm::Authenticated && wrapped.check.is_none();
+        self.wrapped.as_ref().is_some_and(is_unchecked)
+    }
+
+    /// The same internal token with this key in the unchecked authenticated form, which fills the key fields.
     ///
     /// # Errors
     /// [`TokenError::Kind`] for an external token.
@@ -125,14 +162,15 @@ impl DesToken {
             return Err(TokenError::Kind(EXTERNAL));
         }
         self.enhanced = self.control_vector.is_enhanced_only();
-        self.wrapped = Some(Wrapped { pattern, form: TokenForm::Authenticated, key });
+        self.wrapped = Some(Wrapped { pattern, form: TokenForm::Authenticated, key, check: None });
         Ok(self)
     }
 
-    /// All that the token says beside its key fields and its validation value, in the order of the token: what the key of
-    /// an authenticated one is bound to.
+    /// All that the token says beside its key fields and its validation value, in the order of the token and with zeros in the
+    /// reserved bytes: what the key of an authenticated one is bound to.
     pub fn rest(&self) -> [u8; REST_BYTES] {
-        let bytes = self.to_bytes();
+        let mut bytes = self.to_bytes();
+        CHECK_AT.iter().for_each(|at| bytes[*at] = 0);
         let mut rest = [0; REST_BYTES];
         rest[..16].copy_from_slice(&bytes[..16]);
         rest[16..32].copy_from_slice(&bytes[32..48]);
@@ -146,7 +184,31 @@ impl DesToken {
     /// As [`DesToken::skeleton`].
     pub fn with_vector(&self, control_vector: ControlVector) -> Result<Self, TokenError> {
         let skeleton = Self::skeleton(self.origin, self.form, control_vector)?.with_enhanced(self.enhanced);
-        Ok(Self { export_prohibited: self.export_prohibited, ..skeleton })
+        let Self { export_prohibited, leaves_in_blocks_alone, .. } = *self;
+        Ok(Self { export_prohibited, leaves_in_blocks_alone, ..skeleton })
+    }
+
+    /// The same internal token without its key, whose key may leave in key blocks alone, and with exportability E: as keys that came
+    /// in with that.
+    ///
+    /// # Errors
+    /// [`TokenError::Kind`] for an external token.
+    pub fn with_blocks_alone(self) -> Result<Self, TokenError> {
+        if self.origin == Origin::External {
+            return Err(TokenError::Kind(EXTERNAL));
+        }
+        Ok(Self { leaves_in_blocks_alone: true, ..self.without_key() })
+    }
+
+    /// Whether the key may leave in key blocks alone, and with exportability E.
+    pub fn leaves_in_blocks_alone(&self) -> bool {
+        self.leaves_in_blocks_alone
+    }
+
+    /// Whether the key may be wrapped in authenticated form alone: that of a control vector that says so, and one that may leave in
+    /// key blocks alone, which no control vector says.
+    pub fn needs_authentication(&self) -> bool {
+        self.leaves_in_blocks_alone || self.control_vector.needs_authentication()
     }
 
     /// A token without a key that says the same, for a key that comes under a key of the other kind. What had the
@@ -156,7 +218,8 @@ impl DesToken {
     /// As [`DesToken::skeleton`].
     pub fn moved_to(&self, origin: Origin) -> Result<Self, TokenError> {
         let skeleton = Self::skeleton(origin, self.form, self.control_vector)?.with_enhanced(self.enhanced);
-        Ok(Self { export_prohibited: self.export_prohibited, ..skeleton })
+        let leaves_in_blocks_alone = self.leaves_in_blocks_alone && origin == Origin::Internal;
+        Ok(Self { export_prohibited: self.export_prohibited, leaves_in_blocks_alone, ..skeleton })
     }
 
     /// The same token without its key.
@@ -219,18 +282,22 @@ impl DesToken {
         if version > VERSION_ZERO_VECTOR {
             return Err(TokenError::Version(version));
         }
-        zero(bytes, 1..4)?;
-        zero(bytes, 5..6)?;
-        zero(bytes, 56..59)?;
+        let is_checked = bytes[7] == unconfirmed::CHECKED_METHOD && origin == Origin::Internal;
+        if let Some(offset) = CHECK_AT.into_iter().find(|at| !is_checked && bytes[*at] != 0) {
+            return Err(TokenError::Field(offset));
+        }
         let wrapping = match bytes[7] {
             0 | ENHANCED_METHOD => TokenForm::Compatible,
-            unconfirmed::AUTHENTICATED_METHOD if origin == Origin::Internal => TokenForm::Authenticated,
+            unconfirmed::CHECKED_METHOD | unconfirmed::UNCHECKED_METHOD if origin == Origin::Internal => {
+                TokenForm::Authenticated
+            }
             other if other & 0x1F == 0 => return Err(TokenError::Wrapping(other >> 5)),
             _ => return Err(TokenError::Field(7)),
         };
 
         let flags = bytes[6];
-        if flags & !(FLAG_KEY | FLAG_VECTOR | FLAG_NOCV | FLAG_NO_EXPORT) != 0 {
+        let own = if origin == Origin::Internal { unconfirmed::FLAG_BLOCKS_ALONE } else { 0 };
+        if flags & !(FLAG_KEY | FLAG_VECTOR | FLAG_NOCV | FLAG_NO_EXPORT | own) != 0 {
             return Err(TokenError::Flags(flags));
         }
         let control_vector = ControlVector::from_bytes(part(bytes, 32), part(bytes, 40))?;
@@ -255,7 +322,8 @@ impl DesToken {
             if wrapping == TokenForm::Compatible && key[form.key_bytes()..].iter().any(|byte| *byte != 0) {
                 return Err(TokenError::Field(if form == KeyForm::Single { 24 } else { 48 }));
             }
-            Some(Wrapped { pattern, form: wrapping, key })
+            let check = is_checked.then(|| CHECK_AT.map(|at| bytes[at]));
+            Some(Wrapped { pattern, form: wrapping, key, check })
         } else {
             if wrapping == TokenForm::Authenticated {
                 return Err(TokenError::Field(7));
@@ -271,6 +339,7 @@ impl DesToken {
             origin,
             version,
             export_prohibited: flags & FLAG_NO_EXPORT != 0,
+            leaves_in_blocks_alone: flags & unconfirmed::FLAG_BLOCKS_ALONE != 0,
             transport_without_vector: flags & FLAG_NOCV != 0,
             form,
             control_vector,
@@ -289,13 +358,19 @@ impl DesToken {
         bytes[6] = flag(self.wrapped.is_some(), FLAG_KEY)
             | flag(self.control_vector_present, FLAG_VECTOR)
             | flag(self.transport_without_vector, FLAG_NOCV)
-            | flag(self.export_prohibited, FLAG_NO_EXPORT);
+            | flag(self.export_prohibited, FLAG_NO_EXPORT)
+            | flag(self.leaves_in_blocks_alone, unconfirmed::FLAG_BLOCKS_ALONE);
         if self.enhanced {
             bytes[7] = ENHANCED_METHOD;
         }
         if let Some(wrapped) = &self.wrapped {
-            if wrapped.form == TokenForm::Authenticated {
-                bytes[7] = unconfirmed::AUTHENTICATED_METHOD;
+            match (wrapped.form, wrapped.check) {
+                (TokenForm::Compatible, _) => {}
+                (TokenForm::Authenticated, None) => bytes[7] = unconfirmed::UNCHECKED_METHOD,
+                (TokenForm::Authenticated, Some(check)) => {
+                    bytes[7] = unconfirmed::CHECKED_METHOD;
+                    CHECK_AT.iter().zip(check).for_each(|(at, byte)| bytes[*at] = byte);
+                }
             }
             bytes[8..16].copy_from_slice(&wrapped.pattern);
             bytes[16..32].copy_from_slice(&wrapped.key[..16]);
@@ -420,6 +495,33 @@ mod tests {
         mac_token().with_authenticated_key([7; 8], [0x5A; 24]).unwrap()
     }
 
+    fn checked_token() -> DesToken {
+        mac_token().with_checked_key([7; 8], [0x5A; 24], [0xC3; 7]).unwrap()
+    }
+
+    #[test]
+    fn a_checked_key_fills_the_reserved_bytes_too() {
+        let (bytes, other) = (authenticated_token().to_bytes(), checked_token().to_bytes());
+        assert_eq!((other[7], &other[8..56]), (0xC0, &bytes[8..56]));
+        assert_eq!(
+            (&other[..7], &other[56..60]),
+            (&[1, 0xC3, 0xC3, 0xC3, 0, 0xC3, 0xC0][..], &[0xC3, 0xC3, 0xC3, 0][..])
+        );
+        let mut rest = authenticated_token().rest();
+        rest[7] = 0xC0;
+        assert_eq!(checked_token().rest(), rest);
+        let vector = KeyType::Mac.default_vector(KeyForm::Double).unwrap();
+        let external = DesToken::skeleton(Origin::External, KeyForm::Double, vector).unwrap();
+        assert_eq!(external.with_checked_key([0; 8], [1; 24], [1; 7]), Err(TokenError::Kind(2)));
+        let triple = DesToken::skeleton(Origin::Internal, KeyForm::Triple, ControlVector::ZERO).unwrap();
+        let is_unchecked = |token: DesToken| [token.is_of_unchecked_method(), token.is_unchecked()];
+        assert_eq!(is_unchecked(triple), [false; 2]);
+        assert_eq!(is_unchecked(triple.with_key([7; 8], &[1; 24]).unwrap()), [false; 2]);
+        assert_eq!(is_unchecked(triple.with_authenticated_key([7; 8], [1; 24]).unwrap()), [true; 2]);
+        assert_eq!(is_unchecked(triple.with_checked_key([7; 8], [1; 24], [1; 7]).unwrap()), [false; 2]);
+        assert_eq!(is_unchecked(authenticated_token()), [true, false]);
+    }
+
     #[test]
     fn an_authenticated_key_fills_its_fields() {
         let (bytes, other) = (mac_token().to_bytes(), authenticated_token().to_bytes());
@@ -438,7 +540,7 @@ mod tests {
 
     #[test]
     fn every_changed_byte_is_refused() {
-        for bytes in [mac_token(), authenticated_token()].map(|token| token.to_bytes()) {
+        for bytes in [mac_token(), authenticated_token(), checked_token()].map(|token| token.to_bytes()) {
             for index in 0..TOKEN_BYTES {
                 for change in 1..=255u8 {
                     let mut changed = bytes;
@@ -453,7 +555,11 @@ mod tests {
     /// or a field shows the change.
     #[test]
     fn every_changed_byte_with_a_mended_value_is_refused_or_shows() {
-        for (token, free) in [(mac_token(), [8..32, 0..0]), (authenticated_token(), [8..32, 48..56])] {
+        for (token, free) in [
+            (mac_token(), std::slice::from_ref(&(8..32))),
+            (authenticated_token(), &[8..32, 48..56]),
+            (checked_token(), &[1..4, 5..6, 8..32, 48..59]),
+        ] {
             let bytes = token.to_bytes();
             for index in 0..60 {
                 for change in 1..=255u8 {
@@ -522,7 +628,12 @@ mod tests {
             prop_assert_eq!(DesToken::parse(&token.to_bytes()).unwrap(), token);
             prop_assert_eq!(token.without_key(), skeleton);
             if !external {
-                let token = skeleton.with_authenticated_key(pattern, key.try_into().unwrap()).unwrap();
+                let key: [u8; KEY_FIELD_BYTES] = key.try_into().unwrap();
+                let token = skeleton.with_authenticated_key(pattern, key).unwrap();
+                prop_assert_eq!(DesToken::parse(&token.to_bytes()).unwrap(), token);
+                prop_assert_eq!(token.without_key(), skeleton);
+                let check = [key[0], key[5], 0, key[7], key[9], 0xFF, key[1]];
+                let token = skeleton.with_checked_key(pattern, key, check).unwrap();
                 prop_assert_eq!(DesToken::parse(&token.to_bytes()).unwrap(), token);
                 prop_assert_eq!(token.without_key(), skeleton);
             }
@@ -534,7 +645,10 @@ mod tests {
             token[0] = 1 + (bytes[0] & 1);
             token[4] = bytes[1] & 1;
             token[6] = flags & 0xE1;
-            token[7] = if bytes[3] & 1 == 0 { 0 } else { 0xE0 };
+            token[7] = [0, 0xE0, 0xC0][usize::from(bytes[3]) % 3];
+            if token[7] == 0xC0 {
+                (token[1], token[5], token[58]) = (bytes[4], bytes[5], bytes[6]);
+            }
             bytes[2] &= 0x30;
             token[59] = bytes[2];
             token[8..32].copy_from_slice(&bytes[8..]);

@@ -15,9 +15,18 @@ pub const CONTROL_VECTOR_BIT_NO_TR31: u32 = 57;
 /// Flag byte of a clear AES token of version X'04': no key under a master key, no pattern.
 pub const AES_CLEAR_FLAGS: u8 = 0x20;
 /// Byte 7 of an internal DES or AES token whose key is wrapped by the method of this system, the wide-block cipher over
-/// the whole key field with the rest of the token as its tweak: the last wrapping method that bits 0-2 of a DES token can
-/// say, of which CCA's own count up from 0. In an AES token CCA leaves the byte zero unless the key is clear.
-pub const AUTHENTICATED_METHOD: u8 = 0b111 << 5;
+/// the whole key field and zeros behind it, with the rest of the token as its tweak: the last but one of the wrapping methods
+/// that bits 0-2 of a DES token can say, of which CCA's own count up from 0. In an AES token CCA leaves the byte zero unless the
+/// key is clear.
+pub const CHECKED_METHOD: u8 = 0b110 << 5;
+/// The same where the wide block ends with the key field: a key that fills it has no zeros behind it. Such tokens are opened and
+/// not made.
+pub const UNCHECKED_METHOD: u8 = 0b111 << 5;
+/// Flag of an internal DES token, in byte 6: the key came in a key block with exportability E (X9.143), and leaves in such
+/// alone. CCA leaves the bit zero, and says no such thing of a key.
+pub const FLAG_BLOCKS_ALONE: u8 = 0x02;
+/// The same of a token of variable length: a bit of the first management field that CCA leaves zero.
+pub const MANAGEMENT_BLOCKS_ALONE: u16 = 0x0001;
 /// First management field of a variable-length token for which no keyword of export is given: XPRT-SYM, XPRTUASY and
 /// XPRTAASY. A remark about XPRT-RAW says that a key without it cannot be exported raw once that is defined, so it is no default.
 pub const VARIABLE_MANAGEMENT: u16 = 0xE000;

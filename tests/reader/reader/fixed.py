@@ -4,8 +4,10 @@ import hashlib
 
 from .wrap import Refused, aes_cbc_decipher, derived, des_ecb_decipher, hctr2_decipher, mdc_4, refuse
 
-# Byte 7 of a token whose key is wrapped by this system's own method.
-OWN_METHOD = 0xE0
+# Byte 7 of a token whose key is wrapped by this system's own methods: the ciphertext goes on behind the key field, or ends with it.
+OWN_METHOD, UNCHECKED_METHOD = 0xC0, 0xE0
+# Where it goes on in a DES token; in an AES token in the place of the control vector.
+CHECK = (1, 2, 3, 5, 56, 57, 58)
 
 
 def number(text):
@@ -34,15 +36,21 @@ def read(token, keys):
     refuse(len(token) == 64, "length")
     total = sum(number(token[at : at + 4]) for at in range(0, 60, 4)) % 2**32
     refuse(number(token[60:64]) == total, "token-validation value")
-    refuse(token[1:4] == bytes(3) and token[5] == 0, "reserved bytes")
     if token[0] == 1 and token[4] == 4:
+        refuse(token[1:4] == bytes(3) and token[5] == 0, "reserved bytes")
         return aes(token, keys)
-    return des(token, keys)
+    check = bytes(token[at] for at in CHECK)
+    if token[0] == 1 and token[7] == OWN_METHOD:
+        token = bytes(0 if at in CHECK else byte for at, byte in enumerate(token))
+    else:
+        refuse(check == bytes(7), "reserved bytes")
+    return des(token, keys, check)
 
 
 def aes(token, keys):
     flags, bits, wrapped_bytes = token[6], number(token[56:58]), number(token[58:60])
-    refuse(token[48:56] == bytes(8), "an AES key has no control vector")
+    is_own = flags & 0x80 and token[7] == OWN_METHOD
+    refuse(is_own or token[48:56] == bytes(8), "an AES key has no control vector")
     found = {"kind": "aes", "bits": bits}
     if flags == 0x20:
         # Nothing, or a clear key with its check byte.
@@ -57,10 +65,11 @@ def aes(token, keys):
         return found
     refuse(flags & 0x80 and flags & ~0xC0 == 0 and bits in (128, 192, 256) and wrapped_bytes == 32, "flags")
     master = master_of(keys, "aes", token[8:16])
-    if token[7] == OWN_METHOD:
+    if token[7] in (OWN_METHOD, UNCHECKED_METHOD):
         found["form"] = "own"
         key = derived(master, b"cryptand internal AES token")
-        text = hctr2_decipher(key, token[:16] + token[48:60], token[16:48])
+        end = 56 if is_own else 48
+        text = hctr2_decipher(key, token[:16] + bytes(8) + token[56:60], token[16:end])
     else:
         refuse(token[7] == 0, "method")
         found["form"] = "compatible"
@@ -70,11 +79,12 @@ def aes(token, keys):
     return found | {"key": key.hex()}
 
 
-def des(token, keys):
+def des(token, keys, check):
     internal = token[0] == 1
     refuse(token[0] in (1, 2) and token[4] in (0, 1) and token[56:59] == bytes(3), "version")
     flags, vectors = token[6], (token[32:40], token[40:48])
-    refuse(flags & ~0xE1 == 0, "flags")
+    # X'02' says that the key leaves in key blocks alone.
+    refuse(flags & ~(0xE3 if internal else 0xE1) == 0, "flags")
     field = token[16:32] + token[48:56]
     zero = not any(vectors[0] + vectors[1])
     if zero:
@@ -96,6 +106,7 @@ def des(token, keys):
         "bits": 8 * length,
         "control_vector": (vectors[0] + vectors[1]).hex(),
         "exportable": not flags & 0x01,
+        "in_blocks_alone": bool(flags & 0x02),
     }
     if not flags & 0x80:
         refuse(not any(field) and not any(token[8:16]) and token[7] == 0, "a token without a key")
@@ -103,12 +114,12 @@ def des(token, keys):
     vectors = (vectors[0], vectors[1] if length == 16 else vectors[0])
     if internal:
         master = master_of(keys, "sym", token[8:16])
-        if token[7] == OWN_METHOD:
+        if token[7] in (OWN_METHOD, UNCHECKED_METHOD):
             found["form"] = "own"
             key = derived(master, b"cryptand internal DES token")
             rest = token[:16] + token[32:48] + token[56:60]
-            text = hctr2_decipher(key, rest, field)
-            refuse(text[length:] == bytes(24 - length), "zeros behind the key")
+            text = hctr2_decipher(key, rest, field + (check if token[7] == OWN_METHOD else b""))
+            refuse(text[length:] == bytes(len(text) - length), "zeros behind the key")
             return found | {"key": text[:length].hex()}
         wrapping = master
     else:

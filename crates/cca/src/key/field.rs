@@ -9,6 +9,7 @@ use token::variable::{VariableKey, VariableUse};
 use token::{AesToken, DesToken, Format, VariableToken};
 use wire::code;
 use wire::control::TokenForm;
+use wire::point::Point;
 use wire::verb::SymmetricAlgorithm;
 
 use super::opening::Opening;
@@ -46,7 +47,7 @@ impl<'p, 'a> KeyField<'p, 'a> {
 
     /// A DES token that was read before.
     pub(crate) fn of_token(call: Call<'p, 'a>, token: DesToken) -> Found<'p, 'a> {
-        Found { call, token: SymmetricToken::Des(token) }
+        Found { call, token: SymmetricToken::Des(token), is_of_record: false }
     }
 
     /// The bytes.
@@ -70,7 +71,7 @@ impl<'p, 'a> KeyField<'p, 'a> {
             }
             _ => return Err(code::TOKEN_INVALID.into()),
         };
-        Ok(Found { call: self.call, token })
+        Ok(Found { call: self.call, token, is_of_record: self.call.is_of_record(self.field) })
     }
 
     /// The token of a key of variable length.
@@ -94,7 +95,8 @@ impl<'p, 'a> KeyField<'p, 'a> {
             return Err(code::TOKEN_INVALID.into());
         }
         let token = Box::new(VariableToken::parse(self.field)?);
-        Ok(Found { call: self.call, token: SymmetricToken::Variable(token) })
+        let is_of_record = self.call.is_of_record(self.field);
+        Ok(Found { call: self.call, token: SymmetricToken::Variable(token), is_of_record })
     }
 
     /// The token of a symmetric key of this algorithm, of fixed or variable length.
@@ -185,10 +187,23 @@ pub(super) enum SymmetricToken {
     Variable(Box<VariableToken>),
 }
 
+impl SymmetricToken {
+    /// Whether nothing in it tells whether its key is the one that was wrapped.
+    fn is_unchecked(&self) -> bool {
+        match self {
+            Self::Des(token) => token.is_unchecked(),
+            Self::Aes(token) => token.is_unchecked(),
+            Self::Variable(_) => false,
+        }
+    }
+}
+
 /// A token of a symmetric key in a verb's arguments, not yet opened.
 pub(crate) struct Found<'p, 'a> {
     pub(super) call: Call<'p, 'a>,
     pub(super) token: SymmetricToken,
+    /// Whether it came from a key record, by its label.
+    pub(super) is_of_record: bool,
 }
 
 impl<'p, 'a> Found<'p, 'a> {
@@ -311,7 +326,10 @@ impl<'p, 'a> Found<'p, 'a> {
                 if !vector.is_plain_data() {
                     return Err(code::CONTROL_VECTOR_NOT_DATA.into());
                 }
-                if token.export_prohibited() || !vector.may(Use::TransportAsData) {
+                if token.export_prohibited()
+                    || token.leaves_in_blocks_alone()
+                    || !vector.may(Use::TransportAsData)
+                {
                     return Err(code::KEY_USAGE.into());
                 }
             }
@@ -324,24 +342,30 @@ impl<'p, 'a> Found<'p, 'a> {
     /// Opens the key under the master key, whatever its use; a clear one is taken as it is.
     ///
     /// # Errors
-    /// 8/47 for an external token. The opening itself refuses with 8/47 where there is no key, 8/48 and
-    /// 12/764 as the register has it.
+    /// 8/47 for an external token; 8/90 for one that is [unchecked](DesToken::is_unchecked) and not of a key record, in a role that
+    /// may not name such. The opening itself refuses with 8/47 where there is no key, 8/48 and 12/764 as the register has it.
     pub(crate) fn open(self) -> Result<Opening<'p, 'a>, Refusal> {
-        let Self { call, token } = self;
+        let Self { call, token, is_of_record } = self;
+        // Any bytes open as a key where nothing in them can be wrong.
+        if token.is_unchecked() && !is_of_record {
+            call.permit(Point::TokenUnchecked)?;
+        }
         match token {
             SymmetricToken::Des(token) if token.origin() == Origin::Internal => {
                 let by = By::Master(call.domain);
-                let form = token.wrapped().map(|wrapped| wrapped.form);
+                let is_outdated = is_outdated(&call, &token);
                 let ask = call.ask(Open::Des { by, token });
-                Ok(Opening::asked(ask, super::Format::Des, Under::Master, is_outdated(&call, form)))
+                Ok(Opening::asked(ask, super::Format::Des, Under::Master, is_outdated))
             }
             SymmetricToken::Des(_) => Err(code::TOKEN_INVALID.into()),
             SymmetricToken::Aes(token) => match token.key() {
                 AesKey::Clear(key) => Ok(Opening::clear(Key::clear_aes(&key[..token.key_bytes()]))),
                 key => {
-                    let form = if let AesKey::Wrapped { form, .. } = key { Some(*form) } else { None };
+                    let is_compatible = matches!(key, AesKey::Wrapped { form: TokenForm::Compatible, .. });
+                    let is_outdated = call.tokens.form == TokenForm::Authenticated
+                        && (is_compatible || token.is_of_unchecked_method());
                     let ask = call.ask(Open::Aes { domain: call.domain, token });
-                    Ok(Opening::asked(ask, super::Format::Aes, Under::Master, is_outdated(&call, form)))
+                    Ok(Opening::asked(ask, super::Format::Aes, Under::Master, is_outdated))
                 }
             },
             SymmetricToken::Variable(token) => match token.key() {
@@ -359,7 +383,7 @@ impl<'p, 'a> Found<'p, 'a> {
     /// # Errors
     /// 8/47 for a token that no such key wraps: a DES key wraps DES keys, an AES key those of variable length.
     pub(crate) fn under(self, wrapping: &Key) -> Result<Opening<'p, 'a>, Refusal> {
-        let Self { call, token } = self;
+        let Self { call, token, .. } = self;
         match (token, wrapping.format) {
             (SymmetricToken::Des(token), super::Format::Des) if token.origin() == Origin::External => {
                 let by = By::Key(Box::new(wrapping.secret.clone()));
@@ -377,7 +401,12 @@ impl<'p, 'a> Found<'p, 'a> {
     }
 }
 
-/// Whether a token of this form is compatible, where authenticated ones are made.
-fn is_outdated(call: &Call<'_, '_>, form: Option<TokenForm>) -> bool {
-    form == Some(TokenForm::Compatible) && call.tokens.form == TokenForm::Authenticated
+/// Whether another form or method is made of the key than that of this token: an authenticated one of a compatible one, a checked one
+/// of an unchecked one.
+fn is_outdated(call: &Call<'_, '_>, token: &DesToken) -> bool {
+    let makes_authenticated = call.tokens.form == TokenForm::Authenticated;
+    match token.wrapped().map(|wrapped| wrapped.form) {
+        Some(TokenForm::Compatible) => makes_authenticated,
+        _ => token.is_of_unchecked_method() && (makes_authenticated || token.needs_authentication()),
+    }
 }

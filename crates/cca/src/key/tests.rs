@@ -111,7 +111,7 @@ async fn opened_importer(call: Call<'_, '_>) -> Result<Key, Refusal> {
     let made = call.make(Skeleton::Des(importer(false)), secret).await?;
     let Token::Fixed(bytes) = made else { panic!("a DES or AES token has a fixed length") };
     let token = SymmetricToken::Des(DesToken::parse(&bytes)?);
-    Ok(Found { call, token }.open()?.await?)
+    Ok(Found { call, token, is_of_record: false }.open()?.await?)
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_key_opens_under_a_key_that_an_earlier_pass_opened() {
             let importer = opened_importer(call).await?;
             assert_eq!(importer.under, Some(Under::Master));
             let token = SymmetricToken::Des(external(KeyType::Mac));
-            let key = Found { call, token }.under(&importer)?.await?;
+            let key = Found { call, token, is_of_record: false }.under(&importer)?.await?;
             assert_eq!((key.secret.as_slice(), key.under), (&KEY[..], Some(Under::Key)));
             // It is the caller's to wrap under the master key: nothing here renews it.
             assert!(key.renew(call, &[])?.0.is_none());
@@ -143,7 +143,11 @@ fn a_key_that_leaves_out_control_vectors_wraps_none() {
         Box::pin(async move {
             let usage = Use::Wrap(Side::Receiving, Wrapping::Keys);
             let token = SymmetricToken::Des(importer(true).with_key([0; 8], &[1; 16]).unwrap());
-            Found { call, token }.for_use(usage)?.await.map(|_| code::OK).map_err(Refusal::Codes)
+            Found { call, token, is_of_record: false }
+                .for_use(usage)?
+                .await
+                .map(|_| code::OK)
+                .map_err(Refusal::Codes)
         })
     });
     assert_eq!(verdict, Err(Refusal::Codes(code::KEY_USAGE)));
@@ -167,7 +171,7 @@ fn keys_do_not_open_under_what_did_not_wrap_them() {
     let codes = refused(|call, _| {
         Box::pin(async move {
             let token = SymmetricToken::Des(external(KeyType::Mac));
-            Found { call, token }.open()?.await.map(|_| code::OK).map_err(Refusal::Codes)
+            Found { call, token, is_of_record: false }.open()?.await.map(|_| code::OK).map_err(Refusal::Codes)
         })
     });
     assert_eq!(codes, code::TOKEN_INVALID);
@@ -176,7 +180,11 @@ fn keys_do_not_open_under_what_did_not_wrap_them() {
         Box::pin(async move {
             let token =
                 SymmetricToken::Des(super::tests::importer(false).with_key([0; 8], &[1; 16]).unwrap());
-            Found { call, token }.under(&importer)?.await.map(|_| code::OK).map_err(Refusal::Codes)
+            Found { call, token, is_of_record: false }
+                .under(&importer)?
+                .await
+                .map(|_| code::OK)
+                .map_err(Refusal::Codes)
         })
     });
     assert_eq!(codes, code::TOKEN_INVALID);
@@ -185,7 +193,11 @@ fn keys_do_not_open_under_what_did_not_wrap_them() {
         Box::pin(async move {
             let short = Key { secret: engine::SecretBytes::from_slice(&importer.secret[..8]), ..importer };
             let token = SymmetricToken::Des(external(KeyType::Mac));
-            Found { call, token }.under(&short)?.await.map(|_| code::OK).map_err(Refusal::Codes)
+            Found { call, token, is_of_record: false }
+                .under(&short)?
+                .await
+                .map(|_| code::OK)
+                .map_err(Refusal::Codes)
         })
     });
     assert_eq!(codes, code::KEY_USAGE);
@@ -193,7 +205,11 @@ fn keys_do_not_open_under_what_did_not_wrap_them() {
     let codes = refused(|call, _| {
         Box::pin(async move {
             let token = SymmetricToken::Des(importer(false));
-            Found { call, token }.for_use(Use::Encipher)?.await.map(|_| code::OK).map_err(Refusal::Codes)
+            Found { call, token, is_of_record: false }
+                .for_use(Use::Encipher)?
+                .await
+                .map(|_| code::OK)
+                .map_err(Refusal::Codes)
         })
     });
     assert_eq!(codes, code::KEY_USAGE);

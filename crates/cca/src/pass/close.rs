@@ -92,7 +92,7 @@ impl<'a> Work<'a> for Close {
             }
             match (&work.skeleton, &work.by) {
                 (Skeleton::Des(skeleton), By::Master(domain))
-                    if is_authenticated || skeleton.control_vector().needs_authentication() =>
+                    if is_authenticated || skeleton.needs_authentication() =>
                 {
                     match wide_block::Lane::to_close_des(kernel, *domain, skeleton, &work.secret) {
                         Ok(lane) => wide.push((index, lane)),

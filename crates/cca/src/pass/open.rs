@@ -150,7 +150,7 @@ impl Open<'_> {
 
     /// Whether only an authenticated token may hold its key.
     fn needs_authentication(&self) -> bool {
-        matches!(self, Self::Des { token, .. } if token.control_vector().needs_authentication())
+        matches!(self, Self::Des { token, .. } if token.needs_authentication())
     }
 
     /// An opened key, if it is of the form that its token says.

@@ -2,13 +2,14 @@
 //! the length of the key, with the rest of the token as its tweak.
 //!
 //! ```text
-//! message  the key, then zeros: 24 bytes in a DES token, 32 in an AES token
-//! tweak    every other byte of the token but the validation value, which anyone can compute
+//! message  the key, then zeros: 31 bytes in a DES token, 40 in an AES token, which stand in the key field and in bytes that CCA
+//!          leaves zero; of the unchecked method, which is opened and not made, 24 and 32, the key field alone
+//! tweak    every other byte of the token but the validation value, which anyone can compute; the bytes that CCA leaves zero, as zeros
 //! key      from the master key, once for each register and age
 //! ```
-//! A token that was changed, or combined from parts, opens to an unrelated, unpredictable message. If the key is
-//! shorter than its field, the zeros after it are then missing, except in one case in 2^64, and the token is refused; a key
-//! that fills its field becomes another key, which nobody knows.
+//! A token that was changed, or combined from parts, opens to an unrelated, unpredictable message. The zeros behind the key are
+//! then missing, except in one case in 2^56, 2^64 for a key of AES, and the token is refused. Of the unchecked method a key that fills its
+//! field has none: a changed token would open to another key, which nobody knows. [`crate::key::field`] says which requests may name one.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use token::aes::{self, AesKey, WRAPPED_BYTES};
 use token::des::{self, KEY_FIELD_BYTES};
 use token::pattern::PATTERN_BYTES;
 use token::{AesToken, DesToken};
-use wire::control::{Register, TokenForm};
+use wire::control::Register;
 use wire::{Codes, code};
 use zeroize::Zeroize;
 
@@ -27,8 +28,8 @@ use crate::registers::Age;
 
 /// A key on its way through the kernel, wiped on drop.
 pub(crate) struct Lane {
-    /// The key field, or what it opens to.
-    message: [u8; WRAPPED_BYTES],
+    /// The key field and what follows it, or what they open to.
+    message: [u8; MESSAGE_BYTES_MAX],
     message_bytes: usize,
     key_bytes: usize,
     tweak: [u8; TWEAK_BYTES_MAX],
@@ -40,7 +41,8 @@ pub(crate) struct Lane {
 
 const TWEAK_BYTES_MAX: usize =
     if des::REST_BYTES > aes::REST_BYTES { des::REST_BYTES } else { aes::REST_BYTES };
-const _: () = assert!(KEY_FIELD_BYTES <= WRAPPED_BYTES);
+const MESSAGE_BYTES_MAX: usize = WRAPPED_BYTES + aes::CHECK_BYTES;
+const _: () = assert!(KEY_FIELD_BYTES + des::CHECK_BYTES <= MESSAGE_BYTES_MAX);
 
 impl Lane {
     /// For the key of an internal DES token, under the master key of a domain.
@@ -51,7 +53,8 @@ impl Lane {
         let wrapped = token.wrapped().ok_or(code::TOKEN_INVALID)?;
         let age = age_of(kernel, domain, Register::Sym, &wrapped.pattern)?;
         let (key_bytes, rest) = (token.form().key_bytes(), token.rest());
-        Self::new(kernel, domain, Register::Sym, age, wrapped.pattern, &wrapped.key, key_bytes, &rest)
+        let message = Message::of(&wrapped.key, wrapped.check.as_ref().map_or(&[], |check| check));
+        Self::new(kernel, domain, Register::Sym, age, wrapped.pattern, message, key_bytes, &rest)
     }
 
     /// For the key of an AES token, under the master key of a domain.
@@ -59,9 +62,12 @@ impl Lane {
     /// # Errors
     /// As [`Lane::to_open_des`].
     pub(crate) fn to_open_aes(kernel: &mut Kernel<'_>, domain: u16, token: &AesToken) -> Result<Self, Codes> {
-        let AesKey::Wrapped { pattern, key, .. } = token.key() else { return Err(code::TOKEN_INVALID) };
+        let AesKey::Wrapped { pattern, key, check, .. } = token.key() else {
+            return Err(code::TOKEN_INVALID);
+        };
         let age = age_of(kernel, domain, Register::Aes, pattern)?;
-        Self::new(kernel, domain, Register::Aes, age, *pattern, key, token.key_bytes(), &token.rest())
+        let message = Message::of(key, check.as_ref().map_or(&[], |check| check));
+        Self::new(kernel, domain, Register::Aes, age, *pattern, message, token.key_bytes(), &token.rest())
     }
 
     /// For a key that goes into this internal DES token.
@@ -78,13 +84,10 @@ impl Lane {
             return Err(code::TOKEN_INVALID);
         }
         let pattern = current_pattern(kernel, domain, Register::Sym)?;
-        let empty = skeleton.with_authenticated_key(pattern, [0; KEY_FIELD_BYTES]);
+        let empty = skeleton.with_checked_key(pattern, [0; KEY_FIELD_BYTES], [0; des::CHECK_BYTES]);
         let rest = empty.map_err(|error| error.codes())?.rest();
-        let mut field = [0; KEY_FIELD_BYTES];
-        field[..key.len()].copy_from_slice(key);
-        let lane = Self::new(kernel, domain, Register::Sym, Age::Current, pattern, &field, key.len(), &rest);
-        field.zeroize();
-        lane
+        let message = Message::of_key(key, KEY_FIELD_BYTES + des::CHECK_BYTES);
+        Self::new(kernel, domain, Register::Sym, Age::Current, pattern, message, key.len(), &rest)
     }
 
     /// For an AES key of 16, 24 or 32 bytes.
@@ -97,13 +100,10 @@ impl Lane {
         key: &SecretBytes,
     ) -> Result<Self, Codes> {
         let pattern = current_pattern(kernel, domain, Register::Aes)?;
-        let empty = AesToken::wrapped(key.len(), pattern, TokenForm::Authenticated, [0; WRAPPED_BYTES]);
+        let empty = AesToken::checked(key.len(), pattern, [0; WRAPPED_BYTES], [0; aes::CHECK_BYTES]);
         let rest = empty.map_err(|error| error.codes())?.rest();
-        let mut field = [0; WRAPPED_BYTES];
-        field[..key.len()].copy_from_slice(key);
-        let lane = Self::new(kernel, domain, Register::Aes, Age::Current, pattern, &field, key.len(), &rest);
-        field.zeroize();
-        lane
+        let message = Message::of_key(key, MESSAGE_BYTES_MAX);
+        Self::new(kernel, domain, Register::Aes, Age::Current, pattern, message, key.len(), &rest)
     }
 
     #[expect(clippy::too_many_arguments, reason = "what the four kinds of lanes differ in")]
@@ -113,15 +113,15 @@ impl Lane {
         register: Register,
         age: Age,
         pattern: [u8; PATTERN_BYTES],
-        field: &[u8],
+        message: Message,
         key_bytes: usize,
         rest: &[u8],
     ) -> Result<Self, Codes> {
         let domain = kernel.domains.get_mut(usize::from(domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
         let key = domain.token_key(kernel.engine, register, age)?;
         let mut lane = Self {
-            message: [0; WRAPPED_BYTES],
-            message_bytes: field.len(),
+            message: message.bytes,
+            message_bytes: message.length,
             key_bytes,
             tweak: [0; TWEAK_BYTES_MAX],
             tweak_bytes: rest.len(),
@@ -129,7 +129,6 @@ impl Lane {
             pattern,
             key,
         };
-        lane.message[..field.len()].copy_from_slice(field);
         lane.tweak[..rest.len()].copy_from_slice(rest);
         Ok(lane)
     }
@@ -140,7 +139,7 @@ impl Lane {
     /// 8/47.
     pub(crate) fn opened(&self) -> Result<(SecretBytes, Age), Codes> {
         let (key, padding) = self.message[..self.message_bytes].split_at(self.key_bytes);
-        if bool::from(padding.ct_eq(&[0; WRAPPED_BYTES][..padding.len()])) {
+        if bool::from(padding.ct_eq(&[0; MESSAGE_BYTES_MAX][..padding.len()])) {
             Ok((SecretBytes::from_slice(key), self.age))
         } else {
             Err(code::TOKEN_INVALID)
@@ -149,14 +148,45 @@ impl Lane {
 
     /// The DES token of a closed key.
     pub(crate) fn to_des_token(&self, skeleton: &DesToken) -> Result<DesToken, Codes> {
-        let field = self.message.first_chunk().ok_or(code::SELF_CHECK)?;
-        skeleton.with_authenticated_key(self.pattern, *field).map_err(|error| error.codes())
+        let (key, rest) = self.message.split_first_chunk().ok_or(code::SELF_CHECK)?;
+        let check = rest.first_chunk().ok_or(code::SELF_CHECK)?;
+        skeleton.with_checked_key(self.pattern, *key, *check).map_err(|error| error.codes())
     }
 
     /// The AES token of a closed key.
     pub(crate) fn to_aes_token(&self) -> Result<AesToken, Codes> {
-        let token = AesToken::wrapped(self.key_bytes, self.pattern, TokenForm::Authenticated, self.message);
-        token.map_err(|error| error.codes())
+        let (key, rest) = self.message.split_first_chunk().ok_or(code::SELF_CHECK)?;
+        let check = rest.first_chunk().ok_or(code::SELF_CHECK)?;
+        AesToken::checked(self.key_bytes, self.pattern, *key, *check).map_err(|error| error.codes())
+    }
+}
+
+/// What goes through the cipher; wiped on drop.
+struct Message {
+    bytes: [u8; MESSAGE_BYTES_MAX],
+    length: usize,
+}
+
+impl Message {
+    /// Of a token: its key field, and the ciphertext behind that.
+    fn of(field: &[u8], check: &[u8]) -> Self {
+        let mut message = Self { bytes: [0; MESSAGE_BYTES_MAX], length: field.len() + check.len() };
+        message.bytes[..field.len()].copy_from_slice(field);
+        message.bytes[field.len()..message.length].copy_from_slice(check);
+        message
+    }
+
+    /// A key with zeros behind it, of this length.
+    fn of_key(key: &[u8], length: usize) -> Self {
+        let mut message = Self::of(key, &[]);
+        message.length = length;
+        message
+    }
+}
+
+impl Drop for Message {
+    fn drop(&mut self) {
+        self.bytes.zeroize();
     }
 }
 

@@ -6,7 +6,7 @@ use cca::{Batch, Processor};
 use token::DesToken;
 use wire::control::{TokenForm, TokenForms};
 use wire::frame::{Argument, Arguments, Walk, place_token};
-use wire::point::PointSet;
+use wire::point::{Point, PointSet};
 use wire::verb::{
     Verb, clear_key_import_multiple, encipher, key_generate, key_test, mac_generate,
     symmetric_algorithm_encipher as aes,
@@ -21,7 +21,8 @@ use crate::support::{
 
 const FIRST: usize = key_generate::GENERATED_KEY_IDENTIFIER_1;
 const ENHANCED: u8 = 0x20;
-const AUTHENTICATED: u8 = 0xE0;
+const AUTHENTICATED: u8 = 0xC0;
+const UNCHECKED: u8 = 0xE0;
 
 /// A processor that makes authenticated tokens and takes no others.
 fn strict_processor() -> Processor {
@@ -90,14 +91,13 @@ fn authenticated_tokens_are_one_wide_block() {
             let compatible = compatible.bytes(clear_key_import_multiple::TARGET_KEY_IDENTIFIER);
             // All but the method and the key fields is as in a compatible token.
             assert_eq!((token[7], compatible[7]), (AUTHENTICATED, 0));
-            for same in [0..7, 8..16, 32..48, 56..60] {
+            for same in [0..1, 4..5, 6..7, 8..16, 32..48, 59..60] {
                 assert_eq!(token[same.clone()], compatible[same]);
             }
-            let rest = [&token[..16], &token[32..48], &token[56..60]].concat();
-            let padded = [&key[..length], &vec![0; 24 - length]].concat();
+            let (rest, message) = peer::des_message(&token);
+            let padded = [&key[..length], &vec![0; 31 - length]].concat();
             let wide = peer::derived(&sym_key(false), b"cryptand internal DES token");
-            let field = peer::hctr2(&wide, true, &rest, &padded);
-            assert_eq!([&token[16..32], &token[48..56]].concat(), field, "{length}");
+            assert_eq!(peer::hctr2(&wide, true, &rest, &padded), message, "{length}");
             assert_eq!(peer::unwrap_token(&sym_key(false), &token), key[..length]);
         }
     }
@@ -105,13 +105,13 @@ fn authenticated_tokens_are_one_wide_block() {
         let token = imported(&mut processor, "AES", &key[..length]);
         let compatible = imported(&mut compatible_processor(), "AES", &key[..length]);
         assert_eq!((token[7], compatible[7]), (AUTHENTICATED, 0));
-        for same in [0..7, 8..16, 48..60] {
+        for same in [0..7, 8..16, 56..60] {
             assert_eq!(token[same.clone()], compatible[same]);
         }
-        let rest = [&token[..16], &token[48..60]].concat();
-        let padded = [&key[..length], &vec![0; 32 - length]].concat();
+        let (rest, message) = peer::aes_message(&token);
+        let padded = [&key[..length], &vec![0; 40 - length]].concat();
         let wide = peer::derived(&aes_key(false), b"cryptand internal AES token");
-        assert_eq!(token[16..48], peer::hctr2(&wide, true, &rest, &padded));
+        assert_eq!(message, peer::hctr2(&wide, true, &rest, &padded));
     }
 }
 
@@ -213,7 +213,7 @@ fn attacks_work_on_compatible_tokens_alone() {
     }
 }
 
-/// Keys of every length, and whether a key fills its field, so that nothing of it is redundant.
+/// Keys of every length, and whether a key fills its field, so that nothing of it is redundant but what stands behind the field.
 fn keys(processor: &mut Processor) -> Vec<(Vec<u8>, bool)> {
     let mut keys = Vec::new();
     for length in ["KEYLN8", "KEYLN16", "KEYLN24"] {
@@ -258,12 +258,19 @@ fn is_harmless(processor: &mut Processor, token: &[u8], is_full: bool, of: &[&[u
     if is_full && !related() { Ok(()) } else { Err(reply.codes) }
 }
 
+/// The point without which such bytes are no key.
+fn without_unchecked() -> &'static PointSet {
+    let mut points = PointSet::EVERYTHING;
+    points.deny(Point::TokenUnchecked);
+    Box::leak(Box::new(points))
+}
+
+/// Every bit of every kind of token, the validation value made right: nothing opens.
 #[test]
-fn every_changed_bit_is_refused_or_opens_to_an_unrelated_key() {
+fn every_changed_bit_is_refused() {
     let mut processor = strict_processor();
-    for (token, is_full) in keys(&mut processor) {
-        let before = test(&token).ok(&mut processor);
-        let mut opened = 0;
+    for (token, _) in keys(&mut processor) {
+        assert_eq!(token[7], AUTHENTICATED);
         for bit in 0..60 * 8 {
             let damaged = {
                 let mut token = token.clone();
@@ -272,16 +279,93 @@ fn every_changed_bit_is_refused_or_opens_to_an_unrelated_key() {
             };
             assert_eq!(test(&damaged).run(&mut processor).codes.return_code, 8, "bit {bit}");
             let changed = changed(&damaged, |_| {});
-            let harmless = is_harmless(&mut processor, &changed, is_full, &[&token]);
-            assert_eq!(harmless, Ok(()), "bit {bit} of {token:02X?}");
-            let reply = test(&changed).run(&mut processor);
-            if reply.codes == code::OK {
-                opened += 1;
-                assert_ne!(reply.bytes(key_test::VALUE_2), before.bytes(key_test::VALUE_2), "bit {bit}");
-            }
+            let codes = test(&changed).run(&mut processor).codes;
+            assert_eq!(codes.return_code, 8, "bit {bit} of {token:02X?}");
         }
-        assert_eq!(opened > 0, is_full, "{token:02X?}");
     }
+}
+
+/// Tokens of the method whose wide block ends with the key field. A key that is shorter has zeros behind it; of one that fills the field any
+/// bit may be changed, or the length, and another key opens: in a role that may bring such tokens over. In other roles they are
+/// no keys but where they come from records.
+#[test]
+fn tokens_without_redundancy_open_from_records_and_to_bring_them_over() {
+    let mut processor = strict_processor();
+    for (token, is_full) in keys(&mut processor) {
+        let is_aes = token[4] == 4;
+        let master = if is_aes { aes_key(false) } else { sym_key(false) };
+        let key: Vec<u8> = match is_aes {
+            true => peer::unwrap_aes_token(&master, &token)
+                [..usize::from(token[56]) * 32 + usize::from(token[57]) / 8]
+                .to_vec(),
+            false => peer::unwrap_token(&master, &token),
+        };
+        let old = peer::unchecked(&master, &token, &key);
+        assert_eq!((old[7], &old[8..16]), (UNCHECKED, &token[8..16]));
+        let pattern = |reply: &Reply| reply.bytes(key_test::VALUE_2);
+        let right = pattern(&test(&token).ok(&mut processor));
+        let reply = test(&old).ok(&mut processor);
+        assert_eq!(pattern(&reply), right);
+        // Whoever uses it gets the token that tells of changes.
+        let renewed = reply.bytes(key_test::KEY_IDENTIFIER);
+        assert_eq!(renewed, token);
+        let guarded = test(&old).points(without_unchecked());
+        if !is_full {
+            guarded.ok(&mut processor);
+            continue;
+        }
+        guarded.refused(&mut processor, code::ACCESS_DENIED);
+        let (mut opened, mut bits) = (0, 0);
+        for bit in (16 * 8..32 * 8).chain(48 * 8..if is_aes { 48 * 8 } else { 56 * 8 }) {
+            let other = changed(&old, |token| token[bit / 8] ^= 0x80 >> (bit % 8));
+            // The parity of a key does not matter, its parts may not be equal.
+            let reply = test(&other).run(&mut processor);
+            opened += usize::from(reply.codes.return_code < 8 && pattern(&reply) != right);
+            bits += 1;
+            test(&other).points(without_unchecked()).refused(&mut processor, code::ACCESS_DENIED);
+        }
+        assert_eq!(opened, bits, "the attack works where it may");
+        assert_eq!(of_record(&mut processor, &old), right);
+    }
+    // A shorter key that says that it is longer.
+    let token = imported(&mut processor, "AES", &text(16));
+    let old = peer::unchecked(&aes_key(false), &token, &text(16));
+    let longer = |token: &[u8]| changed(token, |token| token[56..58].copy_from_slice(&[1, 0]));
+    test(&longer(&old)).ok(&mut processor);
+    test(&longer(&old)).points(without_unchecked()).refused(&mut processor, code::ACCESS_DENIED);
+    test(&longer(&token)).refused(&mut processor, code::TOKEN_INVALID);
+    let token = imported(&mut processor, "AES", &text(32));
+    let shorter = changed(&token, |token| token[56..58].copy_from_slice(&[0, 128]));
+    test(&shorter).refused(&mut processor, code::TOKEN_INVALID);
+    // A token does not pass as one of the other method.
+    let downgraded = changed(&token, |token| token[7] = UNCHECKED);
+    test(&downgraded).refused(&mut processor, code::TOKEN_INVALID);
+    let downgraded = changed(&token, |token| {
+        token[7] = UNCHECKED;
+        token[48..56].fill(0);
+    });
+    test(&downgraded).ok(&mut processor);
+    test(&downgraded).points(without_unchecked()).refused(&mut processor, code::ACCESS_DENIED);
+}
+
+/// The pattern of the key of a token that came from a record, in a role that may not name such as bytes.
+fn of_record(processor: &mut Processor, token: &[u8]) -> Vec<u8> {
+    let payload = test(token).payload();
+    let mut arguments = Arguments::read_request(Verb::KeyTest, &payload).unwrap();
+    let reference = KeyReference { slot: 0, generation: 0 };
+    arguments.set(key_test::KEY_IDENTIFIER, Argument::Reference(reference));
+    let mut referring = Vec::new();
+    arguments.write_request(&mut referring).unwrap();
+    let mut fields = Walk::request(Verb::KeyTest, &referring).map(Result::unwrap);
+    let at = fields.find(|field| field.position == key_test::KEY_IDENTIFIER).unwrap().range.start;
+    assert!(place_token(&mut referring, at, 0..token.len()));
+    let mut batch = Batch::new();
+    batch.lend().unwrap().extend([&referring[..], token].concat());
+    batch.keep(Verb::KeyTest, DOMAIN, without_unchecked(), referring.len());
+    processor.run(&mut batch);
+    let answer = &batch.answers()[0];
+    assert_eq!(answer.codes, code::OK);
+    Arguments::read_reply(Verb::KeyTest, &answer.payload).unwrap().bytes(key_test::VALUE_2).to_vec()
 }
 
 /// Every way to put the parts of two tokens together: what is beside the key fields of either, and of each eight bytes
@@ -292,7 +376,7 @@ fn parts_of_two_tokens_do_not_make_a_third() {
     let keys = keys(&mut processor);
     let (des, aes): (Vec<_>, Vec<_>) = keys.iter().partition(|(token, _)| token[4] != 4);
     for (keys, places) in [(des, &[16, 24, 48][..]), (aes, &[16, 24, 32, 40])] {
-        for (one, is_full) in &keys {
+        for (one, _) in &keys {
             for (two, _) in keys.iter().filter(|(two, _)| two != one) {
                 for mask in 1..1 << places.len() {
                     let spliced = changed(one, |token| {
@@ -304,7 +388,7 @@ fn parts_of_two_tokens_do_not_make_a_third() {
                     if spliced == *two {
                         continue;
                     }
-                    let harmless = is_harmless(&mut processor, &spliced, *is_full, &[one, two]);
+                    let harmless = is_harmless(&mut processor, &spliced, false, &[one, two]);
                     assert_eq!(harmless, Ok(()), "{mask:b} of {two:02X?} in {one:02X?}");
                 }
             }
@@ -316,7 +400,7 @@ fn parts_of_two_tokens_do_not_make_a_third() {
                     token[from..from + 8].copy_from_slice(&part);
                 });
                 if from != to {
-                    assert_eq!(is_harmless(&mut processor, &spliced, *is_full, &[one]), Ok(()));
+                    assert_eq!(is_harmless(&mut processor, &spliced, false, &[one]), Ok(()));
                 }
             }
         }
@@ -332,6 +416,11 @@ fn a_form_is_not_taken_for_the_other() {
         for clear_rest in [false, true] {
             let compatible = changed(&token, |token| {
                 token[7] = 0;
+                if token[4] == 4 {
+                    token[48..56].fill(0);
+                } else {
+                    [1, 2, 3, 5, 56, 57, 58].iter().for_each(|at| token[*at] = 0);
+                }
                 if clear_rest && token[4] != 4 {
                     token[start..32].fill(0);
                     if start == 32 && token[37] & 0x60 == 0x40 {
@@ -346,6 +435,8 @@ fn a_form_is_not_taken_for_the_other() {
     let is_compatible = |(token, _): &(Vec<u8>, bool)| token[7] == 0;
     for (token, is_full) in keys(&mut compatible_processor()).into_iter().filter(is_compatible) {
         let other = changed(&token, |token| token[7] = AUTHENTICATED);
+        assert_eq!(is_harmless(&mut both, &other, false, &[&token]), Ok(()), "{token:02X?}");
+        let other = changed(&token, |token| token[7] = UNCHECKED);
         assert_eq!(is_harmless(&mut both, &other, is_full, &[&token]), Ok(()), "{token:02X?}");
         for method in (0x20..AUTHENTICATED).step_by(0x20) {
             let other = changed(&token, |token| token[7] = method);
@@ -436,11 +527,14 @@ fn keys_that_are_single_des_are_refused_where_their_form_forbids_it() {
     }
     let wide = peer::derived(&sym_key(false), b"cryptand internal DES token");
     let token = generated(&mut processor(), "DATA", "DOUBLE-O");
-    let rest = [&token[..16], &token[32..48], &token[56..60]].concat();
-    let field = peer::hctr2(&wide, true, &rest, &[&[0x20; 16][..], &[0; 8]].concat());
+    let (rest, _) = peer::des_message(&token);
+    let field = peer::hctr2(&wide, true, &rest, &[&[0x20; 16][..], &[0; 15]].concat());
     let replicated = changed(&token, |token| {
         token[16..32].copy_from_slice(&field[..16]);
-        token[48..56].copy_from_slice(&field[16..]);
+        token[48..56].copy_from_slice(&field[16..24]);
+        token[1..4].copy_from_slice(&field[24..27]);
+        token[5] = field[27];
+        token[56..59].copy_from_slice(&field[28..]);
     });
     test(&replicated).refused(&mut strict_processor(), code::KEY_REPLICATED);
     // The form of SINGLE-R says that its halves may be equal.

@@ -1,4 +1,5 @@
-//! `cryptand key renew`: converts key records with tokens in CCA's form to this system's authenticated form.
+//! `cryptand key renew`: converts key records with tokens in CCA's form, or of an earlier method of this system, to this system's
+//! authenticated form.
 //!
 //! A card that is given a token of a symmetric key in a form other than the one it makes returns it in that form, whatever the
 //! verb: here Key_Test, which every key allows. RSA tokens under the ASYM master key are changed by PKA_Key_Token_Change. The
@@ -35,7 +36,7 @@ struct Renewed {
     records: Vec<Row>,
 }
 
-/// Renews all records of these labels that have compatible tokens.
+/// Renews all records of these labels whose tokens are in another form than the one that is made.
 pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Result<(), Failure> {
     let mut rows = facility.records(Some(Store::Des), pattern)?;
     rows.extend(facility.records(Some(Store::Aes), pattern)?);
@@ -52,7 +53,7 @@ pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Res
     for row in &rows {
         progress.inc(1);
         let token = facility.record_read(row.store, &row.label)?;
-        if !is_compatible(&token) {
+        if !is_outdated(&token) {
             continue;
         }
         let domain = domain_of(&token, &registers);
@@ -87,7 +88,7 @@ fn renew(facility: &Facility, row: &RecordRow, token: &[u8], domain: u16) -> Res
         return Ok(Some(reply.codes().to_string()));
     }
     let renewed = reply.arguments().bytes(at).to_vec();
-    if renewed.is_empty() || is_compatible(&renewed) {
+    if renewed.is_empty() || is_outdated(&renewed) {
         return Ok(Some(
             "cards make compatible tokens: set form = \"authenticated\" in [tokens] first".into(),
         ));
@@ -112,17 +113,23 @@ fn test(field: &[u8]) -> Arguments<'_> {
     arguments
 }
 
-/// Whether a token's key is wrapped in CCA's form.
-fn is_compatible(token: &[u8]) -> bool {
+/// Whether a token's key is wrapped in CCA's form, or by the method of this system that does not tell changes of every key.
+fn is_outdated(token: &[u8]) -> bool {
     if is_asym(token) {
         return true;
     }
-    let des = DesToken::parse(token).ok().and_then(|token| token.wrapped().map(|wrapped| wrapped.form));
-    let aes = || match AesToken::parse(token).ok()?.key() {
-        AesKey::Wrapped { form, .. } => Some(*form),
-        _ => None,
+    let of_des = |token: DesToken| {
+        let is_compatible = token.wrapped().is_some_and(|wrapped| wrapped.form == TokenForm::Compatible);
+        is_compatible || token.is_of_unchecked_method()
     };
-    des.or_else(aes) == Some(TokenForm::Compatible)
+    let of_aes = |token: AesToken| {
+        let is_compatible = matches!(token.key(), AesKey::Wrapped { form: TokenForm::Compatible, .. });
+        is_compatible || token.is_of_unchecked_method()
+    };
+    match DesToken::parse(token) {
+        Ok(token) => of_des(token),
+        Err(_) => AesToken::parse(token).is_ok_and(of_aes),
+    }
 }
 
 /// The domain with this token's master key, by its verification pattern.

@@ -23,6 +23,9 @@ pub fn des(bytes: &[u8]) -> Result<Vec<Field>, String> {
     let export = match (token.export_prohibited(), vector.is_zero() || vector.bit(EXPORT)) {
         (true, _) => "prohibited, by a flag of the token",
         (false, false) => "prohibited, by the control vector (NO-XPORT)",
+        (false, true) if token.leaves_in_blocks_alone() => {
+            "in key blocks alone, and with exportability E, as the key came"
+        }
         (false, true) => "allowed",
     };
     fields.push(("export", export.to_owned()));
@@ -36,7 +39,7 @@ pub fn des(bytes: &[u8]) -> Result<Vec<Field>, String> {
             } else {
                 fields.push(under_transport_key());
             }
-            fields.push(("wrapping", wrapping(wrapped.form, token.is_enhanced())));
+            fields.push(("wrapping", wrapping(wrapped.form, wrapped.check.is_some(), token.is_enhanced())));
         }
         None => fields.push(absent()),
     }
@@ -95,9 +98,9 @@ pub fn aes(bytes: &[u8]) -> Result<Vec<Field>, String> {
         ("length", length),
     ];
     match token.key() {
-        AesKey::Wrapped { pattern, form, .. } => {
+        AesKey::Wrapped { pattern, form, check, .. } => {
             fields.extend(under_master(Register::Aes, Some(&pattern[..])));
-            fields.push(("wrapping", wrapping(*form, false)));
+            fields.push(("wrapping", wrapping(*form, check.is_some(), false)));
         }
         AesKey::Clear(_) => fields.push(clear()),
         AesKey::Absent => fields.push(absent()),

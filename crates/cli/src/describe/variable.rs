@@ -27,6 +27,10 @@ pub fn fields(token: &[u8]) -> Result<Vec<Field>, String> {
     }
     fields.push(("usage fields", in_hexadecimal(attributes.usage())));
     fields.push(("export", listed(&keywords.management)));
+    if attributes.leaves_in_blocks_alone() {
+        let alone = "alone, and with exportability E, as the key came";
+        fields.push(("export in key blocks", alone.to_owned()));
+    }
     fields.push(("management fields", in_hexadecimal(&attributes.management())));
     fields.push(("complete", complete(attributes.completeness()).to_owned()));
     fields.push(("came from", came_from(attributes)));

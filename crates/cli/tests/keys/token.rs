@@ -94,7 +94,13 @@ fn des_tokens() {
         ],
     );
     let own = skeleton.with_authenticated_key(MASTER, [7; 24]).unwrap();
-    assert!(fields(&own.to_bytes())["wrapping"].as_str().unwrap().starts_with("authenticated"));
+    assert!(fields(&own.to_bytes())["wrapping"].as_str().unwrap().contains("earlier method"));
+    let own = skeleton.with_checked_key(MASTER, [7; 24], [7; 7]).unwrap();
+    says(&fields(&own.to_bytes()), &[("wrapping", "authenticated: this system's own")]);
+    let leaving = KeyType::Mac.default_vector(KeyForm::Double).unwrap();
+    let leaving = DesToken::skeleton(Origin::Internal, KeyForm::Double, leaving).unwrap();
+    let bound = leaving.with_blocks_alone().unwrap().with_checked_key(MASTER, [7; 24], [7; 7]).unwrap();
+    assert!(fields(&bound.to_bytes())["export"].as_str().unwrap().contains("exportability E"));
     let enhanced = skeleton.with_enhanced(true).with_key(MASTER, &[7; 16]).unwrap();
     assert!(fields(&enhanced.to_bytes())["wrapping"].as_str().unwrap().contains("WRAP-ENH"));
     let part = KeyType::Importer.vector_with(KeyForm::Double, ["KEY-PART", "OPIM"]).unwrap();

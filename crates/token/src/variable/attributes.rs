@@ -2,7 +2,7 @@
 
 use super::types::{DERIVED, MANAGEMENT, Place, Row, VariableType, Word};
 use crate::TokenError;
-use crate::unconfirmed::VARIABLE_MANAGEMENT;
+use crate::unconfirmed::{MANAGEMENT_BLOCKS_ALONE, VARIABLE_MANAGEMENT};
 
 /// Length of a key name in bytes.
 pub const NAME_BYTES: usize = 64;
@@ -239,7 +239,7 @@ impl Attributes {
             _ => return Err(TokenError::Field(super::USAGE_COUNT_AT)),
         }
         let management_at = super::USAGE_COUNT_AT + 2 + 2 * self.usage.len();
-        let export = MANAGEMENT.iter().fold(0, |mask, word| mask | word.mask);
+        let export = MANAGEMENT.iter().fold(MANAGEMENT_BLOCKS_ALONE, |mask, word| mask | word.mask);
         for (field, defined) in [export, COMPLETENESS | HISTORY, u16::MAX].into_iter().enumerate() {
             if self.management[field] & !defined != 0 {
                 return Err(TokenError::Field(management_at + 2 * field));

@@ -8,6 +8,7 @@
 use super::attributes::{Attributes, Completeness};
 use super::types::VariableType;
 use crate::control_vector::ControlVector;
+use crate::unconfirmed::MANAGEMENT_BLOCKS_ALONE;
 
 /// What a key leaves under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,9 +47,26 @@ pub enum PrivateAlgorithm {
 impl Attributes {
     /// Whether a complete key of these attributes may leave in this way. One with parts missing never does.
     pub fn may_leave(&self, under: Carrier) -> bool {
+        self.may_leave_in_blocks(under) && !self.leaves_in_blocks_alone()
+    }
+
+    /// The same, in a key block of X9.143.
+    pub fn may_leave_in_blocks(&self, under: Carrier) -> bool {
         let (permits, forbids) = under.bits();
         let export = self.management[0];
         self.completeness() == Completeness::Complete && export & permits != 0 && export & forbids == 0
+    }
+
+    /// Whether the key may leave in key blocks alone, and with exportability E.
+    pub fn leaves_in_blocks_alone(&self) -> bool {
+        self.management[0] & MANAGEMENT_BLOCKS_ALONE != 0
+    }
+
+    /// The same, of a key that may leave in key blocks alone, and with exportability E: as keys that came in with that.
+    #[must_use]
+    pub fn with_blocks_alone(mut self) -> Self {
+        self.management[0] |= MANAGEMENT_BLOCKS_ALONE;
+        self
     }
 
     /// Whether a transport key of these attributes wraps keys of those; no other key wraps any.

@@ -326,6 +326,7 @@ points! {
         PkaKeyRecordCreate "pka-key-record-create" = 0xF028 Permits WRITE "Create PKA key records";
         PkaKeyRecordWrite "pka-key-record-write" = 0xF029 Permits WRITE "Write PKA key records";
         PkaKeyRecordDelete "pka-key-record-delete" = 0xF02A Permits DELETE "Delete PKA key records";
+        TokenUnchecked "token-unchecked" = 0xF0E8 Permits NONE "Wrapped keys as bytes in requests, whose tokens are of the method X'E0' and tell nothing of a change, to bring them over";
         KeyRecordsWrite "key-records-write" = 0xF02F Permits WRITE "Make a record with its key, or give two records other keys";
     }
     Tokens {
