@@ -118,8 +118,19 @@ pub(crate) fn side_of_private<'a>(call: Call<'_, 'a>, field: &'a [u8]) -> Result
 /// The DES token of a key that may leave this system.
 ///
 /// # Errors
-/// 8/47 for another token; 8/39 where its flags or its control vector forbid it, and for a part of a key.
+/// 8/47 for another token; 8/39 where its flags or its control vector forbid it, for a key that leaves in key blocks alone, and for
+/// a part of a key.
 pub(crate) fn exportable(found: &Found<'_, '_>) -> Result<DesToken, Refusal> {
+    let token = exportable_in_blocks(found)?;
+    if token.leaves_in_blocks_alone() { Err(code::KEY_USAGE.into()) } else { Ok(token) }
+}
+
+/// The DES token of a key that may leave this system in a key block. Where it [may leave so alone](DesToken::leaves_in_blocks_alone),
+/// the block says that again.
+///
+/// # Errors
+/// As [`exportable`].
+pub(crate) fn exportable_in_blocks(found: &Found<'_, '_>) -> Result<DesToken, Refusal> {
     let token = found.des().ok_or(code::TOKEN_INVALID)?;
     if token.export_prohibited() || !token.control_vector().may(Use::Export) {
         return Err(code::KEY_USAGE.into());

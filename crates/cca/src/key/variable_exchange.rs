@@ -131,6 +131,15 @@ pub(crate) fn may_leave<'f>(found: &'f Found<'_, '_>, under: Carrier) -> Result<
     if token.attributes().may_leave(under) { Ok(token) } else { Err(code::KEY_USAGE.into()) }
 }
 
+/// The token of a key of variable length that may leave this system in a key block.
+///
+/// # Errors
+/// As [`may_leave`], but for a key that leaves in key blocks alone.
+pub(crate) fn may_leave_in_blocks<'f>(found: &'f Found<'_, '_>) -> Result<&'f VariableToken, Refusal> {
+    let token = found.variable()?;
+    if token.attributes().may_leave_in_blocks(Carrier::Aes) { Ok(token) } else { Err(code::KEY_USAGE.into()) }
+}
+
 /// The token of a key of variable length that may come in.
 ///
 /// # Errors

@@ -70,6 +70,7 @@ fn combined(call: &Call<'_, '_>, request: &Request<'_>, tokens: &[DesToken; 2]) 
     let may_leave = vectors.map(|vector| vector.is_zero() || vector.bit(EXPORT));
     let may_leave_in_blocks =
         vectors.map(|vector| vector.is_zero() || !vector.bit(CONTROL_VECTOR_BIT_NO_TR31));
+    let in_blocks_alone = tokens.map(|token| token.leaves_in_blocks_alone());
     let agree = |pair: [bool; 2]| pair[0] == pair[1];
     let is_kept = tokens.iter().any(|token| token.export_prohibited());
     if !(agree(may_make) && agree(may_leave) && agree(may_leave_in_blocks) && may_verify == [true; 2])
@@ -89,7 +90,9 @@ fn combined(call: &Call<'_, '_>, request: &Request<'_>, tokens: &[DesToken; 2]) 
         return Err(code::WRAPPING_BIT.into());
     }
     let is_enhanced = request.wrapping == Some(Import2Wrapping::Enhanced);
-    Ok(DesToken::skeleton(Origin::Internal, KeyForm::DoubleUnique, vector)?.with_enhanced(is_enhanced))
+    let token =
+        DesToken::skeleton(Origin::Internal, KeyForm::DoubleUnique, vector)?.with_enhanced(is_enhanced);
+    Ok(if in_blocks_alone.contains(&true) { token.with_blocks_alone()? } else { token })
 }
 
 fn with(vector: ControlVector, bits: u64, is_set: bool) -> Result<ControlVector, Codes> {

@@ -8,7 +8,8 @@
 //! The key must permit export: of DES bit 17 of its control vector, and not the one that keeps it out of key blocks. It leaves under a
 //! usage and a mode only if nothing that a block of them can come back as may do more than it ([`token::tr31::uses`]). INCL-CV puts its
 //! control vector beside these, ATTR-CV in their place; with INCL-CV and the point of it any usage serves. A key that is stronger than the
-//! protection key is refused with 8/170, unless the role permits it: of AES every key under one of DES. The key field is as long
+//! protection key is refused with 8/170, unless the role permits it: of AES every key under one of DES. A key that came in with
+//! exportability E leaves with EXP-TRST or EXP-NONE alone, in versions B and D alone (8/39), and under no weaker key whatever the role. The key field is as long
 //! as is said, and where that is 0 as long as needs be. External source tokens are refused: their unwrapping key must be left out (8/47).
 
 use engine::SecretBytes;
@@ -18,7 +19,6 @@ use payments::key_block::{
 };
 use token::tr31::uses::{may_leave, may_leave_variable};
 use token::usage::Side;
-use token::variable::Carrier;
 use wire::point::Point;
 use wire::verb::tr31_key_export::{Answer, Request};
 use wire::verb::{
@@ -29,8 +29,7 @@ use zeroize::Zeroizing;
 
 use super::key_block::{VECTOR_USAGE, refusal, vector_block, vector_data};
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::exchange::exportable;
-use crate::key::field::Found;
+use crate::key::exchange::exportable_in_blocks;
 use crate::key::protection::Carried;
 use crate::key::target::is_null;
 use crate::key::variable_exchange;
@@ -51,16 +50,23 @@ pub(crate) async fn tr31_key_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_
         _ => (field.of(crate::key::Algorithm::Des)?, false),
     };
     check_source(request.source, is_aes)?;
-    let vector = if is_aes {
-        let token = variable_exchange::may_leave(&found, Carrier::Aes)?;
+    let (vector, in_blocks_alone) = if is_aes {
+        let token = variable_exchange::may_leave_in_blocks(&found)?;
         if request.vector.is_some() {
             return Err(code::KEYWORD_COMBINATION.into());
         }
         may_leave_variable(token.attributes(), usage, mode).map_err(|refused| refusal(refused, true))?;
-        None
+        (None, token.attributes().leaves_in_blocks_alone())
     } else {
-        Some(des_may_leave(&call, &request, &found, (usage, mode))?)
+        let token = exportable_in_blocks(&found)?;
+        let vector = des_may_leave(&call, &request, token.control_vector(), (usage, mode))?;
+        (Some(vector), token.leaves_in_blocks_alone())
     };
+    // Exportability E stays E, under a key that is as strong and bound to the header by more than four bytes; or becomes N.
+    let is_narrow = request.export != KeyBlockExport::Any && matches!(version, Version::B | Version::D);
+    if in_blocks_alone && !is_narrow {
+        return Err(code::KEY_USAGE.into());
+    }
     let carried = match vector {
         Some(vector) => Carried::Des(vector),
         None => Carried::Aes(found.variable()?.attributes()),
@@ -78,6 +84,9 @@ pub(crate) async fn tr31_key_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_
         _ => b'T',
     };
     if kek.is_weaker_in_blocks(version, algorithm, key.secret.len()) {
+        if in_blocks_alone {
+            return Err(code::STRENGTH.into());
+        }
         call.permit(Point::WeakTransport).map_err(|_| code::STRENGTH)?;
     }
     let attributes = Attributes {
@@ -177,17 +186,16 @@ fn check_source(keyword: Option<KeyBlockSource>, is_aes: bool) -> Result<(), Cod
     }
 }
 
-/// The control vector of a DES key, if the key may leave under these codes.
+/// The control vector of a DES key that may leave, if it may leave under these codes.
 ///
 /// # Errors
-/// 8/47 for another token, 8/39 for a key that may not leave, or not so.
+/// 8/39 for a key that may not leave so.
 fn des_may_leave(
     call: &Call<'_, '_>,
     request: &Request<'_>,
-    found: &Found<'_, '_>,
+    vector: token::ControlVector,
     (usage, mode): ([u8; 2], u8),
 ) -> Result<token::ControlVector, Refusal> {
-    let vector = exportable(found)?.control_vector();
     let is_alone = request.vector == Some(KeyBlockVector::Alone);
     let is_any =
         request.vector == Some(KeyBlockVector::Included) && call.permit(Point::Tr31AnyWithVector).is_ok();

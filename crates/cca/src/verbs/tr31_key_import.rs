@@ -4,7 +4,7 @@
 //! IMPORTER key with IMPORT, WR-TR31 and the kind of the key for D. Usage, algorithm and mode say what the key is here
 //! ([`token::tr31::uses`]); where they mean more than one type a keyword says which, and a keyword that says another is refused. A
 //! control vector in IBM's optional block is that of the key, if its type is one of usage and mode, or these are left to it. A key that
-//! may not leave its block again (N) does not leave this system.
+//! may not leave its block again (N) does not leave this system; one that may in forms of X9.24 alone (E) leaves in key blocks alone, and with E.
 //!
 //! | answer | |
 //! |---|---|
@@ -81,6 +81,10 @@ pub(crate) async fn tr31_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_
     request.output_key_identifier.holds(target.token_bytes(bytes)?)?;
     let cv_source = target.cv_source();
     let skeleton = target.skeleton(&request, bytes)?;
+    let skeleton = match attributes.exportability {
+        Exportability::Trusted => in_blocks_alone(skeleton)?,
+        _ => skeleton,
+    };
     let token = call.make(skeleton, secret).await?;
     reply.write(Answer {
         output_key_identifier: Some(&token),
@@ -279,6 +283,18 @@ fn has_words(row: &Row, request: &Request<'_>) -> bool {
         KeyBlockLevel::One => "DKYL1",
     });
     [derived, level].into_iter().flatten().all(|word| row.keywords().contains(&word))
+}
+
+/// The token of a key that leaves in key blocks alone.
+fn in_blocks_alone(skeleton: Skeleton) -> Result<Skeleton, Refusal> {
+    Ok(match skeleton {
+        Skeleton::Des(token) => Skeleton::Des(token.with_blocks_alone()?),
+        Skeleton::Variable(token) => {
+            let attributes = token.attributes().clone().with_blocks_alone();
+            Skeleton::Variable(Box::new(token.with_attributes(attributes)?))
+        }
+        other => other,
+    })
 }
 
 /// A control vector that came in, as it stays here: of a key that may not leave again it forbids export.

@@ -31,7 +31,7 @@ use wire::verb::{Buffer, DerivationStandard, DerivedPinKey};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::exchange::exportable;
+use crate::key::exchange::exportable_in_blocks;
 use crate::key::field::Found;
 use crate::key::protection::Carried;
 use crate::key::target::{des_target, is_null, with_wrapping};
@@ -108,13 +108,13 @@ async fn initial<'a>(call: Call<'_, 'a>, request: Request<'a>, reply: &mut Reply
     let version = data.version();
     let (kek, opening) = match data {
         InitialData::Tdes(_) => {
-            let vector = exportable(&found)?.control_vector();
+            let vector = exportable_in_blocks(&found)?.control_vector();
             token::tr31::uses::may_leave_at_all(vector).map_err(|_| code::KEY_USAGE)?;
             let kek = call.protection_key(transport, Side::Sending, version, &Carried::Des(vector))?;
             (kek, found.for_use(Use::DeriveTransactionKeys)?)
         }
         InitialData::Aes(_) => {
-            let attributes = variable_exchange::may_leave(&found, Carrier::Aes)?.attributes();
+            let attributes = variable_exchange::may_leave_in_blocks(&found)?.attributes();
             let kek = call.protection_key(transport, Side::Sending, version, &Carried::Aes(attributes))?;
             // From an initial key follow keys for everything: one for PIN blocks alone has none.
             (kek, found.for_variable_use(VariableUse::DerivePinBlock)?)
@@ -355,7 +355,8 @@ fn skeleton(
             }
             // A key that names what it derives names a type of AES.
             (_, Some(base)) => {
-                let may_leave = [Carrier::Aes, Carrier::Des].iter().all(|under| base.may_leave(*under));
+                let may_leave =
+                    [Carrier::Aes, Carrier::Des].iter().all(|under| base.may_leave_in_blocks(*under));
                 base.may(VariableUse::DerivePinBlock) && (may_leave || !leaves)
             }
             _ => false,

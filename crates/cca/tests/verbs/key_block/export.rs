@@ -107,9 +107,14 @@ fn every_usage_and_mode_leaves_and_comes_back_no_wider() {
                     assert_eq!(back.attributes().usage(), source.attributes().usage(), "{row:?}");
                 }
             }
-            // It leaves as the same key: under the least padding the payload has nothing random but what fills it.
-            let again =
-                block(&keys.export(&back, &[method, usage, mode]).points(all).ok(&mut keys.processor));
+            // It leaves as the same key: under the least padding the payload has nothing random but what fills it. What came with
+            // exportability E does not leave in these versions.
+            let again = keys.export(&back, &[method, usage, mode]).points(all);
+            if matches!(version, 'A' | 'C') {
+                again.refused(&mut keys.processor, code::KEY_USAGE);
+                continue;
+            }
+            let again = block(&again.ok(&mut keys.processor));
             let third = token(&keys.import(&again, &[]).points(all).ok(&mut keys.processor));
             assert_eq!(third.len(), back.len());
         }
