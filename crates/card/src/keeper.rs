@@ -139,8 +139,10 @@ pub struct Keeper {
     /// part combined twice cancels.
     shares: Vec<[u8; 32]>,
     /// Whether what is sealed in the home, if anything is, is known here: it was opened, or sealed by
-    /// this keeper. Only then may it be replaced.
+    /// this keeper. Only then may it be replaced, or other keys come beside it.
     knows_sealed: bool,
+    /// Whether a seed makes the keys at each start: then no sealed copy is what the home works with.
+    has_seed: bool,
     spread: Spread,
     daemon: Option<Channel>,
     newcomers: Vec<Channel>,
@@ -177,6 +179,7 @@ impl Keeper {
             startup_key: SealingKey::generate(),
             shares: Vec::new(),
             knows_sealed: false,
+            has_seed: start.insecure_seed.is_some(),
             spread: Spread::new(start.domains, world::now()),
             daemon: Some(daemon),
             newcomers: Vec::new(),
@@ -309,6 +312,7 @@ impl Keeper {
             }
             OfficerOrder::Set { .. } | OfficerOrder::SealUnder { .. } => {
                 self.check_settled(&order)?;
+                self.check_unsealed(&order, sealed_registers)?;
                 if let OfficerOrder::Set { domain } = order {
                     self.registers.may_set(domain)?;
                 }
@@ -344,6 +348,7 @@ impl Keeper {
         sealed_registers: Option<&[u8]>,
     ) -> Result<Done, OfficerRefusal> {
         self.check_settled(order)?;
+        self.check_unsealed(order, sealed_registers)?;
         let mut spreads = 0;
         let reply = match order {
             OfficerOrder::StartupKey => OfficerReply::StartupKey(self.startup_key.public()),
@@ -376,9 +381,6 @@ impl Keeper {
                     return Err(OfficerRefusal::RegisterState);
                 }
                 if let Some(blob) = sealed_registers {
-                    if !self.knows_sealed {
-                        return Err(OfficerRefusal::NotUnsealed);
-                    }
                     let former = former.ok_or(OfficerRefusal::FormerPassphrase)?;
                     self.unsealed(blob, &former)?;
                 }
@@ -432,6 +434,24 @@ impl Keeper {
             OfficerOrder::SealUnder { .. } | OfficerOrder::Unseal { .. } => self.spread.all_settled(),
         };
         if is_settled { Ok(()) } else { Err(OfficerRefusal::Spreading) }
+    }
+
+    /// Before a sealed copy is opened it is not known which keys the records are under: new ones in cards, or in the copy,
+    /// would take those away.
+    fn check_unsealed(
+        &self,
+        order: &OfficerOrder,
+        sealed_registers: Option<&[u8]>,
+    ) -> Result<(), OfficerRefusal> {
+        let gives_keys = matches!(
+            order,
+            OfficerOrder::LoadPart { .. }
+                | OfficerOrder::MayLoad { .. }
+                | OfficerOrder::Set { .. }
+                | OfficerOrder::SealUnder { .. }
+        );
+        let is_unopened = sealed_registers.is_some() && !self.knows_sealed && !self.has_seed;
+        if gives_keys && is_unopened { Err(OfficerRefusal::NotUnsealed) } else { Ok(()) }
     }
 
     /// Opens an officer's secret, once.

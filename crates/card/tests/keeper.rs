@@ -238,7 +238,7 @@ fn sealed_registers_are_not_replaced_unopened() {
     assert!(!is_sealed(&first));
 
     let later = Keeper::ready(1, None);
-    assert_eq!(refused(seal(&later, Some(&blob)).0), OfficerRefusal::RegisterState);
+    assert_eq!(refused(seal(&later, Some(&blob)).0), OfficerRefusal::NotUnsealed);
     load_all(&later, 0x55, 0x66);
     assert_eq!(seal(&later, Some(&blob)), (OfficerReply::Refused(OfficerRefusal::NotUnsealed), None));
 
@@ -250,6 +250,49 @@ fn sealed_registers_are_not_replaced_unopened() {
     // A key that is put into use is in no copy before the next sealing.
     load_all(&unsealed, 0x55, 0x67);
     assert!(!is_sealed(&unsealed));
+}
+
+/// A keeper that has just started does not know the keys of the sealed copy: others, given to cards, would take the place of
+/// those that cards have still.
+#[test]
+fn no_keys_are_loaded_or_set_beside_a_sealed_copy_that_was_not_opened() {
+    let passphrase = b"a long passphrase";
+    let first = Keeper::ready(1, None);
+    load_all(&first, 0x33, 0x44);
+    let seal =
+        OfficerOrder::SealUnder { sealed: sealed(&first, PURPOSE_PASSPHRASE, passphrase), former: None };
+    let blob = first.officer(seal, None).1.expect("registers to store");
+
+    let keeper = Keeper::ready(1, None);
+    let give = |keeper: &Keeper, part, byte| {
+        let sealed = sealed(keeper, &purpose_of_part(0, Register::Aes, part), &[byte; 32]);
+        let order = OfficerOrder::LoadPart { domain: 0, register: Register::Aes, part, sealed };
+        keeper.officer(order, Some(blob.clone())).0
+    };
+    let asked = OfficerOrder::MayLoad { domain: 0, register: Register::Aes, part: Part::First };
+    assert_eq!(refused(keeper.officer(asked.clone(), Some(blob.clone())).0), OfficerRefusal::NotUnsealed);
+    assert_eq!(refused(give(&keeper, Part::First, 1)), OfficerRefusal::NotUnsealed);
+    // Nor is a key put into use that was complete before the copy came.
+    for (part, byte) in [(Part::First, 1), (Part::Last, 2)] {
+        load(&keeper, 0, Register::Aes, part, &[byte; 32]);
+    }
+    let set = || OfficerOrder::Set { domain: 0 };
+    assert_eq!(refused(keeper.officer(set(), Some(blob.clone())).0), OfficerRefusal::NotUnsealed);
+    let clear = OfficerOrder::ClearNew { domain: 0, register: Register::Aes };
+    assert_eq!(keeper.officer(clear, Some(blob.clone())).0, OfficerReply::Done);
+    assert!(rows(&keeper).is_empty());
+
+    // Once it is open, or where there is none, both are taken.
+    let open = OfficerOrder::Unseal { sealed: sealed(&keeper, PURPOSE_PASSPHRASE, passphrase) };
+    assert_eq!(keeper.officer(open, Some(blob.clone())).0, OfficerReply::Done);
+    assert_eq!(keeper.officer(asked, Some(blob.clone())).0, OfficerReply::Done);
+    for (part, byte) in [(Part::First, 1), (Part::Last, 2)] {
+        assert!(matches!(give(&keeper, part, byte), OfficerReply::PartLoaded { .. }));
+    }
+    assert_eq!(keeper.officer(set(), Some(blob.clone())).0, OfficerReply::Done);
+    // The keys of a development home come of its seed, whatever copy was made of them.
+    let development = Keeper::ready(1, Some(1));
+    assert!(matches!(give(&development, Part::First, 1), OfficerReply::PartLoaded { .. }));
 }
 
 /// Whoever finds an officer's terminal open tries passphrases.

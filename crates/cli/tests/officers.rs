@@ -84,6 +84,14 @@ fn part(salt: usize, bytes: usize) -> String {
     (0..bytes).map(|at| format!("{:02X}", (salt + 37 * at) % 256)).collect()
 }
 
+/// What two officers give to `init --from-stdin`.
+fn ceremony() -> String {
+    let parts: String = [1, 2]
+        .map(|officer| [24, 24, 32, 32].map(|bytes| part(officer * 50 + bytes, bytes) + "\n").concat())
+        .concat();
+    parts + PASSPHRASE + "\n" + PASSPHRASE + "\n"
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// There is no home.
@@ -189,18 +197,30 @@ fn refusal(state: State, order: Order) -> Option<&'static str> {
         (S::Stopped, O::Init) => "--from-stdin",
         (S::StoppedSealed, O::Init) => "unseal",
         (S::Stopped | S::StoppedSealed, _) => "cryptand serve",
+        // Other keys would take the place of those in the sealed copy.
+        (
+            S::Closed,
+            O::LoadFirst
+            | O::LoadMiddle
+            | O::LoadLast
+            | O::LoadElsewhere
+            | O::LoadWithoutTerminal
+            | O::DrawWithoutTerminal
+            | O::Set
+            | O::SetElsewhere,
+        ) => "Open them first: `cryptand unseal`",
         (_, O::LoadWithoutTerminal) => "--from-stdin",
         (_, O::DrawWithoutTerminal) => "openssl rand -hex 32",
         (_, O::LoadElsewhere | O::SetElsewhere) => "there is no such domain",
         (_, O::Confirm) => "master-key pending",
         (S::Open | S::Closed, O::Init) => "unseal",
         (_, O::Init) => "--from-stdin",
-        (S::Empty | S::InUse | S::Open | S::Closed, O::LoadMiddle | O::LoadLast) => {
+        (S::Empty | S::InUse | S::Open, O::LoadMiddle | O::LoadLast) => {
             "no first part yet: `cryptand master-key load aes first`"
         }
         (S::First, O::LoadFirst) => "`cryptand master-key clear aes` begins anew",
         (S::Full, O::LoadFirst | O::LoadMiddle | O::LoadLast) => "`cryptand master-key set` puts it into use",
-        (S::Empty | S::InUse | S::Open | S::Closed, O::Set) => "has no new key: `cryptand master-key load",
+        (S::Empty | S::InUse | S::Open, O::Set) => "has no new key: `cryptand master-key load",
         (S::First, O::Set) => "`cryptand master-key load aes last` completes it",
         (S::Empty | S::Closed, O::Seal) => "nothing to seal: `cryptand unseal`",
         // The former passphrase is asked for, and not given.
@@ -469,10 +489,7 @@ fn an_interrupted_init_is_gone_on_with_and_nothing_is_lost() {
 #[test]
 fn a_home_with_records_is_given_no_other_keys_by_init() {
     let place = Place::new();
-    let lines: String = [1, 2]
-        .map(|officer| [24, 24, 32, 32].map(|bytes| part(officer * 50 + bytes, bytes) + "\n").concat())
-        .concat();
-    let lines = lines + PASSPHRASE + "\n" + PASSPHRASE + "\n";
+    let lines = ceremony();
     place.succeeds(&["init", "--from-stdin", "--accelerators", "0", "--seal-memory", "64"], &lines);
     place.succeeds(&["serve", "--background"], "");
     place.succeeds(&["unseal"], &format!("{PASSPHRASE}\n"));
@@ -485,6 +502,56 @@ fn a_home_with_records_is_given_no_other_keys_by_init() {
         "{said}"
     );
     assert!(!place.home().join("master-keys.sealed").exists());
+}
+
+/// A keeper that comes back sealed beside cards that still have their keys, as after any end of its process: whoever loads new
+/// keys then would take the working ones from the cards.
+#[test]
+fn a_sealed_keeper_takes_no_new_keys_and_takes_none_away() {
+    let place = Place::new();
+    place.succeeds(&["init", "--from-stdin", "--accelerators", "0", "--seal-memory", "64"], &ceremony());
+    place.succeeds(&["serve", "--background"], "");
+    place.succeeds(&["unseal"], &format!("{PASSPHRASE}\n"));
+    place.succeeds(&["key", "generate", "A.MAC.KEY", "--type", "tdes-mac"], "");
+    let mac = || {
+        let request = r#"{"key_identifier":"label:A.MAC.KEY","text":"text:hello","rule_array":["X9.19OPT"]}"#;
+        place.succeeds(&["verb", "mac-generate", request], "")
+    };
+    let health = || place.run(place.command(&["health"]), "").1;
+    let before = mac();
+
+    let status: Value = serde_json::from_str(&place.succeeds(&["status", "--json"], "")).unwrap();
+    let pid = rustix::process::Pid::from_raw(status["keeper_pid"].as_i64().unwrap() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    while !health().contains("keeper-sealed") {
+        std::thread::yield_now();
+    }
+    let refused = |arguments: &[&str], input: &str| {
+        let (done, said) = place.run(place.command(arguments), input);
+        assert!(!done && said.contains("Open them first: `cryptand unseal`"), "{arguments:?}: {said}");
+    };
+    let none_is_taken = || {
+        for salt in [1, 2] {
+            let name = if salt == 1 { "first" } else { "last" };
+            refused(&["master-key", "load", "aes", name, "--from-stdin"], &part(salt, 32));
+        }
+        refused(&["master-key", "set"], "");
+        refused(&["master-key", "set", "--lose", "all"], "");
+    };
+    none_is_taken();
+    assert_eq!(mac(), before);
+    assert!(health().contains("keeper-sealed"));
+    place.succeeds(&["unseal"], &format!("{PASSPHRASE}\n"));
+    assert_eq!((mac(), health().as_str()), (before.clone(), "healthy\n"));
+
+    place.succeeds(&["stop"], "");
+    place.succeeds(&["serve", "--background"], "");
+    let sealed = health();
+    assert!(sealed.contains("no-keys") && !sealed.contains("master-key load"), "{sealed}");
+    assert!(!place.run(place.command(&["status"]), "").1.contains("master-key load"));
+    none_is_taken();
+    place.succeeds(&["unseal"], &format!("{PASSPHRASE}\n"));
+    assert_eq!((mac(), health().as_str()), (before, "healthy\n"));
 }
 
 #[test]

@@ -19,7 +19,9 @@ pub struct View<'a> {
     pub keeper_serves: bool,
     /// The keeper's registers.
     pub registers: &'a [RegisterRow],
-    /// Key records that no master key opens; none where they were not counted.
+    /// Key records; none where they were not counted.
+    pub records: Option<u64>,
+    /// Those that no master key opens; none where they were not counted.
     pub records_without_key: Option<u64>,
     /// Processes that run other programs than the installed ones.
     pub outdated: Outdated,
@@ -139,8 +141,10 @@ fn keys(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
     }
     if any.is_empty() {
         if !serving.is_empty() {
-            let text = "no coprocessor holds a master key: `cryptand unseal`, or `cryptand master-key load`";
-            add(FindingKind::NoKeys, text.into());
+            // Where there are records, new keys would not open them.
+            let or_new =
+                if view.records == Some(0) { ", or `cryptand master-key load` for new ones" } else { "" };
+            add(FindingKind::NoKeys, format!("no coprocessor holds a master key: `cryptand unseal`{or_new}"));
         }
     } else {
         let keeper_has_keys = view.registers.iter().any(|row| row.current_pattern.is_some());
@@ -265,6 +269,7 @@ mod tests {
             cards,
             keeper_serves: true,
             registers: &rows,
+            records: Some(1),
             records_without_key: Some(0),
             outdated: Outdated::default(),
             space,
@@ -322,6 +327,28 @@ mod tests {
             (view.keeper_serves, view.registers) = (false, &[]);
         });
         assert_eq!(alone, (H::Healthy, vec![]));
+    }
+
+    #[test]
+    fn new_keys_are_offered_only_to_a_home_without_records() {
+        for (records, offers) in [(None, false), (Some(0), true), (Some(1), false)] {
+            let mut sealed = card(0, Personality::Coprocessor);
+            sealed.held = HeldRegisters::NONE;
+            let view = View {
+                cards: vec![sealed],
+                keeper_serves: true,
+                registers: &[],
+                records,
+                records_without_key: None,
+                outdated: Outdated::default(),
+                space: None,
+                stopping: false,
+            };
+            let found = findings(&view);
+            assert_eq!(found[0].finding, FindingKind::NoKeys);
+            assert!(found[0].text.contains("`cryptand unseal`"), "{found:?}");
+            assert_eq!(found[0].text.contains("master-key load"), offers, "{found:?}");
+        }
     }
 
     #[test]

@@ -27,6 +27,9 @@ const PASSPHRASE_CHARACTERS_MIN: usize = 12;
 /// `cryptand master-key`.
 pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
     let facility = keeper(asked)?;
+    if matches!(order, MasterKey::Load { .. } | MasterKey::Set { .. }) {
+        check_unsealed(asked, &facility)?;
+    }
     match *order {
         MasterKey::Load { register, part, domain, random, from_stdin } => {
             let place = Place { domain, register: register.into(), part: part.into() };
@@ -96,6 +99,17 @@ fn incomplete(rows: &[RegisterRow], domain: u16) -> String {
              `load REGISTER last{of_domain}` completes it"
         ),
     }
+}
+
+/// Refuses to give keys to a home whose own are sealed, before anything is drawn, typed or counted. Its keeper refuses as well;
+/// that of a service alone, whose sealed copy only its own user sees.
+fn check_unsealed(asked: Option<&Path>, keeper: &Keeper) -> Result<(), Failure> {
+    let Keeper::OfHome(facility) = keeper else { return Ok(()) };
+    let holds_keys = |row: &RegisterRow| row.current_pattern.is_some() || row.old_pattern.is_some();
+    if session::open_home(asked)?.sealed_registers().exists() && !rows(facility)?.iter().any(holds_keys) {
+        return Err(Failure::Officer(OfficerRefusal::NotUnsealed));
+    }
+    Ok(())
 }
 
 /// Asks for a passphrase, twice, and seals the registers under it.

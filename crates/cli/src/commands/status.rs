@@ -238,7 +238,9 @@ fn text(
             "\nthe keeper holds no master keys, but cards do: `cryptand unseal`, or a card that ends restarts without keys\n",
         );
     } else if status.cards.iter().any(|card| card.personality == Personality::Coprocessor) {
-        text.push_str("\nno master keys: `cryptand unseal`, or `cryptand master-key load`\n");
+        // Where there are records, new keys would not open them.
+        let or_new = if status.records == 0 { ", or `cryptand master-key load` for new ones" } else { "" };
+        let _ = writeln!(text, "\nno master keys: `cryptand unseal`{or_new}");
     }
     text
 }

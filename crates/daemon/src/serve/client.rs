@@ -6,7 +6,7 @@
 
 use super::Daemon;
 use super::audit::Asker;
-use super::health::Audience;
+use super::health::{Audience, Records};
 use super::records::{Continuation, Listing};
 use crate::access::{
     ADMINISTRATORS_CONNECTIONS, Door, GUEST_CONNECTIONS_MAX, GUEST_USER_CONNECTIONS_MAX, Standing,
@@ -454,7 +454,7 @@ impl Daemon {
                     };
                 }
                 match order {
-                    OfficerOrder::Unseal { .. } | OfficerOrder::SealUnder { .. } => {
+                    order if order.needs_sealed() => {
                         self.give(Task::Sealed, Continuation::WithSealed { client: id, order })
                     }
                     order => self.officer(id, order, None),
@@ -630,7 +630,10 @@ impl Daemon {
         let findings = peer.map_or_else(Vec::new, |peer| {
             self.findings(match sees_all {
                 // Before the keeper holds any master key it is not known which records those keys open.
-                true => Audience::All(Some(records_under.elsewhere).filter(|_| !keys.is_empty())),
+                true => Audience::All(Some(Records {
+                    all: census.records,
+                    without_key: Some(records_under.elsewhere).filter(|_| !keys.is_empty()),
+                })),
                 false => Audience::Tenant(peer.tenant()),
             })
         });

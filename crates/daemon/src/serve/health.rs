@@ -10,10 +10,19 @@ use wire::control::{Finding, Outdated, RegisterRow, Space};
 /// Who is told, and so of what.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Audience {
-    /// Who may know everything, with so many key records that no master key opens, where they were counted.
-    All(Option<u64>),
+    /// Who may know everything, with the key records where they were counted.
+    All(Option<Records>),
     /// A guest of this tenant.
     Tenant(u32),
+}
+
+/// Key records of a home.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Records {
+    /// All of them.
+    pub all: u64,
+    /// Those that no master key opens; none where no master key is known to tell.
+    pub without_key: Option<u64>,
 }
 
 /// What the service manager is shown.
@@ -38,7 +47,7 @@ impl Daemon {
         let cards = cards.filter_map(|card| CardView::of(card, self.serves(card), may_see)).collect();
         let registers: Vec<RegisterRow> =
             self.keeper.registers.iter().filter(|row| may_see(row.domain)).cloned().collect();
-        let (records_without_key, outdated, space) = match audience {
+        let (records, outdated, space) = match audience {
             Audience::All(records) => (records, self.outdated(), self.space()),
             Audience::Tenant(_) => (None, Outdated::default(), None),
         };
@@ -46,7 +55,8 @@ impl Daemon {
             cards,
             keeper_serves: self.keeper.is_serving(),
             registers: &registers,
-            records_without_key,
+            records: records.map(|records| records.all),
+            records_without_key: records.and_then(|records| records.without_key),
             outdated,
             space,
             stopping: self.stopping,

@@ -418,11 +418,7 @@ impl Keeper {
     /// Passes an officer's order on, as that officer's.
     fn take(&mut self, id: u64, order: OfficerOrder) {
         let Some(officer) = self.officers.get_mut(&id) else { return };
-        let reads = matches!(
-            order,
-            OfficerOrder::Unseal { .. } | OfficerOrder::SealUnder { .. } | OfficerOrder::Confirm { .. }
-        );
-        let sealed_registers = match if reads { read_sealed(&self.sealed) } else { Ok(None) } {
+        let sealed_registers = match if order.needs_sealed() { read_sealed(&self.sealed) } else { Ok(None) } {
             Ok(sealed) => sealed,
             Err(cause) => {
                 let operation = format!("read {}", self.sealed.display());

@@ -26,12 +26,12 @@ pub enum KeeperOrder {
     /// [`KeeperNotice::Done`], and by [`KeeperNotice::Holds`] once it has them. Descriptors: the keeper's end of the
     /// socket pair to the card.
     Serve(Served),
-    /// An officer's order, with the sealed registers of the home where it is [`OfficerOrder::Unseal`];
+    /// An officer's order, with the sealed registers of the home where it [needs them](OfficerOrder::needs_sealed);
     /// answered by [`KeeperNotice::Officer`].
     Officer {
         /// The order.
         order: OfficerOrder,
-        /// The sealed registers, as stored.
+        /// The sealed registers, as stored; none where there are none, or the order does not need them.
         sealed_registers: Option<Vec<u8>>,
         /// Memory that deriving a key from a passphrase may take where registers are sealed, in MiB; the keeper takes no
         /// less than RFC 9106's second option, whatever it is told.

@@ -148,7 +148,8 @@ pub enum TwoOfficers {
 pub enum OfficerOrder {
     /// Answered by [`OfficerReply::StartupKey`].
     StartupKey,
-    /// Loads a part into the new register; answered by [`OfficerReply::PartLoaded`].
+    /// Loads a part into the new register; answered by [`OfficerReply::PartLoaded`]. Refused, like
+    /// [`OfficerOrder::MayLoad`] and [`OfficerOrder::Set`], while there are sealed registers that the keeper has not opened.
     LoadPart {
         /// The domain.
         domain: u16,
@@ -207,6 +208,22 @@ pub enum OfficerOrder {
     },
 }
 
+impl OfficerOrder {
+    /// Whether the keeper must know of the home's sealed copy to judge it: it opens or replaces the copy, or would give
+    /// cards other keys than those in it. [`OfficerOrder::Confirm`] carries such an order out.
+    pub const fn needs_sealed(&self) -> bool {
+        match self {
+            Self::LoadPart { .. }
+            | Self::MayLoad { .. }
+            | Self::Set { .. }
+            | Self::SealUnder { .. }
+            | Self::Unseal { .. }
+            | Self::Confirm { .. } => true,
+            Self::StartupKey | Self::ClearNew { .. } | Self::Registers | Self::Pending => false,
+        }
+    }
+}
+
 /// The keeper's answer to an officer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OfficerReply {
@@ -253,7 +270,8 @@ pub enum OfficerRefusal {
     Domain,
     /// The sealed registers are of a newer version.
     NewerVersion,
-    /// There are sealed registers that this keeper has not opened: sealing its own would lose them.
+    /// There are sealed registers that this keeper has not opened: other keys in their place would leave records without
+    /// theirs.
     NotUnsealed,
     /// Cards are being given new keys: the registers stay as they are until all have them.
     Spreading,
@@ -288,7 +306,7 @@ impl std::fmt::Display for OfficerRefusal {
             Self::SameKey => "the new master key has the pattern of the current or the old one; load another last part, or clear the register with \
                  `cryptand master-key clear` and begin anew",
             Self::Passphrase => "the passphrase does not open the sealed master keys",
-            Self::NothingSealed => "there are no sealed master keys to open; load parts with `cryptand master-key load`",
+            Self::NothingSealed => "there are no sealed master keys to open; `cryptand master-key load` loads parts",
             Self::AlreadyUnsealed => "master keys are loaded already: `cryptand master-key show` says which; where these are parts of new ones only, \
                  `cryptand master-key clear` them first",
             Self::Domain => "there is no such domain; `domains` in the settings says how many there are, counted from 0",
@@ -307,8 +325,8 @@ impl std::fmt::Display for OfficerRefusal {
             Self::NotStored => "the sealed master keys were not written; the keeper's log says why",
             Self::Spreading => "cards are being given new master keys; run the command again in a moment",
             Self::NotUnsealed => {
-                "the sealed master keys were not unsealed since the keeper's start and would be lost; \
-                 unseal them first, or move the file master-keys.sealed away"
+                "there are sealed master keys, which were not unsealed since the keeper's start; other keys in their place would \
+                 leave records without theirs. Open them first: `cryptand unseal`"
             }
         })
     }
