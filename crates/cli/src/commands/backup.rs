@@ -11,9 +11,10 @@ use crate::session;
 use facility::FacilityError;
 use home::{Home, HomeError, Settings};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use rustix::process::Uid;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -167,13 +168,9 @@ fn verify(home: &Home, folder: &Path) -> Result<(), Failure> {
     let settings = Settings { programs: session::programs()?, ..home.settings()? };
     let beside = tempfile::Builder::new().prefix("cryptand-verify-").tempdir();
     let beside = beside.map_err(Failure::io("make a folder for a copy of the backup"))?;
+    let files = contents(&backup)?;
     let copy = Home::create(&beside.path().join("copy"), &settings)?;
-    for name in FILES {
-        let from = backup.folder().join(name);
-        if from.exists() {
-            copy_file(&from, &copy.folder().join(name))?;
-        }
-    }
+    copy_into(&copy, files)?;
     let records = check(&copy, &settings)?;
     let sealed = |home: &Home| fs::read(home.sealed_registers()).ok();
     let said = match (sealed(&backup), sealed(home)) {
@@ -198,14 +195,11 @@ pub fn restore(asked: Option<&Path>, typed: &Restore) -> Result<(), Failure> {
     if target.exists() && target.read_dir().is_ok_and(|mut files| files.next().is_some()) {
         return Err(HomeError::Occupied { folder: target }.into());
     }
+    // Before anything is asked or made.
+    let files = contents(&source)?;
     carried::decide(&mut settings, typed)?;
     let home = Home::create(&target, &settings)?;
-    for name in FILES {
-        let from = source.folder().join(name);
-        if from.exists() {
-            copy_file(&from, &home.folder().join(name))?;
-        }
-    }
+    copy_into(&home, files)?;
     check(&home, &settings)?;
     eprintln!("{}: restored. Next: cryptand serve, cryptand unseal", home.folder().display());
     Ok(())
@@ -225,7 +219,42 @@ fn check(home: &Home, settings: &Settings) -> Result<String, Failure> {
     Err(Failure::Restored { folder: home.folder().to_owned(), said })
 }
 
-fn copy_file(from: &Path, to: &Path) -> Result<(), Failure> {
-    let content = fs::read(from).map_err(Failure::io(format!("read {}", from.display())))?;
-    Ok(home::write_durably(to, &content)?)
+/// The files of a backup, open for reading. Whoever wrote it may be a stranger: a symbolic link could name a file of the reader's, a
+/// FIFO would never end.
+fn contents(backup: &Home) -> Result<Files, Failure> {
+    let mut files = Vec::new();
+    for name in FILES {
+        let path = backup.folder().join(name);
+        let failed = || Failure::io(format!("read {}", path.display()));
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(&path);
+        let file = match opened {
+            Ok(file) => file,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
+            Err(cause) if cause.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+                return Err(failed()(io::Error::other(
+                    "it is a symbolic link; a backup has regular files only",
+                )));
+            }
+            // A socket.
+            Err(cause) if cause.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
+                return Err(failed()(io::Error::other("it is no regular file")));
+            }
+            Err(cause) => return Err(failed()(cause)),
+        };
+        if !file.metadata().map_err(failed())?.is_file() {
+            return Err(failed()(io::Error::other("it is no regular file")));
+        }
+        files.push((*name, file));
+    }
+    Ok(files)
+}
+
+fn copy_into(home: &Home, files: Files) -> Result<(), Failure> {
+    for (name, mut file) in files {
+        let mut content = Vec::new();
+        file.read_to_end(&mut content).map_err(Failure::io(format!("read {name} of the backup")))?;
+        home::write_durably(&home.folder().join(name), &content)?;
+    }
+    Ok(())
 }

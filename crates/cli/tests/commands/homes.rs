@@ -138,6 +138,48 @@ fn a_backup_makes_the_same_home_elsewhere() {
     assert_eq!(pattern(&other), before);
 }
 
+/// Whoever made a backup may be a stranger: a link would name a file of the reader's, a pipe would never end.
+#[test]
+fn a_backup_with_anything_but_regular_files_is_refused() {
+    let bench = Bench::development();
+    let copy = bench.base.path().join("backup");
+    let copy = copy.to_str().unwrap();
+    bench.succeeds(&["backup", copy]);
+    let elsewhere = bench.base.path().join("elsewhere");
+    let other = Bench::new();
+    for name in ["settings.toml", "version", "keys.sqlite", "master-keys.sealed", "pin-failures"] {
+        let path = Path::new(copy).join(name);
+        let kept = std::fs::read(&path).ok();
+        std::fs::write(&elsewhere, kept.as_deref().unwrap_or_default()).unwrap();
+        let make: [(&str, &dyn Fn()); 5] = [
+            ("link", &|| std::os::unix::fs::symlink(&elsewhere, &path).unwrap()),
+            ("dangling link", &|| std::os::unix::fs::symlink("nowhere", &path).unwrap()),
+            ("FIFO", &|| {
+                let mode = nix::sys::stat::Mode::S_IRWXU;
+                nix::unistd::mkfifo(&path, mode).unwrap();
+            }),
+            ("folder", &|| std::fs::create_dir(&path).unwrap()),
+            ("device", &|| std::os::unix::fs::symlink("/dev/zero", &path).unwrap()),
+        ];
+        for (what, made) in make {
+            let _ = std::fs::remove_file(&path);
+            made();
+            for arguments in [&["restore", copy, "--yes"][..], &["backup", "--verify", copy]] {
+                // The home that verifies is the one that it was made of.
+                let bench = if arguments[0] == "restore" { &other } else { &bench };
+                let said = bench.fails(arguments, "", 1);
+                assert!(said.contains(name) || said.contains("not a backup"), "{name}, {what}: {said}");
+            }
+            assert!(!other.home().exists(), "{name}, {what}");
+            let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path));
+        }
+        if let Some(kept) = kept {
+            std::fs::write(&path, kept).unwrap();
+        }
+    }
+    other.succeeds(&["restore", copy, "--yes"]);
+}
+
 #[test]
 fn a_restored_home_keeps_what_was_asked_about() {
     let bench = Bench::development();
