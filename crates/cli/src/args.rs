@@ -115,8 +115,9 @@ pub enum Command {
     Serve(Serve),
     /// Stop the daemon and the cards of a home
     ///
-    /// Only `serve` or the home's unit starts them again.
-    Stop,
+    /// Only `serve` or the home's unit starts them again. Refused while master keys in use are in no sealed copy, which
+    /// end with the keeper.
+    Stop(Stop),
     /// Read the settings file again, and change the cards accordingly
     Reload,
     /// Replace running processes by newly installed programs
@@ -255,6 +256,14 @@ pub struct Serve {
     pub background: bool,
 }
 
+/// `cryptand stop`.
+#[derive(Args, Debug)]
+pub struct Stop {
+    /// Stop although master keys in use are in no sealed copy: they are lost, and the records under them
+    #[arg(long)]
+    pub lose_keys: bool,
+}
+
 /// `cryptand upgrade`, after new programs were installed. The keeper hands its keys to a new one, cards are replaced one after the
 /// other, then the daemon. Programs with another version of the control protocol are refused, and nothing is changed.
 #[derive(Args, Debug)]
@@ -262,6 +271,9 @@ pub struct Upgrade {
     /// Say what would be replaced, and replace nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Replace the keeper although master keys in use are in no sealed copy: if it fails they are lost
+    #[arg(long)]
+    pub lose_keys: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -494,6 +506,9 @@ pub enum Key {
         /// Count the records that would change, and change nothing
         #[arg(long)]
         dry_run: bool,
+        /// Change them although master keys in use are in no sealed copy: if the keeper ends, records are lost with these
+        #[arg(long)]
+        lose_keys: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,

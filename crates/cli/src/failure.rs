@@ -80,6 +80,13 @@ pub enum Failure {
         /// How many were allowed.
         allowed: u64,
     },
+    /// Master keys in use are in no sealed copy, and the command would lose them or rest records on them.
+    NotSealed {
+        /// What it would do to them.
+        risk: &'static str,
+        /// Key records of the home.
+        records: u64,
+    },
     /// A register is not in the state that an officer's order needs: which, and what it takes.
     RegisterState(String),
     /// The home to be made exists already: the folder, and what to do next.
@@ -240,6 +247,11 @@ impl fmt::Display for Failure {
                     "{records} key record(s) would be left under no master key, not {allowed}: nothing was set"
                 )
             }
+            Self::NotSealed { risk, records } => write!(
+                f,
+                "master keys in use are in no sealed copy: {risk}, and with them what they open of {records} key record(s). \
+                 `cryptand master-key seal` first; --lose-keys does it without"
+            ),
             Self::Refused(why) => write!(f, "refused by {why}"),
             Self::ProgramsMissing { own } => f.write_str(&programs_missing(ARCH, own)),
             Self::ProgramMissing { name, does, own } => f.write_str(&program_missing(ARCH, name, does, own)),

@@ -74,7 +74,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if self.home().exists() {
-            let _ = self.command(&["stop"]).stderr(Stdio::null()).status();
+            let _ = self.command(&["stop", "--lose-keys"]).stderr(Stdio::null()).status();
         }
     }
 }

@@ -232,6 +232,13 @@ fn a_keeper_in_the_middle_of_a_ceremony_stays_and_is_named() {
     // The ceremony goes on where it was.
     part(&facility, Part::Last, 0x10);
     done(&facility, OfficerOrder::Set { domain: 0 });
+    // What is in no sealed copy is with this keeper alone: it is not replaced unasked.
+    let output = upgrade(&installation, &[]);
+    let text = said(&output);
+    assert!(!output.status.success() && text.contains("`cryptand master-key seal`"), "{text}");
+    assert_eq!(installation.until_ready_with_keeper().keeper_pid, before.keeper_pid);
+    let [former, under] = [PASSPHRASE, PASSPHRASE].map(|one| sealed(&facility, PURPOSE_PASSPHRASE, one));
+    done(&facility, OfficerOrder::SealUnder { sealed: under, former: Some(former) });
     assert!(upgrade(&installation, &[]).status.success());
     assert_eq!(installation.until_ready_with_keeper().outdated, Outdated::default());
 }

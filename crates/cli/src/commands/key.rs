@@ -60,7 +60,9 @@ pub fn run(asked: Option<&Path>, key: &Key) -> Result<(), Failure> {
             let given = Given::read(check_value.as_deref(), random.as_deref(), pattern.as_deref())?;
             check::run(&facility, &parse(label)?, *domain, &given, *json)
         }
-        Key::Reencipher { pattern, dry_run, json } => reencipher::run(&facility, pattern, *dry_run, *json),
+        Key::Reencipher { pattern, dry_run, lose_keys, json } => {
+            reencipher::run(&facility, pattern, *dry_run, *lose_keys, *json)
+        }
         Key::Renew { pattern, dry_run, json } => renew::run(&facility, pattern, *dry_run, *json),
         Key::Delete { label, token_only, yes } => delete(&facility, &parse(label)?, *token_only, *yes),
     }

@@ -34,6 +34,7 @@ mod tenant;
 mod tls;
 mod token;
 mod top;
+mod unsealed;
 mod upgrade;
 mod verb;
 mod verify;
@@ -67,9 +68,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Init(init) => init::run(home, init),
         Command::Unseal => officer::unseal(home),
         Command::Serve(serve) => serve::run(home, serve),
-        Command::Stop => serve::stop(home),
+        Command::Stop(typed) => serve::stop(home, typed.lose_keys),
         Command::Reload => serve::reload(home),
-        Command::Upgrade(typed) => upgrade::run(home, typed.dry_run, typed.json),
+        Command::Upgrade(typed) => upgrade::run(home, typed),
         Command::Status(output) => status::run(home, output.json),
         Command::Health(output) => health::run(home, output.json),
         Command::Top(top) => top::run(home, top),

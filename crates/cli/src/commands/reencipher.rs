@@ -7,7 +7,7 @@
 //! If it is interrupted between two steps, each record is whole, under one of its two keys, and the next run does the
 //! rest: records under a current key are skipped. If somebody else changes a record meanwhile, that change stays.
 
-use super::{print, print_json};
+use super::{print, print_json, unsealed};
 use crate::failure::Failure;
 use facility::{Facility, Ticket};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -39,8 +39,17 @@ struct Failed {
 }
 
 /// Puts all records of these labels under the current master keys.
-pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Result<(), Failure> {
+pub fn run(
+    facility: &Facility,
+    pattern: &str,
+    dry_run: bool,
+    lose_keys: bool,
+    json: bool,
+) -> Result<(), Failure> {
     let status = facility.status()?;
+    if !dry_run && !lose_keys {
+        unsealed::check(&status, "records under them are lost if the keeper ends")?;
+    }
     let current: Vec<MasterKeyName> = status
         .registers
         .iter()

@@ -1,5 +1,6 @@
 //! `cryptand serve`, `stop` and `reload`.
 
+use super::unsealed;
 use crate::args::Serve;
 use crate::failure::Failure;
 use crate::session;
@@ -38,9 +39,14 @@ pub fn run(asked: Option<&Path>, serve: &Serve) -> Result<(), Failure> {
     Err(Failure::Io { operation: format!("run {}", daemon.display()), cause })
 }
 
-/// Stops the daemon and its cards.
-pub fn stop(asked: Option<&Path>) -> Result<(), Failure> {
-    Ok(session::connect(asked)?.shutdown()?)
+/// Stops the daemon and its cards; with `lose_keys` also where master keys are lost by it.
+pub fn stop(asked: Option<&Path>, lose_keys: bool) -> Result<(), Failure> {
+    let facility = session::connect(asked)?;
+    // A home that cannot say what it holds is stopped all the same.
+    if !lose_keys && let Ok(status) = facility.status() {
+        unsealed::check(&status, "stopping the home loses them")?;
+    }
+    Ok(facility.shutdown()?)
 }
 
 /// Has the daemon read the settings again.

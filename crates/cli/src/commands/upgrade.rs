@@ -7,7 +7,8 @@
 //! The keeper is first, so that each card is replaced only once: a card that has its keys from the previous keeper would miss
 //! changes of them. If it is interrupted, the processes still work together, and the next run does the rest.
 
-use super::{print, print_json};
+use super::{print, print_json, unsealed};
+use crate::args::Upgrade as Typed;
 use crate::failure::Failure;
 use crate::session;
 use facility::{Facility, FacilityError};
@@ -34,7 +35,8 @@ struct Kept {
 }
 
 /// Replaces what runs an older program.
-pub fn run(asked: Option<&Path>, dry_run: bool, json: bool) -> Result<(), Failure> {
+pub fn run(asked: Option<&Path>, typed: &Typed) -> Result<(), Failure> {
+    let &Typed { dry_run, lose_keys, json } = typed;
     let home = session::open_home(asked)?;
     home.check_trust()?;
     let programs = home.settings()?.programs;
@@ -52,6 +54,10 @@ pub fn run(asked: Option<&Path>, dry_run: bool, json: bool) -> Result<(), Failur
             apart.keeper,
             apart.cards
         )));
+    }
+    // A keeper hands its keys over, or stays; one that died over it would take these with it.
+    if status.outdated.keeper && !dry_run && !lose_keys {
+        unsealed::check(&status, "replacing the keeper risks them")?;
     }
     facility.upgrade(Upgrade::Check)?;
     let mut outcome = Outcome { dry_run, ..Outcome::default() };

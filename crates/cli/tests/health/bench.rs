@@ -115,7 +115,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        let _ = self.command(&["stop"]).stderr(Stdio::null()).status();
+        let _ = self.command(&["stop", "--lose-keys"]).stderr(Stdio::null()).status();
     }
 }
 

@@ -61,6 +61,60 @@ fn each_state_of_cards_keys_and_daemon_is_told() {
     bench.until("down", &["daemon-down"]);
 }
 
+/// Keys that no sealed copy holds end with their keeper: nothing that ends or replaces it does so unasked.
+#[test]
+fn keys_in_no_sealed_copy_are_not_lost_without_a_word() {
+    let bench = Bench::new(&["init", "--no-master-keys", "--seal-memory", "64"]);
+    bench.done(&["serve", "--background"], "");
+    load_keys(&bench);
+    bench.done(&["master-key", "set"], "");
+    bench.done(&["key", "generate", "A.KEY", "--type", "aes256"], "");
+    let refused = |arguments: &[&str], says: &[&str]| {
+        let output = bench.run(arguments, "");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(says.iter().all(|part| said.contains(part)), "{arguments:?}: {said}");
+    };
+    let way_out = ["in no sealed copy", "1 key record(s)", "`cryptand master-key seal`", "--lose-keys"];
+    refused(&["stop"], &way_out);
+    refused(&["key", "reencipher"], &way_out);
+    bench.done(&["key", "reencipher", "--dry-run"], "");
+    // Other domains take another keeper.
+    let path = bench.home().join("settings.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("domains = 1", "domains = 2")).unwrap();
+    refused(&["reload"], &["in no sealed copy", "`cryptand master-key seal`"]);
+    std::fs::write(&path, &text).unwrap();
+    bench.done(&["reload"], "");
+    bench.until("degraded", &["keys-not-sealed"]);
+    bench.done(&["key", "test", "A.KEY"], "");
+
+    bench.done(&["master-key", "seal"], &PASSPHRASE.repeat(2));
+    bench.done(&["key", "reencipher"], "");
+    bench.done(&["stop"], "");
+    bench.done(&["serve", "--background"], "");
+    bench.done(&["unseal"], PASSPHRASE);
+    bench.done(&["key", "test", "A.KEY"], "");
+
+    // Who says so loses them, and a signal stops the home in any case; the log says what was lost.
+    for (part, digits) in [("first", "11"), ("last", "22")] {
+        bench.done(&["master-key", "load", "aes", part, "--from-stdin"], &(digits.repeat(32) + "\n"));
+    }
+    bench.done(&["master-key", "set"], "");
+    refused(&["stop"], &way_out);
+    bench.end(&bench.status()["daemon_pid"], Signal::TERM);
+    bench.until("down", &["daemon-down"]);
+    let log = std::fs::read_to_string(bench.home().join("log/daemon.log")).unwrap();
+    assert!(log.contains("master keys in use were in no sealed copy"), "{log}");
+
+    // The keys of a development home repeat, whatever was set there.
+    let development = Bench::new(&["init", "--insecure-dev", "--seed", "7"]);
+    development.done(&["serve", "--background"], "");
+    load_keys(&development);
+    development.done(&["master-key", "set"], "");
+    development.done(&["stop"], "");
+}
+
 #[test]
 fn the_exporter_tells_health_answers_and_room() {
     let bench = Bench::new(&["init", "--insecure-dev", "--seed", "7"]);

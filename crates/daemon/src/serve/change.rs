@@ -102,9 +102,28 @@ impl Daemon {
         let settings = self.home.settings().map_err(|error| Refusal::Settings(error.to_string()))?;
         check_numbers(&self.filed, &settings)?;
         let prepared = self.prepare(settings)?;
+        self.check_keeper(&prepared.settings)?;
         tracing::info!("settings taken over");
         self.take_over(prepared, client);
         Ok(())
+    }
+
+    /// Refuses settings for which the keeper is replaced while only this one has the master keys in use.
+    fn check_keeper(&self, settings: &Settings) -> Result<(), Refusal> {
+        let is_replaced = self.keeper.wanted != KeeperSpecification::wanted(settings);
+        if is_replaced && self.would_lose_keys() {
+            let why = "with other `domains` or another seed the keeper is replaced, and master keys in use are in no sealed copy: \
+                 `cryptand master-key seal` first";
+            return Err(Refusal::Settings(why.into()));
+        }
+        Ok(())
+    }
+
+    /// Whether master keys in use are lost with the keeper: in no sealed copy, and not made by a seed. The keeper of a service is
+    /// not the daemon's to end.
+    pub(super) fn would_lose_keys(&self) -> bool {
+        let is_ours = self.service.is_none() && self.settings.development.is_none();
+        is_ours && !self.keeper.registers.iter().all(|row| row.is_sealed)
     }
 
     /// Checks settings as a whole, beside what runs.

@@ -17,6 +17,11 @@ impl Daemon {
         if let Some(client) = self.replacing.take().map(|replacing| replacing.client()) {
             self.refuse(client, Refusal::Stopping);
         }
+        if self.would_lose_keys() {
+            tracing::warn!(
+                "master keys in use were in no sealed copy, and end with the keeper: load their parts again"
+            );
+        }
         // Before anybody finds no daemon, and starts one.
         if let Err(error) = self.home.note_stopped(world::unix_ms() / 1000, by) {
             tracing::warn!("programs may start the next daemon by themselves: {error}");
