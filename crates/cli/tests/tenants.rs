@@ -215,6 +215,7 @@ fn cards_come_and_go_while_others_serve() {
     assert_eq!(card(3)["state"], "quiescing");
     place.says(&["card", "resume", "3"]);
     assert_eq!(card(3)["state"], "ready");
+    // An accelerator of two; the last of a kind only after a question, which nobody can be asked here.
     place.says(&["card", "remove", "1"]);
     assert_eq!(card(1)["index"], 2);
     assert_ne!(pid, Value::Null);

@@ -27,6 +27,8 @@ pub struct View<'a> {
     pub outdated: Outdated,
     /// Room where the home lies; none where it is not to be told.
     pub space: Option<Space>,
+    /// Whether the home has sealed master keys, as far as that can be seen.
+    pub has_sealed: bool,
     /// Whether the daemon is about to end.
     pub stopping: bool,
 }
@@ -87,6 +89,7 @@ pub fn findings(view: &View<'_>) -> Vec<Finding> {
             add(FindingKind::NoCard, format!("no {name} serves: requests for one wait, and then fail"));
         }
     }
+    missing_kinds(view, &mut add);
     for card in view.cards.iter().filter(|card| !card.serves) {
         let name = card.name();
         match card.state {
@@ -127,10 +130,32 @@ pub fn findings(view: &View<'_>) -> Vec<Finding> {
     shortened(found)
 }
 
+/// Kinds of cards that the settings have none of, though something needs them.
+fn missing_kinds(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
+    let has = |personality| view.cards.iter().any(|card| card.personality == personality);
+    let has_keys =
+        view.has_sealed || !view.registers.is_empty() || view.records.is_some_and(|records| records != 0);
+    if view.cards.is_empty() {
+        add(FindingKind::NoCard, format!("{THERE_IS_NO}card, and nothing is served: {ADD_CARD}"));
+    } else if has_keys && !has(Personality::Coprocessor) {
+        let text = "coprocessor, and the home's secure keys cannot be used";
+        add(FindingKind::NoCard, format!("{THERE_IS_NO}{text}: {ADD_CARD}"));
+    }
+}
+
+/// How the text begins that says that the settings have no card of a kind.
+const THERE_IS_NO: &str = "there is no ";
+/// What brings back a kind of cards.
+const ADD_CARD: &str = "`cryptand card add --personality coprocessor`";
+
 /// What is wrong with the master keys.
 fn keys(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
     let is_coprocessor = |card: &&CardView| card.personality == Personality::Coprocessor;
     let coprocessors: Vec<&CardView> = view.cards.iter().filter(is_coprocessor).collect();
+    if !view.registers.iter().all(|row| row.is_sealed) {
+        let text = "master keys in use are in no sealed copy, and lost if the keeper ends: run `cryptand master-key seal` now";
+        add(FindingKind::KeysNotSealed, text.into());
+    }
     let Some(first) = coprocessors.first() else { return };
     let serving: Vec<&&CardView> = coprocessors.iter().filter(|card| card.serves).collect();
     let all = serving.iter().fold(0, |all, card| all | card.held.bits());
@@ -170,10 +195,6 @@ fn keys(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
                 add(FindingKind::CardLacksKeys, text);
             }
         }
-    }
-    if !view.registers.iter().all(|row| row.is_sealed) {
-        let text = "master keys in use are in no sealed copy, and lost if the keeper ends: run `cryptand master-key seal` now";
-        add(FindingKind::KeysNotSealed, text.into());
     }
 }
 
@@ -220,8 +241,10 @@ pub fn line(findings: &[Finding]) -> String {
 
 /// Why a home that has just been started does not serve; none if it does, sealed or not.
 pub fn why_not_started(findings: &[Finding]) -> Option<String> {
+    // What the settings have no card for, a card that is added later serves.
     let is_fatal = |found: &&Finding| {
-        found.finding.state() == HealthState::Down || found.finding == FindingKind::KeeperDown
+        let is_down = found.finding.state() == HealthState::Down && !found.text.starts_with(THERE_IS_NO);
+        is_down || found.finding == FindingKind::KeeperDown
     };
     let texts: Vec<&str> = findings.iter().filter(is_fatal).map(|found| found.text.as_str()).collect();
     (!texts.is_empty()).then(|| texts.join("; "))
@@ -273,6 +296,7 @@ mod tests {
             records_without_key: Some(0),
             outdated: Outdated::default(),
             space,
+            has_sealed: true,
             stopping: false,
         };
         change(&mut view);
@@ -325,8 +349,141 @@ mod tests {
         let alone = kinds(|view| {
             view.cards.retain(|card| card.personality == Personality::Accelerator);
             (view.keeper_serves, view.registers) = (false, &[]);
+            (view.has_sealed, view.records) = (false, Some(0));
         });
         assert_eq!(alone, (H::Healthy, vec![]));
+    }
+
+    /// Where a card stands, in the words of the operators' page.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Stands {
+        WithKeys,
+        WithoutKeys,
+        Quiesced,
+        Failed,
+        Down,
+    }
+
+    const STANDS: [Stands; 5] =
+        [Stands::WithKeys, Stands::WithoutKeys, Stands::Quiesced, Stands::Failed, Stands::Down];
+
+    fn standing(index: u32, personality: Personality, stands: Stands) -> CardView {
+        let held = if stands == Stands::WithKeys { ALL } else { HeldRegisters::NONE };
+        let (state, serves) = match stands {
+            Stands::WithKeys | Stands::WithoutKeys => (CardState::Ready, true),
+            Stands::Quiesced => (CardState::Quiescing, false),
+            Stands::Failed => (CardState::Failed, false),
+            Stands::Down => (CardState::Created, false),
+        };
+        CardView { index, personality, state, quiesced: stands == Stands::Quiesced, serves, held }
+    }
+
+    /// Every combination of what settings, processes and officers can bring about, against the operators' page as plain rules:
+    /// what each row of its table says is found exactly when it is so, and a home is healthy only if it does what it is for.
+    #[test]
+    fn every_combination_of_states_is_told_as_the_operators_page_says() {
+        use FindingKind as K;
+        let page = include_str!("../../../docs/operations.md");
+        let mut coprocessors = vec![vec![]];
+        coprocessors.extend(STANDS.map(|one| vec![one]));
+        coprocessors.extend(STANDS.iter().flat_map(|one| STANDS.map(|other| vec![*one, other])));
+        let accelerators: Vec<Option<Stands>> = [None, Some(Stands::WithoutKeys)]
+            .into_iter()
+            .chain([Stands::Quiesced, Stands::Failed, Stands::Down].map(Some))
+            .collect();
+        let registers = [vec![], vec![row(true)], vec![row(false)]];
+        let mut told = std::collections::BTreeSet::new();
+        for cards in &coprocessors {
+            for accelerator in &accelerators {
+                for (keeper_serves, rows) in [true, false]
+                    .into_iter()
+                    .flat_map(|serves| registers.iter().map(move |rows| (serves, rows)))
+                {
+                    for (records, without_key) in
+                        [(None, None), (Some(0), Some(0)), (Some(5), Some(0)), (Some(5), Some(5))]
+                    {
+                        for has_sealed in [true, false] {
+                            let of_cards = cards.iter().map(|stands| (Personality::Coprocessor, *stands));
+                            let of_accelerators =
+                                accelerator.iter().map(|stands| (Personality::Accelerator, *stands));
+                            let all: Vec<(Personality, Stands)> = of_cards.chain(of_accelerators).collect();
+                            let view = View {
+                                cards: (0..)
+                                    .zip(&all)
+                                    .map(|(index, (of, stands))| standing(index, *of, *stands))
+                                    .collect(),
+                                keeper_serves,
+                                registers: rows,
+                                records,
+                                records_without_key: without_key,
+                                outdated: Outdated::default(),
+                                space: None,
+                                has_sealed,
+                                stopping: false,
+                            };
+                            let found = findings(&view);
+                            let mut kinds: Vec<K> = found.iter().map(|found| found.finding).collect();
+                            kinds.sort_unstable();
+
+                            let count =
+                                |which: &[Stands]| cards.iter().filter(|card| which.contains(card)).count();
+                            let (keyed, bare) = (count(&[Stands::WithKeys]), count(&[Stands::WithoutKeys]));
+                            let has_keys = has_sealed || !rows.is_empty() || records == Some(5);
+                            let mut expected = Vec::new();
+                            let mut when =
+                                |kind, times: usize| expected.extend(std::iter::repeat_n(kind, times));
+                            when(K::NoCard, usize::from(!cards.is_empty() && keyed + bare == 0));
+                            when(
+                                K::NoCard,
+                                usize::from(accelerator.is_some_and(|stands| stands != Stands::WithoutKeys)),
+                            );
+                            when(
+                                K::NoCard,
+                                usize::from(cards.is_empty() && (accelerator.is_none() || has_keys)),
+                            );
+                            let of_all = |stands| all.iter().filter(|(_, of)| *of == stands).count();
+                            when(K::CardQuiesced, of_all(Stands::Quiesced));
+                            when(K::CardFailed, of_all(Stands::Failed));
+                            when(K::CardDown, of_all(Stands::Down));
+                            when(K::NoKeys, usize::from(keyed == 0 && bare > 0));
+                            when(K::CardSealed, if keyed > 0 { bare } else { 0 });
+                            when(K::KeeperDown, usize::from(!cards.is_empty() && !keeper_serves));
+                            when(K::KeeperSealed, usize::from(keyed > 0 && keeper_serves && rows.is_empty()));
+                            when(K::KeysNotSealed, usize::from(rows.iter().any(|row| !row.is_sealed)));
+                            when(K::RecordsWithoutKey, usize::from(without_key == Some(5)));
+                            expected.sort_unstable();
+                            let case = format!(
+                                "{all:?} keeper {keeper_serves} {rows:?} {records:?} sealed {has_sealed}"
+                            );
+                            assert_eq!(kinds, expected, "{case}");
+
+                            let state = health_of(&found);
+                            if state == HealthState::Healthy {
+                                let is_used = !has_keys || keyed > 0;
+                                assert!(
+                                    !all.is_empty()
+                                        && is_used
+                                        && all.len() == keyed + usize::from(accelerator.is_some()),
+                                    "{case}"
+                                );
+                            }
+                            // A start fails for what should have come up, not for what the settings do not have.
+                            let came_up = all
+                                .iter()
+                                .all(|(_, stands)| matches!(stands, Stands::WithKeys | Stands::WithoutKeys));
+                            if came_up && (keeper_serves || cards.is_empty()) {
+                                assert_eq!(why_not_started(&found), None, "{case}");
+                            }
+                            told.extend(kinds);
+                        }
+                    }
+                }
+            }
+        }
+        for kind in told {
+            let row = format!("| `{}` | {} |", kind.name(), kind.state().name());
+            assert!(page.contains(&row), "{row}");
+        }
     }
 
     #[test]
@@ -342,6 +499,7 @@ mod tests {
                 records_without_key: None,
                 outdated: Outdated::default(),
                 space: None,
+                has_sealed: records != Some(0),
                 stopping: false,
             };
             let found = findings(&view);
@@ -368,6 +526,8 @@ mod tests {
             records_without_key: None,
             outdated: Outdated::default(),
             space: None,
+            records: Some(1),
+            has_sealed: true,
             stopping: false,
         };
         let found = findings(&view);

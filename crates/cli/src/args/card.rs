@@ -38,9 +38,14 @@ pub enum Card {
         options: CardOptions,
     },
     /// End a card for good
+    ///
+    /// The last one of its kind only after a question.
     Remove {
         /// Index of the card
         card: u32,
+        /// Remove the last card of its kind without asking
+        #[arg(long)]
+        yes: bool,
     },
     /// Let a card finish the requests it took and take no new ones, until it is resumed
     Quiesce {

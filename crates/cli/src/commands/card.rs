@@ -4,10 +4,11 @@ use super::status::{personality, state};
 use super::{print, print_json, table};
 use crate::args::{Card as Order, CardOptions};
 use crate::failure::Failure;
+use crate::prompt;
 use crate::session;
 use facility::Facility;
 use std::path::Path;
-use wire::control::{CardRow, PollMode};
+use wire::control::{CardRow, Personality, PollMode};
 use wire::tenant::{CardChange, Change};
 
 /// `cryptand card`.
@@ -27,7 +28,8 @@ pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
             change_of(card, Change::CardSet { card: *card, change })?;
             eprintln!("card {card}: changed");
         }
-        Order::Remove { card } => {
+        Order::Remove { card, yes } => {
+            confirm_last(&facility, *card, *yes)?;
             change_of(card, Change::CardRemove { card: *card })?;
             eprintln!("card {card}: removed");
         }
@@ -41,6 +43,21 @@ pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Asks whether the last card of its kind is meant: nothing serves what it did.
+fn confirm_last(facility: &Facility, card: u32, yes: bool) -> Result<(), Failure> {
+    let cards = facility.status()?.cards;
+    let Some(removed) = cards.iter().find(|row| row.index == card) else { return Ok(()) };
+    if cards.iter().any(|row| row.index != card && row.personality == removed.personality) {
+        return Ok(());
+    }
+    let loss = match removed.personality {
+        Personality::Coprocessor => "no key record can be used",
+        Personality::Accelerator => "no clear RSA key is computed with on cards",
+    };
+    let kind = personality(removed.personality);
+    prompt::confirm(&format!("Card {card} is the last {kind}: without it {loss}. Remove it?"), yes)
 }
 
 fn list(facility: &Facility, json: bool) -> Result<(), Failure> {

@@ -116,6 +116,43 @@ fn keys_in_no_sealed_copy_are_not_lost_without_a_word() {
 }
 
 #[test]
+fn a_home_whose_settings_have_no_card_for_its_keys_is_down_and_can_be_given_one() {
+    let bench = Bench::new(&["init", "--no-master-keys", "--seal-memory", "64"]);
+    bench.done(&["serve", "--background"], "");
+    load_keys(&bench);
+    bench.done(&["master-key", "set"], "");
+    bench.done(&["master-key", "seal"], &PASSPHRASE.repeat(2));
+    bench.done(&["key", "generate", "A.KEY", "--type", "aes256"], "");
+    bench.done(&["card", "remove", "1"], "");
+    bench.until("healthy", &[]);
+    // The last of its kind only after a question, which nobody can be asked here.
+    let remove = |card: &str, kind: &str| {
+        let output = bench.run(&["card", "remove", card], "");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains("--yes"), "{said}");
+        assert!(said.contains(&format!("the last {kind}")), "{said}");
+        bench.done(&["card", "remove", card, "--yes"], "");
+    };
+    bench.until("healthy", &[]);
+    remove("0", "coprocessor");
+    bench.until("down", &["no-card"]);
+    // Sealed as well, in a start that succeeds all the same.
+    bench.done(&["stop"], "");
+    bench.done(&["serve", "--background"], "");
+    bench.until("down", &["no-card"]);
+    remove("2", "accelerator");
+    bench.until("down", &["no-card"]);
+    bench.done(&["stop"], "");
+    bench.done(&["serve", "--background"], "");
+    bench.until("down", &["no-card"]);
+    bench.done(&["card", "add", "--personality", "coprocessor"], "");
+    bench.until("sealed", &["no-keys"]);
+    bench.done(&["unseal"], PASSPHRASE);
+    bench.until("healthy", &[]);
+    bench.done(&["key", "test", "A.KEY"], "");
+}
+
+#[test]
 fn the_exporter_tells_health_answers_and_room() {
     let bench = Bench::new(&["init", "--insecure-dev", "--seed", "7"]);
     let exporter = Exporter::new(&bench);

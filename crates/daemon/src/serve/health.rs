@@ -51,6 +51,7 @@ impl Daemon {
             Audience::All(records) => (records, self.outdated(), self.space()),
             Audience::Tenant(_) => (None, Outdated::default(), None),
         };
+        let has_sealed = matches!(audience, Audience::All(_)) && self.home.sealed_registers().exists();
         findings(&View {
             cards,
             keeper_serves: self.keeper.is_serving(),
@@ -59,6 +60,7 @@ impl Daemon {
             records_without_key: records.and_then(|records| records.without_key),
             outdated,
             space,
+            has_sealed,
             stopping: self.stopping,
         })
     }
