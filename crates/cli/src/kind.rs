@@ -99,7 +99,9 @@ Kinds of keys (TYPE):
 
 Uses (--usage), by CCA's keywords, narrow a key; what they do not say
 stays as the type has it. Types that need them: keygenky (UKPT or
-CLR8-ENC), secmsg of DES (SMKEY or SMPIN), pinprot (ENCRYPT or
+CLR8-ENC), secmsg of DES (SMKEY or SMPIN), pingen and pinver (the
+method of its PINs: IBM-PIN, VISA-PVV, INBK-PIN, GBP-PIN; NO-SPEC is
+every method, which makes guesses easier), pinprot (ENCRYPT or
 DECRYPT), pinprw (GENONLY or VERIFY). They also say which ways out a
 key has: NO-XPORT (DES), NOEX-SYM and others (AES, HMAC). An error
 names the keywords that a type has.

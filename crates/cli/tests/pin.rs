@@ -33,7 +33,7 @@ fn pins_are_translated_verified_and_made() {
     home.key("POS.BASE", &["tdes-keygenky", "--usage", "UKPT"], base);
     let base = ["11111111111111111111111111111111", "EFCDAB8967452301E0E0E0E0E0E0E0E0"];
     home.key("POS.AES", &["aes128-dkygenky", "--usage", "A-DUKPT,D-ALL"], base);
-    home.ok(&["key", "generate", "ISSUER.PVK", "--type", "tdes-pingen"]);
+    home.ok(&["key", "generate", "ISSUER.PVK", "--type", "tdes-pingen", "--usage", "NO-SPEC"]);
     home.ok(&[
         "key",
         "generate",
@@ -46,8 +46,34 @@ fn pins_are_translated_verified_and_made() {
     translated(&home);
     verified_and_made(&home);
     clear(&home);
+    of_one_method(&home);
     refusals(&home);
     lines(&home);
+}
+
+/// An issuer's key of PVVs: with one for every method, ISSUER.PVK, whoever may verify PINs also guesses them by offsets of IBM 3624.
+fn of_one_method(home: &Served) {
+    let generate = ["key", "generate", "ISSUER.PVV", "--type", "tdes-pingen"];
+    let (code, said) = home.refused(&generate);
+    assert_eq!((code, said.contains("by which method its PINs are made")), (2, true), "{said}");
+    home.ok(&[&generate[..], &["--usage", "VISA-PVV"]].concat());
+    let block = of_terminal(home, &[]);
+    let of_block = ["--block", &block, "--block-key", "ZONE.IN", "--pan", PAN];
+    for (key, guesses) in [("ISSUER.PVK", true), ("ISSUER.PVV", false)] {
+        let key = ["--pin-key", key];
+        let pvv = home.ok(&[&["pin", "pvv"], &of_block[..], &key].concat());
+        home.ok(&[&["pin", "verify"], &of_block[..], &key, &["--pvv", &pvv]].concat());
+        // What the offset of a guess would be is known to whoever has a card of his own.
+        let offset =
+            home.ok(&[&["pin", "offset"], &of_block[..], &["--pin-key", "ISSUER.PVK"], VALIDATION].concat());
+        let guess = [&["pin", "verify"], &of_block[..], &key, VALIDATION, &["--offset", &offset]].concat();
+        if guesses {
+            home.ok(&guess);
+        } else {
+            let (code, said) = home.refused(&guess);
+            assert_eq!((code, said.contains("8/39") && said.contains("--usage METHOD")), (3, true), "{said}");
+        }
+    }
 }
 
 fn of_terminal(home: &Served, more: &[&str]) -> String {
@@ -331,7 +357,7 @@ fn what_roles_lift_is_done() {
     let zone = ["0123456789ABCDEFFEDCBA9876543210", "1032547698BADCFE0F1E2D3C4B5A6978"];
     home.key("ZONE.OUT", &["tdes-opinenc"], zone);
     home.key("ZONE.IN", &["tdes-ipinenc"], zone);
-    home.ok(&["key", "generate", "ISSUER.PVK", "--type", "tdes-pingen"]);
+    home.ok(&["key", "generate", "ISSUER.PVK", "--type", "tdes-pingen", "--usage", "NO-SPEC"]);
     home.ok(&["tenant", "add", "desk", "--role", "pins", "--label", "*"]);
     let credential = home.path("credential");
     home.ok(&["tenant", "credential", "desk", "--output", &credential]);

@@ -82,11 +82,32 @@ impl Kind {
             UsageError::UsageMissing => self.needs_keyword(),
             UsageError::Form => format!("{}: the type has no key of this length", self.name()),
         })?;
+        self.check_method(key_type, usage)?;
         if vector.is_key_part() {
             return Err("KEY-PART: `cryptand key part` says that by itself".to_owned());
         }
         let token = DesToken::skeleton(Origin::Internal, vector.form().unwrap_or(form), vector);
         Ok(token.map_err(|error| error.to_string())?.to_bytes().to_vec())
+    }
+
+    /// Refuses a key of PINs that says no method. CCA's default is every method, and then a key of PVVs takes offsets of IBM 3624 as
+    /// well: whoever may verify PINs chooses the method, and each offset of his choice is a guess of a chosen PIN.
+    fn check_method(self, key_type: KeyType, usage: &[String]) -> Result<(), String> {
+        if !matches!(key_type, KeyType::PinGen | KeyType::PinVer) {
+            return Ok(());
+        }
+        let field = |word: &str| key_type.usage_keyword(word).map(|bits| bits.field);
+        let every = field("NO-SPEC");
+        if usage.iter().any(|word| field(word) == every) {
+            return Ok(());
+        }
+        let methods: Vec<&str> = key_type.usage_keywords().filter(|word| field(word) == every).collect();
+        Err(format!(
+            "{}: say with --usage by which method its PINs are made; there are {}; NO-SPEC is every method, so that PINs can \
+             be guessed by another than the issuer's",
+            self.name(),
+            methods.join(", ")
+        ))
     }
 
     fn variable(self, key_type: VariableType, usage: &Words) -> Result<Vec<u8>, String> {
@@ -238,6 +259,7 @@ mod tests {
             let own: Vec<String> = match kind {
                 Kind::Des(_, KeyType::KeyGenKy) => vec!["ukpt".to_owned()],
                 Kind::Des(_, KeyType::SecMsg) => vec!["smkey".to_owned()],
+                Kind::Des(_, KeyType::PinGen | KeyType::PinVer) => vec!["visa-pvv".to_owned()],
                 Kind::Aes(_, VariableType::PinProt) => vec!["encrypt".to_owned()],
                 Kind::Aes(_, VariableType::PinPrw) => vec!["verify".to_owned()],
                 _ => Vec::new(),
@@ -245,6 +267,39 @@ mod tests {
             let skeleton = kind.skeleton(&Words::new(&own, &[]), None);
             let skeleton = skeleton.unwrap_or_else(|error| panic!("{}: {error}", kind.name()));
             assert_eq!(token::describe(&skeleton).unwrap().holds, token::Holds::Nothing, "{}", kind.name());
+        }
+    }
+
+    /// Of each method, and of no other: but with NO-SPEC, which is asked for by its name.
+    #[test]
+    fn a_key_of_pins_is_of_the_method_that_is_named() {
+        use token::usage::{PinMethod, PinStep, Use};
+        const METHODS: &[(&str, &[PinMethod])] = &[
+            ("IBM-PIN", &[PinMethod::Ibm, PinMethod::IbmOffset]),
+            ("IBM-PINO", &[PinMethod::Ibm, PinMethod::IbmOffset]),
+            ("IBM-PIN,NOOFFSET", &[PinMethod::Ibm]),
+            ("VISA-PVV", &[PinMethod::Visa]),
+            ("INBK-PIN", &[PinMethod::Interbank]),
+            ("GBP-PIN", &[PinMethod::Pool, PinMethod::PoolOffset]),
+            ("NO-SPEC", &ALL),
+        ];
+        const ALL: [PinMethod; 6] = [
+            PinMethod::Ibm,
+            PinMethod::IbmOffset,
+            PinMethod::Visa,
+            PinMethod::Interbank,
+            PinMethod::Pool,
+            PinMethod::PoolOffset,
+        ];
+        for kind in ["tdes-pingen", "tdes-pinver"] {
+            for (words, methods) in METHODS {
+                let words: Vec<String> = words.split(',').map(str::to_owned).collect();
+                let skeleton = Kind::parse(kind).unwrap().skeleton(&Words::new(&words, &[]), None).unwrap();
+                let vector = DesToken::parse(&skeleton).unwrap().control_vector();
+                let is_of = |method: &PinMethod| vector.may(Use::Pin(PinStep::Verify, *method));
+                let found: Vec<PinMethod> = ALL.into_iter().filter(is_of).collect();
+                assert_eq!(found, *methods, "{kind} {words:?}");
+            }
         }
     }
 
@@ -265,6 +320,12 @@ mod tests {
         refused("tdes-mac", &["ANY-MAC", "ANSIX9.9"], &[], "ANSIX9.9 contradicts");
         refused("tdes-mac", &["KEY-PART"], &[], "cryptand key part");
         refused("tdes-keygenky", &[], &[], "say with --usage what for; there are XPORT-OK, NO-XPORT");
+        let methods =
+            "its PINs are made; there are NO-SPEC, IBM-PIN, VISA-PVV, INBK-PIN, GBP-PIN, NL-PIN-1; NO-SPEC";
+        refused("tdes-pingen", &[], &[], methods);
+        refused("tdes-pinver", &["NOOFFSET", "NO-XPORT"], &[], methods);
+        refused("tdes-pinver", &["PVV"], &[], "PVV is no keyword of tdes-pinver");
+        refused("tdes-pinver", &["IBM-PIN", "VISA-PVV"], &[], "VISA-PVV contradicts");
         refused("aes128", &["CBC"], &[], "aes128-cipher has");
         refused("aes128-cipher", &["CMAC"], &[], "CMAC is no keyword of aes128-cipher");
         refused("aes128-cipher", &["CBC", "GCM"], &[], "exclude each other");

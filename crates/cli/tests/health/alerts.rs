@@ -185,7 +185,7 @@ fn a_real_prometheus_sees_each_alert_fire_and_clear() {
 
     // Guesses of one card, until it is refused.
     bench.done(&["key", "generate", "ZONE.IN", "--type", "tdes-ipinenc"], "");
-    bench.done(&["key", "generate", "ISSUER.PVK", "--type", "tdes-pinver"], "");
+    bench.done(&["key", "generate", "ISSUER.PVK", "--type", "tdes-pinver", "--usage", "VISA-PVV"], "");
     let of_block = ["--block", "0011223344556677", "--block-key", "ZONE.IN", "--pan", "4012345678909"];
     let guess = [&["pin", "verify"], &of_block[..], &["--pin-key", "ISSUER.PVK", "--pvv", "4021"]].concat();
     for _ in 0..10 {

@@ -30,8 +30,6 @@ const KINDS: &[&str] = &[
     "tdes-macver",
     "tdes-ipinenc",
     "tdes-opinenc",
-    "tdes-pingen",
-    "tdes-pinver",
     "tdes-exporter",
     "tdes-okeyxlat",
     "tdes-importer",
@@ -88,6 +86,8 @@ const KINDS: &[&str] = &[
 const WITH_USAGE: &[(&str, &[&str])] = &[
     ("tdes-keygenky", &["--usage", "UKPT"]),
     ("tdes-secmsg", &["--usage", "smpin,NO-XPORT"]),
+    ("tdes-pingen", &["--usage", "ibm-pin,NOOFFSET"]),
+    ("tdes-pinver", &["--usage", "VISA-PVV"]),
     ("tdes-dkygenky", &["--usage", "DKYL2,DALL"]),
     ("tdes-importer", &["--usage", "IMPORT,OPIM"]),
     ("aes256-pinprot", &["--usage", "ENCRYPT,EPINGEN"]),

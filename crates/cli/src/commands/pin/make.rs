@@ -19,7 +19,7 @@ use wire::verb::{
 };
 use zeroize::Zeroizing;
 
-const PINGEN: Taken = ("--pin-key", "a PINGEN key of the method (--type tdes-pingen)");
+const PINGEN: Taken = ("--pin-key", "a PINGEN key of the method (--type tdes-pingen --usage METHOD)");
 const OPINENC: Taken = ("--block-key", "an OPINENC key (--type tdes-opinenc)");
 
 /// `cryptand pin generate`.

@@ -46,7 +46,7 @@ impl Order for Verify {
             .key(
                 pvr::PIN_VERIFYING_KEY_IDENTIFIER,
                 &pin_key,
-                ("--pin-key", "a PINVER key of the method (--type tdes-pinver)"),
+                ("--pin-key", "a PINVER key of the method (--type tdes-pinver --usage METHOD)"),
             )
             .bytes(pvr::INPUT_PIN_PROFILE, field)
             .maybe(pvr::PAN_DATA, pan)
