@@ -1,7 +1,7 @@
 //! What exists at the path of an output: whether it is replaced, written into, or somebody else's and left alone.
 //!
-//! Others can put a symbolic link under the name of an output wherever they may write, and in a sticky, world-writable folder
-//! (`/tmp`) also a FIFO or a file. None of these is followed or opened: the output is renamed over it, if the
+//! Others can put a symbolic link or a FIFO under the name of an output wherever they may write, and in a sticky, world-writable
+//! folder (`/tmp`) also a file. None of these is followed or opened: the output is renamed over it, if the
 //! system allows that, or refused (compare `fs.protected_symlinks` and `fs.protected_fifos` of Linux, which do not
 //! cover a program that reads a link itself, nor folders that are not sticky).
 
@@ -27,7 +27,7 @@ pub(crate) enum Place {
     File(Identity, PathBuf),
     /// A link that leads nowhere.
     Link,
-    /// Somebody else's link, or what somebody else put into a world-writable folder: it may only be replaced itself, never
+    /// Somebody else's link or FIFO, or what somebody else put into a world-writable folder: it may only be replaced itself, never
     /// followed.
     Strange,
 }
@@ -142,13 +142,15 @@ fn no_strangers_link_leads_to(folder: &Path, user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the link is somebody else's, or the file by the kernel's rule for FIFOs, extended to group-writable folders.
+/// Whether the link or FIFO is somebody else's, or the file by the kernel's rule for FIFOs, extended to group-writable folders.
 fn is_strange(found: &Metadata, folder: &Metadata, user: u32) -> bool {
-    is_strangers((found.uid(), folder.uid()), (found.is_symlink(), folder.mode()), user)
+    let leads_on = found.is_symlink() || found.file_type().is_fifo();
+    is_strangers((found.uid(), folder.uid()), (leads_on, folder.mode()), user)
 }
 
-fn is_strangers((owner, folder_owner): (u32, u32), (is_link, folder_mode): (bool, u32), user: u32) -> bool {
-    if is_link {
+/// A link leads elsewhere, and what is written to a FIFO goes to whoever reads it: their owners are judged in every folder.
+fn is_strangers((owner, folder_owner): (u32, u32), (leads_on, folder_mode): (bool, u32), user: u32) -> bool {
+    if leads_on {
         return owner != user && owner != ROOT;
     }
     let is_of_all = folder_mode & STICKY != 0 && folder_mode & (GROUP_WRITES | ALL_WRITE) != 0;
@@ -182,7 +184,7 @@ mod tests {
 
     #[test]
     fn links_of_others_are_strange_and_what_they_put_into_a_folder_of_all() {
-        for (owners, is_link, mode, is_strange) in [
+        for (owners, leads_on, mode, is_strange) in [
             ((OTHER, ROOT), false, 0o1777, true),
             ((OTHER, ROOT), false, 0o1775, true),
             ((OTHER, ME), false, 0o1777, true),
@@ -192,7 +194,7 @@ mod tests {
             ((OTHER, OTHER), false, 0o1777, false),
             ((OTHER, ROOT), false, 0o755, false),
             ((OTHER, ROOT), false, 0o1755, false),
-            // A link leads where its owner wants, whatever the folder is.
+            // A link or a FIFO leads where its owner wants, whatever the folder is.
             ((OTHER, OTHER), true, 0o755, true),
             ((OTHER, ME), true, 0o777, true),
             ((OTHER, ROOT), true, 0o1777, true),
@@ -200,9 +202,9 @@ mod tests {
             ((ROOT, OTHER), true, 0o755, false),
         ] {
             assert_eq!(
-                is_strangers(owners, (is_link, mode), ME),
+                is_strangers(owners, (leads_on, mode), ME),
                 is_strange,
-                "{owners:?} {is_link} {mode:o}"
+                "{owners:?} {leads_on} {mode:o}"
             );
         }
         assert!(is_strangers((OTHER, ROOT), (false, 0o1777), ROOT), "root is lured like others");
