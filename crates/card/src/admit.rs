@@ -8,7 +8,7 @@
 use std::ops::Range;
 use token::{Description, Holds, describe};
 use wire::bounds::KEYS_MAX;
-use wire::control::Personality;
+use wire::control::{DeniedBy, Personality};
 use wire::frame::{Argument, Outcome, Walk, place_token};
 use wire::key::KeyReference;
 use wire::point::{Point, PointSet};
@@ -40,6 +40,8 @@ pub struct Admitted {
     pub slot: usize,
     /// Length of the payload; what follows it are the tokens of its key references.
     pub payload_bytes: usize,
+    /// Its first key reference.
+    pub key: Option<KeyReference>,
 }
 
 /// What a card of one personality admits.
@@ -83,7 +85,8 @@ impl Admission {
             let asked = Asked { tenant: holder.tenant, uses: entry.point.entry().uses };
             resolve(entry, payload, &references.found[..references.count], asked, keys)?;
         }
-        Ok(Admitted { verb: entry.verb, slot: entry.slot as usize, payload_bytes })
+        let key = references.found[..references.count].first().map(|first| first.reference);
+        Ok(Admitted { verb: entry.verb, slot: entry.slot as usize, payload_bytes, key })
     }
 }
 
@@ -152,6 +155,27 @@ fn resolve(
         place_token(payload, referred.at, token);
     }
     Ok(())
+}
+
+/// What decided that a request was refused as [`Outcome::Denied`], and the key reference that it was about, or its first. References
+/// before one that is refused have been replaced by places of tokens, so that the first that is left is the refused one.
+pub fn denied_by(number: u16, payload: &[u8], points: &PointSet) -> (DeniedBy, Option<KeyReference>) {
+    let Some(entry) = Entry::of_number(number) else { return (DeniedBy::Verb, None) };
+    let mut fields = Walk::request(entry.verb, payload).map_while(Result::ok);
+    let key = fields.find_map(|field| match field.argument {
+        Argument::Reference(reference) => Some(reference),
+        _ => None,
+    });
+    if !points.permits(entry.point) {
+        return (DeniedBy::Verb, key);
+    }
+    let mut fields = Walk::request(entry.verb, payload).map_while(Result::ok);
+    let is_token = !points.permits(Point::TokenBytes)
+        && fields.any(|field| match field.argument {
+            Argument::Bytes(bytes) => field.is_key() && holds_wrapped_key(bytes),
+            _ => false,
+        });
+    (if is_token { DeniedBy::TokenBytes } else { DeniedBy::Label }, key)
 }
 
 /// The position of a parameter's field in a well-formed payload.

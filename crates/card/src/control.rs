@@ -9,7 +9,7 @@
 use crate::serve::Server;
 use link::world::Event;
 use link::{
-    CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, FailureView, Listener, world,
+    CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, FailureView, Listener, tsc, world,
 };
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -167,7 +167,10 @@ impl Control {
         for _ in 0..MESSAGES_MAX {
             let Some(daemon) = &self.daemon else { break };
             match daemon.try_recv::<CardOrder>() {
-                Ok((CardOrder::Stop, _)) => return ControlFlow::Break(()),
+                Ok((CardOrder::Stop, _)) => {
+                    self.tell_denials_of(server);
+                    return ControlFlow::Break(());
+                }
                 Ok((order, descriptors)) => self.obey(server, order, descriptors),
                 Err(ChannelError::WouldBlock) => break,
                 Err(_) => self.daemon = None,
@@ -318,6 +321,20 @@ impl Control {
         self.flush();
         while self.daemon.is_some() && self.waiting.is_empty() && server.counting.has_unsent() {
             self.notify(CardNotice::Guesses(server.counting.next_told()));
+        }
+    }
+
+    /// Tells of refusals for want of a right, from time to time, as far as there is room and somebody to hear it.
+    pub fn tell_denials(&mut self, server: &mut Server) {
+        if server.denials.is_due(tsc()) {
+            self.flush();
+            self.tell_denials_of(server);
+        }
+    }
+
+    fn tell_denials_of(&mut self, server: &mut Server) {
+        while self.daemon.is_some() && self.waiting.is_empty() && !server.denials.is_empty() {
+            self.notify(server.denials.take(tsc()));
         }
     }
 

@@ -20,6 +20,7 @@ pub mod admit;
 pub mod attached;
 pub mod control;
 pub mod cost;
+pub mod denials;
 pub mod held;
 pub mod keeper;
 pub mod lanes;

@@ -16,6 +16,7 @@
 use crate::admit::{Admission, Holder, Keys};
 use crate::attached::{Attached, Tier};
 use crate::control::Control;
+use crate::denials::Denials;
 use crate::held::{Until, Waits};
 use crate::lanes::Lanes;
 use crate::life::Life;
@@ -31,6 +32,7 @@ use link::{
 };
 use std::cell::RefCell;
 use std::time::Duration;
+use wire::code::ACCESS_DENIED;
 use wire::control::{CardStart, PollMode};
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
@@ -88,6 +90,8 @@ struct Taken {
     slot: u32,
     /// Slot of its verb in the verb table.
     verb_slot: usize,
+    /// Its first key reference.
+    key: Option<KeyReference>,
 }
 
 /// The tokens behind key references.
@@ -156,6 +160,8 @@ pub struct Server {
     generating: Generating,
     /// What is told of verifications of PINs, and what waits for it.
     pub(crate) counting: Counting,
+    /// What was refused for want of a right, for the daemon.
+    pub(crate) denials: Denials,
     /// Queues to be ended after the batch, and the rule that their clients broke.
     offences: Vec<(u64, String)>,
 }
@@ -188,6 +194,7 @@ impl Server {
             holding: Holding::new(waits),
             generating: Generating::default(),
             counting: Counting::default(),
+            denials: Denials::default(),
             start,
             offences: Vec::new(),
         }
@@ -209,6 +216,9 @@ impl Server {
         loop {
             if self.counting.has_unsent() {
                 control.tell_guesses(self);
+            }
+            if !self.denials.is_empty() {
+                control.tell_denials(self);
             }
             let room = self.show_due(there.all());
             let has_found = self.generating.has_found();
@@ -506,7 +516,11 @@ impl Server {
                 self.generating.asks(payload);
             }
             let holder = Holder { tenant: attached.grant.tenant, points };
-            self.admission.check(header.verb, payload, holder, &self.tokens)
+            let checked = self.admission.check(header.verb, payload, holder, &self.tokens);
+            if checked == Err(Outcome::Denied) {
+                self.denials.refused(&attached.grant, header.verb, &payload[..length], points);
+            }
+            checked
         };
         // A client that writes this over another request once it was looked at has it sent elsewhere.
         let admitted = admitted.and_then(|admitted| match admitted.verb {
@@ -530,13 +544,13 @@ impl Server {
             self.collecting.work_ns += work_ns(admitted.verb, own, tokens, is_prepared);
             self.collecting.batch.keep(admitted.verb, attached.grant.domain, points, admitted.payload_bytes);
         }
-        let admitted = admitted.map(|admitted| admitted.slot).inspect_err(|_| {
+        let admitted = admitted.map(|admitted| (admitted.slot, admitted.key)).inspect_err(|_| {
             // Lending it anew wipes it.
             let _ = self.collecting.batch.lend();
         });
         match admitted {
-            Ok(verb_slot) => {
-                self.collecting.taken.push(Taken { queue: index, slot, verb_slot });
+            Ok((verb_slot, key)) => {
+                self.collecting.taken.push(Taken { queue: index, slot, verb_slot, key });
                 self.collecting.kinds.push(self.accounting.costs.kind(verb_slot, length));
                 self.accounting.samples.took(attached.grant.account, verb_slot, header.queued_tsc, length);
             }
@@ -569,6 +583,10 @@ impl Server {
             sound &= !reply.is_unsound;
             let is_done = reply.outcome == Outcome::Answered && reply.codes.has_output();
             self.collecting.refused.push(!is_done);
+            if reply.outcome == Outcome::Answered && reply.codes == ACCESS_DENIED {
+                let verb = Entry::of_slot(taken.verb_slot).map_or(0, |entry| entry.verb as u16);
+                self.denials.answered(&self.queues[taken.queue].grant, verb, taken.key);
+            }
             let count = reply.count;
             if let Some(number) = count.and_then(|count| self.count(place, count)) {
                 self.holding.record(place, number);

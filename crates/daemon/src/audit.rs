@@ -1,17 +1,17 @@
-//! Lines for an auditor: who did what to which object, and the result. They go where the log goes, to the journal first, and
-//! hold only names and numbers: no token, no part of a key, no passphrase.
+//! Lines for an auditor: who did what to which object, and the result. They go to files of their own ([`crate::audit_log`]) and
+//! to the journal, and hold only names and numbers: no token, no part of a key, no passphrase.
 //!
 //! There is a line for everything that administrators and officers request, for every read and change of key records, and
-//! for every request refused for want of a right. Cards log nothing: uses of keys are counted ([`link::Samples`]).
+//! for every request refused for want of a right, by the daemon or by a card, which tells the daemon of it; of what guests
+//! cause within bounds ([`crate::bounded`]). Uses of keys are counted ([`link::Samples`]).
 
+use crate::bounded::Allowance;
 use crate::verbs;
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
-use wire::Label;
 use wire::control::{
     ClientReply, ClientRequest, OfficerOrder, OfficerReply, Part, Refusal, Register, Upgrade,
 };
 use wire::tenant::Change;
+use wire::{Label, code};
 
 /// What somebody asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,9 +144,12 @@ impl Ended {
     /// By this reply.
     pub fn by(reply: &ClientReply) -> Self {
         let (how, denied) = match reply {
-            ClientReply::Refused(refusal) => (format!("refused: {refusal}"), *refusal == Refusal::Denied),
+            ClientReply::Refused(refusal) => {
+                let denied = matches!(refusal, Refusal::Denied | Refusal::Verb(code::ACCESS_DENIED));
+                (format!("refused: {refusal}"), denied)
+            }
             ClientReply::Called { codes, .. } => {
-                (format!("{}/{}", codes.return_code, codes.reason_code), false)
+                (format!("{}/{}", codes.return_code, codes.reason_code), *codes == code::ACCESS_DENIED)
             }
             ClientReply::Officer(OfficerReply::Refused(refusal)) => (format!("refused: {refusal}"), false),
             ClientReply::Officer(OfficerReply::Awaits(_)) => ("waits for a second officer".into(), false),
@@ -166,56 +169,16 @@ pub fn process_name(pid: u32) -> String {
     name.trim().chars().filter(|letter| !letter.is_control()).collect()
 }
 
-/// Limits the lines about refused requests of each user to this many a minute, since a user without rights can cause them
-/// without end.
-#[derive(Debug, Default)]
-pub struct Quota {
-    users: BTreeMap<u32, Used>,
+/// Lines about refused requests: of one user, and of all together.
+pub fn refusals() -> Allowance {
+    Allowance::new(20, 200)
 }
 
-#[derive(Debug)]
-struct Used {
-    since: Instant,
-    lines: u32,
-    left_out: u64,
+/// Lines about what guests did to key records.
+pub fn guests_acts() -> Allowance {
+    Allowance::new(300, 3000)
 }
 
-/// What is to be written about a refused request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
-    /// A line, which also says how many before it were left out.
-    Line(u64),
-    /// Nothing: it is counted.
-    LeftOut,
-}
-
-impl Quota {
-    /// Counts a refused request of a user.
-    pub fn take(&mut self, user: u32, now: Instant) -> Written {
-        if self.users.len() >= USERS_MAX && !self.users.contains_key(&user) {
-            self.users.retain(|_, used| now.saturating_duration_since(used.since) < QUOTA_EVERY);
-            if self.users.len() >= USERS_MAX {
-                return Written::LeftOut;
-            }
-        }
-        let used = self.users.entry(user).or_insert(Used { since: now, lines: 0, left_out: 0 });
-        if now.saturating_duration_since(used.since) >= QUOTA_EVERY {
-            (used.since, used.lines) = (now, 0);
-        }
-        if used.lines >= QUOTA_LINES {
-            used.left_out += 1;
-            return Written::LeftOut;
-        }
-        used.lines += 1;
-        Written::Line(std::mem::take(&mut used.left_out))
-    }
-}
-
-/// Lines about refused requests of one user in [`QUOTA_EVERY`].
-const QUOTA_LINES: u32 = 20;
-const QUOTA_EVERY: Duration = Duration::from_secs(60);
-/// Users that are counted one by one.
-const USERS_MAX: usize = 1024;
 /// Letters of a name that a client chose.
 const LETTERS_MAX: usize = 200;
 /// Labels of a request that are named one by one.
@@ -289,23 +252,5 @@ mod tests {
             assert_eq!((act.what, act.object.as_str()), (what, object));
             assert!(!format!("{act:?}").contains("90, 90"), "{act:?}");
         }
-    }
-
-    #[test]
-    fn who_is_refused_without_end_does_not_fill_the_log() {
-        let (mut quota, begin) = (Quota::default(), Instant::now());
-        let lines = (0..1_000_000).filter(|_| quota.take(7, begin) != Written::LeftOut).count();
-        assert_eq!(lines, QUOTA_LINES as usize);
-        // Nobody else's lines are left out for that.
-        assert_eq!(quota.take(8, begin), Written::Line(0));
-        let later = begin + QUOTA_EVERY;
-        assert_eq!(quota.take(7, later), Written::Line(1_000_000 - u64::from(QUOTA_LINES)));
-        assert_eq!(quota.take(7, later), Written::Line(0));
-        // Nor do many users take memory without end.
-        for user in 0..10_000 {
-            quota.take(user, later);
-        }
-        assert_eq!(quota.users.len(), USERS_MAX);
-        assert_eq!(quota.take(1 << 30, later + QUOTA_EVERY), Written::Line(0));
     }
 }

@@ -3,6 +3,7 @@
 //! Exit codes: 0 stopped as told, 1 the home cannot be served, 2 the command line is wrong, 3 another daemon
 //! serves the home, 4 no program may start the daemon because it needs one (`--on-demand`).
 
+use crate::audit_log::TARGET;
 use crate::log::{LOG_BYTES_MAX, Log};
 use crate::storage::CopyStore;
 use crate::store::{KeyStore, StoreError};
@@ -147,11 +148,11 @@ fn start_log(home: &Path) {
     };
     // A line that cannot be written is lost: the library would tell standard error, and panic where that fails, too.
     let builder = tracing_subscriber::fmt().with_ansi(false).with_target(false).log_internal_errors(false);
+    // An auditor's lines have files of their own.
+    let others = |file| std::sync::Mutex::new(file).with_filter(|line| line.target() != TARGET);
     match file {
-        Ok(file) if also_stderr => {
-            builder.with_writer(std::io::stderr.and(std::sync::Mutex::new(file))).init();
-        }
-        Ok(file) => builder.with_writer(std::sync::Mutex::new(file)).init(),
+        Ok(file) if also_stderr => builder.with_writer(std::io::stderr.and(others(file))).init(),
+        Ok(file) => builder.with_writer(others(file)).init(),
         // A folder that is no home is named by the error that follows.
         Err(_) => builder.with_writer(std::io::stderr).init(),
     }

@@ -29,6 +29,8 @@ pub struct View<'a> {
     pub space: Option<Space>,
     /// Whether the home has sealed master keys, as far as that can be seen.
     pub has_sealed: bool,
+    /// Why lines for an auditor are not written; none where they are, or it is not to be told.
+    pub audit_trouble: Option<String>,
     /// Whether the daemon is about to end.
     pub stopping: bool,
 }
@@ -125,6 +127,9 @@ pub fn findings(view: &View<'_>) -> Vec<Finding> {
                 "{mib} MiB are free on the home's file system: records cannot be written once it is full"
             ),
         );
+    }
+    if let Some(trouble) = &view.audit_trouble {
+        add(FindingKind::AuditNotWritten, format!("lines for an auditor are not written: {trouble}"));
     }
     found.sort_by_key(|found| (std::cmp::Reverse(found.finding.state()), found.finding));
     shortened(found)
@@ -297,6 +302,7 @@ mod tests {
             outdated: Outdated::default(),
             space,
             has_sealed: true,
+            audit_trouble: None,
             stopping: false,
         };
         change(&mut view);
@@ -352,6 +358,8 @@ mod tests {
             (view.has_sealed, view.records) = (false, Some(0));
         });
         assert_eq!(alone, (H::Healthy, vec![]));
+        let unwritten = kinds(|view| view.audit_trouble = Some("audit.log: no space".into()));
+        assert_eq!(unwritten, (H::Degraded, vec![K::AuditNotWritten]));
     }
 
     /// Where a card stands, in the words of the operators' page.
@@ -419,6 +427,7 @@ mod tests {
                                 outdated: Outdated::default(),
                                 space: None,
                                 has_sealed,
+                                audit_trouble: None,
                                 stopping: false,
                             };
                             let found = findings(&view);
@@ -500,6 +509,7 @@ mod tests {
                 outdated: Outdated::default(),
                 space: None,
                 has_sealed: records != Some(0),
+                audit_trouble: None,
                 stopping: false,
             };
             let found = findings(&view);
@@ -528,6 +538,7 @@ mod tests {
             space: None,
             records: Some(1),
             has_sealed: true,
+            audit_trouble: None,
             stopping: false,
         };
         let found = findings(&view);

@@ -78,6 +78,11 @@ impl OpenLabels {
         self.entries.get(&(tenant, label.clone()))
     }
 
+    /// The entry of a tenant that this reference is to.
+    pub fn of_reference(&self, tenant: u32, reference: KeyReference) -> Option<&OpenLabel> {
+        self.entries.values().find(|open| open.tenant == tenant && open.reference == reference)
+    }
+
     /// The first unit of a free run for a token of this length, which is taken by [`OpenLabels::insert`];
     /// `None` where the table has none for whoever opens it.
     pub fn vacant(&self, token_bytes: usize, opener: Opener) -> Option<u32> {

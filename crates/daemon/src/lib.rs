@@ -17,6 +17,8 @@
 //! | wrong PINs, counted | [`pin_failures`] |
 //! | the life of cards and keeper, as data | [`supervise`] |
 //! | the other programs of a system service, with users of their own | [`service`] |
+//! | lines for an auditor, and their files | [`audit`], [`audit_log`] |
+//! | lines that others cause | [`bounded`] |
 //! | what a later daemon must know | [`rows`] |
 //! | arguments, log, exit codes | [`command`] |
 //! | the event loop, and all of the above at work | [`serve`] |
@@ -30,7 +32,9 @@ extern crate saying;
 
 pub mod access;
 pub mod audit;
+pub mod audit_log;
 pub mod backup;
+pub mod bounded;
 pub mod card_roles;
 pub mod command;
 pub mod error;

@@ -39,7 +39,8 @@ mod tenants;
 mod upgrade;
 
 use crate::access::{Access, UserNames};
-use crate::audit::Quota;
+use crate::audit_log::AuditLog;
+use crate::bounded::Allowance;
 use crate::card_roles::CardRoles;
 use crate::error::DaemonError;
 use crate::labels::OpenLabels;
@@ -135,8 +136,14 @@ pub struct Daemon {
     ready: Ready,
     /// Why nothing came of the start; none while something may.
     not_started: Option<String>,
-    /// Lines about refused requests.
-    refused_lines: Quota,
+    /// The auditor's files.
+    audit_log: AuditLog,
+    /// Auditor's lines about refused requests.
+    refused_lines: Allowance,
+    /// Auditor's lines about what guests did.
+    guests_lines: Allowance,
+    /// Lines of the log that others cause.
+    strangers: Allowance,
     /// What the service manager is shown.
     shown: health::Shown,
     /// When the home was last backed up, in seconds since 1970.
@@ -237,6 +244,7 @@ impl Daemon {
         if now.saturating_duration_since(self.looked) >= LOOK_EVERY {
             self.looked = now;
             self.failures_on_time();
+            self.tell_left_out();
             self.look_for_stopped();
             self.look_for_stuck(now);
             for card in self.cards.values_mut() {

@@ -54,6 +54,8 @@ pub const PIN_TABLES_MAX: usize = 32;
 pub const PIN_FAILURE_ROWS_MAX: usize = 1 << 18;
 /// Verifications that a card tells of in one message.
 pub const GUESSES_PER_NOTICE_MAX: usize = 512;
+/// Kinds of refusals for want of a right that a card tells of in one message.
+pub const DENIALS_PER_NOTICE_MAX: usize = 64;
 /// Cards of one home.
 pub const CARDS_MAX: usize = 64;
 /// Tenants of one home, and their rows in the accounts and samples.

@@ -27,7 +27,8 @@ mod record;
 mod refusal;
 
 pub use card::{
-    CardNotice, CardOrder, CardRow, CardStart, CardState, Personality, PollMode, TokenForm, TokenForms,
+    CardNotice, CardOrder, CardRow, CardStart, CardState, Denial, Denied, DeniedBy, Personality, PollMode,
+    TokenForm, TokenForms,
 };
 pub use client::{
     Apart, ClientReply, ClientRequest, Outdated, QueueMemoryUse, RecordRow, Space, Status, Store, Upgrade,
@@ -55,7 +56,7 @@ pub use refusal::Refusal;
 /// Four messages are read across versions, and so begin alike in all of them: [`ClientRequest::Hello`] and
 /// [`CardOrder::Start`] and [`KeeperOrder::Start`], whose version stands first, and [`ClientReply::Refused`] with
 /// [`Refusal::Version`].
-pub const CONTROL_VERSION: u16 = 12;
+pub const CONTROL_VERSION: u16 = 13;
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@
 //! leaves, a quarantine, and a card that stops or is quiesced end the search, and what it holds is wiped.
 
 use super::{Server, Taken, room};
-use crate::admit::Holder;
+use crate::admit::{Admitted, Holder};
 use crate::attached::{Attached, Tier};
 use cca::{Found, Search};
 use link::{Counter, ns_to_tsc, tsc, world};
@@ -226,7 +226,8 @@ impl Server {
         self.processor.provide(found);
         self.accounting.samples.took(account, admitted.slot, generation.queued_tsc, bytes);
         let kind = self.accounting.costs.kind(admitted.slot, bytes);
-        let taken = Taken { queue: index, slot: generation.slot, verb_slot: admitted.slot };
+        let Admitted { slot: verb_slot, key, .. } = admitted;
+        let taken = Taken { queue: index, slot: generation.slot, verb_slot, key };
         self.collecting.taken.push(taken);
         self.collecting.kinds.push(kind);
         self.collecting.has_dear = true;

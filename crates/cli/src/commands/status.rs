@@ -156,7 +156,10 @@ fn text(
     );
     let weak = if status.weak_algorithms { "served (single DES, RSA below 1024, MD5)" } else { "refused" };
     let _ = writeln!(text, "weak      {weak}");
-    let _ = writeln!(text, "audit     lines in the daemon's log; uses of keys are counted, not logged");
+    let _ = writeln!(
+        text,
+        "audit     lines in log/audit.log and log/audit-guests.log; uses of keys are counted, not logged"
+    );
     if let Some(space) = status.space {
         let _ = writeln!(
             text,

@@ -1,15 +1,24 @@
-//! Writing an auditor's line as a request ends.
+//! Writing an auditor's line as a request ends, and of what cards refuse.
 
 use super::Daemon;
-use crate::audit::{Act, Ended, Written, process_name};
+use crate::audit::{Act, Ended, process_name};
+use crate::audit_log::TARGET;
+use crate::bounded::Written;
 use link::world;
+use std::fmt::Write;
+use wire::bounds::DENIALS_PER_NOTICE_MAX;
+use wire::control::{Denial, Denied, DeniedBy};
+use wire::point::Point;
+use wire::verb::Entry;
 
 /// Who a line is about.
 #[derive(Clone, Debug)]
 pub(super) struct Asker {
     pub(super) user: u32,
-    pub(super) pid: u32,
+    /// Its process; none where a card has refused it, which knows of users alone.
+    pub(super) pid: Option<u32>,
     pub(super) tenant: u32,
+    pub(super) administers: bool,
 }
 
 impl Daemon {
@@ -18,19 +27,100 @@ impl Daemon {
         if !act.always && !ended.denied {
             return;
         }
-        let left_out = match ended.denied.then(|| self.refused_lines.take(asker.user, world::now())) {
+        let now = world::now();
+        let allowance = match (asker.administers, ended.denied) {
+            // Whoever administers the home can do to these lines what he likes, and nobody else takes their place.
+            (true, _) => None,
+            (false, true) => Some(&mut self.refused_lines),
+            (false, false) => Some(&mut self.guests_lines),
+        };
+        let left_out = match allowance.map(|allowance| allowance.take(asker.user, now)) {
             Some(Written::LeftOut) => return,
             Some(Written::Line(left_out)) => left_out,
             None => 0,
         };
+        self.write_audit(asker, act.what, &act.object, &ended.how, left_out, "");
+    }
+
+    /// A card refused requests for want of a right.
+    pub(super) fn denied(&mut self, kinds: &[Denial], others: u64) {
+        let now = world::now();
+        // As many as a card tells of: one that was taken over claims what it likes, within the bounds of all lines.
+        for &Denial { tenant, user, times, what } in kinds.iter().take(DENIALS_PER_NOTICE_MAX) {
+            let Written::Line(left_out) = self.refused_lines.take_many(user, times, now) else { continue };
+            // Whose requests they were is the card's word: not among what administrators did.
+            let asker = Asker { user, pid: None, tenant, administers: false };
+            let Some(Denied { verb, by, key }) = what else {
+                let more = format!(" times={times}");
+                self.write_audit(&asker, "use cards", "", "refused: more of this kind", left_out, &more);
+                continue;
+            };
+            let entry = Entry::of_number(verb);
+            let label = key.and_then(|key| self.labels.of_reference(tenant, key));
+            let label = label.map_or(String::new(), |open| open.label.to_string());
+            let point = match (by, entry) {
+                (DeniedBy::TokenBytes, _) => Point::TokenBytes.entry().name,
+                (DeniedBy::Verb | DeniedBy::Label, Some(entry)) => entry.point.entry().name,
+                (DeniedBy::Answer, _) | (_, None) => "",
+            };
+            let result = match by {
+                DeniedBy::Verb | DeniedBy::TokenBytes => "refused: the role lacks the point",
+                DeniedBy::Label => "refused: not with this label",
+                DeniedBy::Answer => "8/90",
+            };
+            let more = format!(" point={point:?} times={times}");
+            self.write_audit(
+                &asker,
+                entry.map_or("call", |entry| entry.name),
+                &label,
+                result,
+                left_out,
+                &more,
+            );
+        }
+        if others != 0 {
+            tracing::warn!(others, "cards refused more requests for want of a right");
+        }
+    }
+
+    /// Writes a line, with what else there is to say of it.
+    fn write_audit(
+        &mut self,
+        asker: &Asker,
+        act: &str,
+        object: &str,
+        result: &str,
+        left_out: u64,
+        more: &str,
+    ) {
         let name = self.user_names.of(asker.user);
-        let Asker { user, pid, tenant } = *asker;
-        let process = process_name(pid);
-        let (act, object, result) = (act.what, &act.object, &ended.how);
-        if left_out == 0 {
-            tracing::info!(target: "audit", act, object, result, user, name, pid, process, tenant, "audit");
-        } else {
-            tracing::info!(target: "audit", act, object, result, user, name, pid, process, tenant, left_out, "audit");
+        let Asker { user, pid, tenant, administers } = *asker;
+        let mut line = format!("act={act:?} object={object:?} result={result:?} user={user} name={name:?}");
+        if let Some(pid) = pid {
+            // Into a string it does not fail.
+            let _ = write!(line, " pid={pid} process={:?}", process_name(pid));
+        }
+        let _ = write!(line, " tenant={tenant}{more}");
+        if left_out != 0 {
+            let _ = write!(line, " left_out={left_out}");
+        }
+        self.audit_log.write(administers, &line);
+        tracing::info!(target: TARGET, "audit {line}");
+    }
+
+    /// Says how many lines others caused that were left out, where no later line has said it.
+    pub(super) fn tell_left_out(&mut self) {
+        let now = world::now();
+        self.strangers.tell_left_out(now);
+        for allowance in [&mut self.refused_lines, &mut self.guests_lines] {
+            if let Some(left_out) = allowance.left_out(now) {
+                let line = format!(
+                    "act=\"left out\" object=\"\" result=\"more lines like these\" left_out={} users={}",
+                    left_out.lines, left_out.users
+                );
+                self.audit_log.write(false, &line);
+                tracing::info!(target: TARGET, "audit {line}");
+            }
         }
     }
 }

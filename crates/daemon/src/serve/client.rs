@@ -102,7 +102,8 @@ impl Client {
 
     /// The request that has ended, and the client's identity, for the audit line.
     fn ends(&mut self) -> Option<(Asker, Act)> {
-        let asker = Asker { user: self.user, pid: self.pid, tenant: self.tenant };
+        let (user, pid, tenant) = (self.user, Some(self.pid), self.tenant);
+        let asker = Asker { user, pid, tenant, administers: self.administers() };
         Some((asker, self.act.take()?))
     }
 
@@ -204,12 +205,12 @@ impl Daemon {
             Err(ChannelError::WouldBlock) if !event.closed => {}
             Err(ChannelError::Message(MessageError::Version(version))) if !client.greeted => {
                 let refusal = Refusal::Version { daemon: CONTROL_VERSION, client: version };
-                tracing::warn!(pid = client.pid, user = client.user, "refused: {refusal}");
+                self.warn_of(id, format_args!("refused: {refusal}"));
                 self.refuse(id, refusal);
                 self.disconnect(id);
             }
             Err(error @ (ChannelError::Message(_) | ChannelError::Descriptors)) => {
-                tracing::warn!(pid = client.pid, user = client.user, "disconnected: {error}");
+                self.warn_of(id, format_args!("disconnected: {error}"));
                 self.disconnect(id);
             }
             Err(_) => self.disconnect(id),
@@ -220,11 +221,10 @@ impl Daemon {
         let Some(client) = self.clients.get_mut(&id) else { return };
         client.act = Some(Act::of(&request));
         if !client.greeted {
-            let (pid, user) = (client.pid, client.user);
             if let Err(refusal) = self.greet(id, request) {
                 // What was refused for want of a right is an auditor's line.
                 if refusal != Refusal::Denied {
-                    tracing::warn!(pid, user, "refused: {refusal}");
+                    self.warn_of(id, format_args!("refused: {refusal}"));
                 }
                 self.refuse(id, refusal);
                 self.disconnect(id);
@@ -514,14 +514,22 @@ impl Daemon {
         match client.channel.try_send(reply, &borrowed) {
             Ok(()) => self.watch_client(id),
             Err(error) => {
-                let (pid, user) = (client.pid, client.user);
                 match error {
                     ChannelError::Closed => {}
-                    ChannelError::WouldBlock => tracing::warn!(pid, user, "disconnected: takes no replies"),
-                    error => tracing::warn!(pid, user, "disconnected: {error}"),
+                    ChannelError::WouldBlock => {
+                        self.warn_of(id, format_args!("disconnected: takes no replies"))
+                    }
+                    error => self.warn_of(id, format_args!("disconnected: {error}")),
                 }
                 self.disconnect(id);
             }
+        }
+    }
+
+    /// Writes to the log what a client caused, within its bounds.
+    pub(super) fn warn_of(&mut self, id: u64, text: std::fmt::Arguments<'_>) {
+        if let Some(client) = self.clients.get(&id) {
+            self.strangers.warn(client.user, Some(client.pid), world::now(), text);
         }
     }
 
@@ -538,7 +546,7 @@ impl Daemon {
         }
         client.watched = interest;
         if let Err(error) = self.poller.watch(&client.channel, Source::Client(id), interest) {
-            tracing::warn!(pid = client.pid, "disconnected: not watched: {error}");
+            self.warn_of(id, format_args!("disconnected: not watched: {error}"));
             self.disconnect(id);
         }
     }

@@ -47,9 +47,9 @@ impl Daemon {
         let cards = cards.filter_map(|card| CardView::of(card, self.serves(card), may_see)).collect();
         let registers: Vec<RegisterRow> =
             self.keeper.registers.iter().filter(|row| may_see(row.domain)).cloned().collect();
-        let (records, outdated, space) = match audience {
-            Audience::All(records) => (records, self.outdated(), self.space()),
-            Audience::Tenant(_) => (None, Outdated::default(), None),
+        let (records, outdated, space, audit_trouble) = match audience {
+            Audience::All(records) => (records, self.outdated(), self.space(), self.audit_log.trouble()),
+            Audience::Tenant(_) => (None, Outdated::default(), None, None),
         };
         let has_sealed = matches!(audience, Audience::All(_)) && self.home.sealed_registers().exists();
         findings(&View {
@@ -61,6 +61,7 @@ impl Daemon {
             outdated,
             space,
             has_sealed,
+            audit_trouble,
             stopping: self.stopping,
         })
     }

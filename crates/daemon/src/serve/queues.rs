@@ -25,7 +25,7 @@ use crate::supervise::card::Card;
 use crate::supervise::process::Identity;
 use crate::tenants::{CredentialMark, mark};
 use home::limits::Limited;
-use link::{Doorbell, PidFd, QueueMemory};
+use link::{Doorbell, PidFd, QueueMemory, world};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -436,7 +436,8 @@ impl Daemon {
     /// The card will not serve a queue, or no longer does.
     pub(super) fn queue_rejected(&mut self, number: u64, why: &str) {
         let Some(queue) = self.forget_queue(number) else { return };
-        tracing::warn!(card = queue.card, queue = number, "the card refused: {why}");
+        let text = format_args!("card {} refused queue {number}: {why}", queue.card);
+        self.strangers.warn(queue.grant.user, None, world::now(), text);
         match queue.state {
             State::Asked { client, .. } => {
                 self.refuse(
@@ -466,12 +467,8 @@ impl Daemon {
     /// does not wait for replies that cannot come.
     pub(super) fn queue_offended(&mut self, number: u64, rule: &str) {
         let Some(queue) = self.forget_queue(number) else { return };
-        tracing::warn!(
-            card = queue.card,
-            queue = number,
-            user = queue.grant.user,
-            "the client broke a rule: {rule}"
-        );
+        let text = format_args!("the client of queue {number} at card {} broke a rule: {rule}", queue.card);
+        self.strangers.warn(queue.grant.user, None, world::now(), text);
         if let State::Attached { client, .. } = queue.state {
             self.disconnect(client);
         }

@@ -150,7 +150,9 @@ impl Daemon {
             | Outcome::Sealed(_)
             | Outcome::Changes(_) => ClientReply::Done,
             Outcome::Failed(refusal) => {
-                log_failure(&refusal);
+                if let Refusal::Storage { operation, cause } = &refusal {
+                    self.warn_of(client, format_args!("{operation}: {cause}"));
+                }
                 ClientReply::Refused(refusal)
             }
         };

@@ -10,8 +10,10 @@ use super::pins::Pins;
 use super::upgrade::end_other_versions;
 use super::{Daemon, Doors, Ready, run_folder};
 use crate::access::{Access, UserNames};
-use crate::audit::Quota;
+use crate::audit;
+use crate::audit_log::AuditLog;
 use crate::backup;
+use crate::bounded::Allowance;
 use crate::error::DaemonError;
 use crate::labels::{OpenLabel, OpenLabels, Opener};
 use crate::poller::{Interest, Poller, Source};
@@ -132,6 +134,7 @@ impl Daemon {
         home.forget_stopped()?;
         let doors = Doors::make(&home)?;
         let backup_unix_s = home.last_backup();
+        let audit_log = AuditLog::open(&home);
         let mut daemon = Self {
             keeper: Keeper::new(KeeperSpecification::wanted(&settings), now),
             serials: Serials::of(home.folder()),
@@ -177,7 +180,10 @@ impl Daemon {
             renewals: Vec::new(),
             ready,
             not_started: None,
-            refused_lines: Quota::default(),
+            audit_log,
+            refused_lines: audit::refusals(),
+            guests_lines: audit::guests_acts(),
+            strangers: Allowance::default(),
             shown: super::health::Shown::default(),
             backup_unix_s,
             looked: now,

@@ -11,6 +11,8 @@
 
 use crate::access::UserNames;
 use crate::audit::{Act, Ended, process_name};
+use crate::audit_log::TARGET;
+use crate::bounded::Allowance;
 use crate::outbox::Outbox;
 use crate::serve::notify;
 use crate::supervise::program::Program;
@@ -119,6 +121,8 @@ struct Keeper {
     is_ready: bool,
     attempt: Attempt,
     user_names: UserNames,
+    /// Lines about those who are not let in.
+    strangers: Allowance,
 }
 
 fn serve(service: &Service, users: &ServiceUsers) -> Result<(), String> {
@@ -155,6 +159,7 @@ fn serve(service: &Service, users: &ServiceUsers) -> Result<(), String> {
         is_ready: false,
         attempt: Attempt { mark: service.sealed.with_extension("trying") },
         user_names: UserNames::default(),
+        strangers: Allowance::default(),
     };
     let (version, domains) = (CONTROL_VERSION, service.domains);
     let (unattended, credential) = match service.unseal {
@@ -298,7 +303,10 @@ impl Keeper {
         let (user, pid) = (*user, *pid);
         let (name, process) = (self.user_names.of(user), process_name(pid));
         let (act, object, result) = (act.what, &act.object, &ended.how);
-        tracing::info!(target: "audit", act, object, result, user, name, pid, process, "audit");
+        let line = format!(
+            "act={act:?} object={object:?} result={result:?} user={user} name={name:?} pid={pid} process={process:?}"
+        );
+        tracing::info!(target: TARGET, "audit {line}");
     }
 
     /// Every card wraps under the new keys of a domain.
@@ -340,13 +348,13 @@ impl Keeper {
             if is_card && self.newcomers.len() < NEWCOMERS_MAX {
                 self.newcomers.push((channel, now));
             } else {
-                refused(&channel, "a card");
+                refused(&mut self.strangers, &channel, "a card");
             }
         }
         while let Ok(Some(channel)) = self.officers_door.try_accept() {
             let peer = channel.peer().ok().filter(|peer| self.users.officers.contains(&peer.uid));
             let Some((user, pid)) = peer.map(|peer| (peer.uid, peer.pid)) else {
-                refused(&channel, "an officer");
+                refused(&mut self.strangers, &channel, "an officer");
                 let _ = channel.try_send(&ClientReply::Refused(Refusal::Denied), &[]);
                 continue;
             };
@@ -361,7 +369,7 @@ impl Keeper {
                 self.daemon = Some(channel);
                 self.show_daemon();
             } else {
-                refused(&channel, "the daemon");
+                refused(&mut self.strangers, &channel, "the daemon");
             }
         }
     }
@@ -442,7 +450,9 @@ impl Keeper {
     }
 }
 
-fn refused(channel: &Channel, what: &str) {
-    let user = channel.peer().map_or_else(|_| "nobody".to_owned(), |peer| peer.uid.to_string());
-    tracing::warn!("refused: user {user} came as {what}");
+fn refused(strangers: &mut Allowance, channel: &Channel, what: &str) {
+    if let Ok(peer) = channel.peer() {
+        let text = format_args!("refused: user {} came as {what}", peer.uid);
+        strangers.warn(peer.uid, Some(peer.pid), world::now(), text);
+    }
 }

@@ -8,6 +8,7 @@
 //! with more parts: it could not be told a level, its ends would be told to the service manager alone, and a daemon could not
 //! have a card killed that is stuck.
 
+use crate::bounded::Allowance;
 use crate::serve::notify;
 use crate::supervise::program::Program;
 use home::{Service, ServiceUsers};
@@ -34,6 +35,8 @@ struct Launcher<'a> {
     keeper_at: &'a str,
     daemon: u32,
     children: Vec<(Child, PidFd)>,
+    /// Lines about those who are not the daemon.
+    strangers: Allowance,
 }
 
 fn serve(service: &Service, users: &ServiceUsers) -> Result<(), String> {
@@ -45,7 +48,13 @@ fn serve(service: &Service, users: &ServiceUsers) -> Result<(), String> {
     listener.set_nonblocking(true).map_err(failed)?;
     let card_socket = service.card_socket();
     let keeper_at = card_socket.to_str().ok_or("keeper_folder is not UTF-8")?;
-    let mut launcher = Launcher { program, keeper_at, daemon: users.daemon, children: Vec::new() };
+    let mut launcher = Launcher {
+        program,
+        keeper_at,
+        daemon: users.daemon,
+        children: Vec::new(),
+        strangers: Allowance::default(),
+    };
     notify("READY=1");
     loop {
         let mut watched = vec![PollFd::new(&listener, PollFlags::IN)];
@@ -77,7 +86,8 @@ impl Launcher<'_> {
     fn answer(&mut self, channel: &Channel) {
         let Ok(peer) = channel.peer() else { return };
         if peer.uid != self.daemon {
-            tracing::warn!(user = peer.uid, "refused: this user is not the daemon's");
+            let text = format_args!("refused: this user is not the daemon's");
+            self.strangers.warn(peer.uid, Some(peer.pid), world::now(), text);
             return;
         }
         let reply = match channel.recv_timeout::<LaunchOrder>(ORDER_WAIT) {

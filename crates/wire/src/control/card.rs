@@ -2,6 +2,7 @@
 
 use super::Isolation;
 use crate::grant::Grant;
+use crate::key::KeyReference;
 use crate::pin::{CountingKey, DecimalisationTable, Told};
 use crate::role::Role;
 use serde::{Deserialize, Serialize};
@@ -290,4 +291,48 @@ pub enum CardNotice {
     /// What became of verifications of PINs, at most [`crate::bounds::GUESSES_PER_NOTICE_MAX`]; of failures
     /// [`CardOrder::Counted`] says that they are durable. Those that it did not say it of are told again to a later daemon.
     Guesses(Vec<Told>),
+    /// Requests that were refused for want of a right since it was last told.
+    Denied {
+        /// By tenant and kind, at most [`crate::bounds::DENIALS_PER_NOTICE_MAX`].
+        kinds: Vec<Denial>,
+        /// Those of further tenants.
+        others: u64,
+    },
+}
+
+/// Requests of one tenant that a card refused alike for want of a right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denial {
+    /// Tenant of the queue.
+    pub tenant: u32,
+    /// User of the queue.
+    pub user: u32,
+    /// How often.
+    pub times: u64,
+    /// What was refused; none for those of this user beyond the kinds that are told apart.
+    pub what: Option<Denied>,
+}
+
+/// What was refused for want of a right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denied {
+    /// Number of the verb.
+    pub verb: u16,
+    /// What decided it.
+    pub by: DeniedBy,
+    /// The key reference of the request: the one that was refused, or the first.
+    pub key: Option<KeyReference>,
+}
+
+/// What decided that a request is refused for want of a right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DeniedBy {
+    /// The role lacks the verb's point.
+    Verb,
+    /// The role lacks the point for wrapped keys as bytes.
+    TokenBytes,
+    /// What the tenant may do with the label's key.
+    Label,
+    /// The verb itself, with 8/90: a point of a keyword or of a parameter, or a bound that counts as one.
+    Answer,
 }

@@ -66,11 +66,13 @@ pub enum FindingKind {
     OlderProgram,
     /// Little room is left on the home's file system.
     SpaceLow,
+    /// Lines for an auditor are not written.
+    AuditNotWritten,
 }
 
 impl FindingKind {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::DaemonDown,
         Self::Stopping,
         Self::NoCard,
@@ -86,6 +88,7 @@ impl FindingKind {
         Self::RecordsWithoutKey,
         Self::OlderProgram,
         Self::SpaceLow,
+        Self::AuditNotWritten,
     ];
 
     /// Its name, as in JSON.
@@ -106,6 +109,7 @@ impl FindingKind {
             Self::RecordsWithoutKey => "records-without-key",
             Self::OlderProgram => "older-program",
             Self::SpaceLow => "space-low",
+            Self::AuditNotWritten => "audit-not-written",
         }
     }
 
@@ -124,7 +128,8 @@ impl FindingKind {
             | Self::KeysNotSealed
             | Self::RecordsWithoutKey
             | Self::OlderProgram
-            | Self::SpaceLow => HealthState::Degraded,
+            | Self::SpaceLow
+            | Self::AuditNotWritten => HealthState::Degraded,
         }
     }
 }
