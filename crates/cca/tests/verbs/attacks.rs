@@ -4,6 +4,7 @@
 //! Each is carried out where it works first, so that it is known to bite: in a role that lets a key serve two purposes,
 //! or on a model of a card that shows what ours seals.
 
+mod card_values;
 mod casting;
 pub mod chaining;
 mod chips;
