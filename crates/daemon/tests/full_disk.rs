@@ -230,7 +230,10 @@ fn on_a_full_disk_every_change_is_refused_by_name_and_keys_are_used_by_newcomers
         common::as_user(nobody, || call(&common::try_greet(&socket).unwrap().attach(0).1).unwrap());
         assert!(common::as_user(other, || common::try_greet(&socket)).is_err());
     }
-    assert!(place.log().contains("settings.toml"), "the log has room for what was refused: {}", place.log());
+    // An auditor's file has room of its own, and so has the log.
+    let audit = std::fs::read_to_string(place.home.logs().join("audit.log")).unwrap();
+    assert!(audit.contains("settings.toml"), "there is room for what was refused: {audit}");
+    assert!(place.log().contains("keys.sqlite"), "the log has room for what failed: {}", place.log());
     daemon.kill();
     call(&queue).unwrap();
     let daemon = place.start();
