@@ -232,8 +232,14 @@ impl Card {
         }
     }
 
+    /// The next notice but those of refusals, which come unasked.
     pub fn notice(&self) -> CardNotice {
-        self.program.channel.recv_timeout::<CardNotice>(PATIENCE).expect("a notice").0
+        loop {
+            match self.program.channel.recv_timeout::<CardNotice>(PATIENCE).expect("a notice").0 {
+                CardNotice::Denied { .. } => {}
+                notice => return notice,
+            }
+        }
     }
 
     pub fn order(&self, order: CardOrder) -> CardNotice {
