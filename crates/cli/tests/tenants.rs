@@ -225,7 +225,7 @@ fn cards_come_and_go_while_others_serve() {
 fn what_makes_no_sense_is_named() {
     let place = Place::new();
     place.says(&["tenant", "add", "db", "--dedicate", "0"]);
-    let cases: [(&[&str], i32, &str); 19] = [
+    let cases: [(&[&str], i32, &str); 20] = [
         (&["tenant", "add", "db"], 1, "there is a tenant db"),
         (&["tenant", "add", "a b"], 1, "letters, digits"),
         (&["tenant", "add", "web", "--user", "no-such-user-here"], 1, "no user \"no-such-user-here\""),
@@ -244,7 +244,8 @@ fn what_makes_no_sense_is_named() {
             1,
             "tenant db would be left without a coprocessor",
         ),
-        (&["card", "remove", "0"], 1, "tenant db would be left without card 0"),
+        (&["card", "remove", "0"], 2, "Card 0 is the last coprocessor"),
+        (&["card", "remove", "0", "--yes"], 1, "tenant db would be left without card 0"),
         (&["card", "quiesce", "9"], 1, "card 9: "),
         (&["card", "quiesce", "9"], 1, "no such card; `cryptand card list`"),
         (&["tenant", "remove", "nix"], 1, "no tenant nix; `cryptand tenant list`"),
