@@ -543,6 +543,7 @@ impl Server {
             let is_prepared = |token: &[u8]| processor.has_prepared(domain, token);
             self.collecting.work_ns += work_ns(admitted.verb, own, tokens, is_prepared);
             self.collecting.batch.keep(admitted.verb, attached.grant.domain, points, admitted.payload_bytes);
+            self.collecting.batch.set_tenant(attached.grant.tenant);
         }
         let admitted = admitted.map(|admitted| (admitted.slot, admitted.key)).inspect_err(|_| {
             // Lending it anew wipes it.

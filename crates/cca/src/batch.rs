@@ -83,6 +83,8 @@ pub(crate) struct Request {
     pub(crate) verb: Verb,
     pub(crate) domain: u16,
     pub(crate) points: PointSet,
+    /// Whose it is.
+    pub(crate) tenant: u32,
     /// The payload, then the tokens behind its key references.
     pub(crate) payload: Vec<u8>,
     pub(crate) payload_bytes: usize,
@@ -133,6 +135,7 @@ impl Batch {
                 verb: Verb::Null,
                 domain: 0,
                 points: PointSet::NOTHING,
+                tenant: 0,
                 payload: Vec::new(),
                 payload_bytes: 0,
             });
@@ -158,9 +161,16 @@ impl Batch {
     pub fn keep(&mut self, verb: Verb, domain: u16, points: &PointSet, payload_bytes: usize) {
         let request = &mut self.requests[self.len];
         (request.verb, request.domain, request.payload_bytes) = (verb, domain, payload_bytes);
-        request.points = *points;
+        (request.points, request.tenant) = (*points, 0);
         self.answers[self.len].payload.clear();
         self.len += 1;
+    }
+
+    /// Says whose the last request is: failures of verifications are counted by tenant. Without this it is tenant 0's.
+    pub fn set_tenant(&mut self, tenant: u32) {
+        if let Some(request) = self.requests[..self.len].last_mut() {
+            request.tenant = tenant;
+        }
     }
 
     /// Takes the last request out again, and wipes it.

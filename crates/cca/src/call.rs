@@ -23,6 +23,8 @@ pub(crate) struct Call<'p, 'a> {
     pub(crate) random: &'p RefCell<RandomBlock>,
     pub(crate) arguments: &'p Arguments<'a>,
     pub(crate) domain: u16,
+    /// Whose request it is.
+    pub(crate) tenant: u32,
     pub(crate) points: &'p PointSet,
     pub(crate) patterns: &'p DomainPatterns,
     pub(crate) tokens: TokenForms,

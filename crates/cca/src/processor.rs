@@ -9,7 +9,7 @@ use engine::{Engine, RandomBlock};
 use payments::Decimalisation;
 use wire::control::{Handout, Register, TokenForms};
 use wire::frame::{Arguments, Outcome};
-use wire::pin::{CountingKey, DecimalisationTable, Digest, Standing};
+use wire::pin::{CountingKey, DecimalisationTable, Digest, Guess, Standing};
 use wire::registers::HeldRegisters;
 use wire::{Codes, code};
 
@@ -121,12 +121,12 @@ impl Processor {
         self.counting.borrow().standing(digest)
     }
 
-    /// The last failure of a subject is durable: its next verification may be judged.
-    pub fn counted(&mut self, subject: &Digest) {
-        self.counting.get_mut().counted(subject);
+    /// The last failure of these is durable: their next verification may be judged.
+    pub fn counted(&mut self, guess: &Guess) {
+        self.counting.get_mut().counted(guess);
     }
 
-    /// The subjects whose verifications may be brought again that had to wait, since this was asked last.
+    /// What verifications may be brought again for that had to wait, since this was asked last.
     pub fn released(&mut self) -> Vec<Digest> {
         self.counting.get_mut().released()
     }
@@ -165,6 +165,8 @@ impl Processor {
         });
         let (domain, patterns) =
             loaded.map_err(|wrong| LoadError::KeyLength { register: wrong.register, given: wrong.given })?;
+        let master = domain.current(Register::Sym).map_or(&[][..], |key| &key.key[..]);
+        self.counting.get_mut().set_domain(&self.engine, handout.domain, master);
         self.domains[index] = domain;
         self.patterns[index] = patterns;
         Ok(())
@@ -174,6 +176,7 @@ impl Processor {
     pub fn zeroize(&mut self) {
         self.domains.iter_mut().for_each(|domain| *domain = Domain::default());
         self.patterns.fill(DomainPatterns::default());
+        self.counting.get_mut().forget_domains();
         self.found = None;
     }
 
@@ -193,6 +196,7 @@ impl Processor {
             random: &self.random,
             arguments: &arguments,
             domain: request.domain,
+            tenant: request.tenant,
             points: &request.points,
             patterns: self.patterns.get(usize::from(request.domain))?,
             tokens: self.tokens,
@@ -283,6 +287,7 @@ impl Processor {
                         random,
                         arguments,
                         domain,
+                        tenant: request.tenant,
                         points,
                         patterns,
                         tokens,

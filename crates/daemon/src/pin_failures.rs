@@ -2,14 +2,17 @@
 //!
 //! | rows | count | refused |
 //! |---|---|---|
-//! | of a key and a subject (validation data, or a PAN) | failures of the last day | from [`PER_DAY`] on, until they are fewer |
-//! | of a key | failures of the last hour, by minutes | from as many on as the settings say |
-//! | of a tenant | rows that its failures made | from [`TENANT_ROWS_MAX`] on: its verifications, until they are fewer |
+//! | of a subject, a block or a caller ([`Guess`]) | failures of the last day | from [`PER_DAY`] on, until they are fewer |
+//! | of a key, and of a key for a tenant | failures of the last hour, by minutes | from as many on as the settings say |
+//! | of a tenant | rows that its failures made | from its share on: its verifications, until they are fewer |
 //! | all | rows | from [`PIN_FAILURE_ROWS_MAX`] on: everybody's verifications |
 //!
-//! No row is given up for another: whoever could fill the table would otherwise have guesses forgotten. A tenant that fills its
-//! share, with keys and subjects of its own, stops itself. A row goes when its failures are old, when the PIN was right, or
-//! when an administrator clears it.
+//! No row is given up for another: whoever could fill the table would otherwise have guesses forgotten. A row goes when its
+//! failures are old, or when an administrator clears it. With it goes what else these failures are counted under, but for keys.
+//!
+//! Half of the rows are divided among the tenants, and each keeps its part whatever the others do. Of a quarter more each takes
+//! what it needs, up to half of that. So tenants that fill their shares stop themselves, however many they are. The last quarter
+//! is for failures that cards judged before they knew.
 //!
 //! Times are seconds since 1970. A clock that is set back makes refusals last longer, and never shorter.
 
@@ -17,12 +20,16 @@ pub mod log;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::bounds::PIN_FAILURE_ROWS_MAX;
-use wire::pin::{Digest, FailureCount, FailureRow, Guess, Standing};
+use wire::pin::{Digest, FailureCount, FailureOf, FailureRow, Guess, Standing};
 
-/// Failures of a subject within a day after which it is refused.
+/// Failures of a subject, a block or a caller within a day after which it is refused.
 pub const PER_DAY: usize = 10;
-/// Rows that the failures of one tenant may make.
-pub const TENANT_ROWS_MAX: usize = PIN_FAILURE_ROWS_MAX / 2;
+/// Rows that are divided among the tenants.
+const DIVIDED_ROWS: usize = PIN_FAILURE_ROWS_MAX / 2;
+/// Rows that tenants take beyond their parts.
+const POOLED_ROWS: usize = PIN_FAILURE_ROWS_MAX / 4;
+/// As many tenants have parts at least: users of the machine are tenants too, as soon as they come.
+const PARTS_MIN: usize = 16;
 
 const DAY: u64 = 24 * 3600;
 const MINUTE: u64 = 60;
@@ -34,25 +41,52 @@ const MINUTES: u64 = 60;
 pub enum Event {
     /// A PIN was wrong.
     Failed {
-        /// What it is counted under; where both are the same, under the key alone.
-        guess: Guess,
-        /// Whose request it was.
-        tenant: u32,
-    },
-    /// A PIN was wrong, and its key does not count it, or not any more.
-    Alone {
         /// What it is counted under.
         guess: Guess,
         /// Whose request it was.
         tenant: u32,
     },
-    /// A PIN was right: what was counted of its subject is forgotten.
-    Right {
-        /// What it is counted under.
-        guess: Guess,
+    /// So many failures under one digest, of a file that was written anew, or by an earlier version.
+    Counted {
+        /// The digest.
+        digest: Digest,
+        /// What it is of.
+        of: Counted,
+        /// Whose failure made the row.
+        tenant: u32,
     },
     /// An administrator cleared this, or all.
     Cleared(Option<Digest>),
+}
+
+/// What a digest is of, with failures under it at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// One failure of a subject, a block or a caller.
+    Subject {
+        /// Of which of these.
+        of: FailureOf,
+        /// The key of its last failure.
+        key: Digest,
+        /// What else the failure is counted under.
+        tag: u64,
+    },
+    /// Failures of a key.
+    Key {
+        /// That of which they are the tenant's; none of all tenants'.
+        shared: Option<Digest>,
+        /// How many.
+        failures: u32,
+    },
+}
+
+/// How many failures of a key within an hour are too many; 0 for no number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyBounds {
+    /// Of all tenants.
+    pub all: u32,
+    /// Of one of them.
+    pub tenant: u32,
 }
 
 /// A row.
@@ -65,10 +99,18 @@ struct Row {
 
 #[derive(Clone, Debug)]
 enum Of {
-    /// Times of the last failures, in order, at most [`PER_DAY`].
-    Subject { key: Digest, times: Vec<u64> },
-    /// Failures of each minute since 1970, of the last hour.
-    Key { minutes: BTreeMap<u64, u32>, last: u64 },
+    /// The last failures, in order, at most [`PER_DAY`].
+    Subject { of: FailureOf, key: Digest, failures: Vec<Failure> },
+    /// Failures of each minute since 1970, of the last hour; of a tenant's, the digest of the key.
+    Key { shared: Option<Digest>, minutes: BTreeMap<u64, u32>, last: u64 },
+}
+
+/// One failure.
+#[derive(Clone, Copy, Debug)]
+struct Failure {
+    at: u64,
+    /// The same in all rows that it is counted in.
+    tag: u64,
 }
 
 /// All of them.
@@ -79,46 +121,59 @@ pub struct Failures {
     /// When a row changes by time alone.
     due: BTreeSet<(u64, Digest)>,
     refused: u64,
-    /// Failures of a key within an hour after which it is refused; 0 for never.
-    key_per_hour: u32,
+    keys: KeyBounds,
+    /// Tenants that settings name.
+    tenants: usize,
+    /// Those that made more rows than their share.
+    stopped: BTreeSet<u32>,
     /// What is known anew since it was asked for.
     changes: Vec<(Digest, Standing)>,
 }
 
 impl Failures {
-    /// None, and how many of a key within an hour are too many; 0 for no number.
-    pub fn new(key_per_hour: u32) -> Self {
-        Self { key_per_hour, ..Self::default() }
+    /// None, with these bounds.
+    pub fn new(keys: KeyBounds) -> Self {
+        Self { keys, ..Self::default() }
     }
 
     /// Another number of failures of a key is too many.
-    pub fn set_key_per_hour(&mut self, key_per_hour: u32) {
-        if self.key_per_hour == key_per_hour {
+    pub fn set_keys(&mut self, bounds: KeyBounds) {
+        if self.keys == bounds {
             return;
         }
         let keys = self.rows.iter().filter(|(_, row)| matches!(row.of, Of::Key { .. }));
         let keys: Vec<Digest> = keys.map(|(digest, _)| *digest).collect();
         let before: Vec<Standing> = keys.iter().map(|digest| self.standing(digest)).collect();
-        self.key_per_hour = key_per_hour;
+        self.keys = bounds;
         for (digest, before) in keys.iter().zip(before) {
-            self.settle(digest, before);
+            self.note(*digest, before);
         }
+    }
+
+    /// So many tenants are named by settings: each of them has a part of the rows.
+    pub fn set_tenants(&mut self, tenants: usize) {
+        self.tenants = tenants;
     }
 
     /// What follows from an event of this time.
     pub fn apply(&mut self, event: &Event, at: u64, now: u64) {
         // Of a clock that was ahead.
         let at = at.min(now);
-        match event {
+        match *event {
             Event::Failed { guess, tenant } => {
-                self.fail(&guess.subject, Some(guess.key), *tenant, at, now);
-                self.fail(&guess.key, None, *tenant, at, now);
+                let tag = tag(&guess);
+                let key = guess.key;
+                for (digest, of) in
+                    guess.rows().zip([FailureOf::Subject, FailureOf::Block, FailureOf::Caller])
+                {
+                    self.fail(digest, Counted::Subject { of, key, tag }, tenant, at, now);
+                }
+                for (digest, shared) in [(key, None), (key.by_tenant(tenant), Some(key))] {
+                    self.fail(digest, Counted::Key { shared, failures: 1 }, tenant, at, now);
+                }
             }
-            Event::Alone { guess, tenant } => {
-                self.fail(&guess.subject, Some(guess.key), *tenant, at, now);
-            }
-            Event::Right { guess } => self.remove(&guess.subject),
-            Event::Cleared(Some(digest)) => self.remove(digest),
+            Event::Counted { digest, of, tenant } => self.fail(digest, of, tenant, at, now),
+            Event::Cleared(Some(digest)) => self.clear(&digest),
             Event::Cleared(None) => {
                 let all: Vec<Digest> = self.rows.keys().copied().collect();
                 all.iter().for_each(|digest| self.remove(digest));
@@ -142,6 +197,7 @@ impl Failures {
 
     /// What changed since this was asked, in order.
     pub fn changes(&mut self) -> Vec<(Digest, Standing)> {
+        self.review_shares();
         std::mem::take(&mut self.changes)
     }
 
@@ -171,6 +227,7 @@ impl Failures {
                 let is_refused = self.standing(digest) == Standing::Refused;
                 FailureRow {
                     digest: *digest,
+                    of: row.of.of(),
                     key: row.of.key(),
                     failures: row.of.failures(),
                     last_unix_s: row.of.last(),
@@ -182,63 +239,91 @@ impl Failures {
 
     /// The events that lead to the same rows, each with its time: what a file needs to hold.
     pub fn events(&self) -> impl Iterator<Item = (u64, Event)> + '_ {
-        // What a key counts of each minute, as far as no failure of a subject stands for it.
-        let mut left: BTreeMap<(Digest, u64), (u32, u32)> = BTreeMap::new();
-        for (digest, row) in &self.rows {
-            if let Of::Key { minutes, .. } = &row.of {
-                left.extend(minutes.iter().map(|(minute, count)| ((*digest, *minute), (*count, row.tenant))));
-            }
-        }
-        let mut events = Vec::new();
-        for (subject, row) in &self.rows {
-            let Of::Subject { key, times } = &row.of else { continue };
-            let (guess, tenant) = (Guess { key: *key, subject: *subject }, row.tenant);
-            for at in times {
-                let of_key = left.get_mut(&(*key, at / MINUTE)).filter(|(count, _)| *count > 0);
-                events.push(match of_key {
-                    Some((count, _)) => {
-                        *count -= 1;
-                        (*at, Event::Failed { guess, tenant })
-                    }
-                    None => (*at, Event::Alone { guess, tenant }),
-                });
-            }
-        }
-        for ((key, minute), (count, tenant)) in left {
-            let event = Event::Failed { guess: Guess { key, subject: key }, tenant };
-            events.extend((0..count).map(|_| (minute * MINUTE, event)));
-        }
-        events.into_iter()
+        self.rows.iter().flat_map(|(digest, row)| {
+            let event = |of| Event::Counted { digest: *digest, of, tenant: row.tenant };
+            let events: Vec<(u64, Event)> = match &row.of {
+                Of::Subject { of, key, failures } => failures
+                    .iter()
+                    .map(|failure| {
+                        (failure.at, event(Counted::Subject { of: *of, key: *key, tag: failure.tag }))
+                    })
+                    .collect(),
+                Of::Key { shared, minutes, .. } => minutes
+                    .iter()
+                    .map(|(minute, failures)| {
+                        (minute * MINUTE, event(Counted::Key { shared: *shared, failures: *failures }))
+                    })
+                    .collect(),
+            };
+            events
+        })
     }
 
-    fn fail(&mut self, digest: &Digest, key: Option<Digest>, tenant: u32, at: u64, now: u64) {
-        // It is counted under the key alone.
-        if key == Some(*digest) {
-            return;
-        }
-        let before = self.standing(digest);
-        if !self.rows.contains_key(digest) {
-            let of = match key {
-                Some(key) => Of::Subject { key, times: Vec::new() },
-                None => Of::Key { minutes: BTreeMap::new(), last: 0 },
+    fn fail(&mut self, digest: Digest, counted: Counted, tenant: u32, at: u64, now: u64) {
+        let before = self.standing(&digest);
+        if !self.rows.contains_key(&digest) {
+            let of = match counted {
+                Counted::Subject { of, key, .. } => Of::Subject { of, key, failures: Vec::new() },
+                Counted::Key { shared, .. } => Of::Key { shared, minutes: BTreeMap::new(), last: 0 },
             };
-            self.rows.insert(*digest, Row { tenant, of });
-            let rows = self.of_tenant.entry(tenant).or_default();
-            *rows += 1;
-            if *rows == TENANT_ROWS_MAX {
-                self.changes.push((Digest::of_tenant(tenant), Standing::Refused));
+            self.rows.insert(digest, Row { tenant, of });
+            *self.of_tenant.entry(tenant).or_default() += 1;
+        }
+        let Some(row) = self.rows.get_mut(&digest) else { return };
+        if let Some(due) = row.of.due() {
+            self.due.remove(&(due, digest));
+        }
+        row.of.add(counted, at);
+        if row.of.forget(now) {
+            self.settle(&digest, before);
+        } else {
+            self.remove_known(&digest, before);
+        }
+    }
+
+    /// Removes a row, and its failures wherever else they are counted, but for keys.
+    fn clear(&mut self, digest: &Digest) {
+        let tags: BTreeSet<u64> = match self.rows.get(digest).map(|row| &row.of) {
+            Some(Of::Subject { failures, .. }) => failures.iter().map(|failure| failure.tag).collect(),
+            _ => BTreeSet::new(),
+        };
+        self.remove(digest);
+        let is_one = |failure: &Failure| tags.contains(&failure.tag);
+        let others = self.rows.iter().filter(|(_, row)| match &row.of {
+            Of::Subject { failures, .. } => failures.iter().any(is_one),
+            Of::Key { .. } => false,
+        });
+        let others: Vec<Digest> = others.map(|(digest, _)| *digest).collect();
+        for digest in others {
+            let before = self.standing(&digest);
+            let Some(row) = self.rows.get_mut(&digest) else { continue };
+            if let Some(due) = row.of.due() {
+                self.due.remove(&(due, digest));
+            }
+            let Of::Subject { failures, .. } = &mut row.of else { continue };
+            failures.retain(|failure| !is_one(failure));
+            if failures.is_empty() {
+                self.remove_known(&digest, before);
+            } else {
+                self.settle(&digest, before);
             }
         }
-        let Some(row) = self.rows.get_mut(digest) else { return };
-        if let Some(due) = row.of.due() {
-            self.due.remove(&(due, *digest));
-        }
-        row.of.add(at);
-        if row.of.forget(now) {
-            self.settle(digest, before);
-        } else {
-            self.remove_known(digest, before);
-        }
+    }
+
+    /// Which tenants made more rows than they may.
+    fn review_shares(&mut self) {
+        let parts = PARTS_MIN.max(self.tenants).max(self.of_tenant.len());
+        let part = DIVIDED_ROWS / parts;
+        let pooled = |rows: usize| rows.saturating_sub(part);
+        let taken: usize = self.of_tenant.values().map(|rows| pooled(*rows)).sum();
+        let is_over = |rows: usize| rows >= part && (taken >= POOLED_ROWS || pooled(rows) >= POOLED_ROWS / 2);
+        let over = self.of_tenant.iter().filter(|(_, rows)| is_over(**rows));
+        let stopped: BTreeSet<u32> = over.map(|(tenant, _)| *tenant).collect();
+        let told = |tenant: &u32, standing| (Digest::of_tenant(*tenant), standing);
+        let begun = stopped.difference(&self.stopped).map(|tenant| told(tenant, Standing::Refused));
+        let ended = self.stopped.difference(&stopped).map(|tenant| told(tenant, Standing::Clean));
+        self.changes.extend(begun.chain(ended));
+        self.stopped = stopped;
     }
 
     /// Notes when a row changes next, and what it is now.
@@ -272,37 +357,35 @@ impl Failures {
         self.note(*digest, before);
         let Some(rows) = self.of_tenant.get_mut(&row.tenant) else { return };
         *rows -= 1;
-        if *rows + 1 == TENANT_ROWS_MAX {
-            self.changes.push((Digest::of_tenant(row.tenant), Standing::Clean));
-        }
         if *rows == 0 {
             self.of_tenant.remove(&row.tenant);
         }
     }
 
     fn standing(&self, digest: &Digest) -> Standing {
-        match self.rows.get(digest).map(|row| &row.of) {
-            None => Standing::Clean,
-            Some(Of::Subject { times, .. }) if times.len() >= PER_DAY => Standing::Refused,
-            Some(Of::Key { .. }) if self.is_key_refused(digest) => Standing::Refused,
-            Some(_) => Standing::Counted,
-        }
+        let Some(row) = self.rows.get(digest) else { return Standing::Clean };
+        let most = self.most(&row.of);
+        if most != 0 && row.of.failures() >= most { Standing::Refused } else { Standing::Counted }
     }
 
-    fn is_key_refused(&self, digest: &Digest) -> bool {
-        let failures = self.rows.get(digest).map_or(0, |row| row.of.failures());
-        self.key_per_hour != 0 && failures >= self.key_per_hour
+    /// From how many failures on a row is refused; 0 for never.
+    fn most(&self, of: &Of) -> u32 {
+        match of {
+            Of::Subject { .. } => PER_DAY as u32,
+            Of::Key { shared: None, .. } => self.keys.all,
+            Of::Key { shared: Some(_), .. } => self.keys.tenant,
+        }
     }
 
     /// When a refused row has few enough failures again.
     fn refused_until(&self, row: &Row) -> u64 {
         match &row.of {
-            Of::Subject { times, .. } => times.first().map_or(0, |first| first + DAY),
+            Of::Subject { failures, .. } => failures.first().map_or(0, |first| first.at + DAY),
             Of::Key { minutes, .. } => {
                 let mut left = row.of.failures();
                 for (minute, count) in minutes {
                     left = left.saturating_sub(*count);
-                    if left < self.key_per_hour {
+                    if left < self.most(&row.of) {
                         return (minute + MINUTES) * MINUTE;
                     }
                 }
@@ -312,30 +395,41 @@ impl Failures {
     }
 }
 
+/// What the failures of one guess are known by.
+fn tag(guess: &Guess) -> u64 {
+    let first = |digest: Digest| digest.0.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
+    guess.rows().fold(0, |tag: u64, digest| tag.rotate_left(21) ^ first(digest))
+}
+
 impl Of {
-    fn add(&mut self, at: u64) {
-        match self {
-            Self::Subject { times, .. } => {
-                let place = times.partition_point(|time| *time <= at);
-                times.insert(place, at);
-                if times.len() > PER_DAY {
-                    times.remove(0);
+    fn add(&mut self, counted: Counted, at: u64) {
+        match (self, counted) {
+            (Self::Subject { key, failures, .. }, Counted::Subject { key: own, tag, .. }) => {
+                let place = failures.partition_point(|failure| failure.at <= at);
+                if place == failures.len() {
+                    *key = own;
+                }
+                failures.insert(place, Failure { at, tag });
+                if failures.len() > PER_DAY {
+                    failures.remove(0);
                 }
             }
-            Self::Key { minutes, last } => {
+            (Self::Key { minutes, last, .. }, Counted::Key { failures, .. }) => {
                 let count = minutes.entry(at / MINUTE).or_default();
-                *count = count.saturating_add(1);
+                *count = count.saturating_add(failures);
                 *last = at.max(*last);
             }
+            // One digest is of one thing: of a file that says otherwise, what came first holds.
+            (Self::Subject { .. }, Counted::Key { .. }) | (Self::Key { .. }, Counted::Subject { .. }) => {}
         }
     }
 
     /// Forgets what is old; whether anything is left.
     fn forget(&mut self, now: u64) -> bool {
         match self {
-            Self::Subject { times, .. } => {
-                times.retain(|time| time + DAY > now);
-                !times.is_empty()
+            Self::Subject { failures, .. } => {
+                failures.retain(|failure| failure.at + DAY > now);
+                !failures.is_empty()
             }
             Self::Key { minutes, .. } => {
                 minutes.retain(|minute, _| (minute + MINUTES) * MINUTE > now);
@@ -347,28 +441,36 @@ impl Of {
     /// When the oldest of it is old.
     fn due(&self) -> Option<u64> {
         match self {
-            Self::Subject { times, .. } => times.first().map(|first| first + DAY),
+            Self::Subject { failures, .. } => failures.first().map(|first| first.at + DAY),
             Self::Key { minutes, .. } => minutes.keys().next().map(|minute| (minute + MINUTES) * MINUTE),
+        }
+    }
+
+    fn of(&self) -> FailureOf {
+        match self {
+            Self::Subject { of, .. } => *of,
+            Self::Key { shared: None, .. } => FailureOf::Key,
+            Self::Key { shared: Some(_), .. } => FailureOf::TenantKey,
         }
     }
 
     fn key(&self) -> Option<Digest> {
         match self {
             Self::Subject { key, .. } => Some(*key),
-            Self::Key { .. } => None,
+            Self::Key { shared, .. } => *shared,
         }
     }
 
     fn failures(&self) -> u32 {
         match self {
-            Self::Subject { times, .. } => times.len() as u32,
+            Self::Subject { failures, .. } => failures.len() as u32,
             Self::Key { minutes, .. } => minutes.values().fold(0, |sum, count| sum.saturating_add(*count)),
         }
     }
 
     fn last(&self) -> u64 {
         match self {
-            Self::Subject { times, .. } => times.last().copied().unwrap_or(0),
+            Self::Subject { failures, .. } => failures.last().map_or(0, |failure| failure.at),
             Self::Key { last, .. } => *last,
         }
     }
@@ -377,6 +479,7 @@ impl Of {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wire::pin::BlockGuess;
 
     const NOW: u64 = 1_800_000_000;
 
@@ -385,7 +488,22 @@ mod tests {
     }
 
     fn failed(key: u64, subject: u64, tenant: u32) -> Event {
-        Event::Failed { guess: Guess { key: digest(key), subject: digest(subject) }, tenant }
+        Event::Failed { guess: Guess { key: digest(key), subject: digest(subject), block: None }, tenant }
+    }
+
+    /// The same with a block, and the tenant's digest of it.
+    fn failed_in(key: u64, subject: u64, block: u64, tenant: u32) -> Event {
+        let block =
+            BlockGuess { block: digest(block), caller: digest(block + 1_000_000 * u64::from(1 + tenant)) };
+        let guess = Guess { key: digest(key), subject: digest(subject), block: Some(block) };
+        Event::Failed { guess, tenant }
+    }
+
+    const NO_BOUND: KeyBounds = KeyBounds { all: 0, tenant: 0 };
+
+    fn row(failures: &Failures, number: u64) -> FailureRow {
+        let all = failures.rows(None, false, usize::MAX);
+        *all.iter().find(|row| row.digest == digest(number)).unwrap()
     }
 
     fn of(failures: &Failures, number: u64) -> Standing {
@@ -394,7 +512,7 @@ mod tests {
 
     #[test]
     fn ten_failures_within_a_day_refuse_a_subject_and_no_other() {
-        let mut failures = Failures::new(0);
+        let mut failures = Failures::new(NO_BOUND);
         for at in 0..9 {
             failures.apply(&failed(1, 100, 0), NOW + at * 3600, NOW + at * 3600);
             assert_eq!(of(&failures, 100), Standing::Counted);
@@ -431,17 +549,46 @@ mod tests {
     }
 
     #[test]
-    fn a_right_pin_forgets_its_subject_and_not_its_key() {
-        let mut failures = Failures::new(12);
-        (0..10).for_each(|_| failures.apply(&failed(1, 100, 0), NOW, NOW));
-        let guess = Guess { key: digest(1), subject: digest(100) };
-        failures.apply(&Event::Right { guess }, NOW, NOW);
-        assert_eq!(of(&failures, 100), Standing::Clean);
-        assert_eq!(failures.rows(None, false, 9)[0].failures, 10);
-        failures.apply(&failed(1, 101, 0), NOW, NOW);
-        assert_eq!(of(&failures, 1), Standing::Counted);
-        failures.apply(&failed(1, 102, 0), NOW, NOW);
-        assert_eq!((of(&failures, 1), failures.count().refused), (Standing::Refused, 1));
+    fn a_block_counts_whatever_it_is_compared_with_under_whichever_key() {
+        let mut failures = Failures::new(NO_BOUND);
+        let caller = 500 + 1_000_000;
+        for number in 0..9 {
+            failures.apply(&failed_in(1, 100 + number, 500, 0), NOW, NOW);
+        }
+        assert_eq!((of(&failures, 500), of(&failures, caller)), (Standing::Counted, Standing::Counted));
+        failures.apply(&failed_in(2, 109, 600, 7), NOW, NOW);
+        failures.apply(&failed_in(1, 109, 500, 0), NOW, NOW);
+        assert_eq!((of(&failures, 500), of(&failures, caller)), (Standing::Refused, Standing::Refused));
+        // Each subject but one had one of them.
+        assert_eq!((row(&failures, 103).failures, row(&failures, 109).failures), (1, 2));
+        assert_eq!(
+            [500, caller, 103, 1].map(|number| row(&failures, number).of),
+            [FailureOf::Block, FailureOf::Caller, FailureOf::Subject, FailureOf::Key]
+        );
+        // Who clears any of them has cleared these failures everywhere, and no others.
+        failures.apply(&Event::Cleared(Some(digest(caller))), NOW, NOW);
+        assert_eq!([500, caller, 103].map(|number| of(&failures, number)), [Standing::Clean; 3]);
+        assert_eq!((row(&failures, 109).failures, row(&failures, 600).failures), (1, 1));
+        assert_eq!(row(&failures, 1).failures, 10);
+    }
+
+    #[test]
+    fn one_tenant_is_refused_a_key_before_all_are() {
+        let mut failures = Failures::new(KeyBounds { all: 12, tenant: 5 });
+        let mut fail = |subject, tenant| {
+            failures.apply(&failed(1, subject, tenant), NOW, NOW);
+            [failures.standing(&digest(1)), failures.standing(&digest(1).by_tenant(tenant))]
+        };
+        for number in 0..4 {
+            assert_eq!(fail(100 + number, 66), [Standing::Counted; 2]);
+        }
+        assert_eq!(fail(104, 66), [Standing::Counted, Standing::Refused]);
+        for number in 0..4 {
+            assert_eq!(fail(200 + number, 7), [Standing::Counted; 2]);
+        }
+        (0..2).for_each(|number| assert_eq!(fail(300 + number, 8), [Standing::Counted; 2]));
+        assert_eq!(fail(302, 8), [Standing::Refused, Standing::Counted]);
+        assert_eq!(failures.count().refused, 2);
         // After an hour the key is as before.
         failures.on_time(NOW + 3600 + MINUTE);
         assert_eq!((of(&failures, 1), of(&failures, 101)), (Standing::Clean, Standing::Counted));
@@ -449,12 +596,12 @@ mod tests {
 
     #[test]
     fn another_number_for_keys_holds_at_once() {
-        let mut failures = Failures::new(0);
+        let mut failures = Failures::new(NO_BOUND);
         (0..5).for_each(|at| failures.apply(&failed(1, 100 + at, 0), NOW, NOW));
         for (number, expected) in
             [(5, Standing::Refused), (6, Standing::Counted), (1, Standing::Refused), (0, Standing::Counted)]
         {
-            failures.set_key_per_hour(number);
+            failures.set_keys(KeyBounds { all: number, tenant: 0 });
             assert_eq!(of(&failures, 1), expected, "{number}");
         }
         assert_eq!(failures.count().refused, 0);
@@ -462,7 +609,7 @@ mod tests {
 
     #[test]
     fn what_is_cleared_is_forgotten() {
-        let mut failures = Failures::new(0);
+        let mut failures = Failures::new(NO_BOUND);
         (0..10).for_each(|_| failures.apply(&failed(1, 100, 0), NOW, NOW));
         (0..10).for_each(|_| failures.apply(&failed(1, 101, 0), NOW, NOW));
         failures.apply(&Event::Cleared(Some(digest(100))), NOW, NOW);
@@ -471,60 +618,94 @@ mod tests {
         assert_eq!((failures.count(), failures.due.len()), (FailureCount::default(), 0));
     }
 
-    #[test]
-    fn a_tenant_that_fills_its_share_stops_itself() {
-        let mut failures = Failures::new(0);
-        let hostile = 66;
-        failures.apply(&failed(1, 100, 7), NOW, NOW);
-        for number in 0..TENANT_ROWS_MAX as u64 - 1 {
-            failures.apply(&failed(2, 1_000 + number, hostile), NOW, NOW);
+    /// The tenants that are refused, by what was told of them.
+    fn stopped(failures: &mut Failures) -> BTreeSet<u32> {
+        for (digest, standing) in failures.changes() {
+            let is_its = failures.stopped.iter().any(|tenant| Digest::of_tenant(*tenant) == digest);
+            assert!(!is_its || standing == Standing::Refused);
         }
-        let is_its = |(of, _): &(Digest, Standing)| *of == Digest::of_tenant(hostile);
-        let told: Vec<_> = failures.changes().into_iter().filter(is_its).collect();
-        assert_eq!(told, [(Digest::of_tenant(hostile), Standing::Refused)]);
-        // Nothing of others is gone, and there is room for them.
-        assert!(of(&failures, 100) == Standing::Counted && !failures.is_full());
+        failures.stopped.clone()
+    }
+
+    #[test]
+    fn tenants_that_fill_their_shares_stop_themselves_however_many_they_are() {
+        let mut failures = Failures::new(NO_BOUND);
+        failures.apply(&failed(1, 100, 7), NOW, NOW);
+        let mut next = 1_000;
+        for hostile in 60..70 {
+            while !stopped(&mut failures).contains(&hostile) {
+                for _ in 0..512 {
+                    failures.apply(&failed(2, next, hostile), NOW, NOW);
+                    next += 1;
+                }
+            }
+        }
+        // Nothing of others is gone, and there is room for them: a part of half of the rows.
+        assert_eq!(of(&failures, 100), Standing::Counted);
+        let part = DIVIDED_ROWS / PARTS_MIN;
+        for number in 0..part as u64 - 10 {
+            failures.apply(&failed(3, 10_000_000 + number, 7), NOW, NOW);
+        }
+        assert_eq!(stopped(&mut failures), BTreeSet::from_iter(60..70));
+        assert!(!failures.is_full());
         failures.on_time(NOW + DAY);
-        let told: Vec<_> = failures.changes().into_iter().filter(is_its).collect();
-        assert_eq!(told, [(Digest::of_tenant(hostile), Standing::Clean)]);
+        assert_eq!(stopped(&mut failures), BTreeSet::new());
         assert!(failures.of_tenant.is_empty() && failures.due.is_empty());
     }
 
     #[test]
+    fn one_tenant_takes_more_than_its_part_while_there_is_room() {
+        let mut failures = Failures::new(NO_BOUND);
+        failures.set_tenants(64);
+        let most = DIVIDED_ROWS / 64 + POOLED_ROWS / 2;
+        for number in 0..most as u64 {
+            assert!(number % 4096 != 0 || stopped(&mut failures).is_empty(), "{number}");
+            failures.apply(&failed(1, 100 + number, 7), NOW, NOW);
+        }
+        assert_eq!(stopped(&mut failures), BTreeSet::from([7]));
+    }
+
+    #[test]
     fn a_full_table_is_said_to_be() {
-        let mut failures = Failures::new(0);
+        let mut failures = Failures::new(NO_BOUND);
+        let of = Counted::Subject { of: FailureOf::Subject, key: digest(1), tag: 1 };
         for number in 0..PIN_FAILURE_ROWS_MAX as u64 {
             assert!(!failures.is_full());
-            failures.fail(&digest(10 + number), Some(digest(1)), number as u32, NOW, NOW);
+            failures.fail(digest(10 + number), of, number as u32, NOW, NOW);
         }
         assert!(failures.is_full() && failures.count().is_closed);
     }
 
     #[test]
     fn the_events_of_rows_lead_to_the_same_rows() {
-        let mut failures = Failures::new(8);
+        let mut failures = Failures::new(KeyBounds { all: 8, tenant: 5 });
         for at in 0..40 {
-            failures.apply(&failed(1 + at % 2, 100 + at % 7, at as u32 % 3), NOW + 50 * at, NOW + 50 * at);
+            let event = failed_in(1 + at % 2, 100 + at % 7, 200 + at % 5, at as u32 % 3);
+            failures.apply(&event, NOW + 50 * at, NOW + 50 * at);
         }
-        let guess = Guess { key: digest(1), subject: digest(102) };
-        failures.apply(&Event::Right { guess }, NOW + 2000, NOW + 2000);
+        failures.apply(&Event::Cleared(Some(digest(102))), NOW + 2000, NOW + 2000);
         // What is cleared of a key does not come back by its subjects.
         failures.apply(&Event::Cleared(Some(digest(2))), NOW + 2000, NOW + 2000);
-        let mut again = Failures::new(8);
+        let mut again = Failures::new(KeyBounds { all: 8, tenant: 5 });
         for (at, event) in failures.events() {
             again.apply(&event, at, NOW + 2000);
         }
         let counted = |failures: &Failures| -> Vec<_> {
             let rows = failures.rows(None, false, 99).into_iter();
-            rows.map(|row| (row.digest, row.key, row.failures, row.refused_until_unix_s)).collect()
+            rows.map(|row| (row.digest, row.of, row.key, row.failures, row.refused_until_unix_s)).collect()
         };
+        assert_eq!(counted(&again), counted(&failures));
+        // Who clears one of them then, clears the same.
+        for failures in [&mut again, &mut failures] {
+            failures.apply(&Event::Cleared(Some(digest(203))), NOW + 2000, NOW + 2000);
+        }
         assert_eq!(counted(&again), counted(&failures));
         assert_eq!(again.count(), failures.count());
     }
 
     #[test]
     fn a_clock_that_was_ahead_refuses_nobody_for_ever() {
-        let mut failures = Failures::new(0);
+        let mut failures = Failures::new(NO_BOUND);
         (0..10).for_each(|_| failures.apply(&failed(1, 100, 0), NOW + 1000 * DAY, NOW));
         assert_eq!(failures.rows(None, true, 9)[0].refused_until_unix_s, Some(NOW + DAY));
     }

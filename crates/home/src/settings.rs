@@ -511,7 +511,7 @@ mod tests {
 
     fn any_pin() -> PinSettings {
         let table = wire::pin::DecimalisationTable::new("9876543210123456").unwrap();
-        PinSettings { tables: vec![table], key_failures_per_hour: 7 }
+        PinSettings { tables: vec![table], key_failures_per_hour: 7, tenant_key_failures_per_hour: 5 }
     }
 
     fn any_role() -> RoleSettings {

@@ -21,7 +21,7 @@
 //! The digits of a PAN are those that the format takes: for ISO-0 and ISO-3 the rightmost twelve without the check digit,
 //! for VISA-4 the leftmost twelve of those.
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::digits::{pack, unpack};
 use crate::format::{Extraction, Format, Layout};
@@ -226,6 +226,20 @@ pub fn make(layout: &Layout, pan: &PanDigits, pin: &Pin, sequence: u16, random: 
     let block = pack(&nibbles);
     nibbles.zeroize();
     block
+}
+
+/// The random bytes with which [`make`] fills a block of ISO-3 as this one is filled. Where digits of its PIN are, they are some
+/// bytes.
+pub fn filling(pan: &PanDigits, block: &[u8; 8]) -> Zeroizing<[u8; 16]> {
+    let mut nibbles = unpack(block);
+    mask_pan(&mut nibbles, pan);
+    let mut random = Zeroizing::new([0; 16]);
+    // Digits A to F stand for sixths of a byte, of which this is the first number.
+    for (place, nibble) in random.iter_mut().zip(&nibbles[2..]) {
+        *place = (u16::from(nibble.wrapping_sub(10) & 7) * 256).div_ceil(6) as u8;
+    }
+    nibbles.zeroize();
+    random
 }
 
 /// XORs the last twelve digits with those of the PAN: ISO-0, ISO-3, VISA-4.

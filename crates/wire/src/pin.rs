@@ -111,8 +111,8 @@ impl std::str::FromStr for DecimalisationTable {
     }
 }
 
-/// What failures are counted under: a keyed hash that tells neither a key nor a PAN. It is that of a PIN verification key, or
-/// of such a key with the validation data, or the PAN, that its PINs belong to. As text, 32 hexadecimal digits.
+/// What failures are counted under: a keyed hash that tells neither a key nor a PAN. It is that of a verification key, or of
+/// such a key with what a value belongs to or came in ([`Guess`]). As text, 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 16]);
 
@@ -134,6 +134,17 @@ impl Digest {
         let mut bytes = *b"cryptand\0\0\0\0\0\0\0\0";
         bytes[12..].copy_from_slice(&tenant.to_le_bytes());
         Self(bytes)
+    }
+
+    /// What a tenant's failures of this key are counted under.
+    #[must_use]
+    pub fn by_tenant(mut self, tenant: u32) -> Self {
+        // Both halves change: a card finds an entry by the last, and knows it by the first.
+        for half in self.0.as_chunks_mut::<8>().0 {
+            half.iter_mut().zip(b"shr\0").for_each(|(byte, own)| *byte ^= own);
+            half[4..].iter_mut().zip(tenant.to_le_bytes()).for_each(|(byte, own)| *byte ^= own);
+        }
+        self
     }
 }
 
@@ -204,14 +215,33 @@ impl std::fmt::Debug for CountingKey {
 pub struct Guess {
     /// The key.
     pub key: Digest,
-    /// The key with what the right PIN belongs to: validation data, or a PAN.
+    /// The key with what the caller says that the right value belongs to: validation data, or a PAN.
     pub subject: Digest,
+    /// Where the value is in a block.
+    pub block: Option<BlockGuess>,
 }
 
-/// What became of a verification, as a card tells its daemon.
+/// What a verification of a block is counted under besides: whatever it is compared with, each is a guess of the PIN in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BlockGuess {
+    /// The key with the PAN that the block is bound to, or the block itself.
+    pub block: Digest,
+    /// The tenant with the same, whichever the key.
+    pub caller: Digest,
+}
+
+impl Guess {
+    /// Digests under which so few failures a day are taken, and one verification at a time is judged.
+    pub fn rows(&self) -> impl Iterator<Item = Digest> + use<> {
+        let block = self.block.map(|of| [of.block, of.caller]);
+        std::iter::once(self.subject).chain(block.into_iter().flatten())
+    }
+}
+
+/// A failure, as a card tells its daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
-    /// Counts the failures of this card's process, from 1. 0 of a right PIN, which nobody waits to be durable.
+    /// Counts the failures of this card's process, from 1.
     pub number: u64,
     /// What it is counted under.
     pub guess: Guess,
@@ -219,12 +249,30 @@ pub struct Told {
     pub tenant: u32,
 }
 
+/// What failures are counted under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureOf {
+    /// A key, with what the caller says that a value belongs to.
+    Subject,
+    /// A key, with the PAN that a block is bound to, or the block.
+    Block,
+    /// A tenant, with the same of a block.
+    Caller,
+    /// A key.
+    Key,
+    /// A key, for one tenant.
+    TenantKey,
+}
+
 /// Failures under one digest, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureRow {
     /// The digest.
     pub digest: Digest,
-    /// That of the key; none where the row is that of a key itself.
+    /// What it is of.
+    pub of: FailureOf,
+    /// That of the key of the last failure; none where the row is that of a key itself.
     pub key: Option<Digest>,
     /// Failures that count now: of a key those of the last hour, else those of the last day.
     pub failures: u32,
@@ -245,9 +293,9 @@ pub struct FailureCount {
     pub is_closed: bool,
 }
 
-/// Whether a verb tells whether a PIN is right: its failures are counted.
+/// Whether a verb tells whether a PIN or a card verification value is right, and does nothing else: its failures are counted.
 pub fn verifies(verb: Verb) -> bool {
-    matches!(verb, Verb::EncryptedPinVerify | Verb::EncryptedPinVerify2)
+    matches!(verb, Verb::EncryptedPinVerify | Verb::EncryptedPinVerify2 | Verb::CvvVerify)
 }
 
 #[cfg(test)]
@@ -285,10 +333,18 @@ mod tests {
         {
             assert_eq!(bad.parse::<Digest>(), Err(NotDigest), "{bad}");
         }
-        let told = Told { number: 7, guess: Guess { key: digest, subject: digest }, tenant: 3 };
-        let bytes = crate::control::encode(&told).unwrap();
-        assert_eq!(bytes.len(), 1 + 32 + 1);
-        assert_eq!(crate::control::decode::<Told>(&bytes).unwrap(), told);
+        for (block, length) in [(None, 1), (Some(BlockGuess { block: digest, caller: digest }), 33)] {
+            let told = Told { number: 7, guess: Guess { key: digest, subject: digest, block }, tenant: 3 };
+            let bytes = crate::control::encode(&told).unwrap();
+            assert_eq!(bytes.len(), 1 + 32 + length + 1);
+            assert_eq!(crate::control::decode::<Told>(&bytes).unwrap(), told);
+        }
+        let shares = [digest, digest.by_tenant(0), digest.by_tenant(1), digest.by_tenant(1 << 24)];
+        for (at, one) in shares.iter().enumerate() {
+            assert!(
+                shares[..at].iter().all(|other| other.0[..8] != one.0[..8] && other.0[8..] != one.0[8..])
+            );
+        }
         assert_ne!(Digest::of_tenant(1), Digest::of_tenant(2));
         assert_eq!(format!("{:?}", CountingKey([7; 32])), "CountingKey");
     }

@@ -5,8 +5,6 @@ use wire::Codes;
 use wire::frame::Arguments;
 use wire::verb::{Verb, encrypted_pin_generate, encrypted_pin_verify, key_generate};
 
-/// The PAN of a block of ISO-0.
-const PAN: &[u8; 12] = b"401234567890";
 /// A profile of ISO-0.
 const PROFILE: &[u8; 24] = b"ISO-0   NONE            ";
 /// The decimalisation table that every card has.
@@ -28,8 +26,10 @@ pub struct Verification {
     inbound: Vec<u8>,
     /// The key that verifies.
     verifying: Vec<u8>,
-    /// The block of a PIN.
+    /// The block of a PIN, of ISO-0.
     block: Vec<u8>,
+    /// The twelve digits of the PAN in it.
+    pan: String,
     /// Table, validation data and offset.
     data: String,
 }
@@ -45,11 +45,19 @@ impl Issuer {
         Self { generating, outbound, inbound }
     }
 
-    /// A verification of the PIN that the issuer gives to these validation data.
+    /// A verification of the PIN that the issuer gives to these validation data, whose last twelve digits are the card's PAN.
     ///
     /// # Panics
     /// If cards do not make its block.
     pub fn right(&self, facility: &Facility, validation: &str) -> Verification {
+        self.right_of(facility, validation, &validation[4..])
+    }
+
+    /// The same in a block of this PAN.
+    ///
+    /// # Panics
+    /// If cards do not make it.
+    pub fn right_of(&self, facility: &Facility, validation: &str, pan: &str) -> Verification {
         use encrypted_pin_generate::*;
         let data = format!("{TABLE}{validation}{:16}", "");
         let mut arguments = Arguments::new(Verb::EncryptedPinGenerate);
@@ -61,7 +69,7 @@ impl Issuer {
             .set_integer(PIN_LENGTH, 4)
             .set_bytes(DATA_ARRAY, data.as_bytes())
             .set_bytes(PIN_PROFILE, PROFILE)
-            .set_bytes(PAN_DATA, PAN)
+            .set_bytes(PAN_DATA, pan.as_bytes())
             .set_integer(SEQUENCE_NUMBER, 0);
         let reply = facility.call(0, &arguments).expect("a card makes the block");
         assert!(reply.codes().has_output(), "Encrypted_PIN_Generate: {}", reply.codes());
@@ -69,6 +77,7 @@ impl Issuer {
             inbound: self.inbound.clone(),
             verifying: self.generating.clone(),
             block: reply.arguments().bytes(ENCRYPTED_PIN_BLOCK).to_vec(),
+            pan: pan.to_owned(),
             data: format!("{TABLE}{validation}{:16}", "0000"),
         }
     }
@@ -79,6 +88,18 @@ impl Verification {
     #[must_use]
     pub fn with_offset(&self, offset: u32) -> Self {
         Self { data: format!("{}{offset:04}{:12}", &self.data[..32], ""), ..self.clone() }
+    }
+
+    /// The same block, compared with these validation data.
+    #[must_use]
+    pub fn with_validation(&self, validation: &str) -> Self {
+        Self { data: format!("{}{validation}{}", &self.data[..16], &self.data[32..]), ..self.clone() }
+    }
+
+    /// The same block, and this PAN named.
+    #[must_use]
+    pub fn with_pan(&self, pan: &str) -> Self {
+        Self { pan: pan.to_owned(), ..self.clone() }
     }
 
     /// The same with this decimalisation table.
@@ -106,7 +127,7 @@ impl Verification {
             .set_bytes(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &self.inbound)
             .set_bytes(PIN_VERIFYING_KEY_IDENTIFIER, &self.verifying)
             .set_bytes(INPUT_PIN_PROFILE, PROFILE)
-            .set_bytes(PAN_DATA, PAN)
+            .set_bytes(PAN_DATA, self.pan.as_bytes())
             .set_bytes(ENCRYPTED_PIN_BLOCK, &self.block)
             .set_integer(RULE_ARRAY_COUNT, 1)
             .set_bytes(RULE_ARRAY, b"IBM-PINO")

@@ -2,7 +2,7 @@
 //!
 //! | request | what becomes of it |
 //! |---|---|
-//! | a right PIN | answered at once; the daemon is told where failures had been counted |
+//! | a right PIN | answered at once |
 //! | a wrong one | its answer is [held](crate::held) until the daemon says that the failure is durable |
 //! | of a subject that is at work | left in its slot, as if it had not been taken, until the earlier one is done with |
 //!
@@ -16,9 +16,6 @@ use std::collections::{HashMap, VecDeque};
 use wire::bounds::GUESSES_PER_NOTICE_MAX;
 use wire::pin::{CountingKey, Digest, Guess, Standing, Told};
 
-/// Right PINs that wait to be told; further ones are told by the next right PIN of their subject.
-const RIGHT_MAX: usize = 4096;
-
 /// What a card knows of verifications.
 #[derive(Default)]
 pub(crate) struct Counting {
@@ -28,7 +25,7 @@ pub(crate) struct Counting {
     sent: VecDeque<Told>,
     /// Number of the last failure.
     last: u64,
-    /// Slots whose requests wait, by subject: number of the queue, and slot.
+    /// Slots whose requests wait, by what for: number of the queue, and slot.
     parked: HashMap<Digest, Vec<(u64, u32)>>,
 }
 
@@ -42,7 +39,7 @@ impl Counting {
     pub fn next_told(&mut self) -> Vec<Told> {
         let count = self.unsent.len().min(GUESSES_PER_NOTICE_MAX);
         let told: Vec<Told> = self.unsent.drain(..count).collect();
-        self.sent.extend(told.iter().filter(|told| told.number != 0));
+        self.sent.extend(&told);
         told
     }
 
@@ -58,12 +55,6 @@ impl Counting {
         self.last += 1;
         self.unsent.push_back(Told { number: self.last, guess, tenant });
         self.last
-    }
-
-    fn right(&mut self, guess: Guess, tenant: u32) {
-        if self.unsent.len() < RIGHT_MAX {
-            self.unsent.push_back(Told { number: 0, guess, tenant });
-        }
     }
 }
 
@@ -94,7 +85,6 @@ impl Server {
         let attached = &mut self.queues[taken.queue];
         match count {
             Count::Failed(guess) => return Some(self.counting.failed(guess, attached.grant.tenant)),
-            Count::Right(guess) => self.counting.right(guess, attached.grant.tenant),
             Count::Waits(subject) => {
                 attached.park(taken.slot);
                 let place = (attached.grant.queue, taken.slot);
@@ -108,7 +98,7 @@ impl Server {
     pub fn counted(&mut self, number: u64) {
         self.holding.recorded(number);
         while let Some(told) = self.counting.sent.front().filter(|told| told.number <= number) {
-            self.processor.counted(&told.guess.subject);
+            self.processor.counted(&told.guess);
             self.counting.sent.pop_front();
         }
         self.unpark();
@@ -140,7 +130,7 @@ impl Server {
 mod tests {
     use super::*;
 
-    const GUESS: Guess = Guess { key: Digest([1; 16]), subject: Digest([2; 16]) };
+    const GUESS: Guess = Guess { key: Digest([1; 16]), subject: Digest([2; 16]), block: None };
 
     fn numbers(told: &[Told]) -> Vec<u64> {
         told.iter().map(|told| told.number).collect()
@@ -150,9 +140,8 @@ mod tests {
     fn what_is_not_durable_is_told_again_in_order() {
         let mut counting = Counting::default();
         assert_eq!(counting.failed(GUESS, 5), 1);
-        counting.right(GUESS, 5);
         assert_eq!(counting.failed(GUESS, 5), 2);
-        assert_eq!((numbers(&counting.next_told()), counting.has_unsent()), (vec![1, 0, 2], false));
+        assert_eq!((numbers(&counting.next_told()), counting.has_unsent()), (vec![1, 2], false));
         assert_eq!(counting.failed(GUESS, 5), 3);
         counting.tell_again();
         assert_eq!(numbers(&counting.next_told()), [1, 2, 3]);
@@ -162,13 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_bounded_and_right_pins_wait_in_no_great_number() {
+    fn messages_are_bounded() {
         let mut counting = Counting::default();
-        (0..2 * RIGHT_MAX).for_each(|_| counting.right(GUESS, 5));
-        assert_eq!(counting.failed(GUESS, 5), 1);
+        const FAILURES: usize = 3 * GUESSES_PER_NOTICE_MAX + 1;
+        (0..FAILURES).for_each(|_| assert_ne!(counting.failed(GUESS, 5), 0));
         let told: Vec<usize> =
             std::iter::from_fn(|| counting.has_unsent().then(|| counting.next_told().len())).collect();
-        assert_eq!(told.iter().sum::<usize>(), RIGHT_MAX + 1);
-        assert!(told.iter().all(|count| *count <= GUESSES_PER_NOTICE_MAX));
+        assert_eq!(told, [[GUESSES_PER_NOTICE_MAX; 3].as_slice(), &[1]].concat());
     }
 }

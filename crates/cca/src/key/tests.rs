@@ -77,6 +77,7 @@ fn run(verb: impl for<'f> FnOnce(Call<'f, 'f>) -> Computation<'f>) -> Verdict {
         random: &random,
         arguments: &arguments,
         domain: 0,
+        tenant: 0,
         points: &wire::point::PointSet::EVERYTHING,
         patterns: &patterns,
         tokens: TokenForms::default(),

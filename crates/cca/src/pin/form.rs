@@ -7,7 +7,7 @@ use wire::verb::PinExtraction;
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
-use super::Block;
+use super::{Block, counting};
 use crate::call::{Call, Refusal};
 
 /// How a PIN lies in a block, with what the block holds beside it.
@@ -81,11 +81,43 @@ impl Form {
         block::read(&self.layout, &self.pan, block)
     }
 
+    /// What a clear block says of itself, whatever it is compared with, and whichever key it was under.
+    ///
+    /// A block of ISO-0 or VISA-4 is bound to its PAN: with another one its filling is wrong. Not so the digits over which those
+    /// of the PIN lie, behind its second: changed there, a PAN makes of the PIN another one that is known from it. So the first
+    /// four digits are left out, as many as lie over a PIN of six. A block of ISO-3 is bound to no PAN, for its filling is six
+    /// digits at random, and a digit of the PAN that is changed by one makes of one of these another: it is known by its own
+    /// filling.
+    pub(crate) fn bound(&self, block: &Block) -> counting::Subject {
+        match (self.layout.format, &self.pan) {
+            (Format::Iso0 | Format::Visa4, [_, _, _, _, bound @ ..]) => counting::of_bound_pan(bound),
+            _ => counting::of_clear_block(block),
+        }
+    }
+
     /// The clear block of a PIN, and whether the format takes a PIN of that length.
     pub(crate) fn block(&self, call: &Call<'_, '_>, pin: &Pin) -> (Block, Mask) {
         let mut random = Zeroizing::new([0; 16]);
         call.random(&mut random[..]);
-        let made = Block::new(block::make(&self.layout, &self.pan, pin, self.sequence, &random));
+        self.filled(pin, &random)
+    }
+
+    /// The same of a PIN out of a clear block of that form: ISO-3 out of ISO-3 keeps its filling, by which it is known
+    /// ([`Form::bound`]). With another one, each would be counted by itself.
+    pub(crate) fn block_of(
+        &self,
+        call: &Call<'_, '_>,
+        pin: &Pin,
+        (from, clear): (&Self, &Block),
+    ) -> (Block, Mask) {
+        if (from.layout.format, self.layout.format) != (Format::Iso3, Format::Iso3) {
+            return self.block(call, pin);
+        }
+        self.filled(pin, &block::filling(&from.pan, clear))
+    }
+
+    fn filled(&self, pin: &Pin, random: &[u8; 16]) -> (Block, Mask) {
+        let made = Block::new(block::make(&self.layout, &self.pan, pin, self.sequence, random));
         (made, pin.has_at_least(self.layout.format.digits().0))
     }
 }

@@ -11,7 +11,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::derivation::{Derivation, Method};
 use super::form::Form;
-use super::{BLOCK_BYTES, rules};
+use super::{BLOCK_BYTES, counting, rules};
 use crate::call::{Call, Refusal};
 use crate::key::opening::Opening;
 use crate::pass::PinField;
@@ -264,6 +264,29 @@ impl Side {
             (Shape::Short(form), BlockOf::Short(block)) => form.pin(block),
             (_, BlockOf::Long(field)) => iso4::read(field),
             (Shape::Iso4(_), BlockOf::Short(_)) => (Pin::new(&[0; 16], 0), Mask::NO),
+        }
+    }
+
+    /// What a clear block says of itself ([`Form::bound`]); of ISO-4, the last digits of its PAN but the check digit.
+    pub(crate) fn bound(&self, clear: &Clear) -> counting::Subject {
+        match (&self.shape, clear) {
+            (Shape::Short(form), BlockOf::Short(block)) => form.bound(block),
+            (Shape::Iso4(pan), _) => {
+                let [_, _, _, _, bound @ ..] = pan.twelve();
+                counting::of_bound_pan(&bound)
+            }
+            (Shape::Short(_), BlockOf::Long(_)) => counting::of_clear_block(&[0; BLOCK_BYTES]),
+        }
+    }
+
+    /// The same of a PIN out of a clear block of that side ([`Form::block_of`]).
+    pub(crate) fn block_of(&self, call: &Call<'_, '_>, pin: &Pin, of: (&Self, &Clear)) -> (Clear, Mask) {
+        match (&self.shape, (&of.0.shape, of.1)) {
+            (Shape::Short(form), (Shape::Short(from), BlockOf::Short(clear))) => {
+                let (block, fits) = form.block_of(call, pin, (from, clear));
+                (BlockOf::Short(block), fits)
+            }
+            _ => self.block(call, pin),
         }
     }
 

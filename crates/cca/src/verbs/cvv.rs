@@ -17,6 +17,7 @@ use zeroize::Zeroizing;
 use crate::call::{Call, Refusal};
 use crate::key::Algorithm;
 use crate::pass::{Mac, Token};
+use crate::pin::counting::{self, AtWork, Purpose};
 
 /// The card of a request.
 pub(super) struct Card<'a> {
@@ -27,7 +28,9 @@ pub(super) struct Card<'a> {
 }
 
 /// What came out.
-pub(super) struct Computed {
+pub(super) struct Computed<'p> {
+    /// Where it is compared: asked for the verdict.
+    pub(super) at_work: Option<AtWork<'p>>,
     pub(super) mac: Zeroizing<[u8; 8]>,
     pub(super) key_a: Option<Token>,
     pub(super) key_b: Option<Token>,
@@ -40,6 +43,11 @@ pub(super) fn count(digits: CvvDigits) -> usize {
 }
 
 impl Card<'_> {
+    /// The characters of the PAN that count.
+    fn digits(&self) -> &[u8] {
+        &self.pan[..self.pan.len().min(13 + self.pan_digits as usize)]
+    }
+
     /// The text of the MAC.
     ///
     /// # Errors
@@ -55,13 +63,17 @@ impl Card<'_> {
 }
 
 /// The MAC whose digits are the value of a card, under the keys in these fields.
-pub(super) async fn compute<'a>(
-    call: Call<'_, 'a>,
+///
+/// # Errors
+/// Where it is compared, also as [`counting::begin`].
+pub(super) async fn compute<'p, 'a>(
+    call: Call<'p, 'a>,
     card: Card<'_>,
     fields: (&'a [u8], &'a [u8]),
     usage: fn(CardValueHalf) -> Use,
-) -> Result<Computed, Refusal> {
+) -> Result<Computed<'p>, Refusal> {
     let text = card.text()?;
+    let is_compared = matches!(usage(CardValueHalf::A), Use::CardValueVerify(_));
     let found = call.key(fields.0)?.of(Algorithm::Des)?;
     let is_pair = found.des().is_some_and(|token| token.form() == KeyForm::Single);
     let opening_a = found.for_use(usage(CardValueHalf::A))?;
@@ -83,9 +95,15 @@ pub(super) async fn compute<'a>(
     if key.len() != MacAlgorithm::X919.key_bytes() {
         return Err(code::KEY_USAGE.into());
     }
+    let key = SecretBytes::from_slice(&key);
+    let subject = counting::of_card(card.digits());
+    let at_work = match is_compared {
+        true => Some(counting::begin(&call, Purpose::CardValue, &key, &subject)?),
+        false => None,
+    };
     let asked = Mac {
         algorithm: MacAlgorithm::X919,
-        key: SecretBytes::from_slice(&key),
+        key,
         chain: [0; 16],
         text: Cow::Owned(text.to_vec()),
         last: true,
@@ -99,5 +117,5 @@ pub(super) async fn compute<'a>(
         None => None,
     };
     let age = key_b.as_ref().map_or(key_a.age, |key| key.age.max(key_a.age));
-    Ok(Computed { mac, key_a: key_a_token, key_b: key_b_token, codes: age.codes() })
+    Ok(Computed { at_work, mac, key_a: key_a_token, key_b: key_b_token, codes: age.codes() })
 }

@@ -8,7 +8,7 @@
 //! | VISA-PVV | it has the PVV; VISAPVV4: and four digits |
 //! | INBK-PIN | it is the Interbank PIN |
 //!
-//! 4/19: it is not.
+//! 4/19: it is not. 8/90: failures are too many, or the role does not permit the format of the block.
 
 use engine::CipherDirection;
 use payments::ibm3624::Intermediate;
@@ -20,6 +20,7 @@ use wire::verb::encrypted_pin_verify::{Answer, Request};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::Algorithm;
+use crate::pin::counting::Purpose;
 use crate::pin::data::{self, Data, VisaData};
 use crate::pin::derivation::{Derivation, Method};
 use crate::pin::form::Form;
@@ -30,6 +31,7 @@ pub(crate) async fn encrypted_pin_verify(call: Call<'_, '_>, reply: &mut Reply<'
     let request: Request<'_> = call.read()?;
     let method_in = Method::of_one(request.derivation)?;
     let form = Form::read(&call, request.input_pin_profile, request.pan_data, request.extraction)?;
+    rules::check_verified(&call, form.layout.format)?;
     let reference = Reference::of(&call, &request)?;
     let derivation = Derivation::read(request.input_pin_profile, method_in, false)?;
     let (block_field, pin_field) =
@@ -39,17 +41,18 @@ pub(crate) async fn encrypted_pin_verify(call: Call<'_, '_>, reply: &mut Reply<'
     let pin_opening = call.key(pin_field)?.of(Algorithm::Des)?.for_use(usage)?;
     let (block_key, pin_key) = (block_opening.await, pin_opening.await);
     let (block_key, pin_key) = (block_key?, pin_key?);
-    let at_work = counting::begin(&call, &pin_key.secret, &reference.subject())?;
+    let at_work = counting::begin(&call, Purpose::Pin, &pin_key.secret, &reference.subject())?;
     let renewed = (derivation.renew(call, &block_key, block_field)?, pin_key.renew(call, pin_field)?);
     let under = derivation.working(call, &block_key)?.key().await?;
 
     let direction = CipherDirection::Decipher;
     let clear = derivation.cipher(call, &under, direction, request.encrypted_pin_block).await?;
+    let at_work = at_work.of_block(&form.bound(&clear))?;
     let (found, is_block) = form.pin(&clear);
     let asked = reference.block(&found);
     let enciphered = pin::cipher(call, &pin_key.secret, CipherDirection::Encipher, &asked).await?;
     let is_right = reference.verifies(&found, &enciphered);
-    at_work.judged(is_right.and(is_block), reference.proves(&call));
+    at_work.judged(is_right.and(is_block));
     let (block_token, pin_token) = (Derivation::token(renewed.0).await?, renewed.1.token().await?);
     if !is_block.holds() {
         return Err(rules::wrong_block(&call).into());
@@ -100,22 +103,13 @@ impl Reference {
     }
 
     /// What the right PIN belongs to.
-    fn subject(&self) -> [u8; counting::SUBJECT_BYTES] {
+    fn subject(&self) -> counting::Subject {
         match self {
             Self::Ibm { validation, .. } | Self::Pool { validation, .. } => {
                 counting::of_validation(validation)
             }
             Self::Visa { data, .. } => counting::of_pan(&data.pan),
             Self::Interbank { block } => counting::of_interbank(block),
-        }
-    }
-
-    /// Whether few PINs but the right one are found right.
-    fn proves(&self, call: &Call<'_, '_>) -> bool {
-        match self {
-            Self::Ibm { table, checked, .. } => call.tables.contains(table) && *checked >= 4,
-            Self::Pool { table, .. } => call.tables.contains(table),
-            Self::Visa { .. } | Self::Interbank { .. } => true,
         }
     }
 

@@ -16,6 +16,7 @@ use wire::verb::{PinComparison, PinDerivationOf, PinExtraction};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::pin::counting::Purpose;
 use crate::pin::derivation::Method;
 use crate::pin::side::Side;
 use crate::pin::{counting, data, rules};
@@ -27,7 +28,11 @@ pub(crate) async fn encrypted_pin_verify2(call: Call<'_, '_>, reply: &mut Reply<
     let pan = |pan: Option<&'_ [u8; 12]>| pan.map_or(Vec::new(), |pan| pan.to_vec());
     let side = |profile, given: &[u8], extraction, derivation| {
         let side = Side::read(&call, profile, given, extraction, method(derivation)?)?;
-        if side.format() == Format::Iso4 { Err(Refusal::from(code::PIN_FORMAT)) } else { Ok(side) }
+        if side.format() == Format::Iso4 {
+            return Err(Refusal::from(code::PIN_FORMAT));
+        }
+        rules::check_verified(&call, side.format())?;
+        Ok(side)
     };
     let (own_pan, other_pan) = (pan(request.input_pan_data), pan(request.reference_pan_data));
     let own = side(request.input_pin_profile, &own_pan, request.extraction, request.derivation)?;
@@ -48,24 +53,25 @@ pub(crate) async fn encrypted_pin_verify2(call: Call<'_, '_>, reply: &mut Reply<
     let other_opening = other.open_in(call, other_field, step, usage)?;
     let (own_key, other_key) = (own_opening.await, other_opening.await);
     let (own_key, other_key) = (own_key?, other_key?);
-    let named = request.reference_pan_data.filter(|_| other.format().has_pan());
+    let bound = request.reference_pan_data.filter(|_| matches!(other.format(), Format::Iso0 | Format::Visa4));
+    let bound = bound.and_then(|pan| pan.last_chunk());
     let reference_block = request.reference_pin_block.try_into().map_err(|_| code::INVALID_PARAMETER)?;
-    let subject = counting::of_reference(named, reference_block);
-    let at_work = counting::begin(&call, &other_key.secret, &subject)?;
+    let subject = counting::of_reference(bound, reference_block);
+    let at_work = counting::begin(&call, Purpose::Pin, &other_key.secret, &subject)?;
     let renewed = (own_key.renew(call, own_field)?, other_key.renew(call, other_field)?);
     let working = (own.derivation.working(call, &own_key)?, other.derivation.working(call, &other_key)?);
     let (own_under, other_under) = (working.0.key().await?, working.1.key().await?);
 
     let own_clear = own.decipher(call, &own_under, own_block).await?;
     let other_clear = other.decipher(call, &other_under, other_block).await?;
+    let at_work = at_work.of_block(&own.bound(&own_clear))?;
     let ((found, is_block), (reference, is_reference)) = (own.pin(&own_clear), other.pin(&other_clear));
     let is_right = match checked {
         None => found.is(&reference),
         Some(digits) => found.has_end_of(&reference, digits),
     };
     let are_blocks: Mask = is_block.and(is_reference);
-    // A role may have fewer digits checked.
-    at_work.judged(is_right.and(are_blocks), checked.is_none_or(|digits| digits >= 4));
+    at_work.judged(is_right.and(are_blocks));
     let (own_token, other_token) = (renewed.0.token().await?, renewed.1.token().await?);
     if !are_blocks.holds() {
         return Err(rules::wrong_block(&call).into());

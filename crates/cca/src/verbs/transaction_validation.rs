@@ -1,4 +1,5 @@
-//! Transaction_Validation (CSNBTRV): card security codes of American Express, made or verified. 4/1: a code is not right.
+//! Transaction_Validation (CSNBTRV): card security codes of American Express, made or verified. 4/1: a code is not right. 8/90: wrong
+//! codes of the card are too many.
 //!
 //! | | digits |
 //! |---|---|
@@ -20,7 +21,8 @@ use zeroize::Zeroizing;
 
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::Algorithm;
-use crate::pin::{self, Block};
+use crate::pin::counting::Purpose;
+use crate::pin::{self, Block, counting};
 
 /// Answers with the codes, or whether those of the request are right.
 pub(crate) async fn transaction_validation(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -56,6 +58,13 @@ pub(crate) async fn transaction_validation(call: Call<'_, '_>, reply: &mut Reply
     };
     let found = call.key(request.transaction_key)?.of(Algorithm::Des)?;
     let key = found.for_use(usage)?.await?;
+    let at_work = match given {
+        None => None,
+        Some(_) => {
+            let subject = counting::of_card(&card.pan);
+            Some(counting::begin(&call, Purpose::CardValue, &key.secret, &subject)?)
+        }
+    };
     let result = card.enciphered(call, &key.secret).await?;
     match given {
         None => {
@@ -70,6 +79,9 @@ pub(crate) async fn transaction_validation(call: Call<'_, '_>, reply: &mut Reply
         }
         Some(given) => {
             let is_right = security_code::verifies(&result, wanted, &given[..wanted.digits()]);
+            if let Some(at_work) = at_work {
+                at_work.judged(is_right);
+            }
             reply.write(Answer::default())?;
             Ok(if is_right.holds() { key.age.codes() } else { code::VERIFICATION_FAILED })
         }

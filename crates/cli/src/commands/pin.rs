@@ -20,7 +20,7 @@ use crate::failure::{Failure, Next};
 use crate::session;
 use facility::Facility;
 use std::path::Path;
-use wire::pin::{DecimalisationTable, Digest, FailureRow};
+use wire::pin::{DecimalisationTable, Digest, FailureOf, FailureRow};
 use wire::tenant::Change;
 
 /// `cryptand pin`.
@@ -72,7 +72,13 @@ fn failures(facility: &Facility, all: bool, json: bool) -> Result<(), Failure> {
     let cells = |row: &FailureRow| {
         vec![
             row.digest.to_string(),
-            row.key.map_or_else(|| "a key".to_owned(), |key| format!("a card, key {key}")),
+            match (row.of, row.key) {
+                (FailureOf::Key, _) | (_, None) => "a key".to_owned(),
+                (FailureOf::TenantKey, Some(key)) => format!("a tenant, key {key}"),
+                (FailureOf::Subject, Some(key)) => format!("a card, key {key}"),
+                (FailureOf::Block, Some(key)) => format!("a block, key {key}"),
+                (FailureOf::Caller, Some(key)) => format!("a block, any key of a tenant, last {key}"),
+            },
             row.failures.to_string(),
             moment(row.last_unix_s),
             row.refused_until_unix_s.map_or_else(String::new, moment),

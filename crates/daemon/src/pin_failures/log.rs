@@ -1,25 +1,31 @@
 //! The file of failures: appended to, and flushed, before anybody learns that a PIN was wrong.
 //!
 //! ```text
-//! 0    "cryptPF1"
+//! 0    "cryptPF2"
 //! 8    the key of the digests, 32 bytes
 //! 40   zeros
-//! 56   8 bytes of SHA-256 of what stands before
-//! 64   records of 64 bytes:
-//!      0 kind: 1 failed, 2 right, 3 cleared, 4 all cleared, 5 failed, not counted under the key; zeros
+//! 88   8 bytes of SHA-256 of what stands before
+//! 96   records of 96 bytes:
+//!      0 kind: 1 failed, 3 cleared, 4 all cleared, 6 a row of failures; zeros
+//!      2 of which kind the row is: 1 subject, 2 block, 3 caller, 4 key, 5 a tenant's key; zeros
 //!      4 tenant
 //!      8 seconds since 1970
-//!      16 digest of the key, 32 digest of the subject
-//!      48 zeros
-//!      56 8 bytes of SHA-256 of what stands before, behind the key of the digests
+//!      16 digest of the key, 32 digest of the subject, or of the row
+//!      48 digest of the block, 64 of the caller; zeros without a block
+//!      of a row, 48 what else its failure is counted under, 56 how many failures, 4 bytes; zeros
+//!      80 zeros
+//!      88 8 bytes of SHA-256 of what stands before, behind the key of the digests
 //! ```
+//! Of an older file, "cryptPF1" with records of 64 bytes, failures of keys count on: its other digests are none that cards make.
+//! It is written anew before anything is appended.
+//!
 //! Numbers are little-endian. What is left of a record at the end, which a daemon was writing when it died, is taken away: nobody
 //! was told of it. A record that is damaged anywhere else is passed over, and said to be.
 //!
 //! A thread writes, so that no slow disk keeps the daemon from its other events. It is given one task at a time, which holds
 //! whatever came while the one before was written.
 
-use super::Event;
+use super::{Counted, Event};
 use home::HomeError;
 use link::world::{self, Receiver, Sender, Thread, channel};
 use rustix::event::{EventfdFlags, eventfd};
@@ -30,12 +36,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use wire::pin::{CountingKey, Digest, Guess};
+use wire::pin::{BlockGuess, CountingKey, Digest, FailureOf, Guess};
 
 /// Length of a record, and of the head.
-pub const RECORD_BYTES: usize = 64;
-const MAGIC: &[u8; 8] = b"cryptPF1";
-const SUM_AT: usize = RECORD_BYTES - 8;
+pub const RECORD_BYTES: usize = 96;
+const MAGIC: &[u8; 8] = b"cryptPF2";
+/// The same of an older file.
+const OLD_RECORD_BYTES: usize = 64;
+const OLD_MAGIC: &[u8; 8] = b"cryptPF1";
+/// Bytes at the end of head and records that say whether they are whole.
+const SUM_BYTES: usize = 8;
 
 /// What a file says.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,6 +58,8 @@ pub struct Said {
     pub bytes: u64,
     /// Records that are damaged.
     pub damaged: u64,
+    /// Whether it is an older file, to which nothing can be appended.
+    pub is_old: bool,
 }
 
 /// The content is not that of such a file.
@@ -67,82 +79,161 @@ impl std::error::Error for NoLog {}
 /// # Errors
 /// [`NoLog`] where its head is not whole.
 pub fn read(content: &[u8]) -> Result<Said, NoLog> {
-    let (head, rest) = content.split_first_chunk::<RECORD_BYTES>().ok_or(NoLog)?;
+    if content.starts_with(OLD_MAGIC) {
+        read_records::<OLD_RECORD_BYTES>(content, OLD_MAGIC, parse_old)
+    } else {
+        read_records::<RECORD_BYTES>(content, MAGIC, |record| parse(record).map(|event| vec![event]))
+    }
+}
+
+fn read_records<const BYTES: usize>(
+    content: &[u8],
+    magic: &[u8; 8],
+    parse: impl Fn(&[u8; BYTES]) -> Option<Vec<(u64, Event)>>,
+) -> Result<Said, NoLog> {
+    let (head, rest) = content.split_first_chunk::<BYTES>().ok_or(NoLog)?;
     let mut key = CountingKey([0; 32]);
     key.0.copy_from_slice(&head[8..40]);
-    if head[..8] != *MAGIC || *head != self::head(&key) {
+    if head != &self::head::<BYTES>(magic, &key) {
         return Err(NoLog);
     }
-    let (records, _) = rest.as_chunks::<RECORD_BYTES>();
+    let parse = |record: &[u8; BYTES]| {
+        let (said, own) = record.split_at(BYTES - SUM_BYTES);
+        (own == sum(&[&key.0, said])).then(|| parse(record)).flatten()
+    };
+    let (records, _) = rest.as_chunks::<BYTES>();
     let mut whole = records.len();
     // What was not finished ends in zeros, or in what the disk made of it.
-    while whole > 0 && parse(&key, &records[whole - 1]).is_none() {
+    while whole > 0 && parse(&records[whole - 1]).is_none() {
         whole -= 1;
     }
-    let parsed: Vec<_> = records[..whole].iter().map(|record| parse(&key, record)).collect();
+    let parsed: Vec<_> = records[..whole].iter().map(parse).collect();
     let damaged = parsed.iter().filter(|record| record.is_none()).count() as u64;
-    let events = parsed.into_iter().flatten().collect();
-    Ok(Said { key, events, bytes: ((1 + whole) * RECORD_BYTES) as u64, damaged })
+    let events = parsed.into_iter().flatten().flatten().collect();
+    Ok(Said { key, events, bytes: ((1 + whole) * BYTES) as u64, damaged, is_old: magic == OLD_MAGIC })
 }
 
 /// The head of a file with this key.
-fn head(key: &CountingKey) -> [u8; RECORD_BYTES] {
-    let mut head = [0; RECORD_BYTES];
-    head[..8].copy_from_slice(MAGIC);
+fn head<const BYTES: usize>(magic: &[u8; 8], key: &CountingKey) -> [u8; BYTES] {
+    let mut head = [0; BYTES];
+    head[..8].copy_from_slice(magic);
     head[8..40].copy_from_slice(&key.0);
-    let sum = Sha256::digest(&head[..SUM_AT]);
-    head[SUM_AT..].copy_from_slice(&sum[..8]);
+    close(&mut head, &[]);
     head
+}
+
+/// Writes at its end that a record is whole.
+fn close<const BYTES: usize>(record: &mut [u8; BYTES], behind: &[u8]) {
+    let (said, own) = record.split_at_mut(BYTES - SUM_BYTES);
+    own.copy_from_slice(&sum(&[behind, said]));
 }
 
 /// A whole file with this key and these events.
 pub fn whole(key: &CountingKey, events: impl Iterator<Item = (u64, Event)>) -> Vec<u8> {
-    let mut content = head(key).to_vec();
+    let mut content = head::<RECORD_BYTES>(MAGIC, key).to_vec();
     events.for_each(|(at, event)| content.extend_from_slice(&record(key, at, &event)));
     content
 }
 
+/// The kinds of rows, as a record says them.
+const KINDS: [(u8, FailureOf); 5] = [
+    (1, FailureOf::Subject),
+    (2, FailureOf::Block),
+    (3, FailureOf::Caller),
+    (4, FailureOf::Key),
+    (5, FailureOf::TenantKey),
+];
+
 /// The record of an event.
 pub fn record(key: &CountingKey, at: u64, event: &Event) -> [u8; RECORD_BYTES] {
-    const NOTHING: Digest = Digest([0; 16]);
-    let (kind, tenant, guess) = match event {
-        Event::Failed { guess, tenant } => (1, *tenant, *guess),
-        Event::Alone { guess, tenant } => (5, *tenant, *guess),
-        Event::Right { guess } => (2, 0, *guess),
-        Event::Cleared(Some(digest)) => (3, 0, Guess { key: NOTHING, subject: *digest }),
-        Event::Cleared(None) => (4, 0, Guess { key: NOTHING, subject: NOTHING }),
-    };
     let mut record = [0; RECORD_BYTES];
-    record[0] = kind;
-    record[4..8].copy_from_slice(&tenant.to_le_bytes());
     record[8..16].copy_from_slice(&at.to_le_bytes());
-    record[16..32].copy_from_slice(&guess.key.0);
-    record[32..48].copy_from_slice(&guess.subject.0);
-    let sum = sum(key, &record);
-    record[SUM_AT..].copy_from_slice(&sum);
+    let mut put = |at: usize, bytes: &[u8]| record[at..at + bytes.len()].copy_from_slice(bytes);
+    match event {
+        Event::Failed { guess, tenant } => {
+            put(0, &[1]);
+            put(4, &tenant.to_le_bytes());
+            put(16, &guess.key.0);
+            put(32, &guess.subject.0);
+            if let Some(BlockGuess { block, caller }) = guess.block {
+                put(48, &block.0);
+                put(64, &caller.0);
+            }
+        }
+        Event::Counted { digest, of, tenant } => {
+            let (kind, key, tag, failures) = match *of {
+                Counted::Subject { of, key, tag } => (of, Some(key), tag, 1),
+                Counted::Key { shared: None, failures } => (FailureOf::Key, None, 0, failures),
+                Counted::Key { shared, failures } => (FailureOf::TenantKey, shared, 0, failures),
+            };
+            let number = KINDS.iter().find(|(_, of)| *of == kind).map_or(0, |(number, _)| *number);
+            put(0, &[6, 0, number]);
+            put(4, &tenant.to_le_bytes());
+            put(16, &key.map_or([0; 16], |key| key.0));
+            put(32, &digest.0);
+            put(48, &tag.to_le_bytes());
+            put(56, &failures.to_le_bytes());
+        }
+        Event::Cleared(Some(digest)) => {
+            put(0, &[3]);
+            put(32, &digest.0);
+        }
+        Event::Cleared(None) => put(0, &[4]),
+    }
+    close(&mut record, &key.0);
     record
 }
 
-fn parse(key: &CountingKey, record: &[u8; RECORD_BYTES]) -> Option<(u64, Event)> {
-    if record[SUM_AT..] != sum(key, record) {
-        return None;
-    }
+fn parse(record: &[u8; RECORD_BYTES]) -> Option<(u64, Event)> {
     let digest = |at: usize| record[at..].first_chunk().copied().map(Digest);
-    let guess = Guess { key: digest(16)?, subject: digest(32)? };
-    let tenant = u32::from_le_bytes(*record[4..].first_chunk()?);
-    let event = match record[0] {
-        1 => Event::Failed { guess, tenant },
-        2 => Event::Right { guess },
-        3 => Event::Cleared(Some(guess.subject)),
-        4 => Event::Cleared(None),
-        5 => Event::Alone { guess, tenant },
+    let number = |at: usize| record[at..].first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+    let (key, subject, tenant) = (digest(16)?, digest(32)?, number(4)?);
+    let event = match (record[0], record[2]) {
+        (1, 0) => {
+            let block = BlockGuess { block: digest(48)?, caller: digest(64)? };
+            let is_there = record[48..80] != [0; 32];
+            Event::Failed { guess: Guess { key, subject, block: is_there.then_some(block) }, tenant }
+        }
+        (3, 0) => Event::Cleared(Some(subject)),
+        (4, 0) => Event::Cleared(None),
+        (6, kind) => {
+            let (_, of) = KINDS.iter().find(|(number, _)| *number == kind)?;
+            let tag = u64::from_le_bytes(*record[48..].first_chunk()?);
+            let failures = number(56)?;
+            let of = match of {
+                FailureOf::Key => Counted::Key { shared: None, failures },
+                FailureOf::TenantKey => Counted::Key { shared: Some(key), failures },
+                of => Counted::Subject { of: *of, key, tag },
+            };
+            Event::Counted { digest: subject, of, tenant }
+        }
         _ => return None,
     };
     Some((u64::from_le_bytes(*record[8..].first_chunk()?), event))
 }
 
-fn sum(key: &CountingKey, record: &[u8; RECORD_BYTES]) -> [u8; 8] {
-    let hash = Sha256::new_with_prefix(key.0).chain_update(&record[..SUM_AT]).finalize();
+/// What counts on of a record of an older file.
+fn parse_old(record: &[u8; OLD_RECORD_BYTES]) -> Option<Vec<(u64, Event)>> {
+    let digest = |at: usize| record[at..].first_chunk().copied().map(Digest);
+    let at = u64::from_le_bytes(*record[8..].first_chunk()?);
+    let tenant = u32::from_le_bytes(*record[4..].first_chunk()?);
+    let key = digest(16)?;
+    let of_key = |digest, shared| {
+        let of = Counted::Key { shared, failures: 1 };
+        (at, Event::Counted { digest, of, tenant })
+    };
+    Some(match record[0] {
+        1 => vec![of_key(key, None), of_key(key.by_tenant(tenant), Some(key))],
+        // A right PIN, and a failure that its key does not count.
+        2 | 5 => Vec::new(),
+        3 => vec![(at, Event::Cleared(Some(digest(32)?)))],
+        4 => vec![(at, Event::Cleared(None))],
+        _ => return None,
+    })
+}
+
+fn sum(parts: &[&[u8]]) -> [u8; SUM_BYTES] {
+    let hash = parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)).finalize();
     std::array::from_fn(|at| hash[at])
 }
 
@@ -256,7 +347,7 @@ pub fn open(path: &Path) -> io::Result<Option<Said>> {
         Err(error) => return Err(error),
     };
     let said = read(&content).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-    if said.bytes != content.len() as u64 {
+    if !said.is_old && said.bytes != content.len() as u64 {
         File::options().write(true).open(path)?.set_len(said.bytes)?;
     }
     Ok(Some(said))
@@ -274,23 +365,29 @@ mod tests {
     const KEY: CountingKey = CountingKey([7; 32]);
 
     fn events() -> Vec<(u64, Event)> {
-        let guess = Guess { key: Digest([1; 16]), subject: Digest([2; 16]) };
+        let (key, subject) = (Digest([1; 16]), Digest([2; 16]));
+        let block = BlockGuess { block: Digest([3; 16]), caller: Digest([4; 16]) };
+        let row = |of| Event::Counted { digest: subject, of, tenant: u32::MAX };
         vec![
-            (5, Event::Failed { guess, tenant: 9 }),
-            (6, Event::Right { guess }),
-            (7, Event::Cleared(Some(guess.subject))),
-            (8, Event::Alone { guess, tenant: u32::MAX }),
+            (5, Event::Failed { guess: Guess { key, subject, block: None }, tenant: 9 }),
+            (6, Event::Failed { guess: Guess { key, subject, block: Some(block) }, tenant: 9 }),
+            (7, Event::Cleared(Some(subject))),
+            (8, row(Counted::Subject { of: FailureOf::Caller, key, tag: u64::MAX })),
+            (9, row(Counted::Key { shared: None, failures: u32::MAX })),
+            (10, row(Counted::Key { shared: Some(key), failures: 3 })),
             (u64::MAX, Event::Cleared(None)),
         ]
     }
+
+    const BYTES: u64 = RECORD_BYTES as u64;
 
     #[test]
     fn what_is_written_is_read() {
         let content = whole(&KEY, events().into_iter());
         let said = read(&content).unwrap();
-        assert_eq!((said.events, said.bytes, said.damaged), (events(), 6 * 64, 0));
+        assert_eq!((said.events, said.bytes, said.damaged, said.is_old), (events(), 8 * BYTES, 0, false));
         assert_eq!(said.key, KEY);
-        for wrong in [&content[..63], &[0; 128][..], &[]] {
+        for wrong in [&content[..95], &[0; 192][..], &[]] {
             assert_eq!(read(wrong), Err(NoLog));
         }
         let mut other = content.clone();
@@ -301,18 +398,63 @@ mod tests {
     #[test]
     fn what_was_not_finished_is_taken_away_and_what_is_damaged_passed_over() {
         let content = whole(&KEY, events().into_iter());
-        for missing in 1..64 {
+        for missing in 1..RECORD_BYTES {
             let said = read(&content[..content.len() - missing]).unwrap();
-            assert_eq!((said.events.len(), said.bytes, said.damaged), (4, 5 * 64, 0));
+            assert_eq!((said.events.len(), said.bytes, said.damaged), (6, 7 * BYTES, 0));
         }
-        for at in 64..128 {
+        for at in RECORD_BYTES..2 * RECORD_BYTES {
             let mut damaged = content.clone();
             damaged[at] ^= 0x10;
             let said = read(&damaged).unwrap();
-            assert_eq!((said.events.len(), said.damaged), (4, 1), "{at}");
+            assert_eq!((said.events.len(), said.damaged), (6, 1), "{at}");
         }
-        let torn = [&content[..], &[0; 200]].concat();
-        assert_eq!(read(&torn).unwrap().bytes, 6 * 64);
+        let torn = [&content[..], &[0; 300]].concat();
+        assert_eq!(read(&torn).unwrap().bytes, 8 * BYTES);
+    }
+
+    /// A file as version 1 had it.
+    fn old(records: &[(u8, u64, [u8; 16], [u8; 16])]) -> Vec<u8> {
+        let mut content = head::<OLD_RECORD_BYTES>(OLD_MAGIC, &KEY).to_vec();
+        for (kind, at, key, subject) in records {
+            let mut record = [0; OLD_RECORD_BYTES];
+            (record[0], record[4]) = (*kind, 9);
+            record[8..16].copy_from_slice(&at.to_le_bytes());
+            record[16..32].copy_from_slice(key);
+            record[32..48].copy_from_slice(subject);
+            close(&mut record, &KEY.0);
+            content.extend_from_slice(&record);
+        }
+        content
+    }
+
+    #[test]
+    fn of_an_older_file_failures_of_keys_count_on() {
+        let (key, subject) = ([1; 16], [2; 16]);
+        let content = old(&[
+            (1, 5, key, subject),
+            (2, 6, key, subject),
+            (5, 7, key, subject),
+            (3, 8, [0; 16], subject),
+            (4, 9, [0; 16], [0; 16]),
+        ]);
+        let said = read(&content).unwrap();
+        assert_eq!((said.key, said.bytes, said.damaged, said.is_old), (KEY, 6 * 64, 0, true));
+        let key = Digest(key);
+        let of_key = |digest, shared| {
+            (5, Event::Counted { digest, of: Counted::Key { shared, failures: 1 }, tenant: 9 })
+        };
+        assert_eq!(
+            said.events,
+            [
+                of_key(key, None),
+                of_key(key.by_tenant(9), Some(key)),
+                (8, Event::Cleared(Some(Digest(subject)))),
+                (9, Event::Cleared(None)),
+            ]
+        );
+        let mut damaged = content;
+        damaged[70] ^= 1;
+        assert_eq!(read(&damaged).unwrap().damaged, 1);
     }
 
     #[test]
@@ -334,13 +476,13 @@ mod tests {
         done(Task::Replace { bytes: whole(&KEY, std::iter::empty()) }).unwrap();
         for (number, (at, event)) in (1..).zip(events()) {
             let bytes = record(&KEY, at, &event).to_vec();
-            done(Task::Append { at: 64 * number, bytes }).unwrap();
+            done(Task::Append { at: BYTES * number, bytes }).unwrap();
         }
         drop(log);
         assert_eq!(open(&path).unwrap().unwrap().events, events());
         std::fs::write(&path, [&std::fs::read(&path).unwrap()[..], &[3; 20]].concat()).unwrap();
         assert_eq!(open(&path).unwrap().unwrap().events, events());
-        assert_eq!(std::fs::metadata(&path).unwrap().len(), 6 * 64);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 8 * BYTES);
         assert!(open(&folder.path().join("none")).unwrap().is_none());
     }
 }

@@ -8,10 +8,10 @@
 
 use super::Daemon;
 use crate::pin_failures::log::{self, Log, RECORD_BYTES, Task};
-use crate::pin_failures::{Event, Failures};
+use crate::pin_failures::{Event, Failures, KeyBounds};
 use crate::poller::{Interest, Poller, Source};
 use crate::supervise::card::Card;
-use home::Home;
+use home::{Home, Settings};
 use link::{FailureTable, world};
 use std::collections::BTreeMap;
 use std::io;
@@ -55,7 +55,6 @@ struct Pending {
 /// Who is told that an event is durable.
 #[derive(Clone, Copy)]
 enum Owed {
-    Nobody,
     /// The process of a card of this generation: that its failure of this number is.
     Card {
         index: u32,
@@ -70,16 +69,19 @@ impl Pins {
     ///
     /// # Errors
     /// Of the system; a file that is none of failures.
-    pub(super) fn open(home: &Home, key_per_hour: u32, poller: &Poller) -> io::Result<Self> {
+    pub(super) fn open(home: &Home, settings: &Settings, poller: &Poller) -> io::Result<Self> {
         let path = log::path(home);
         let now = now();
-        let mut failures = Failures::new(key_per_hour);
+        let mut failures = Failures::new(bounds(settings));
+        failures.set_tenants(settings.tenants.len());
         let (key, events, bytes) = match log::open(&path)? {
             Some(said) => {
                 if said.damaged != 0 {
                     tracing::error!("{}: {} damaged records are passed over", path.display(), said.damaged);
                 }
-                (said.key, said.events, Some(said.bytes))
+                // To an older file nothing is appended.
+                let bytes = (!said.is_old).then_some(said.bytes);
+                (said.key, said.events, bytes)
             }
             None => (CountingKey(random()?), Vec::new(), None),
         };
@@ -89,7 +91,7 @@ impl Pins {
         let bytes = match bytes {
             Some(bytes) => bytes,
             None => {
-                let content = log::whole(&key, std::iter::empty());
+                let content = log::whole(&key, failures.events());
                 let written = home::write_durably(&path, &content);
                 written.map_err(|error| io::Error::other(error.to_string()))?;
                 content.len() as u64
@@ -194,10 +196,7 @@ impl Daemon {
         let Some(pins) = &mut self.pins else { return };
         let at = now();
         for Told { number, guess, tenant } in told {
-            let (event, owed) = match number {
-                0 => (Event::Right { guess }, Owed::Nobody),
-                number => (Event::Failed { guess, tenant }, Owed::Card { index, generation, number }),
-            };
+            let (event, owed) = (Event::Failed { guess, tenant }, Owed::Card { index, generation, number });
             pins.pending.push(Pending { at, event, owed });
         }
         pins.write();
@@ -224,7 +223,6 @@ impl Daemon {
         let mut cards: Vec<(u32, u64, u64)> = Vec::new();
         for owed in batch.iter().map(|pending| pending.owed) {
             match owed {
-                Owed::Nobody => {}
                 Owed::Client(client) => self.reply(client, &ClientReply::Done, &[]),
                 Owed::Card { index, generation, number } => {
                     match cards.iter_mut().find(|(card, of, _)| (*card, *of) == (index, generation)) {
@@ -253,7 +251,8 @@ impl Daemon {
     /// The settings say other rules.
     pub(super) fn review_failures(&mut self) {
         let Some(pins) = &mut self.pins else { return };
-        pins.failures.set_key_per_hour(self.settings.pin.key_failures_per_hour);
+        pins.failures.set_keys(bounds(&self.settings));
+        pins.failures.set_tenants(self.settings.tenants.len());
         pins.publish();
     }
 
@@ -285,6 +284,11 @@ impl Daemon {
             .as_ref()
             .map_or(closed, |pins| FailureCount { is_closed: pins.is_closed, ..pins.failures.count() })
     }
+}
+
+/// How many failures of a key are too many.
+fn bounds(settings: &Settings) -> KeyBounds {
+    KeyBounds { all: settings.pin.key_failures_per_hour, tenant: settings.pin.tenant_key_failures_per_hour }
 }
 
 /// A table by which everybody's verifications are refused.

@@ -122,8 +122,7 @@ impl Daemon {
         let moment = Moment { at: now, unix_ms: world::unix_ms() };
         let quarantine = Quarantine::of_rows(known.into_iter().map(|(_, row)| row), moment);
         let poller = Poller::new().map_err(DaemonError::system("wait for events of", home.folder()))?;
-        let key_per_hour = settings.pin.key_failures_per_hour;
-        let pins = Pins::open(&home, key_per_hour, &poller).inspect_err(|error| {
+        let pins = Pins::open(&home, &settings, &poller).inspect_err(|error| {
             let path = crate::pin_failures::log::path(&home);
             tracing::error!(
                 "{}: cards verify no PINs, whose failures cannot be counted: {error}",

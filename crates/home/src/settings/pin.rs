@@ -13,11 +13,13 @@ pub struct PinSettings {
     pub tables: Vec<DecimalisationTable>,
     /// Wrong PINs of one key within an hour after which its verifications are refused; 0 for never.
     pub key_failures_per_hour: u32,
+    /// The same of one tenant, after which it is refused, and others are not.
+    pub tenant_key_failures_per_hour: u32,
 }
 
 impl Default for PinSettings {
     fn default() -> Self {
-        Self { tables: Vec::new(), key_failures_per_hour: 10_000 }
+        Self { tables: Vec::new(), key_failures_per_hour: 500, tenant_key_failures_per_hour: 250 }
     }
 }
 

@@ -122,11 +122,17 @@ impl Settings {
             ("tables", Some(value(&self.pin.tables))),
             (
                 "# Wrong PINs of one key within an hour after which its verifications are refused, until they are fewer; 0: never, which\n\
-                 # is DANGEROUS: one guess of each card of an issuer finds the PIN of one in ten thousand. Of one card ten within a\n\
-                 # day are too many. `cryptand pin failures` shows and clears them. Default: 10000.",
+                 # is DANGEROUS: one guess of each card of an issuer finds the PIN of one in ten thousand. An issuer of many cards needs\n\
+                 # more than the default: about one PIN in a hundred is typed wrong. Of one card ten within a day are too many.\n\
+                 # `cryptand pin failures` shows and clears them. Default: 500.",
                 None,
             ),
             ("key_failures_per_hour", Some(value(&self.pin.key_failures_per_hour))),
+            (
+                "# The same of one tenant: from so many on it is refused, and others go on; 0: never. Default: 250.",
+                None,
+            ),
+            ("tenant_key_failures_per_hour", Some(value(&self.pin.tenant_key_failures_per_hour))),
             (
                 "\n[daemon]\n# Whether a program that needs the daemon (`cryptand speed`, `encrypt` with a key on cards, a client library that was\n\
                  # told to) starts it if none runs: as its child, without a unit's limits. After `cryptand stop`, or a signal\n\

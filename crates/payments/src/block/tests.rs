@@ -187,3 +187,16 @@ fn digits_that_another_pan_makes_are_passed_on_unchecked() {
         assert!(format == Format::Iso3 || !is_block, "the filling is of another PAN");
     }
 }
+
+#[test]
+fn a_block_of_iso_3_is_made_with_the_filling_of_another() {
+    let (pan, other) = (pan("433221100996"), pan("998877665544"));
+    for random in 0..=255_u8 {
+        let random = std::array::from_fn(|at| random.wrapping_mul(at as u8 * 2 + 1).wrapping_add(at as u8));
+        let made = |pan, pin: &str, random| make(&layout(Format::Iso3), pan, &self::pin(pin), 0, random);
+        let block = made(&pan, "12345", &random);
+        let again = filling(&pan, &block);
+        assert_eq!(made(&pan, "12345", &again), block);
+        assert_eq!(made(&other, "98765", &again), made(&other, "98765", &random));
+    }
+}

@@ -162,6 +162,7 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         ],
         Verb::EncryptedPinVerify => &[
             Point::PinUnrestricted,
+            Point::PinAnyBlock,
             Point::PinIso1,
             Point::PinAnyTable,
             Point::PinAnyDigits,
@@ -199,6 +200,7 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         Verb::EncryptedPinVerify2 => &[
             Point::PinDukpt,
             Point::PinUnrestricted,
+            Point::PinAnyBlock,
             Point::PinIso1,
             Point::PinAnyDigits,
             Point::PinCheckDigits,
@@ -229,6 +231,7 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
             Point::SingleLengthDes,
             Point::WeakImport,
         ],
+        Verb::CvvVerify => &[Point::CardValueShort],
         Verb::CvvKeyCombine => &[Point::CombinedMixed],
         Verb::TransactionValidation => &[Point::SecurityCodeUnconfirmed],
         Verb::ClearPinEncrypt => &[Point::PinUnrestricted, Point::PinIso1, Point::PinAnyDigits],

@@ -375,7 +375,7 @@ points! {
         SecureMessagingAnyPlace "secure-messaging-any-place" = 0xF0D9 Permits NONE "Put keys and PIN blocks anywhere into messages, among text of the caller's: a block that is known but for one digit is looked up";
         PinUnrestricted "pin-block-restrictions" = 0x0350 Forbids NONE "Reformat PIN blocks as ANSI X9.8 forbids: out of those that hold a PAN into others, where PINs are compared and looked up";
         PanChange "pin-pan-change" = 0x0351 Permits NONE "Reformat PIN blocks to another PAN: wrong digits of a PAN make errors that tell of the PIN";
-        PinAnyBlock "pin-only-ansi-blocks" = 0x0352 Forbids NONE "Reformat to and from PIN blocks that ANSI X9.8 does not know";
+        PinAnyBlock "pin-only-ansi-blocks" = 0x0352 Forbids NONE "Reformat to and from PIN blocks that ANSI X9.8 does not know, and verify them: what is a PIN in one format is two digits of it in another";
         PinAnyTable "pin-stored-tables-only" = 0x0356 Forbids NONE "Decimalisation tables that are not stored: chosen ones find a PIN in fifteen tries";
         PinIso1 "pin-disallow-iso-1" = 0x032F Forbids NONE "PIN blocks of ISO-1, which hold no PAN";
         PinAnyDigits "pin-enhanced-security" = 0x0313 Forbids NONE "PINs of fewer than four digits, and checks of fewer";
@@ -385,6 +385,7 @@ points! {
         PinFineCodes "pin-general-error" = 0x039F Forbids NONE "Tell what is wrong in a clear PIN block, where 8/2514 says that something is: each answer tells of the PIN";
         UniqueKeyPinAsData "unique-key-derive-pin-data" = 0x01C9 Permits NONE "Derive keys of PIN blocks as DATA keys, which decipher these blocks";
         Tr31PinAnyMode "tr31-key-import-pin-any-mode" = 0x017C Permits NONE "Import keys of PINs whose key blocks do not say whether they make or verify: a key that verifies becomes one that makes PINs";
+        CardValueShort "cvv-verify-short" = 0xF0E9 Permits NONE "Verify one or two digits of card verification values: thirty tries find three, one after the other";
         Tr31SecurityCode "tr31-key-import-security-code" = 0x015B Permits NONE "Import keys of card verification values as keys of card security codes";
     }
 }

@@ -1,13 +1,22 @@
 //! Attacks on PINs that were published, each in a role where it works first, then in the owner's, where the control that is
 //! named stops it. docs/pins.md has the papers.
 
-use wire::code;
-use wire::point::Point;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use cca::{Batch, Count, Failures, Incoming, Processor};
+use wire::frame::Outcome;
+use wire::pin::{CountingKey, Digest, Guess, Standing};
+use wire::point::{Point, PointSet};
 use wire::verb::{clear_pin_encrypt, clear_pin_generate_alternate, encrypted_pin_translate};
+use wire::{Codes, code};
 
 use crate::pin::{
-    KEY, Keys, NO_CONTROL, TABLE, alternate, encrypt, iso0, profile, translate, under, verify, with_points,
+    KEY, Keys, NO_CONTROL, TABLE, alternate, code_verified, encrypt, iso0, profile, translate, under,
+    verified, verify, with_points,
 };
+use crate::support::Request;
 
 const PAN: &str = "401234567890";
 const VALIDATION: &str = "1122334455667788";
@@ -203,4 +212,309 @@ fn pvvs_are_made_of_blocks_that_hold_a_pan() {
         let reply = request.points(NO_CONTROL).ok(&mut keys.processor);
         assert_eq!(&reply.bytes(clear_pin_generate_alternate::RETURNED_RESULT)[..4], b"4021");
     }
+}
+
+/// What is counted, by one rule or another.
+#[derive(Clone, Default)]
+struct Table(Rc<RefCell<HashMap<Digest, u32>>>);
+
+impl Failures for Table {
+    fn standing(&self, digest: &Digest) -> Standing {
+        match self.0.borrow().get(digest) {
+            None => Standing::Clean,
+            Some(0..10) => Standing::Counted,
+            Some(_) => Standing::Refused,
+        }
+    }
+}
+
+/// How a home counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// Under what the caller names alone; a right PIN forgets what it names too.
+    Named,
+    /// Under all that a guess says.
+    All,
+}
+
+/// A guest of a home that counts.
+struct Guest {
+    keys: Keys,
+    table: Table,
+    rule: Rule,
+    points: &'static PointSet,
+    /// What a right PIN forgets: that of the last failure.
+    last: Option<Guess>,
+    /// Verifications of the stranger's block that were judged.
+    judged: u32,
+}
+
+impl Guest {
+    fn new(rule: Rule) -> Self {
+        let mut keys = Keys::new();
+        let table = Table::default();
+        keys.processor.count_failures(&CountingKey([9; 32]), Box::new(table.clone()));
+        let points = &wire::role::BuiltIn::from_name(wire::role::GUEST).unwrap().points;
+        Self { keys, table, rule, points, last: None, judged: 0 }
+    }
+
+    /// What is answered to a verification.
+    fn asks(&mut self, request: &Request) -> Codes {
+        let (codes, count) = told(&mut self.keys.processor, request, self.points);
+        match count {
+            Some(Count::Failed(guess)) => {
+                let rows = guess.rows().take(if self.rule == Rule::Named { 1 } else { 3 });
+                rows.for_each(|digest| *self.table.0.borrow_mut().entry(digest).or_default() += 1);
+                self.last = Some(guess);
+            }
+            Some(Count::Waits(_)) => panic!("nothing is at work"),
+            None if codes == code::OK && self.rule == Rule::Named => {
+                let forgotten = self.last.take().map(|guess| guess.subject);
+                forgotten.and_then(|digest| self.table.0.borrow_mut().remove(&digest));
+            }
+            None => {}
+        }
+        codes
+    }
+
+    /// A verification of a block of a PIN and a PAN, by IBM-PINO, with these validation data and this offset.
+    fn of(&self, block: &[u8], pan: &str, validation: &str, offset: u32) -> Request {
+        let pair = (&self.keys.inbound[..], &self.keys.verifying[..]);
+        let elements = [TABLE, validation, &format!("{offset:04}")];
+        verify(pair, &["IBM-PINO"], &profile("ISO-0", ""), pan, &under(&KEY, block), 4, elements)
+    }
+
+    /// The PIN in a stranger's block, by guesses against one's own card, whose right PIN is given before the tenth wrong one.
+    fn finds(&mut self, stranger: &[u8], own_pan: &str) -> Option<String> {
+        let own = iso0("3413", own_pan);
+        for offset in 0..10_000 {
+            if offset % 9 == 8 {
+                let right = self.of(&own, own_pan, VALIDATION, 0);
+                self.asks(&right);
+            }
+            let guess = self.of(stranger, PAN, VALIDATION, offset);
+            match self.asks(&guess) {
+                code::OK => {
+                    self.judged += 1;
+                    let digits = "3413".bytes().zip(format!("{offset:04}").into_bytes());
+                    return Some(
+                        digits.map(|(own, more)| char::from((own + more - 96) % 10 + b'0')).collect(),
+                    );
+                }
+                code::PIN_NOT_VERIFIED => self.judged += 1,
+                codes => assert_eq!(codes, code::ACCESS_DENIED),
+            }
+        }
+        None
+    }
+}
+
+fn told(processor: &mut Processor, request: &Request, points: &PointSet) -> (Codes, Option<Count>) {
+    let (mut batch, payload) = (Batch::new(), request.payload());
+    let incoming = Incoming { verb: request.verb(), domain: request.domain, points, payload: &payload };
+    batch.push(&incoming).unwrap();
+    processor.run(&mut batch);
+    let answer = &batch.answers()[0];
+    assert_eq!(answer.outcome, Outcome::Answered);
+    if let Some(Count::Failed(guess)) = answer.count {
+        processor.counted(&guess);
+    }
+    (answer.codes, answer.count)
+}
+
+/// Nothing binds what the caller names to the block: a stranger's block is compared with one's own card and chosen offsets, and
+/// where a right PIN forgets, one's own right PIN has all of that forgotten. Also with the stranger's PAN about one's own PIN.
+#[test]
+fn a_strangers_pin_is_not_found_against_ones_own_card() {
+    let stranger = iso0("7294", PAN);
+    for own_pan in ["998877665544", PAN] {
+        let mut guest = Guest::new(Rule::Named);
+        assert_eq!(guest.finds(&stranger, own_pan).as_deref(), Some("7294"));
+        assert!(guest.judged > 1_000, "{}", guest.judged);
+        let mut guest = Guest::new(Rule::All);
+        assert_eq!(guest.finds(&stranger, own_pan), None);
+        assert_eq!(guest.judged, 10);
+    }
+    let mut guest = Guest::new(Rule::All);
+    guest.points = with_points(&[Point::PinUncounted]);
+    assert_eq!(guest.finds(&stranger, PAN).as_deref(), Some("7294"));
+}
+
+/// The same with other validation data for each guess, with other digits of the PAN over those of the PIN, and with another key.
+#[test]
+fn a_strangers_pin_is_not_found_under_other_names() {
+    let stranger = iso0("7294", PAN);
+    let mut guest = Guest::new(Rule::Named);
+    let mut guesses: Vec<Request> = Vec::new();
+    for number in 0..30 {
+        guesses.push(guest.of(&stranger, PAN, &format!("11223344556677{number:02}"), 1));
+        let mut pan = PAN.as_bytes().to_vec();
+        (pan[0], pan[1]) = (b'0' + number / 10, b'0' + number % 10);
+        let pan = String::from_utf8(pan).unwrap();
+        guesses.push(guest.of(&stranger, &pan, &format!("22223344556677{number:02}"), 1));
+        let key = std::array::from_fn(|at| at as u8 * 12 + number * 2);
+        let verifying = crate::support::entered(&mut guest.keys.processor, "PINVER", &[], &key);
+        let place = wire::verb::encrypted_pin_verify::PIN_VERIFYING_KEY_IDENTIFIER;
+        guesses.push(guest.of(&stranger, PAN, VALIDATION, 1).bytes(place, verifying));
+    }
+    let judged = |guest: &mut Guest| {
+        let codes = guesses.iter().map(|guess| guest.asks(guess));
+        codes.filter(|codes| *codes != code::ACCESS_DENIED).count()
+    };
+    assert_eq!(judged(&mut guest), 90);
+    guest.rule = Rule::All;
+    guest.table.0.borrow_mut().clear();
+    assert_eq!(judged(&mut guest), 10);
+}
+
+/// A value that is verified digit by digit is found in thirty tries, and one that is not counted in a thousand.
+#[test]
+fn card_verification_values_are_not_found_by_those_who_verify_them() {
+    let card = ["4123456789012345", "8701", "101"];
+    let with = |points: &[Point]| {
+        let guest = wire::role::BuiltIn::from_name(wire::role::GUEST).unwrap();
+        let mut set = guest.points;
+        points.iter().for_each(|point| set.allow(*point));
+        &*Box::leak(Box::new(set))
+    };
+    let short: &[Point] = &[Point::CardValueShort, Point::PinUncounted];
+    let mut tries = 0;
+    let mut finds = |points: &[Point], first: usize| {
+        let mut guest = Guest::new(Rule::All);
+        guest.points = with(points);
+        let key = crate::support::entered(&mut guest.keys.processor, "MACVER", &["DOUBLE", "CVVKEY-A"], &KEY);
+        tries = 0;
+        let mut found = String::new();
+        for digits in first..=3 {
+            let words = ["PAN-16", &format!("CVV-{digits}")];
+            let places = digits - found.len();
+            let next = (0..10_u32.pow(places as u32)).map(|number| format!("{found}{number:0places$}"));
+            let next = next.into_iter().find(|value| {
+                let codes = guest.asks(&verified((&key, &[0; 64]), &words, card, value));
+                tries += u32::from(codes != code::ACCESS_DENIED);
+                codes == code::OK
+            });
+            match next {
+                Some(next) => found = next,
+                None => return (None, tries),
+            }
+        }
+        (Some(found), tries)
+    };
+    let (found, tries) = finds(short, 1);
+    assert!(found.as_deref() == Some("561") && tries <= 30, "{tries}");
+    assert_eq!(finds(&[Point::PinUncounted], 1), (None, 0));
+    assert_eq!(finds(&[Point::PinUncounted], 3), (Some("561".into()), 562));
+    assert_eq!(finds(&[], 3), (None, 10));
+}
+
+/// Of two versions, of which each is another value of the card.
+#[test]
+fn card_security_codes_are_not_found_by_those_who_verify_them() {
+    let judged = |points: &[Point]| {
+        let mut guest = Guest::new(Rule::All);
+        let mut set = *guest.points;
+        set.allow(Point::SecurityCodeVerify5);
+        points.iter().for_each(|point| set.allow(*point));
+        guest.points = Box::leak(Box::new(set));
+        let key = crate::support::entered(&mut guest.keys.processor, "MACVER", &["DOUBLE", "AMEX-CSC"], &KEY);
+        let guesses = (0..40).map(|number| match number % 2 {
+            0 => code_verified(&key, &["CSC-5"], "9912371234567890123", &format!("{number:05}")),
+            _ => code_verified(&key, &["CSC-5", "CSC-V2"], "9912371234567890123702", &format!("{number:05}")),
+        });
+        let codes: Vec<Codes> = guesses.map(|guess| guest.asks(&guess)).collect();
+        assert!(codes.iter().all(|codes| [code::VERIFICATION_FAILED, code::ACCESS_DENIED].contains(codes)));
+        codes.iter().filter(|codes| **codes == code::VERIFICATION_FAILED).count()
+    };
+    assert_eq!(judged(&[Point::PinUncounted]), 40);
+    assert_eq!(judged(&[]), 10);
+}
+
+/// Formats of blocks of 8 bytes, with a pad digit where they have one.
+const FORMATS: [(&str, &str); 12] = [
+    ("ISO-0", ""),
+    ("ISO-1", ""),
+    ("ISO-2", ""),
+    ("ISO-3", ""),
+    ("VISA-2", "0"),
+    ("VISA-3", "F"),
+    ("VISA-4", ""),
+    ("ECI-2", ""),
+    ("ECI-3", ""),
+    ("3621", "F"),
+    ("3624", "F"),
+    ("4704-EPP", ""),
+];
+
+/// Every format read as every other, by every method: none of a guest's readings has a PIN.
+#[test]
+fn digits_of_one_format_are_not_read_as_those_of_another() {
+    let mut keys = Keys::new();
+    let mut words: Vec<String> = ["PADDIGIT", "HEXDIGIT", "PADEXIST", "PINBLOCK"].map(String::from).into();
+    words.extend((4..=16).map(|length| format!("PINLEN{length:02}")));
+    let guest = &wire::role::BuiltIn::from_name(wire::role::GUEST).unwrap().points;
+    let (mut refused, mut no_blocks) = (0, 0);
+    for (made_as, pad) in FORMATS {
+        let made = encrypt(&keys.outbound, &[], "7294", &profile(made_as, pad), PAN)
+            .integer(clear_pin_encrypt::SEQUENCE_NUMBER, 1)
+            .points(NO_CONTROL)
+            .ok(&mut keys.processor)
+            .bytes(clear_pin_encrypt::ENCRYPTED_PIN_BLOCK);
+        for (read_as, pad) in FORMATS {
+            for word in std::iter::once(None).chain(words.iter().map(|word| Some(word.as_str()))) {
+                let words: Vec<&str> = std::iter::once("IBM-PINO").chain(word).collect();
+                let pair = (&keys.inbound[..], &keys.verifying[..]);
+                let profile = profile(read_as, pad);
+                let request = verify(pair, &words, &profile, PAN, &made, 4, [TABLE, VALIDATION, "4881"]);
+                let codes = told(&mut keys.processor, &request, guest).0;
+                // VISA-4 lies as ISO-0 does, with other digits of the PAN: here both are named the same.
+                let is_own = matches!(
+                    (made_as, read_as),
+                    ("ISO-0", "ISO-0") | ("ISO-3", "ISO-3") | ("VISA-4", "ISO-0")
+                );
+                match codes {
+                    code::ACCESS_DENIED | code::PIN_EXTRACTION => refused += 1,
+                    code::PIN_BLOCK if !is_own && matches!(read_as, "ISO-0" | "ISO-3") => no_blocks += 1,
+                    codes => assert!(is_own && codes == code::OK, "{made_as} {read_as} {word:?}: {codes}"),
+                }
+            }
+        }
+    }
+    assert!(refused > 1_000 && no_blocks >= 22, "{refused} {no_blocks}");
+}
+
+/// A block of ISO-0 as one of 3624: its first four digits are the length and two digits of the PIN, its first six have all four.
+#[test]
+fn a_block_of_iso_0_is_not_guessed_by_halves() {
+    let (pin, pan) = ("5810", "401234567890");
+    let mut keys = Keys::new();
+    let block = under(&KEY, &iso0(pin, pan));
+    let lifted = with_points(&[Point::PinAnyBlock, Point::PinUncounted]);
+    let natural: Vec<u8> = "341317".bytes().map(|digit| digit - b'0').collect();
+    let mut tries = 0;
+    let mut is = |keys: &mut Keys, word: &str, digits: &[u8]| {
+        tries += 1;
+        // The last four digits are checked: of IBM's PIN, those at the same places.
+        let from = digits.len() - 4;
+        let offset = digits[from..].iter().zip(&natural[from..]).map(|(digit, own)| (digit + 10 - own) % 10);
+        let offset: String = offset.map(|digit| char::from(b'0' + digit)).collect();
+        let request = verify(
+            (&keys.inbound, &keys.verifying),
+            &["IBM-PINO", word],
+            &profile("3624", "F"),
+            pan,
+            &block,
+            4,
+            [TABLE, VALIDATION, &offset],
+        );
+        request.refused(&mut keys.processor, code::ACCESS_DENIED);
+        request.points(lifted).told(&mut keys.processor).codes == code::OK
+    };
+    let pairs = || (0..100u8).map(|number| [number / 10, number % 10]);
+    let first = pairs().find(|[a, b]| is(&mut keys, "PINLEN04", &[0, 4, *a, *b])).unwrap();
+    let [a, b] = first;
+    let [c, d] = pairs().find(|[c, d]| is(&mut keys, "PINLEN06", &[0, 4, a, b, *c, *d])).unwrap();
+    let found = [a, b, c ^ 4, d].map(|digit| char::from(b'0' + digit));
+    assert_eq!(String::from_iter(found), pin);
+    assert!(tries <= 200, "{tries}");
 }

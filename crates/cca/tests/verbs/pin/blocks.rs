@@ -148,7 +148,8 @@ fn every_extraction_method_is_one_of_every_verb_that_reads_blocks() {
         // The PIN is the assigned one, so that it verifies, and its offset is zero.
         let pair = (&keys.inbound[..], &keys.verifying[..]);
         let checked = pin.len() as i64;
-        verify(pair, &["IBM-PIN", word], &profile, PAN, &given, checked, validation).ok(&mut keys.processor);
+        let request = verify(pair, &["IBM-PIN", word], &profile, PAN, &given, checked, validation);
+        request.points(with_points(&[Point::PinAnyBlock])).ok(&mut keys.processor);
         let pair = (&keys.inbound[..], &keys.generating[..]);
         let request = alternate(pair, &["IBM-PINO", word], &profile, PAN, &given, checked, validation);
         let reply = request.ok(&mut keys.processor);

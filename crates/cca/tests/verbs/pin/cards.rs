@@ -1,5 +1,6 @@
 //! CVV_Generate and CVV_Verify.
 
+use wire::point::Point;
 use wire::verb::cvv_generate;
 use wire::{Codes, code};
 
@@ -66,7 +67,11 @@ fn every_length_of_a_pan_and_of_a_value() {
             let words = [words[0], word];
             let reply = value((&key, &[0; 64]), &words, card).ok(&mut processor);
             assert_eq!(reply.bytes(cvv_generate::CVV_VALUE), shown.as_bytes());
-            verified((&key, &[0; 64]), &words, card, &shown).ok(&mut processor);
+            let request = verified((&key, &[0; 64]), &words, card, &shown);
+            if count < 2 {
+                request.refused(&mut processor, code::ACCESS_DENIED);
+            }
+            request.points(with_points(&[Point::CardValueShort])).ok(&mut processor);
         }
     }
     let defaults = value((&key, &[0; 64]), &[], [&digits[..13], "8701", "101"]).ok(&mut processor);

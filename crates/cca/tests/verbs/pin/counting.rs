@@ -11,9 +11,7 @@ use wire::pin::{CountingKey, Digest, Guess, Standing};
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::Verb;
-use wire::verb::encrypted_pin_verify::{
-    ENCRYPTED_PIN_BLOCK, PAN_DATA, PIN_CHECK_LENGTH, PIN_VERIFYING_KEY_IDENTIFIER,
-};
+use wire::verb::encrypted_pin_verify::{ENCRYPTED_PIN_BLOCK, PAN_DATA, PIN_VERIFYING_KEY_IDENTIFIER};
 
 use super::requests::*;
 use crate::support::{Request, entered, processor};
@@ -51,6 +49,16 @@ fn asked(keys: &Keys, pin: &str, elements: [&str; 3]) -> Request {
     verify(pair, &["IBM-PINO"], &profile("ISO-0", ""), PAN, &block, 4, elements)
 }
 
+/// A block of another card, with the same PIN.
+fn of_card(keys: &Keys, pan: &str, elements: [&str; 3]) -> Request {
+    let block = under(&KEY, &iso0(RIGHT, pan));
+    let pair = (&keys.inbound[..], &keys.verifying[..]);
+    verify(pair, &["IBM-PINO"], &profile("ISO-0", ""), pan, &block, 4, elements)
+}
+
+/// Of which a card has other last digits than [`PAN`].
+const OTHER_PAN: &str = "112233445577";
+
 const ELEMENTS: [&str; 3] = [TABLE, VALIDATION, "0000"];
 
 /// The answers of one batch, in the owner's role with these points beside.
@@ -72,7 +80,7 @@ fn one(processor: &mut Processor, request: &Request) -> Answer {
 fn guess_of(processor: &mut Processor, request: &Request) -> Guess {
     let answer = one(processor, request);
     let Some(Count::Failed(guess)) = answer.count else { panic!("{answer:?}") };
-    processor.counted(&guess.subject);
+    processor.counted(&guess);
     guess
 }
 
@@ -81,7 +89,7 @@ fn of_one_subject_one_verification_is_judged_at_a_time() {
     let mut keys = Keys::new();
     counted(&mut keys.processor);
     let (wrong, right) = (asked(&keys, WRONG, ELEMENTS), asked(&keys, RIGHT, ELEMENTS));
-    let other = asked(&keys, RIGHT, [TABLE, "8877665544332211", "0000"]);
+    let other = of_card(&keys, OTHER_PAN, [TABLE, "8877665544332211", "0000"]);
     let points = &BUILT_IN[0].points;
     let answers = run(&mut keys.processor, &[&wrong, &right, &other, &wrong], points);
     assert_eq!(answers[0].codes, code::PIN_NOT_VERIFIED);
@@ -94,13 +102,13 @@ fn of_one_subject_one_verification_is_judged_at_a_time() {
     // Until the failure is durable, nothing of it is judged.
     assert_eq!(one(&mut keys.processor, &right).count, Some(Count::Waits(guess.subject)));
     assert_eq!(keys.processor.released(), []);
-    keys.processor.counted(&guess.subject);
-    assert_eq!(keys.processor.released(), [guess.subject]);
+    keys.processor.counted(&guess);
+    assert!(keys.processor.released().contains(&guess.subject));
     let answers = run(&mut keys.processor, &[&right, &right], points);
     assert_eq!((answers[0].codes, answers[0].count), (code::OK, None));
     assert_eq!(answers[1].count, Some(Count::Waits(guess.subject)));
     // A right PIN is done with at once.
-    assert_eq!(keys.processor.released(), [guess.subject]);
+    assert!(keys.processor.released().contains(&guess.subject));
     assert_eq!(one(&mut keys.processor, &right).codes, code::OK);
 }
 
@@ -110,7 +118,9 @@ fn what_is_refused_is_not_judged_by_its_key_or_its_subject() {
     let daemon = counted(&mut keys.processor);
     let (wrong, right) = (asked(&keys, WRONG, ELEMENTS), asked(&keys, RIGHT, ELEMENTS));
     let guess = guess_of(&mut keys.processor, &wrong);
-    for digest in [guess.key, guess.subject] {
+    let block = guess.block.unwrap();
+    let share = guess.key.by_tenant(0);
+    for digest in [guess.key, share, guess.subject, block.block, block.caller] {
         daemon.say(digest, Standing::Refused);
         for request in [&wrong, &right] {
             let answer = one(&mut keys.processor, request);
@@ -118,9 +128,7 @@ fn what_is_refused_is_not_judged_by_its_key_or_its_subject() {
         }
         daemon.say(digest, Standing::Counted);
     }
-    assert_eq!(one(&mut keys.processor, &right).count, Some(Count::Right(guess)));
-    daemon.say(guess.subject, Standing::Clean);
-    assert_eq!(one(&mut keys.processor, &right).count, None);
+    assert_eq!(one(&mut keys.processor, &right).codes, code::OK);
 }
 
 #[test]
@@ -149,6 +157,9 @@ fn one_key_is_one_key_in_whichever_token_under_whichever_master_key() {
     let other = wrong.bytes(PIN_VERIFYING_KEY_IDENTIFIER, &other);
     let found = guess_of(&mut keys.processor, &other);
     assert!(found.key != guess.key && found.subject != guess.subject);
+    // For its tenant a block is the same under whichever key.
+    let (found, guess) = (found.block.unwrap(), guess.block.unwrap());
+    assert_eq!((found.caller == guess.caller, found.block == guess.block), (true, false));
 }
 
 #[test]
@@ -157,8 +168,14 @@ fn a_subject_is_what_the_right_pin_belongs_to() {
     counted(&mut keys.processor);
     let wrong = asked(&keys, WRONG, ELEMENTS);
     let guess = guess_of(&mut keys.processor, &wrong);
-    let with_pan = wrong.clone().bytes(PAN_DATA, "112233445577");
-    assert_eq!(guess_of(&mut keys.processor, &with_pan), guess, "another guess out of the same block");
+    let with_pan = wrong.clone().bytes(PAN_DATA, OTHER_PAN);
+    let found = guess_of(&mut keys.processor, &with_pan);
+    assert_eq!(
+        (found.key, found.subject),
+        (guess.key, guess.subject),
+        "its PIN is the subject's all the same"
+    );
+    assert_ne!(found.block, guess.block);
     let with_offset = asked(&keys, WRONG, [TABLE, VALIDATION, "1234"]);
     assert_eq!(guess_of(&mut keys.processor, &with_offset), guess);
     let of_pool = asked(&keys, WRONG, [TABLE, VALIDATION, "1234"]).rules(&["GBP-PINO"]);
@@ -187,23 +204,97 @@ fn a_wrong_block_is_a_failure() {
     assert_eq!((answer.codes, answer.count), (code::PIN_BLOCK, Some(Count::Failed(guess))));
 }
 
+/// The batch of one request by this tenant.
+fn by(processor: &mut Processor, request: &Request, tenant: u32) -> Answer {
+    let (mut batch, payload) = (Batch::new(), request.payload());
+    let points = &BUILT_IN[0].points;
+    let incoming = Incoming { verb: request.verb(), domain: request.domain, points, payload: &payload };
+    batch.push(&incoming).unwrap();
+    batch.set_tenant(tenant);
+    processor.run(&mut batch);
+    batch.answers()[0].clone()
+}
+
 #[test]
-fn what_many_pins_are_right_for_forgets_nothing() {
+fn a_block_is_one_whatever_it_is_compared_with_and_whoever_asks() {
     let mut keys = Keys::new();
     let daemon = counted(&mut keys.processor);
-    let wrong = asked(&keys, WRONG, ELEMENTS);
+    let own = |keys: &Keys, validation: &str| asked(keys, WRONG, [TABLE, validation, "0000"]);
+    let (first, second) = (own(&keys, VALIDATION), own(&keys, "8877665544332211"));
+    let guess = guess_of(&mut keys.processor, &first);
+    let other = guess_of(&mut keys.processor, &second);
+    assert_eq!((other.key, other.block, other.subject == guess.subject), (guess.key, guess.block, false));
+    // At work for one of them it is at work for all.
+    let points = &BUILT_IN[0].points;
+    let block = guess.block.unwrap();
+    let answers = run(&mut keys.processor, &[&first, &second], points);
+    assert_eq!(answers[1].count, Some(Count::Waits(block.block)));
+    assert_eq!(answers[1].outcome, Outcome::NotReady);
+    keys.processor.counted(&guess);
+    assert!(keys.processor.released().contains(&block.block));
+    // The one that waited holds nothing.
+    assert_eq!(guess_of(&mut keys.processor, &second), other);
+    // Another tenant's failures are counted for itself, and under the key for all.
+    let answer = by(&mut keys.processor, &first, 9);
+    let Some(Count::Failed(of_other)) = answer.count else { panic!("{answer:?}") };
+    let of_block = of_other.block.unwrap();
+    assert_eq!((of_other.subject, of_block.block), (guess.subject, block.block));
+    assert_ne!(of_block.caller, block.caller);
+    keys.processor.counted(&of_other);
+    daemon.say(guess.key.by_tenant(9), Standing::Refused);
+    assert_eq!(by(&mut keys.processor, &first, 9).codes, code::ACCESS_DENIED);
+    assert_eq!(guess_of(&mut keys.processor, &first), guess);
+}
+
+#[test]
+fn a_block_is_one_in_whichever_format_as_far_as_its_pan_is_bound() {
+    let mut keys = Keys::new();
+    counted(&mut keys.processor);
+    let inbound = [keys.inbound.clone(), keys.other_inbound.clone()];
+    let mut of = |format: &str, pan: &str, block: &[u8], key: usize| {
+        let value = if key == 0 { KEY } else { OTHER };
+        let pair = (&inbound[key][..], &keys.verifying[..]);
+        let request = verify(
+            pair,
+            &["IBM-PINO"],
+            &profile(format, ""),
+            pan,
+            &under(&value, block),
+            4,
+            [TABLE, VALIDATION, "1234"],
+        );
+        guess_of(&mut keys.processor, &request).block
+    };
+    let block = iso0(WRONG, PAN);
+    let known = of("ISO-0", PAN, &block, 0);
+    // The digits over which those of the PIN lie are free; the last eight are not.
+    for (pan, is_same) in [("998833445566", true), ("112233445567", false), ("112213445566", false)] {
+        assert_eq!(of("ISO-0", pan, &block, 0) == known, is_same, "{pan}");
+    }
+    assert_eq!(of("ISO-0", PAN, &block, 1), known, "translated");
+    assert_eq!(of("ISO-0", PAN, &iso0("9999", PAN), 0), known, "another PIN of the card");
+    // ISO-3 is bound to no PAN, and known by its filling.
+    let third = [0x34, 0x12, 0x77, 0xEE, 0xEF, 0xCC, 0xB4, 0x3C];
+    let known = of("ISO-3", "433221100996", &third, 0);
+    for pan in ["433221100996", "432331011887", "111111111111"] {
+        assert_eq!(of("ISO-3", pan, &third, 1), known, "{pan}");
+    }
+    let other = [0x34, 0x12, 0x77, 0xEE, 0xEF, 0xCC, 0xB4, 0x3D];
+    assert_ne!(of("ISO-3", "433221100996", &other, 0), known);
+}
+
+/// Whoever has blocks with right PINs for any PAN has the guesses of another's block forgotten, where a right PIN forgets.
+#[test]
+fn a_right_pin_takes_nothing_back() {
+    let mut keys = Keys::new();
+    let daemon = counted(&mut keys.processor);
+    let (wrong, right) = (asked(&keys, WRONG, ELEMENTS), asked(&keys, RIGHT, ELEMENTS));
     let guess = guess_of(&mut keys.processor, &wrong);
-    daemon.say(guess.subject, Standing::Counted);
-    let lifted = with_points(&[Point::PinAnyTable, Point::PinAnyDigits]);
-    // By a table of zeros the PIN 0000 is right.
-    let zeros = asked(&keys, "0000", ["0000000000000000", VALIDATION, "0000"]);
-    let answer = run(&mut keys.processor, &[&zeros], lifted).remove(0);
+    for digest in [guess.subject, guess.block.unwrap().block, guess.block.unwrap().caller] {
+        daemon.say(digest, Standing::Counted);
+    }
+    let answer = one(&mut keys.processor, &right);
     assert_eq!((answer.codes, answer.count), (code::OK, None));
-    let digit = asked(&keys, RIGHT, [TABLE, VALIDATION, "0"]).integer(PIN_CHECK_LENGTH, 1);
-    let answer = run(&mut keys.processor, &[&digit], lifted).remove(0);
-    assert_eq!((answer.codes, answer.count), (code::OK, None));
-    let right = asked(&keys, RIGHT, ELEMENTS);
-    assert_eq!(one(&mut keys.processor, &right).count, Some(Count::Right(guess)));
 }
 
 #[test]

@@ -94,6 +94,7 @@ fn every_format_and_method_is_compared() {
     let mut keys = Keys::new();
     let zero = profile("ISO-0", "");
     let padded = profile("3624", "F");
+    let points = with_points(&[Point::PinAnyBlock]);
     let lengths = (4..=16).map(|length| (format!("PINLEN{length:02}"), length));
     let named = ["PADDIGIT", "HEXDIGIT", "PADEXIST"].map(|word| (word.to_owned(), 6));
     for (word, length) in lengths.chain(named) {
@@ -102,12 +103,13 @@ fn every_format_and_method_is_compared() {
         let block = under(&KEY, &hex::<8>(clear));
         let own = (&keys.inbound[..], &padded[..], "", &block[..]);
         let request = compare(&["REFPIN", &word], &[&word], own, own, 0);
-        request.ok(&mut keys.processor);
+        request.refused(&mut keys.processor, code::ACCESS_DENIED);
+        request.points(points).ok(&mut keys.processor);
         if length <= 12 {
             let reference = under(&OTHER, &iso0(pin, OTHER_PAN));
             let other = (&keys.other_inbound[..], &zero[..], OTHER_PAN, &reference[..]);
-            compare(&["REFPIN", &word], &[], own, other, 0).ok(&mut keys.processor);
-            compare(&["REFPIN"], &[&word], other, own, 0).ok(&mut keys.processor);
+            compare(&["REFPIN", &word], &[], own, other, 0).points(points).ok(&mut keys.processor);
+            compare(&["REFPIN"], &[&word], other, own, 0).points(points).ok(&mut keys.processor);
         }
     }
     let block = under(&KEY, &iso0("1234", TWELVE));

@@ -71,7 +71,7 @@ fn pin_failures(page: &mut Page, count: &FailureCount) {
     page.family(
         "cryptand_pin_failures",
         Kind::Gauge,
-        "Cards and keys with wrong PINs lately, and those of them whose verifications are refused.",
+        "Cards, blocks and keys with wrong PINs lately, and those of them whose verifications are refused.",
     );
     for (state, count) in [("counted", count.counted), ("refused", count.refused)] {
         page.sample(&[("state", state)], count as f64);
@@ -79,7 +79,7 @@ fn pin_failures(page: &mut Page, count: &FailureCount) {
     page.family(
         "cryptand_pin_failures_max",
         Kind::Gauge,
-        "Cards and keys that wrong PINs are counted of at most; a tenant makes half of them at most.",
+        "Cards, blocks and keys that wrong PINs are counted of at most.",
     );
     page.sample(&[], PIN_FAILURE_ROWS_MAX as f64);
     page.family(
