@@ -29,6 +29,8 @@ pub struct View<'a> {
     pub space: Option<Space>,
     /// Whether the home has sealed master keys, as far as that can be seen.
     pub has_sealed: bool,
+    /// Whether the home has a coprocessor that whoever asks may not use.
+    pub hidden_coprocessor: bool,
     /// Why lines for an auditor are not written; none where they are, or it is not to be told.
     pub audit_trouble: Option<String>,
     /// Whether the daemon is about to end.
@@ -142,7 +144,7 @@ fn missing_kinds(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
         view.has_sealed || !view.registers.is_empty() || view.records.is_some_and(|records| records != 0);
     if view.cards.is_empty() {
         add(FindingKind::NoCard, format!("{THERE_IS_NO}card, and nothing is served: {ADD_CARD}"));
-    } else if has_keys && !has(Personality::Coprocessor) {
+    } else if has_keys && !has(Personality::Coprocessor) && !view.hidden_coprocessor {
         let text = "coprocessor, and the home's secure keys cannot be used";
         add(FindingKind::NoCard, format!("{THERE_IS_NO}{text}: {ADD_CARD}"));
     }
@@ -302,6 +304,7 @@ mod tests {
             outdated: Outdated::default(),
             space,
             has_sealed: true,
+            hidden_coprocessor: false,
             audit_trouble: None,
             stopping: false,
         };
@@ -358,6 +361,12 @@ mod tests {
             (view.has_sealed, view.records) = (false, Some(0));
         });
         assert_eq!(alone, (H::Healthy, vec![]));
+        // A tenant that has accelerators alone is not told to add what the home has.
+        let of_tenant = kinds(|view| {
+            view.cards.retain(|card| card.personality == Personality::Accelerator);
+            (view.has_sealed, view.records, view.hidden_coprocessor) = (false, None, true);
+        });
+        assert_eq!(of_tenant, (H::Healthy, vec![]));
         let unwritten = kinds(|view| view.audit_trouble = Some("audit.log: no space".into()));
         assert_eq!(unwritten, (H::Degraded, vec![K::AuditNotWritten]));
     }
@@ -427,6 +436,7 @@ mod tests {
                                 outdated: Outdated::default(),
                                 space: None,
                                 has_sealed,
+                                hidden_coprocessor: false,
                                 audit_trouble: None,
                                 stopping: false,
                             };
@@ -509,6 +519,7 @@ mod tests {
                 outdated: Outdated::default(),
                 space: None,
                 has_sealed: records != Some(0),
+                hidden_coprocessor: false,
                 audit_trouble: None,
                 stopping: false,
             };
@@ -538,6 +549,7 @@ mod tests {
             space: None,
             records: Some(1),
             has_sealed: true,
+            hidden_coprocessor: false,
             audit_trouble: None,
             stopping: false,
         };

@@ -3,9 +3,10 @@
 use super::Daemon;
 use super::ready::notify;
 use crate::health::{CardView, View, findings, line, why_not_started};
+use crate::supervise::card::Card;
 use link::world;
 use std::time::{Duration, Instant};
-use wire::control::{Finding, Outdated, RegisterRow, Space};
+use wire::control::{Finding, Outdated, Personality, RegisterRow, Space};
 
 /// Who is told, and so of what.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +53,12 @@ impl Daemon {
             Audience::Tenant(_) => (None, Outdated::default(), None, None),
         };
         let has_sealed = matches!(audience, Audience::All(_)) && self.home.sealed_registers().exists();
+        let is_hidden_coprocessor = |card: &Card| {
+            let wanted = card.wanted.as_ref();
+            wanted.is_some_and(|wanted| wanted.personality == Personality::Coprocessor)
+                && !may_use(card.index)
+        };
+        let hidden_coprocessor = self.cards.values().any(is_hidden_coprocessor);
         findings(&View {
             cards,
             keeper_serves: self.keeper.is_serving(),
@@ -61,6 +68,7 @@ impl Daemon {
             outdated,
             space,
             has_sealed,
+            hidden_coprocessor,
             audit_trouble,
             stopping: self.stopping,
         })
