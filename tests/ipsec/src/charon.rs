@@ -190,11 +190,16 @@ impl<'h> Charon<'h> {
         self.host.start(NAME, &environment, &["/usr/lib/ipsec/charon"]);
     }
 
+    /// A line that runs swanctl. Its library wants settings, and this machine need not have any in /etc.
+    fn tool(&self, arguments: &str) -> String {
+        format!("STRONGSWAN_CONF={} swanctl {arguments}", self.host.file("strongswan.conf").display())
+    }
+
     /// Waits until it serves, and loads its connection.
     pub fn serves(&self) {
         until("charon listens", || {
             assert!(self.host.runs(NAME), "charon ended:\n{}", self.host.log(NAME));
-            self.host.tries("swanctl --stats")
+            self.host.tries(&self.tool("--stats"))
         });
         if let Some(config) = self.loaded.borrow().as_ref() {
             self.read(config);
@@ -210,17 +215,17 @@ impl<'h> Charon<'h> {
     fn read(&self, config: &Config) {
         let file = self.host.file("swanctl.conf");
         fs::write(&file, config.text()).expect("a connection is written");
-        self.host.run(&format!("swanctl --load-all --noprompt --file {}", file.display()));
+        self.host.run(&self.tool(&format!("--load-all --noprompt --file {}", file.display())));
     }
 
     /// Establishes the child.
     pub fn initiate(&self) {
-        self.host.run("swanctl --initiate --child net --timeout 20 2>&1");
+        self.host.run(&self.tool("--initiate --child net --timeout 20 2>&1"));
     }
 
     /// Runs swanctl.
     pub fn swanctl(&self, arguments: &str) -> String {
-        self.host.run(&format!("swanctl {arguments}"))
+        self.host.run(&self.tool(arguments))
     }
 
     /// SAs of the child that are installed.

@@ -16,6 +16,9 @@ set -e
 mount --make-rprivate /
 mount -t overlay overlay -o lowerdir=\"$0\"/usr:\"$1\"/usr:/usr /usr
 mount -t tmpfs tmpfs /run
+# tcpdump becomes a user that its package makes.
+{ cat /etc/passwd; echo tcpdump:x:4711:4711::/nonexistent:/usr/sbin/nologin; } >/run/passwd
+mount --bind /run/passwd /etc/passwd
 ip link set lo up
 ip link add br0 type bridge
 ip link set br0 up

@@ -38,7 +38,8 @@ pub fn run(asked: &Capture) -> Result<ExitCode, Failure> {
     ]);
     let captured = capture.arg(&packets).arg(FILTER).stdin(Stdio::null()).output();
     let captured = captured.map_err(|cause| format!("starting tcpdump (Debian package tcpdump): {cause}"))?;
-    if !packets.exists() {
+    // 124: it was ended by its time.
+    if !packets.exists() || !matches!(captured.status.code(), Some(0 | 124)) {
         return Err(format!("tcpdump: {}", String::from_utf8_lossy(&captured.stderr).trim()));
     }
     for row in keys(&place)? {
