@@ -47,27 +47,37 @@ impl Place {
         }
         // What the last link leads to, and not the path again: somebody could put another link there meanwhile.
         let Some(target) = target_of(path)? else { return Ok(Some(Self::Strange)) };
-        Ok(Some(match std::fs::symlink_metadata(&target) {
-            Ok(found) if found.is_dir() => Self::Folder,
-            Ok(found) if found.is_file() => Self::File(Identity::new(found.dev(), found.ino()), target),
-            Ok(found) if found.is_symlink() => Self::Strange,
-            Ok(found) if found.file_type().is_socket() => {
-                return Err(io::Error::from(io::ErrorKind::Unsupported));
-            }
-            Ok(found) => Self::Device(Node {
-                device: found.dev(),
-                number: found.ino(),
-                is_fifo: found.file_type().is_fifo(),
-            }),
+        match std::fs::symlink_metadata(&target) {
+            Ok(found) if found.is_symlink() => Ok(Some(Self::Strange)),
+            Ok(found) => Self::found(&found, target).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::behind_magic(path).map(Some),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Links of proc(5) to open descriptors (`/dev/stdout`, `/proc/self/fd/3`) read as no path, but the kernel follows them.
+    fn behind_magic(path: &Path) -> io::Result<Self> {
+        match std::fs::metadata(path) {
+            Ok(found) if found.is_file() => Self::found(&found, path.canonicalize()?),
+            Ok(found) => Self::found(&found, path.to_path_buf()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if path.is_symlink() {
-                    Self::Link
-                } else {
-                    Self::Free
-                }
+                Ok(if path.is_symlink() { Self::Link } else { Self::Free })
             }
-            Err(error) => return Err(error),
-        }))
+            Err(error) => Err(error),
+        }
+    }
+
+    fn found(found: &Metadata, target: PathBuf) -> io::Result<Self> {
+        let identity = Identity::new(found.dev(), found.ino());
+        if found.file_type().is_socket() {
+            return Err(io::Error::from(io::ErrorKind::Unsupported));
+        }
+        let node = || Node { device: found.dev(), number: found.ino(), is_fifo: found.file_type().is_fifo() };
+        Ok(match () {
+            () if found.is_dir() => Self::Folder,
+            () if found.is_file() => Self::File(identity, target),
+            () => Self::Device(node()),
+        })
     }
 }
 
@@ -178,6 +188,7 @@ const ALL_WRITE: u32 = 0o002;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd;
 
     const ME: u32 = 1000;
     const OTHER: u32 = 1001;
@@ -246,5 +257,13 @@ mod tests {
         assert!(Place::of(&path("a")).is_err());
         assert!(matches!(Place::of(&path("c/")), Ok(None)));
         assert!(matches!(Place::of(Path::new("/dev/null")), Ok(Some(Place::Device(_)))));
+        // A descriptor of this process, whose link reads as no path.
+        let (_reader, writer) = io::pipe().unwrap();
+        let descriptor = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
+        assert!(matches!(Place::of(&descriptor), Ok(Some(Place::Device(Node { is_fifo: true, .. })))));
+        let file = folder.path().join("file");
+        let open = File::create(&file).unwrap();
+        let descriptor = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
+        assert!(matches!(Place::of(&descriptor), Ok(Some(Place::File(_, target))) if target == file));
     }
 }
