@@ -355,7 +355,7 @@ fn no_session_of_another_name_or_from_before_opens_a_name_that_asks() {
         }
     }
     for (version, before) in VERSIONS.into_iter().zip(before) {
-        for session in [before, session("open.test", version)] {
+        for (begun, session) in [("closed.test", before), ("open.test", session("open.test", version))] {
             let mounted = Try { name: "closed.test", session: Some(session.clone()), ..Try::default() };
             let said = mounted.connect(address, version).unwrap_err();
             assert!(said.contains("certificate required") || said.contains("handshake failure"), "{said}");
@@ -369,9 +369,9 @@ fn no_session_of_another_name_or_from_before_opens_a_name_that_asks() {
             }
             let maybe = Try { name: "maybe.test", session: Some(session.clone()), ..Try::default() };
             assert!(!maybe.connect(address, version).unwrap().0);
-            // The session is good where it came from.
+            // The session is good where it came from, and nowhere else.
             let open = Try { name: "open.test", session: Some(session), ..Try::default() };
-            assert!(open.connect(address, version).unwrap().0);
+            assert_eq!(open.connect(address, version).unwrap().0, begun == "open.test");
         }
     }
     assert!(server.stop().iter().all(|entry| entry["sni"] == "open.test"

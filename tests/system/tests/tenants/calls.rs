@@ -443,12 +443,13 @@ pub fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
         (
             Verb::CvvVerify,
             vec![
+                ("rule_array", Bytes(b"CVV-3   ")),
                 ("pan_data", Bytes(b"4123456789012")),
                 ("expiration_date", Bytes(b"8701")),
                 ("service_code", Bytes(b"101")),
                 ("cvv_key_a_identifier", Bytes(&keys.card)),
                 ("cvv_key_b_identifier", Bytes(&NONE)),
-                ("cvv_value", Bytes(b"1    ")),
+                ("cvv_value", Bytes(b"123  ")),
             ],
         ),
         (
