@@ -18,6 +18,7 @@
 
 pub mod log;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::bounds::PIN_FAILURE_ROWS_MAX;
 use wire::pin::{Digest, FailureCount, FailureOf, FailureRow, Guess, Standing};
@@ -261,12 +262,12 @@ impl Failures {
 
     fn fail(&mut self, digest: Digest, counted: Counted, tenant: u32, at: u64, now: u64) {
         let before = self.standing(&digest);
-        if !self.rows.contains_key(&digest) {
+        if let Entry::Vacant(place) = self.rows.entry(digest) {
             let of = match counted {
                 Counted::Subject { of, key, .. } => Of::Subject { of, key, failures: Vec::new() },
                 Counted::Key { shared, .. } => Of::Key { shared, minutes: BTreeMap::new(), last: 0 },
             };
-            self.rows.insert(digest, Row { tenant, of });
+            place.insert(Row { tenant, of });
             *self.of_tenant.entry(tenant).or_default() += 1;
         }
         let Some(row) = self.rows.get_mut(&digest) else { return };
