@@ -25,7 +25,13 @@ fn marked(bytes: usize) -> Vec<u8> {
 
 fn bind(net: &Net, is_near: bool, address: &str, port: u16) -> UdpSocket {
     let space = if is_near { &net.near } else { &net.far };
-    let socket = space.run(|| UdpSocket::bind(SocketAddr::new(ip(address), port)).unwrap());
+    let mut bound = None;
+    // The one that had the port before may be on its way out.
+    wait_until(&format!("port {port} of {address} is free"), || {
+        bound = space.run(|| UdpSocket::bind(SocketAddr::new(ip(address), port))).ok();
+        bound.is_some()
+    });
+    let socket = bound.unwrap();
     socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     socket
 }
