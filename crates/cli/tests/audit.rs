@@ -51,6 +51,17 @@ impl Place {
         let lines = log.lines().filter_map(|line| line.split_once(" audit act=")).map(|(_, rest)| rest);
         lines.map(str::to_owned).collect()
     }
+
+    /// Names a user in the settings, who may come and do nothing to the home, and opens the way to the socket.
+    fn lets_in(&self, user: &str) {
+        let path = self.home().join("settings.toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("\nusers = []\n", &format!("\nusers = [{user:?}]\n"))).unwrap();
+        assert!(self.run(&["reload"], "").status.success());
+        for folder in [self.0.path(), &self.home()] {
+            std::fs::set_permissions(folder, PermissionsExt::from_mode(0o711)).unwrap();
+        }
+    }
 }
 
 impl Drop for Place {
@@ -163,14 +174,8 @@ fn a_user_named_nowhere_drives_no_line_out() {
         return;
     }
     let place = Place::new();
-    let path = place.home().join("settings.toml");
-    let text = std::fs::read_to_string(&path).unwrap();
     // Somebody is named, so that the socket is there for all.
-    std::fs::write(&path, text.replace("\nusers = []\n", "\nusers = [\"daemon\"]\n")).unwrap();
-    assert!(place.run(&["reload"], "").status.success());
-    for folder in [place.0.path(), &place.home()] {
-        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o711)).unwrap();
-    }
+    place.lets_in("daemon");
     let before = place.lines();
     assert!(before.iter().any(|line| line.starts_with("\"reload\"")), "{before:#?}");
     let sent = floods(place.home().join("run/guest.sock"), 20_000);
@@ -266,14 +271,7 @@ fn what_is_refused_is_told_of_everybody_and_floods_nothing() {
         return;
     }
     let place = Place::new();
-    // Guests may come, and do nothing to the home.
-    let path = place.home().join("settings.toml");
-    let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replace("\nusers = []\n", "\nusers = [\"nobody\"]\n")).unwrap();
-    assert!(place.run(&["reload"], "").status.success());
-    for folder in [place.0.path(), &place.home()] {
-        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o711)).unwrap();
-    }
+    place.lets_in("nobody");
     let program = place.0.path().join("cryptand");
     needs::copy_program(env!("CARGO_BIN_EXE_cryptand").as_ref(), &program);
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
