@@ -192,7 +192,10 @@ fn user(id: u32) -> String {
 }
 
 /// Refuses a file that is opened for reading or writing and is not a regular one.
-pub(crate) fn regular(metadata: &Metadata) -> io::Result<()> {
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`], with what it is.
+pub fn regular(metadata: &Metadata) -> io::Result<()> {
     match kind(metadata) {
         "a regular file" => Ok(()),
         found => {

@@ -86,8 +86,8 @@ fn take(home: &Home, asked: Option<&Path>) -> Result<(Files, Option<bool>), Fail
     let mut files = Vec::new();
     for name in ["settings.toml", "keys.sqlite", "master-keys.sealed", "pin-failures", "version"] {
         let path = staging.0.join(name);
-        // The home's owner could put a symbolic link there meanwhile, to a file that only this process may read.
-        match OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(&path) {
+        // The home's owner could put something else there meanwhile: a link to a file that only this process may read, or a FIFO.
+        match opened(&path) {
             Ok(file) => files.push((name, file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound && OPTIONAL.contains(&name) => {}
             Err(error) => return Err(Failure::io(format!("read {}", path.display()))(error)),
@@ -225,29 +225,27 @@ fn contents(backup: &Home) -> Result<Files, Failure> {
     let mut files = Vec::new();
     for name in FILES {
         let path = backup.folder().join(name);
-        let failed = || Failure::io(format!("read {}", path.display()));
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(&path);
-        let file = match opened {
-            Ok(file) => file,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
-            Err(cause) if cause.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
-                return Err(failed()(io::Error::other(
-                    "it is a symbolic link; a backup has regular files only",
-                )));
-            }
-            // A socket.
-            Err(cause) if cause.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
-                return Err(failed()(io::Error::other("it is no regular file")));
-            }
-            Err(cause) => return Err(failed()(cause)),
-        };
-        if !file.metadata().map_err(failed())?.is_file() {
-            return Err(failed()(io::Error::other("it is no regular file")));
+        match opened(&path) {
+            Ok(file) => files.push((*name, file)),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            Err(cause) => return Err(Failure::io(format!("read {}", path.display()))(cause)),
         }
-        files.push((*name, file));
     }
     Ok(files)
+}
+
+/// Opens a file that somebody else may have put there: a regular one, by no link, and without waiting.
+fn opened(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+    let file = file.map_err(|cause| match Errno::from_io_error(&cause) {
+        Some(Errno::LOOP) => io::Error::other("it is a symbolic link; a backup has regular files only"),
+        // A socket.
+        Some(Errno::NXIO) => io::Error::other("it is no regular file"),
+        _ => cause,
+    })?;
+    home::trust::regular(&file.metadata()?)?;
+    Ok(file)
 }
 
 fn copy_into(home: &Home, files: Files) -> Result<(), Failure> {

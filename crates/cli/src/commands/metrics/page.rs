@@ -71,9 +71,9 @@ fn pin_failures(page: &mut Page, count: &FailureCount) {
     page.family(
         "cryptand_pin_failures",
         Kind::Gauge,
-        "Cards, blocks and keys with wrong PINs lately, and those of them whose verifications are refused.",
+        "Cards, blocks and keys with wrong PINs lately, those of them whose verifications are refused, and keys with a tenth and more of the wrong PINs that are too many.",
     );
-    for (state, count) in [("counted", count.counted), ("refused", count.refused)] {
+    for (state, count) in [("counted", count.counted), ("refused", count.refused), ("near", count.near)] {
         page.sample(&[("state", state)], count as f64);
     }
     page.family(
