@@ -9,6 +9,15 @@ use wire::verb::{self, Verb};
 const PAN: &[u8; 12] = b"401234567890";
 /// The PAN with a check digit, which blocks of ISO-0 do not have.
 const CHECKED_PAN: &[u8; 13] = b"4012345678909";
+
+/// The PAN of a job, with its check digit: verifications of one card are judged one after the other, so each job has a card of its
+/// own. (No verb looks at check digits.)
+fn checked_pan(job: usize) -> [u8; CHECKED_PAN.len()] {
+    let mut pan = *CHECKED_PAN;
+    pan[4..12].copy_from_slice(format!("{:08}", job % 100_000_000).as_bytes());
+    pan
+}
+
 /// What a program says whose result is the one that it must be.
 const RIGHT: &[u8; 1] = b"1";
 /// Decimalisation table and validation data of IBM 3624.
@@ -150,17 +159,19 @@ impl Maker<'_> {
         let pair = self.pair(job, 0)?;
         let (base, method) = (keys::payment_key(job, 1), keys::payment_key(job, 2));
         let (deriving, generating) = (self.base_key(&base)?, self.entered("PINGEN", &[], &method)?);
-        let fixed = self.pin_block_of(&generating, &pair.outbound)?;
+        let checked = checked_pan(job);
+        let pan = &checked[..PAN.len()];
+        let fixed = self.pin_block_of(&generating, &pair.outbound, pan)?;
         let profiles = [profile("ISO-0", false), profile("ISO-0", true)];
         let into = translate([&pair.inbound, &deriving], profiles, &fixed, &["TRANSLAT", "DUKPT-OP"]);
         let block = self.call(&into, PIN_BLOCK_OUT)?;
-        let given = [&base[..], &SERIAL, &method, &block, CHECKED_PAN, METHOD_DATA];
+        let given = [&base[..], &SERIAL, &method, &block, &checked, METHOD_DATA];
         Ok(super::Request::new(Verb::EncryptedPinVerify, Expected::Done)
             .beside(&given, *RIGHT)
             .bytes(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, deriving)
             .bytes(PIN_VERIFYING_KEY_IDENTIFIER, generating)
             .bytes(INPUT_PIN_PROFILE, profile("ISO-0", true))
-            .bytes(PAN_DATA, *PAN)
+            .bytes(PAN_DATA, pan)
             .bytes(ENCRYPTED_PIN_BLOCK, block)
             .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["IBM-PIN", "DUKPT-IP"])
             .integer(PIN_CHECK_LENGTH, 4)
@@ -193,7 +204,7 @@ impl Maker<'_> {
         use verb::clear_pin_generate_alternate::*;
         let pair = self.pair(job, 0)?;
         let key = self.entered("PINGEN", &[], &keys::payment_key(job, 1))?;
-        let block = self.pin_block_of(&key, &pair.outbound)?;
+        let block = self.pin_block_of(&key, &pair.outbound, PAN)?;
         Ok(super::Request::new(
             Verb::ClearPinGenerateAlternate,
             Expected::Bytes(RETURNED_RESULT, b"0000            ".to_vec()),
@@ -380,10 +391,10 @@ impl Maker<'_> {
     /// A block of ISO-0 with a PIN that a key of its own makes.
     fn pin_block(&mut self, outbound: &[u8], job: usize) -> Result<Vec<u8>, LabError> {
         let generating = self.entered("PINGEN", &[], &keys::payment_key(job, 2))?;
-        self.pin_block_of(&generating, outbound)
+        self.pin_block_of(&generating, outbound, PAN)
     }
 
-    fn pin_block_of(&self, generating: &[u8], outbound: &[u8]) -> Result<Vec<u8>, LabError> {
+    fn pin_block_of(&self, generating: &[u8], outbound: &[u8], pan: &[u8]) -> Result<Vec<u8>, LabError> {
         use verb::encrypted_pin_generate::*;
         let request = super::Request::new(Verb::EncryptedPinGenerate, Expected::Done)
             .bytes(PIN_GENERATING_KEY_IDENTIFIER, generating)
@@ -392,7 +403,7 @@ impl Maker<'_> {
             .integer(PIN_LENGTH, 4)
             .bytes(DATA_ARRAY, *METHOD_DATA)
             .bytes(PIN_PROFILE, profile("ISO-0", false))
-            .bytes(PAN_DATA, *PAN)
+            .bytes(PAN_DATA, pan)
             .integer(SEQUENCE_NUMBER, 0);
         self.call(&request, ENCRYPTED_PIN_BLOCK)
     }
