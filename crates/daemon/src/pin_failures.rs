@@ -122,6 +122,8 @@ pub struct Failures {
     /// When a row changes by time alone.
     due: BTreeSet<(u64, Digest)>,
     refused: u64,
+    /// Keys with a tenth and more of the failures that are too many.
+    near: BTreeSet<Digest>,
     keys: KeyBounds,
     /// Tenants that settings name.
     tenants: usize,
@@ -148,6 +150,7 @@ impl Failures {
         self.keys = bounds;
         for (digest, before) in keys.iter().zip(before) {
             self.note(*digest, before);
+            self.review_key(digest);
         }
     }
 
@@ -209,7 +212,12 @@ impl Failures {
 
     /// How many there are.
     pub fn count(&self) -> FailureCount {
-        FailureCount { counted: self.rows.len() as u64, refused: self.refused, is_closed: self.is_full() }
+        FailureCount {
+            counted: self.rows.len() as u64,
+            refused: self.refused,
+            near: self.near.len() as u64,
+            is_closed: self.is_full(),
+        }
     }
 
     /// Whether there is something under this digest.
@@ -333,6 +341,20 @@ impl Failures {
             self.due.insert((due, *digest));
         }
         self.note(*digest, before);
+        self.review_key(digest);
+    }
+
+    /// Whether a key counts a tenth of what is too many: a guess at its PINs is told before it is refused.
+    fn review_key(&mut self, digest: &Digest) {
+        let is_near = |row: &Row| {
+            matches!(row.of, Of::Key { shared: None, .. })
+                && self.keys.all != 0
+                && row.of.failures() >= self.keys.all.div_ceil(10)
+        };
+        match self.rows.get(digest).is_some_and(is_near) {
+            true => self.near.insert(*digest),
+            false => self.near.remove(digest),
+        };
     }
 
     fn note(&mut self, digest: Digest, before: Standing) {
@@ -356,6 +378,7 @@ impl Failures {
             self.due.remove(&(due, *digest));
         }
         self.note(*digest, before);
+        self.review_key(digest);
         let Some(rows) = self.of_tenant.get_mut(&row.tenant) else { return };
         *rows -= 1;
         if *rows == 0 {
@@ -606,6 +629,23 @@ mod tests {
             assert_eq!(of(&failures, 1), expected, "{number}");
         }
         assert_eq!(failures.count().refused, 0);
+    }
+
+    #[test]
+    fn a_key_is_near_from_a_tenth_of_its_bound_on_until_its_failures_are_old() {
+        let mut failures = Failures::new(KeyBounds { all: 50, tenant: 0 });
+        for at in 0..4 {
+            failures.apply(&failed(1, 100 + at, 0), NOW, NOW);
+            assert_eq!(failures.count().near, 0);
+        }
+        failures.apply(&failed(1, 104, 0), NOW, NOW);
+        assert_eq!((failures.count().near, failures.count().refused), (1, 0));
+        for (all, near) in [(51, 0), (0, 0), (50, 1)] {
+            failures.set_keys(KeyBounds { all, tenant: 0 });
+            assert_eq!(failures.count().near, near, "{all}");
+        }
+        failures.on_time(NOW + MINUTES * MINUTE + MINUTE);
+        assert_eq!(failures.count().near, 0);
     }
 
     #[test]

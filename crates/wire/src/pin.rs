@@ -289,6 +289,8 @@ pub struct FailureCount {
     pub counted: u64,
     /// Those of them whose verifications are refused.
     pub refused: u64,
+    /// Keys that count a tenth and more of the failures from which on they are refused.
+    pub near: u64,
     /// Whether everybody's verifications are refused: the table is full, or cannot be read.
     pub is_closed: bool,
 }
