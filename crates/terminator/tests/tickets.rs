@@ -30,7 +30,7 @@ fn connect(address: SocketAddr, version: SslVersion, session: Option<&[u8]>) -> 
     connect_to("one.test", address, version, session)
 }
 
-/// The same under a name.
+/// The same under a name; with none where that is empty.
 fn connect_to(
     name: &str,
     address: SocketAddr,
@@ -48,6 +48,7 @@ fn connect_to(
         .set_new_session_callback(move |_, session| *taken.lock().unwrap() = Some(session.to_der().unwrap()));
     let mut configuration = builder.build().configure().unwrap();
     configuration.set_verify_hostname(false);
+    configuration.set_use_server_name_indication(!name.is_empty());
     let mut ssl = configuration.into_ssl(name).unwrap();
     if let Some(session) = session {
         // Read anew: OpenSSL marks one that it used.
