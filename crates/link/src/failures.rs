@@ -239,6 +239,27 @@ mod tests {
         assert_eq!(view.standing(&all[PROBES - 1]), Standing::Counted);
     }
 
+    /// What is said of one tenant is said of no other, and those of one key do not crowd one place.
+    #[test]
+    fn tenants_are_told_apart() {
+        let (table, view) = both();
+        let key = digest(5, 77);
+        for of in [Digest::of_tenant, |tenant| digest(5, 77).by_tenant(tenant)] {
+            let tenants = (0..3 * PROBES as u32).chain([1 << 24, u32::MAX]);
+            assert!(table.set(&of(7), Standing::Refused));
+            for tenant in tenants.clone() {
+                let expected = if tenant == 7 { Standing::Refused } else { Standing::Clean };
+                assert_eq!(view.standing(&of(tenant)), expected, "{tenant}");
+            }
+            for tenant in tenants.clone() {
+                assert!(table.set(&of(tenant), Standing::Counted), "{tenant}");
+            }
+            assert!(tenants.clone().all(|tenant| view.standing(&of(tenant)) == Standing::Counted));
+            assert!(tenants.clone().all(|tenant| table.set(&of(tenant), Standing::Clean)));
+        }
+        assert_eq!(view.standing(&key), Standing::Clean);
+    }
+
     #[test]
     fn a_digest_of_zeros_is_as_any() {
         let (table, view) = both();
