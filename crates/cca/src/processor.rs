@@ -121,9 +121,9 @@ impl Processor {
         self.counting.borrow().standing(digest)
     }
 
-    /// The last failure of these is durable: their next verification may be judged.
-    pub fn counted(&mut self, guess: &Guess) {
-        self.counting.get_mut().counted(guess);
+    /// The last failure of these, by this tenant, is durable: their next verification may be judged.
+    pub fn counted(&mut self, guess: &Guess, tenant: u32) {
+        self.counting.get_mut().counted(guess, tenant);
     }
 
     /// What verifications may be brought again for that had to wait, since this was asked last.
@@ -165,7 +165,8 @@ impl Processor {
         });
         let (domain, patterns) =
             loaded.map_err(|wrong| LoadError::KeyLength { register: wrong.register, given: wrong.given })?;
-        let master = domain.current(Register::Sym).map_or(&[][..], |key| &key.key[..]);
+        let of = |register| domain.current(register).ok().map(|key| &key.key[..]);
+        let master = of(Register::Sym).or(of(Register::Aes));
         self.counting.get_mut().set_domain(&self.engine, handout.domain, master);
         self.domains[index] = domain;
         self.patterns[index] = patterns;

@@ -10,7 +10,7 @@
 //! No row is given up for another: whoever could fill the table would otherwise have guesses forgotten. A row goes when its
 //! failures are old, or when an administrator clears it. With it goes what else these failures are counted under, but for keys.
 //!
-//! Half of the rows are divided among the tenants, and each keeps its part whatever the others do. Of a quarter more each takes
+//! Half of the rows are divided into parts for the tenants that settings name, or that have some. Of a quarter more each takes
 //! what it needs, up to half of that. So tenants that fill their shares stop themselves, however many they are. The last quarter
 //! is for failures that cards judged before they knew.
 //!
@@ -214,10 +214,15 @@ impl Failures {
     pub fn count(&self) -> FailureCount {
         FailureCount {
             counted: self.rows.len() as u64,
-            refused: self.refused,
+            refused: self.refused + self.stopped.len() as u64,
             near: self.near.len() as u64,
             is_closed: self.is_full(),
         }
+    }
+
+    /// The tenant that this digest stops, for it made more rows than its share.
+    pub fn stopped(&self, digest: &Digest) -> Option<u32> {
+        self.stopped.iter().copied().find(|tenant| Digest::of_tenant(*tenant) == *digest)
     }
 
     /// Whether there is something under this digest.

@@ -111,8 +111,8 @@ impl std::str::FromStr for DecimalisationTable {
     }
 }
 
-/// What failures are counted under: a keyed hash that tells neither a key nor a PAN. It is that of a verification key, or of
-/// such a key with what a value belongs to or came in ([`Guess`]). As text, 32 hexadecimal digits.
+/// What failures are counted under: a keyed hash that tells neither a key nor a PAN. It is that of a verification key, of
+/// such a key with what a value belongs to or came in, or of the latter for a tenant ([`Guess`]). As text, 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 16]);
 
@@ -290,7 +290,7 @@ pub struct FailureRow {
 pub struct FailureCount {
     /// Digests with failures.
     pub counted: u64,
-    /// Those of them whose verifications are refused.
+    /// Those of them whose verifications are refused, and tenants whose are.
     pub refused: u64,
     /// Keys that count a tenth and more of the failures from which on they are refused.
     pub near: u64,

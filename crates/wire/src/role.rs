@@ -97,8 +97,9 @@ const fn guest() -> PointSet {
         }
         at += 1;
     }
-    // A reference does not say whose it is: no count holds for the PIN alone.
+    // A reference does not say whose it is, nor does a block of ISO-3: no count holds for the PIN alone.
     points.deny(Point::EncryptedPinVerify2);
+    points.deny(Point::PinBound);
     points
 }
 

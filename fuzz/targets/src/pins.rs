@@ -245,7 +245,7 @@ fn answered(
     keys.processor.run(&mut batch);
     let answer = &batch.answers()[0];
     if let Some(Count::Failed(guess)) = answer.count {
-        keys.processor.counted(&guess);
+        keys.processor.counted(&guess, 0);
     }
     assert!(!holds(&answer.payload, &PIN_VALUE) || holds(payload, &PIN_VALUE), "a key left in the clear");
     if answer.outcome != Outcome::Answered || !answer.codes.has_output() {

@@ -98,7 +98,7 @@ impl Server {
     pub fn counted(&mut self, number: u64) {
         self.holding.recorded(number);
         while let Some(told) = self.counting.sent.front().filter(|told| told.number <= number) {
-            self.processor.counted(&told.guess);
+            self.processor.counted(&told.guess, told.tenant);
             self.counting.sent.pop_front();
         }
         self.unpark();

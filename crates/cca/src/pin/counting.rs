@@ -3,11 +3,12 @@
 //! | digest | of |
 //! |---|---|
 //! | key | the verification key |
-//! | subject | the key, and what the caller says that the right PIN belongs to: validation data, or the PAN in the parameter of VISA and Interbank; of a card verification value, its PAN |
-//! | block | the key, and what the block says of itself ([`Form::bound`](super::form::Form::bound)): the PAN that it is bound to, or the whole clear block |
+//! | key and tenant | the same, for one tenant |
+//! | subject | the key, and what the caller says that the right PIN belongs to: validation data, or the PAN in the parameter of VISA and Interbank; of a reference, what its block says of itself; of a card verification value, its PAN |
+//! | block | the key, and what the block says of itself ([`Form::bound`](super::form::Form::bound)): the PAN that it is bound to, or the whole clear block; of a card verification value, what is authenticated |
 //! | caller | the tenant, and the same of the block, whichever the key |
 //!
-//! All but the first are counted by the day. Offsets, PVVs and decimalisation tables are no part of any: with other ones the
+//! The last three are counted by the day. Offsets, PVVs and decimalisation tables are no part of any: with other ones the
 //! same block is another guess of the same PIN. With other validation data it is that too: so the block counts, whatever it is
 //! compared with. A right PIN takes nothing back. Whoever can make blocks has right ones for any PAN, and with them would have
 //! the guesses of somebody else's block forgotten.
@@ -17,10 +18,11 @@
 //! the domain's master key, for the counting key stands in a file.
 //!
 //! Of each of these but the key a card judges one verification at a time. The next one waits until the first was right, or until
-//! its failure is durable: a batch of guesses is not judged before the first of them is counted.
+//! its failure is durable: a batch of guesses is not judged before the first of them is counted. Of failures of a tenant's that
+//! are not durable yet a card has few, under one key and under all: whether a PIN was right shows by its answer's coming.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use engine::{Engine, HashAlgorithm, HmacKey, SecretBytes};
@@ -57,10 +59,14 @@ type Secret = Zeroizing<[u8; 16]>;
 #[derive(Default)]
 pub(crate) struct Counting {
     by: Option<(HmacKey, Box<dyn Failures>)>,
-    /// Of each domain, from its master key: for what has no other key in it.
-    domains: Vec<Secret>,
+    /// The key that was hashed last: most verifications in a row are under one.
+    hashed: Option<HashedKey>,
+    /// Of each domain with a master key, from it: for what has no other key in it.
+    domains: Vec<Option<Secret>>,
     /// What a verification is judged of, or a failure is not durable yet.
     at_work: HashSet<Digest, BuildHasherDefault<First>>,
+    /// Failures that are not durable yet: of a key for a tenant, and of a tenant.
+    undurable: HashMap<Digest, usize, BuildHasherDefault<First>>,
     /// What was at work until lately, for which others may wait.
     released: Vec<Digest>,
     /// Whether anything waits.
@@ -72,19 +78,30 @@ impl Counting {
     pub(crate) fn begin(&mut self, engine: &Engine, key: &CountingKey, failures: Box<dyn Failures>) {
         // SHA-256 is no weak hash: no setting refuses it.
         self.by = engine.hmac_key(HashAlgorithm::Sha256, &key.0).ok().map(|key| (key, failures));
+        self.hashed = None;
     }
 
-    /// A domain has this master key.
-    pub(crate) fn set_domain(&mut self, engine: &Engine, domain: u16, master: &[u8]) {
+    /// A domain has this master key, or none.
+    pub(crate) fn set_domain(&mut self, engine: &Engine, domain: u16, master: Option<&[u8]>) {
         let place = usize::from(domain);
-        self.domains.resize(self.domains.len().max(place + 1), Secret::default());
-        self.domains[place] = Secret::default();
-        if let Ok(key) = engine.hmac_key(HashAlgorithm::Sha256, master) {
+        self.domains.resize(self.domains.len().max(place + 1), None);
+        let key = master.and_then(|master| engine.hmac_key(HashAlgorithm::Sha256, master).ok());
+        self.domains[place] = key.map(|key| {
             let mut state = key.begin();
             state.update(b"cryptand: failures counted for a tenant");
             let made = Zeroizing::new(key.end(state));
-            self.domains[place].copy_from_slice(&made[..16]);
-        }
+            Zeroizing::new(std::array::from_fn(|at| made[at]))
+        });
+    }
+
+    fn of_domain(&self, domain: u16) -> Option<&Secret> {
+        self.domains.get(usize::from(domain))?.as_ref()
+    }
+
+    /// The random bytes for a block that is made of one with this content: the same each time, and nobody's guess. None where the
+    /// domain has no master key.
+    pub(crate) fn filling(&self, domain: u16, content: &Subject) -> Option<Secret> {
+        Some(Zeroizing::new(hashed(self.of_domain(domain)?, b'F', content, 0).0))
     }
 
     /// No domain has a master key.
@@ -96,8 +113,31 @@ impl Counting {
         self.by.as_ref().map(|(_, failures)| failures.standing(digest))
     }
 
-    /// The failure is durable.
-    pub(crate) fn counted(&mut self, guess: &Guess) {
+    /// The failure of this tenant's is durable.
+    pub(crate) fn counted(&mut self, guess: &Guess, tenant: u32) {
+        self.leave(guess);
+        for (digest, most) in undurable(&guess.key, tenant) {
+            let Some(failures) = self.undurable.get_mut(&digest) else { continue };
+            *failures -= 1;
+            // Not at each: all that wait come again.
+            if *failures == most / 2 && self.is_waited_for {
+                self.released.push(digest);
+            }
+            if *failures == 0 {
+                self.undurable.remove(&digest);
+            }
+        }
+    }
+
+    /// The PIN was wrong.
+    fn failed(&mut self, guess: &Guess, tenant: u32) {
+        for (digest, _) in undurable(&guess.key, tenant) {
+            *self.undurable.entry(digest).or_default() += 1;
+        }
+    }
+
+    /// Nothing of it is at work any more.
+    fn leave(&mut self, guess: &Guess) {
         guess.rows().for_each(|digest| self.release(digest));
     }
 
@@ -141,10 +181,23 @@ impl Counting {
         tenant: u32,
     ) -> Result<(Guess, Secret), Entry> {
         let (digests, _) = self.by.as_ref().ok_or(Entry::Refused)?;
-        let (key, secret) = of_key(digests, purpose, key);
+        let (key, secret) = match self.hashed.take().filter(|last| last.purpose == purpose && last.is_of(key))
+        {
+            Some(last) => (last.digest, self.hashed.insert(last).secret.clone()),
+            None => {
+                let made = HashedKey::new(digests, purpose, key);
+                (made.digest, self.hashed.insert(made).secret.clone())
+            }
+        };
         let bounds = [key, key.by_tenant(tenant), Digest::of_tenant(tenant)];
         if bounds.iter().any(|digest| self.is_refused(digest)) {
             return Err(Entry::Refused);
+        }
+        for (digest, most) in undurable(&key, tenant) {
+            if self.undurable.get(&digest).is_some_and(|failures| *failures >= most) {
+                self.is_waited_for = true;
+                return Err(Entry::Waits(digest));
+            }
         }
         let subject = hashed(&secret, b'S', subject, 0);
         self.take(subject)?;
@@ -152,13 +205,21 @@ impl Counting {
     }
 
     fn enter_block(&mut self, judged: &Judged, content: &Subject) -> Result<BlockGuess, Entry> {
-        let of_domain = self.domains.get(usize::from(judged.domain)).ok_or(Entry::Refused)?;
+        let of_domain = self.of_domain(judged.domain).ok_or(Entry::Refused)?;
         let caller = hashed(of_domain, b'C', content, judged.tenant);
         let block = hashed(&judged.secret, b'B', content, 0);
         self.take(block)?;
         self.take(caller).inspect_err(|_| self.release(block))?;
         Ok(BlockGuess { block, caller })
     }
+}
+
+/// From how many failures on that are not durable a card judges no more: of a key for a tenant, and of a tenant.
+const UNDURABLE_MAX: (usize, usize) = (16, 256);
+
+/// What failures that are not durable are bounded by, each with its bound.
+fn undurable(key: &Digest, tenant: u32) -> [(Digest, usize); 2] {
+    [(key.by_tenant(tenant), UNDURABLE_MAX.0), (Digest::of_tenant(tenant), UNDURABLE_MAX.1)]
 }
 
 /// Why a verification is not judged now.
@@ -175,21 +236,37 @@ pub(crate) enum Purpose {
     CardValue,
 }
 
-/// The digest of a key, and what its subjects and blocks are hashed with.
-fn of_key(digests: &HmacKey, purpose: Purpose, key: &SecretBytes) -> (Digest, Secret) {
-    let mut bare = Zeroizing::new([0; KEY_BYTES_MAX]);
-    for (place, byte) in bare.iter_mut().zip(&key[..]) {
-        *place = byte & 0xFE;
+/// A key that was hashed.
+struct HashedKey {
+    purpose: Purpose,
+    key: SecretBytes,
+    digest: Digest,
+    /// What its subjects and blocks are hashed with.
+    secret: Secret,
+}
+
+impl HashedKey {
+    fn new(digests: &HmacKey, purpose: Purpose, key: &SecretBytes) -> Self {
+        // Those of AES are longer than any of TDES.
+        let length = if key.len() > TDES_BYTES_MAX { KEY_BYTES_MAX } else { TDES_BYTES_MAX };
+        let mut bare = Zeroizing::new([0; KEY_BYTES_MAX]);
+        for (place, byte) in bare.iter_mut().zip(&key[..]) {
+            *place = byte & 0xFE;
+        }
+        let mut state = digests.begin();
+        state.update(match purpose {
+            Purpose::Pin => b"key",
+            Purpose::CardValue => b"cvv",
+        });
+        state.update(&bare[..length]);
+        let made = Zeroizing::new(digests.end(state));
+        let half = |at: usize| std::array::from_fn(|of| made[at + of]);
+        Self { purpose, key: key.clone(), digest: Digest(half(0)), secret: Zeroizing::new(half(16)) }
     }
-    let mut state = digests.begin();
-    state.update(match purpose {
-        Purpose::Pin => b"key",
-        Purpose::CardValue => b"cvv",
-    });
-    state.update(&bare[..]);
-    let made = Zeroizing::new(digests.end(state));
-    let half = |at: usize| std::array::from_fn(|of| made[at + of]);
-    (Digest(half(0)), Zeroizing::new(half(16)))
+
+    fn is_of(&self, key: &SecretBytes) -> bool {
+        self.key.ct_eq(key)
+    }
 }
 
 /// A digest of what is counted, of one block of SHA-256: all of these texts are equally long and begin with a secret.
@@ -205,7 +282,7 @@ fn hashed(secret: &Secret, purpose: u8, content: &Subject, tenant: u32) -> Diges
 }
 
 /// Length of a subject.
-pub(crate) const SUBJECT_BYTES: usize = 12;
+pub(crate) const SUBJECT_BYTES: usize = 17;
 /// What is counted, before it is hashed.
 pub(crate) type Subject = [u8; SUBJECT_BYTES];
 
@@ -224,15 +301,6 @@ pub(crate) fn of_interbank(block: &[u8; 8]) -> Subject {
     of_pan(&std::array::from_fn(|at| if at % 2 == 0 { block[at / 2] >> 4 } else { block[at / 2] & 0x0F }))
 }
 
-/// The subject of a reference block: the digits that it is bound to of its PAN ([`super::form::Form::bound`]), or the block
-/// itself where it is bound to none.
-pub(crate) fn of_reference(bound: Option<&[u8; 8]>, block: &[u8; 8]) -> Subject {
-    match bound {
-        Some(digits) => subject(b'R', digits),
-        None => subject(b'B', block),
-    }
-}
-
 /// The subject of a card verification value: the digits of a PAN, of which there are at most 19.
 pub(crate) fn of_card(digits: &[u8]) -> Subject {
     let mut packed = [0xFF; 10];
@@ -241,6 +309,12 @@ pub(crate) fn of_card(digits: &[u8]) -> Subject {
         *place = if at % 2 == 0 { rest << 4 | 0x0F } else { *place & 0xF0 | rest };
     }
     subject(b'D', &packed)
+}
+
+/// The content of a card verification value: what is authenticated. The same digits are other PANs, with the first of the expiration
+/// date among them.
+pub(crate) fn of_text(text: &[u8; 16]) -> Subject {
+    subject(b'T', text)
 }
 
 /// The content of a block that is bound to a PAN: these digits of it.
@@ -260,8 +334,10 @@ fn subject(kind: u8, what: &[u8]) -> Subject {
     subject
 }
 
-/// Longest PIN verification key in bytes.
-const KEY_BYTES_MAX: usize = 24;
+/// Longest key in bytes under which a value, or a block with a reference, is verified: a base key of AES.
+const KEY_BYTES_MAX: usize = 32;
+/// Longest of TDES.
+const TDES_BYTES_MAX: usize = 24;
 
 /// A verification that is judged; nothing where the role has none counted.
 pub(crate) struct AtWork<'p> {
@@ -329,6 +405,7 @@ impl AtWork<'_> {
         }
         // It stays at work.
         if let Some(judged) = self.judged.take() {
+            self.counting.borrow_mut().failed(&judged.guess, judged.tenant);
             self.count.set(Some(Count::Failed(judged.guess)));
         }
     }
@@ -337,7 +414,7 @@ impl AtWork<'_> {
 impl Drop for AtWork<'_> {
     fn drop(&mut self) {
         if let Some(judged) = &self.judged {
-            self.counting.borrow_mut().counted(&judged.guess);
+            self.counting.borrow_mut().leave(&judged.guess);
         }
     }
 }

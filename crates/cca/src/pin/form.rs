@@ -102,18 +102,29 @@ impl Form {
         self.filled(pin, &random)
     }
 
-    /// The same of a PIN out of a clear block of that form: ISO-3 out of ISO-3 keeps its filling, by which it is known
-    /// ([`Form::bound`]). With another one, each would be counted by itself.
+    /// The same of a PIN out of a clear block of that form, or of another size that says this of itself. A block of ISO-3 is known by its
+    /// filling ([`Form::bound`]): out of ISO-3 it keeps that, and out of others it has one that follows from what they say. With
+    /// random ones, as many blocks of one card as anybody wants would be counted each by itself.
+    ///
+    /// # Errors
+    /// 8/90 where the domain has no master key.
     pub(crate) fn block_of(
         &self,
         call: &Call<'_, '_>,
         pin: &Pin,
-        (from, clear): (&Self, &Block),
-    ) -> (Block, Mask) {
-        if (from.layout.format, self.layout.format) != (Format::Iso3, Format::Iso3) {
-            return self.block(call, pin);
+        from: Option<(&Self, &Block)>,
+        said: &counting::Subject,
+    ) -> Result<(Block, Mask), Codes> {
+        match from {
+            _ if self.layout.format != Format::Iso3 => Ok(self.block(call, pin)),
+            Some((from, clear)) if from.layout.format == Format::Iso3 => {
+                Ok(self.filled(pin, &block::filling(&from.pan, clear)))
+            }
+            _ => {
+                let filling = call.counting.borrow().filling(call.domain, said);
+                Ok(self.filled(pin, &*filling.ok_or(code::ACCESS_DENIED)?))
+            }
         }
-        self.filled(pin, &block::filling(&from.pan, clear))
     }
 
     fn filled(&self, pin: &Pin, random: &[u8; 16]) -> (Block, Mask) {

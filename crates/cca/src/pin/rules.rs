@@ -4,10 +4,14 @@
 use payments::Format;
 use payments::block::PanDigits;
 use wire::point::Point;
+use wire::verb::Verb;
 use wire::{Codes, code};
 
 use super::form::Form;
 use crate::call::Call;
+
+/// What tells whether the PIN in a block is right.
+const VERIFYING: [Verb; 2] = [Verb::EncryptedPinVerify, Verb::EncryptedPinVerify2];
 
 /// Refuses with 8/90 to put a PIN from one block into another.
 pub(crate) fn check_reformat(call: &Call<'_, '_>, from: &Form, to: &Form) -> Result<(), Codes> {
@@ -31,6 +35,11 @@ pub(crate) fn check_formats(
         !call.points.permits(Point::PinUnrestricted) || !call.points.permits(Point::PinAnyBlock);
     if is_restricted && out_of.has_pan() && into.has_pan() && !is_same_pan {
         call.permit(Point::PanChange)?;
+    }
+    // Any of a thousand PANs goes with the filling of one block, and under each its PIN would be counted for itself.
+    let verifies = VERIFYING.iter().any(|verb| call.points.permits(verb.entry().point));
+    if verifies && out_of == Format::Iso3 && matches!(into, Format::Iso0 | Format::Visa4 | Format::Iso4) {
+        call.permit(Point::PinBound)?;
     }
     Ok(())
 }

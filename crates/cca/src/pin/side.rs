@@ -280,14 +280,22 @@ impl Side {
     }
 
     /// The same of a PIN out of a clear block of that side ([`Form::block_of`]).
-    pub(crate) fn block_of(&self, call: &Call<'_, '_>, pin: &Pin, of: (&Self, &Clear)) -> (Clear, Mask) {
-        match (&self.shape, (&of.0.shape, of.1)) {
-            (Shape::Short(form), (Shape::Short(from), BlockOf::Short(clear))) => {
-                let (block, fits) = form.block_of(call, pin, (from, clear));
-                (BlockOf::Short(block), fits)
-            }
-            _ => self.block(call, pin),
-        }
+    ///
+    /// # Errors
+    /// As [`Form::block_of`].
+    pub(crate) fn block_of(
+        &self,
+        call: &Call<'_, '_>,
+        pin: &Pin,
+        (from, clear): (&Self, &Clear),
+    ) -> Result<(Clear, Mask), Codes> {
+        let Shape::Short(form) = &self.shape else { return Ok(self.block(call, pin)) };
+        let short = match (&from.shape, clear) {
+            (Shape::Short(from), BlockOf::Short(clear)) => Some((from, clear)),
+            _ => None,
+        };
+        let (block, fits) = form.block_of(call, pin, short, &from.bound(clear))?;
+        Ok((BlockOf::Short(block), fits))
     }
 
     /// The clear block of a PIN, and whether the format takes a PIN of that length.

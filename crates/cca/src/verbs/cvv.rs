@@ -98,7 +98,10 @@ pub(super) async fn compute<'p, 'a>(
     let key = SecretBytes::from_slice(&key);
     let subject = counting::of_card(card.digits());
     let at_work = match is_compared {
-        true => Some(counting::begin(&call, Purpose::CardValue, &key, &subject)?),
+        true => {
+            let begun = counting::begin(&call, Purpose::CardValue, &key, &subject)?;
+            Some(begun.of_block(&counting::of_text(&text))?)
+        }
         false => None,
     };
     let asked = Mac {

@@ -53,7 +53,7 @@ pub(crate) async fn encrypted_pin_translate(call: Call<'_, '_>, reply: &mut Repl
         PinTranslation::Translate => (clear, payments::Mask::YES),
         PinTranslation::Reformat => {
             let (found, is_block) = from.pin(&clear);
-            let (block, fits) = to.block_of(&call, &found, (&from, &clear));
+            let (block, fits) = to.block_of(&call, &found, Some((&from, &clear)), &from.bound(&clear))?;
             (block, is_block.and(fits))
         }
     };

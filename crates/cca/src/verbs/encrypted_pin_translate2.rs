@@ -88,7 +88,7 @@ pub(crate) async fn encrypted_pin_translate2(call: Call<'_, '_>, reply: &mut Rep
     let clear = from.decipher(call, &under_in, block).await?;
     let (clear, is_right) = if is_reformat {
         let (found, is_block) = from.pin(&clear);
-        let (made, fits) = to.block_of(&call, &found, (&from, &clear));
+        let (made, fits) = to.block_of(&call, &found, (&from, &clear))?;
         (made, is_block.and(fits))
     } else {
         (clear, Mask::YES)

@@ -53,17 +53,13 @@ pub(crate) async fn encrypted_pin_verify2(call: Call<'_, '_>, reply: &mut Reply<
     let other_opening = other.open_in(call, other_field, step, usage)?;
     let (own_key, other_key) = (own_opening.await, other_opening.await);
     let (own_key, other_key) = (own_key?, other_key?);
-    let bound = request.reference_pan_data.filter(|_| matches!(other.format(), Format::Iso0 | Format::Visa4));
-    let bound = bound.and_then(|pan| pan.last_chunk());
-    let reference_block = request.reference_pin_block.try_into().map_err(|_| code::INVALID_PARAMETER)?;
-    let subject = counting::of_reference(bound, reference_block);
-    let at_work = counting::begin(&call, Purpose::Pin, &other_key.secret, &subject)?;
     let renewed = (own_key.renew(call, own_field)?, other_key.renew(call, other_field)?);
     let working = (own.derivation.working(call, &own_key)?, other.derivation.working(call, &other_key)?);
     let (own_under, other_under) = (working.0.key().await?, working.1.key().await?);
 
     let own_clear = own.decipher(call, &own_under, own_block).await?;
     let other_clear = other.decipher(call, &other_under, other_block).await?;
+    let at_work = counting::begin(&call, Purpose::Pin, &other_key.secret, &other.bound(&other_clear))?;
     let at_work = at_work.of_block(&own.bound(&own_clear))?;
     let ((found, is_block), (reference, is_reference)) = (own.pin(&own_clear), other.pin(&other_clear));
     let is_right = match checked {

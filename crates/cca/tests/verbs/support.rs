@@ -227,7 +227,7 @@ pub fn run_raw(processor: &mut Processor, verb: Verb, domain: u16, payload: &[u8
 /// As a daemon that counts at once: the next verification may be judged.
 pub fn note_durable(processor: &mut Processor, answer: &Answer) {
     if let Some(Count::Failed(guess)) = answer.count {
-        processor.counted(&guess);
+        processor.counted(&guess, 0);
     }
 }
 

@@ -563,7 +563,7 @@ fn run_with_tokens(others: &mut Others, verb: Verb, payload: &[u8], tokens: &[u8
     let outcome = answer.outcome;
     // As a card does once a wrong PIN is written down.
     if let Some(Count::Failed(guess)) = answer.count {
-        others.processor.counted(&guess);
+        others.processor.counted(&guess, 0);
     }
     outcome
 }

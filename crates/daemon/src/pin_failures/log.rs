@@ -82,14 +82,17 @@ pub fn read(content: &[u8]) -> Result<Said, NoLog> {
     if content.starts_with(OLD_MAGIC) {
         read_records::<OLD_RECORD_BYTES>(content, OLD_MAGIC, parse_old)
     } else {
-        read_records::<RECORD_BYTES>(content, MAGIC, |record| parse(record).map(|event| vec![event]))
+        read_records::<RECORD_BYTES>(content, MAGIC, |record| parse(record).map(|event| [Some(event), None]))
     }
 }
+
+/// What one record says.
+type OfRecord = [Option<(u64, Event)>; 2];
 
 fn read_records<const BYTES: usize>(
     content: &[u8],
     magic: &[u8; 8],
-    parse: impl Fn(&[u8; BYTES]) -> Option<Vec<(u64, Event)>>,
+    parse: impl Fn(&[u8; BYTES]) -> Option<OfRecord>,
 ) -> Result<Said, NoLog> {
     let (head, rest) = content.split_first_chunk::<BYTES>().ok_or(NoLog)?;
     let mut key = CountingKey([0; 32]);
@@ -109,7 +112,7 @@ fn read_records<const BYTES: usize>(
     }
     let parsed: Vec<_> = records[..whole].iter().map(parse).collect();
     let damaged = parsed.iter().filter(|record| record.is_none()).count() as u64;
-    let events = parsed.into_iter().flatten().flatten().collect();
+    let events = parsed.into_iter().flatten().flatten().flatten().collect();
     Ok(Said { key, events, bytes: ((1 + whole) * BYTES) as u64, damaged, is_old: magic == OLD_MAGIC })
 }
 
@@ -213,21 +216,21 @@ fn parse(record: &[u8; RECORD_BYTES]) -> Option<(u64, Event)> {
 }
 
 /// What counts on of a record of an older file.
-fn parse_old(record: &[u8; OLD_RECORD_BYTES]) -> Option<Vec<(u64, Event)>> {
+fn parse_old(record: &[u8; OLD_RECORD_BYTES]) -> Option<OfRecord> {
     let digest = |at: usize| record[at..].first_chunk().copied().map(Digest);
     let at = u64::from_le_bytes(*record[8..].first_chunk()?);
     let tenant = u32::from_le_bytes(*record[4..].first_chunk()?);
     let key = digest(16)?;
     let of_key = |digest, shared| {
         let of = Counted::Key { shared, failures: 1 };
-        (at, Event::Counted { digest, of, tenant })
+        Some((at, Event::Counted { digest, of, tenant }))
     };
     Some(match record[0] {
-        1 => vec![of_key(key, None), of_key(key.by_tenant(tenant), Some(key))],
+        1 => [of_key(key, None), of_key(key.by_tenant(tenant), Some(key))],
         // A right PIN, and a failure that its key does not count.
-        2 | 5 => Vec::new(),
-        3 => vec![(at, Event::Cleared(Some(digest(32)?)))],
-        4 => vec![(at, Event::Cleared(None))],
+        2 | 5 => [None, None],
+        3 => [Some((at, Event::Cleared(Some(digest(32)?)))), None],
+        4 => [Some((at, Event::Cleared(None))), None],
         _ => return None,
     })
 }

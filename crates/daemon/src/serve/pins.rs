@@ -118,9 +118,15 @@ impl Pins {
     /// Shows cards what has changed.
     fn publish(&mut self) {
         for (digest, standing) in self.failures.changes() {
-            match standing {
-                Standing::Refused => tracing::warn!(%digest, "verifications of PINs are refused"),
-                Standing::Counted | Standing::Clean => {
+            match (standing, self.failures.stopped(&digest)) {
+                (Standing::Refused, Some(tenant)) => {
+                    tracing::warn!(
+                        tenant,
+                        "its verifications of PINs are refused: its failures fill its part of the table"
+                    );
+                }
+                (Standing::Refused, None) => tracing::warn!(%digest, "verifications of PINs are refused"),
+                (Standing::Counted | Standing::Clean, _) => {
                     tracing::debug!(%digest, ?standing, "verifications of PINs");
                 }
             }

@@ -123,6 +123,7 @@ points! {
         EncryptedPinTranslate "encrypted-pin-translate" = 0xF0B0 Permits PIN "Put PIN blocks under another key, as is permitted";
         PinTranslate "encrypted-pin-translate-translate" = 0x00B3 Permits NONE "Put PIN blocks as they are under another key";
         PinReformat "encrypted-pin-translate-reformat" = 0x00B7 Permits NONE "Put PINs into blocks of another format";
+        PinBound "pin-reformat-bound" = 0xF0EA Permits NONE "Reformat PIN blocks of ISO-3, which are bound to no PAN, into blocks that are, in a role that verifies PINs: ten guesses of one block for each of many PANs";
         PinDukpt "dukpt-pin" = 0x00E1 Permits NONE "PIN blocks under keys that are derived for each transaction";
         EncryptedPinVerify "encrypted-pin-verify" = 0xF0B1 Permits PIN "Verify PINs, by the methods that are permitted";
         PinVerifyIbm "encrypted-pin-verify-3624" = 0x00AB Permits NONE "Verify PINs and offsets of IBM 3624";

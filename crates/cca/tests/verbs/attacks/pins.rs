@@ -13,7 +13,7 @@ use wire::verb::{clear_pin_encrypt, clear_pin_generate_alternate, encrypted_pin_
 use wire::{Codes, code};
 
 use crate::pin::{
-    KEY, Keys, NO_CONTROL, TABLE, alternate, code_verified, encrypt, iso0, profile, translate, under,
+    KEY, Keys, NO_CONTROL, TABLE, alternate, clear, code_verified, encrypt, iso0, profile, translate, under,
     verified, verify, with_points,
 };
 use crate::support::Request;
@@ -317,7 +317,7 @@ fn told(processor: &mut Processor, request: &Request, points: &PointSet) -> (Cod
     let answer = &batch.answers()[0];
     assert_eq!(answer.outcome, Outcome::Answered);
     if let Some(Count::Failed(guess)) = answer.count {
-        processor.counted(&guess);
+        processor.counted(&guess, 0);
     }
     (answer.codes, answer.count)
 }
@@ -517,4 +517,112 @@ fn a_block_of_iso_0_is_not_guessed_by_halves() {
     let found = [a, b, c ^ 4, d].map(|digit| char::from(b'0' + digit));
     assert_eq!(String::from_iter(found), pin);
     assert!(tries <= 200, "{tries}");
+}
+
+/// Reformatted, a block of ISO-0 is one block of ISO-3 however often it is asked for, so that all its guesses are counted together.
+#[test]
+fn a_block_becomes_no_crowd_of_blocks_of_iso_3() {
+    let stranger = under(&KEY, &iso0("7294", PAN));
+    let (zero, third) = (profile("ISO-0", ""), profile("ISO-3", ""));
+    for (rule, most) in [(Rule::Named, 40), (Rule::All, 10)] {
+        let mut guest = Guest::new(rule);
+        let (mut judged, mut blocks) = (0, std::collections::BTreeSet::new());
+        for number in 0..40 {
+            let keys = (&guest.keys.inbound[..], &guest.keys.outbound[..]);
+            let out_of = translate(keys, &["REFORMAT"], (&zero, &third), (PAN, PAN), &stranger);
+            let reply = out_of.points(guest.points).ok(&mut guest.keys.processor);
+            let block = reply.bytes(encrypted_pin_translate::PIN_BLOCK_OUT);
+            let pair = (&guest.keys.inbound[..], &guest.keys.verifying[..]);
+            let elements = [TABLE, &format!("1122334455{number:06}"), "0001"];
+            let guess = verify(pair, &["IBM-PINO"], &third, PAN, &block, 4, elements);
+            judged += u32::from(guest.asks(&guess) != code::ACCESS_DENIED);
+            blocks.insert(block);
+        }
+        assert_eq!((judged, blocks.len()), (most, 1));
+    }
+    // Another card's is another, and another PIN of the card has the same filling.
+    let mut guest = Guest::new(Rule::All);
+    let mut fillings =
+        ["7294", "1294", "7294"].into_iter().zip([PAN, PAN, "112233445566"]).map(|(pin, pan)| {
+            let keys = (&guest.keys.inbound[..], &guest.keys.outbound[..]);
+            let block = under(&KEY, &iso0(pin, pan));
+            let out_of = translate(keys, &["REFORMAT"], (&zero, &third), (pan, pan), &block);
+            let reply = out_of.points(guest.points).ok(&mut guest.keys.processor);
+            let made = clear(&KEY, &reply.bytes(encrypted_pin_translate::PIN_BLOCK_OUT));
+            payments::block::filling(&payments::digits(pan.as_bytes()).unwrap(), &made.try_into().unwrap())
+                [4..]
+                .to_vec()
+        });
+    let (first, second, other) = (fillings.next().unwrap(), fillings.next(), fillings.next().unwrap());
+    assert!(Some(&first) == second.as_ref() && first != other);
+}
+
+/// The filling of a block of ISO-3 goes with many PANs. Bound to each of them it would have ten guesses for each.
+#[test]
+fn a_block_of_iso_3_is_bound_to_no_pan_by_those_who_verify() {
+    let stranger = under(&KEY, &[0x34, 0x12, 0x77, 0xEE, 0xEF, 0xCC, 0xB4, 0x3C]);
+    let (zero, third) = (profile("ISO-0", ""), profile("ISO-3", ""));
+    let judged = |points: &'static PointSet| {
+        let mut guest = Guest::new(Rule::All);
+        guest.points = points;
+        let mut judged = 0;
+        for pan in ["433221100996", "432331011887"] {
+            let keys = (&guest.keys.inbound[..], &guest.keys.outbound[..]);
+            let out_of = translate(keys, &["REFORMAT"], (&third, &zero), (pan, pan), &stranger);
+            let out_of = out_of.points(points);
+            if !points.permits(Point::PinBound) && points.permits(Point::EncryptedPinVerify) {
+                out_of.refused(&mut guest.keys.processor, code::ACCESS_DENIED);
+                continue;
+            }
+            let reply = out_of.ok(&mut guest.keys.processor);
+            let block = reply.bytes(encrypted_pin_translate::PIN_BLOCK_OUT);
+            if !points.permits(Point::EncryptedPinVerify) {
+                continue;
+            }
+            for number in 0..20 {
+                let pair = (&guest.keys.inbound[..], &guest.keys.verifying[..]);
+                let elements = [TABLE, &format!("1122334455{number:06}"), "0001"];
+                let guess = verify(pair, &["IBM-PINO"], &zero, pan, &block, 4, elements);
+                judged += u32::from(guest.asks(&guess) != code::ACCESS_DENIED);
+            }
+        }
+        judged
+    };
+    let guest = wire::role::BuiltIn::from_name(wire::role::GUEST).unwrap().points;
+    let leaked = |points: PointSet| -> &'static PointSet { Box::leak(Box::new(points)) };
+    let (mut lifted, mut translator) = (guest, guest);
+    lifted.allow(Point::PinBound);
+    translator.deny(Point::EncryptedPinVerify);
+    assert_eq!(judged(leaked(lifted)), 20);
+    assert_eq!(judged(leaked(guest)), 0);
+    // Who verifies nothing reformats as before.
+    assert_eq!(judged(leaked(translator)), 0);
+}
+
+/// PAN, expiration date and service code are authenticated one behind the other: a longer PAN takes the first digits of the date.
+#[test]
+fn a_card_verification_value_is_one_however_its_digits_are_named() {
+    let named = [
+        ("PAN-16", ["4123456789012345", "8701", "101"]),
+        ("PAN-17", ["41234567890123458", "7011", "010"]),
+        ("PAN-18", ["412345678901234587", "0110", "100"]),
+    ];
+    for (rule, most) in [(Rule::Named, 30), (Rule::All, 10)] {
+        let mut guest = Guest::new(rule);
+        let key = crate::support::entered(&mut guest.keys.processor, "MACVER", &["DOUBLE", "CVVKEY-A"], &KEY);
+        let mut judged = 0;
+        for (length, card) in named {
+            for value in 0..20 {
+                let wrong = verified((&key, &[0; 64]), &[length, "CVV-3"], card, &format!("{value:03}"));
+                judged += u32::from(guest.asks(&wrong) != code::ACCESS_DENIED);
+            }
+        }
+        assert_eq!(judged, most);
+        for (length, card) in named {
+            let mut fresh = Guest::new(Rule::All);
+            let key =
+                crate::support::entered(&mut fresh.keys.processor, "MACVER", &["DOUBLE", "CVVKEY-A"], &KEY);
+            assert_eq!(fresh.asks(&verified((&key, &[0; 64]), &[length, "CVV-3"], card, "561")), code::OK);
+        }
+    }
 }

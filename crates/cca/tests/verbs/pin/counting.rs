@@ -80,7 +80,7 @@ fn one(processor: &mut Processor, request: &Request) -> Answer {
 fn guess_of(processor: &mut Processor, request: &Request) -> Guess {
     let answer = one(processor, request);
     let Some(Count::Failed(guess)) = answer.count else { panic!("{answer:?}") };
-    processor.counted(&guess);
+    processor.counted(&guess, 0);
     guess
 }
 
@@ -102,7 +102,7 @@ fn of_one_subject_one_verification_is_judged_at_a_time() {
     // Until the failure is durable, nothing of it is judged.
     assert_eq!(one(&mut keys.processor, &right).count, Some(Count::Waits(guess.subject)));
     assert_eq!(keys.processor.released(), []);
-    keys.processor.counted(&guess);
+    keys.processor.counted(&guess, 0);
     assert!(keys.processor.released().contains(&guess.subject));
     let answers = run(&mut keys.processor, &[&right, &right], points);
     assert_eq!((answers[0].codes, answers[0].count), (code::OK, None));
@@ -230,7 +230,7 @@ fn a_block_is_one_whatever_it_is_compared_with_and_whoever_asks() {
     let answers = run(&mut keys.processor, &[&first, &second], points);
     assert_eq!(answers[1].count, Some(Count::Waits(block.block)));
     assert_eq!(answers[1].outcome, Outcome::NotReady);
-    keys.processor.counted(&guess);
+    keys.processor.counted(&guess, 0);
     assert!(keys.processor.released().contains(&block.block));
     // The one that waited holds nothing.
     assert_eq!(guess_of(&mut keys.processor, &second), other);
@@ -240,7 +240,7 @@ fn a_block_is_one_whatever_it_is_compared_with_and_whoever_asks() {
     let of_block = of_other.block.unwrap();
     assert_eq!((of_other.subject, of_block.block), (guess.subject, block.block));
     assert_ne!(of_block.caller, block.caller);
-    keys.processor.counted(&of_other);
+    keys.processor.counted(&of_other, 9);
     daemon.say(guess.key.by_tenant(9), Standing::Refused);
     assert_eq!(by(&mut keys.processor, &first, 9).codes, code::ACCESS_DENIED);
     assert_eq!(guess_of(&mut keys.processor, &first), guess);
@@ -281,6 +281,46 @@ fn a_block_is_one_in_whichever_format_as_far_as_its_pan_is_bound() {
     }
     let other = [0x34, 0x12, 0x77, 0xEE, 0xEF, 0xCC, 0xB4, 0x3D];
     assert_ne!(of("ISO-3", "433221100996", &other, 0), known);
+}
+
+/// A right PIN is answered at once, and a wrong one when its failure is durable: so how many of these are judged is bounded too.
+#[test]
+fn of_failures_that_are_not_durable_few_are_judged() {
+    let mut keys = Keys::new();
+    counted(&mut keys.processor);
+    let of = |keys: &Keys, number: usize, pin: &str| {
+        let pan = format!("1122334455{number:02}");
+        let block = under(&KEY, &iso0(pin, &pan));
+        let pair = (&keys.inbound[..], &keys.verifying[..]);
+        let elements = [TABLE, &format!("11223344556677{number:02}"), "0000"];
+        verify(pair, &["IBM-PINO"], &profile("ISO-0", ""), &pan, &block, 4, elements)
+    };
+    let mut guesses = Vec::new();
+    let waits = loop {
+        let wrong = of(&keys, guesses.len(), "0000");
+        match one(&mut keys.processor, &wrong).count {
+            Some(Count::Failed(guess)) => guesses.push(guess),
+            Some(Count::Waits(digest)) => break digest,
+            None => panic!("{}", guesses.len()),
+        }
+    };
+    assert_eq!((guesses.len(), waits), (16, guesses[0].key.by_tenant(0)));
+    // Whether a PIN is right is not told either, but to another tenant, and under another key.
+    let (right, wrong, of_other) = (of(&keys, 99, RIGHT), of(&keys, 99, "0000"), of(&keys, 98, "0000"));
+    assert_eq!(one(&mut keys.processor, &right).count, Some(Count::Waits(waits)));
+    assert!(matches!(by(&mut keys.processor, &of_other, 9).count, Some(Count::Failed(_))));
+    let other = entered(&mut keys.processor, "PINVER", &[], &OTHER);
+    let other = of(&keys, 97, "0000").bytes(PIN_VERIFYING_KEY_IDENTIFIER, &other);
+    assert!(matches!(one(&mut keys.processor, &other).count, Some(Count::Failed(_))));
+    // Half of them durable, those that waited come again.
+    keys.processor.released();
+    for guess in &guesses[..7] {
+        keys.processor.counted(guess, 0);
+        assert!(!keys.processor.released().contains(&waits));
+    }
+    keys.processor.counted(&guesses[7], 0);
+    assert!(keys.processor.released().contains(&waits));
+    assert_eq!(one(&mut keys.processor, &wrong).codes, code::PIN_NOT_VERIFIED);
 }
 
 /// Whoever has blocks with right PINs for any PAN has the guesses of another's block forgotten, where a right PIN forgets.
