@@ -254,6 +254,7 @@ impl Processor {
 
     /// As [`Processor::run`]; `watch` is told after each step what was done since the one before.
     pub fn run_watched(&mut self, batch: &mut Batch, mut watch: impl FnMut(Step)) {
+        self.counting.get_mut().begin_pass();
         let Batch { requests, answers, len } = batch;
         let (requests, answers) = (&requests[..*len], &mut answers[..*len]);
         // Read where they are kept: they are large beside what a short request costs.

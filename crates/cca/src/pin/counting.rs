@@ -58,9 +58,9 @@ type Secret = Zeroizing<[u8; 16]>;
 /// What a processor knows of verifications.
 #[derive(Default)]
 pub(crate) struct Counting {
-    by: Option<(HmacKey, Box<dyn Failures>)>,
-    /// The key that was hashed last: most verifications in a row are under one.
-    hashed: Option<HashedKey>,
+    by: Option<By>,
+    /// Counts the passes.
+    pass: u64,
     /// Of each domain with a master key, from it: for what has no other key in it.
     domains: Vec<Option<Secret>>,
     /// What a verification is judged of, or a failure is not durable yet.
@@ -73,12 +73,23 @@ pub(crate) struct Counting {
     is_waited_for: bool,
 }
 
+/// What is counted with.
+struct By {
+    keys: HashedKeys,
+    failures: Box<dyn Failures>,
+}
+
 impl Counting {
     /// Counts from now on: under this key, with what this says.
     pub(crate) fn begin(&mut self, engine: &Engine, key: &CountingKey, failures: Box<dyn Failures>) {
         // SHA-256 is no weak hash: no setting refuses it.
-        self.by = engine.hmac_key(HashAlgorithm::Sha256, &key.0).ok().map(|key| (key, failures));
-        self.hashed = None;
+        let key = engine.hmac_key(HashAlgorithm::Sha256, &key.0).ok();
+        self.by = key.map(|key| By { keys: HashedKeys::new(key), failures });
+    }
+
+    /// A pass begins: what is refused is looked up anew.
+    pub(crate) fn begin_pass(&mut self) {
+        self.pass += 1;
     }
 
     /// A domain has this master key, or none.
@@ -110,7 +121,7 @@ impl Counting {
     }
 
     pub(crate) fn standing(&self, digest: &Digest) -> Option<Standing> {
-        self.by.as_ref().map(|(_, failures)| failures.standing(digest))
+        self.by.as_ref().map(|by| by.failures.standing(digest))
     }
 
     /// The failure of this tenant's is durable.
@@ -180,23 +191,22 @@ impl Counting {
         subject: &Subject,
         tenant: u32,
     ) -> Result<(Guess, Secret), Entry> {
-        let (digests, _) = self.by.as_ref().ok_or(Entry::Refused)?;
-        let (key, secret) = match self.hashed.take().filter(|last| last.purpose == purpose && last.is_of(key))
-        {
-            Some(last) => (last.digest, self.hashed.insert(last).secret.clone()),
-            None => {
-                let made = HashedKey::new(digests, purpose, key);
-                (made.digest, self.hashed.insert(made).secret.clone())
+        let by = self.by.as_mut().ok_or(Entry::Refused)?;
+        let found = by.keys.hashed(purpose, key);
+        let (key, secret) = (found.digest, found.secret.clone());
+        if found.unrefused != Some((self.pass, tenant)) {
+            let bounds = [key, key.by_tenant(tenant), Digest::of_tenant(tenant)];
+            if bounds.iter().any(|digest| by.failures.standing(digest) == Standing::Refused) {
+                return Err(Entry::Refused);
             }
-        };
-        let bounds = [key, key.by_tenant(tenant), Digest::of_tenant(tenant)];
-        if bounds.iter().any(|digest| self.is_refused(digest)) {
-            return Err(Entry::Refused);
+            found.unrefused = Some((self.pass, tenant));
         }
-        for (digest, most) in undurable(&key, tenant) {
-            if self.undurable.get(&digest).is_some_and(|failures| *failures >= most) {
-                self.is_waited_for = true;
-                return Err(Entry::Waits(digest));
+        if !self.undurable.is_empty() {
+            for (digest, most) in undurable(&key, tenant) {
+                if self.undurable.get(&digest).is_some_and(|failures| *failures >= most) {
+                    self.is_waited_for = true;
+                    return Err(Entry::Waits(digest));
+                }
             }
         }
         let subject = hashed(&secret, b'S', subject, 0);
@@ -243,16 +253,52 @@ struct HashedKey {
     digest: Digest,
     /// What its subjects and blocks are hashed with.
     secret: Secret,
+    /// The pass and the tenant of which it is known that the key is not refused.
+    unrefused: Option<(u64, u32)>,
 }
 
-impl HashedKey {
-    fn new(digests: &HmacKey, purpose: Purpose, key: &SecretBytes) -> Self {
-        // Those of AES are longer than any of TDES.
-        let length = if key.len() > TDES_BYTES_MAX { KEY_BYTES_MAX } else { TDES_BYTES_MAX };
+/// Keys that were hashed lately.
+struct HashedKeys {
+    digests: HmacKey,
+    /// Factors of the words of a key that say where it lies: secret, so that where that is tells nothing of it.
+    factors: [Zeroizing<u64>; KEY_BYTES_MAX / 8],
+    keys: Vec<Option<HashedKey>>,
+}
+
+impl HashedKeys {
+    /// How many there are: the logarithm of it.
+    const PLACES_LOG: u32 = 6;
+
+    fn new(digests: HmacKey) -> Self {
+        let mut state = digests.begin();
+        state.update(b"places");
+        let made = Zeroizing::new(digests.end(state));
+        let factor = |at: usize| made[8 * at..].first_chunk().map_or(1, |word| u64::from_le_bytes(*word) | 1);
+        let factors = std::array::from_fn(|at| Zeroizing::new(factor(at)));
+        Self { digests, factors, keys: (0..1 << Self::PLACES_LOG).map(|_| None).collect() }
+    }
+
+    fn hashed(&mut self, purpose: Purpose, key: &SecretBytes) -> &mut HashedKey {
         let mut bare = Zeroizing::new([0; KEY_BYTES_MAX]);
         for (place, byte) in bare.iter_mut().zip(&key[..]) {
             *place = byte & 0xFE;
         }
+        let words = bare.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+        let sum =
+            words.zip(&self.factors).fold(0_u64, |sum, (word, by)| sum.wrapping_add(word.wrapping_mul(**by)));
+        let place = &mut self.keys[(sum >> (u64::BITS - Self::PLACES_LOG)) as usize];
+        match place {
+            Some(last) if last.purpose == purpose && last.key.ct_eq(key) => {}
+            _ => *place = Some(HashedKey::new(&self.digests, purpose, key, &bare)),
+        }
+        place.as_mut().unwrap_or_else(|| unreachable!("it was put there"))
+    }
+}
+
+impl HashedKey {
+    fn new(digests: &HmacKey, purpose: Purpose, key: &SecretBytes, bare: &[u8; KEY_BYTES_MAX]) -> Self {
+        // Those of AES are longer than any of TDES.
+        let length = if key.len() > TDES_BYTES_MAX { KEY_BYTES_MAX } else { TDES_BYTES_MAX };
         let mut state = digests.begin();
         state.update(match purpose {
             Purpose::Pin => b"key",
@@ -261,11 +307,8 @@ impl HashedKey {
         state.update(&bare[..length]);
         let made = Zeroizing::new(digests.end(state));
         let half = |at: usize| std::array::from_fn(|of| made[at + of]);
-        Self { purpose, key: key.clone(), digest: Digest(half(0)), secret: Zeroizing::new(half(16)) }
-    }
-
-    fn is_of(&self, key: &SecretBytes) -> bool {
-        self.key.ct_eq(key)
+        let (digest, secret) = (Digest(half(0)), Zeroizing::new(half(16)));
+        Self { purpose, key: key.clone(), digest, secret, unrefused: None }
     }
 }
 
