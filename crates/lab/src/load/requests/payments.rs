@@ -14,8 +14,18 @@ const CHECKED_PAN: &[u8; 13] = b"4012345678909";
 /// own. (No verb looks at check digits.)
 fn checked_pan(job: usize) -> [u8; CHECKED_PAN.len()] {
     let mut pan = *CHECKED_PAN;
-    pan[4..12].copy_from_slice(format!("{:08}", job % 100_000_000).as_bytes());
+    pan[4..12].copy_from_slice(&digits_of(job));
     pan
+}
+
+/// The number of a job.
+fn digits_of(job: usize) -> [u8; 8] {
+    let (mut digits, mut left) = ([b'0'; 8], job);
+    for digit in digits.iter_mut().rev() {
+        *digit += (left % 10) as u8;
+        left /= 10;
+    }
+    digits
 }
 
 /// What a program says whose result is the one that it must be.
@@ -223,10 +233,13 @@ impl Maker<'_> {
         use verb::cvv_verify::*;
         let value = keys::payment_key(job, 0);
         let key = self.entered("MAC", &["DOUBLE", "CVVKEY-A"], &value)?;
+        let mut pan = *CARD_PAN;
+        let number = pan.len() - 8;
+        pan[number..].copy_from_slice(&digits_of(job));
         let card = |verb: Verb| {
             super::Request::new(verb, Expected::Done)
                 .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PAN-16", "CVV-3"])
-                .bytes(PAN_DATA, *CARD_PAN)
+                .bytes(PAN_DATA, pan)
                 .bytes(EXPIRATION_DATE, *EXPIRES)
                 .bytes(SERVICE_CODE, *SERVICE)
                 .bytes(CVV_KEY_A_IDENTIFIER, key.clone())
@@ -236,7 +249,7 @@ impl Maker<'_> {
         let found = self.call(&card(Verb::CvvGenerate), verb::cvv_generate::CVV_VALUE)?;
         let digits = found.get(..3).unwrap_or_default().to_vec();
         let request = card(Verb::CvvVerify).bytes(CVV_VALUE, found);
-        Ok(request.beside(&[&value, CARD_PAN, EXPIRES, SERVICE], digits))
+        Ok(request.beside(&[&value, &pan, EXPIRES, SERVICE], digits))
     }
 
     /// The cryptogram is the MAC of another verb, under the key of the session that is derived step by step.
