@@ -9,7 +9,8 @@
 //!   else, by policies ───────► dropped where one protects or blocks
 //! ```
 //! A family has a table, `ip cryptand-esp-0` or `-1` and the same of `ip6`: a change that needs other rules makes the other one and takes this one's place in one step, a change that needs none adds
-//! an element to a set. Tables are the kernel's: they stay when the data plane's processes end.
+//! an element to a set. Tables are the kernel's: they stay when the data plane's processes end. The one that is in force is the one with the chains that packets come to, which it gets in
+//! that step: where a process died before, the other stands beside it, and holds nothing back.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,6 +21,8 @@ use crate::messages::{FilterRow, Refused};
 
 mod layout;
 mod nft;
+#[cfg(test)]
+mod tests;
 
 use layout::{Changed, Group, Layout, Ports, Shape};
 pub use nft::News;
@@ -55,12 +58,32 @@ struct Table {
     layout: Layout,
     /// The digit of the table that is in force, if there is one.
     live: Option<u8>,
+    /// Whether there may be one beside it that was not finished, which no packet comes to.
+    is_staged: bool,
     /// Whether the kernel may have another than it should.
     is_broken: bool,
 }
 
 fn name(digit: u8) -> String {
     format!("{TABLE}{digit}")
+}
+
+/// Whether packets come to a table: whether it took its place.
+fn is_live(nft: &mut Nft, family: u8, table: &str) -> io::Result<bool> {
+    nft.has_chain(family, table, CHAINS[0].0)
+}
+
+/// What there is of a family.
+fn find(nft: &mut Nft, family: u8) -> io::Result<Table> {
+    let mut found = Table::default();
+    for digit in [0, 1] {
+        if is_live(nft, family, &name(digit))? {
+            found.live = Some(digit);
+        } else {
+            found.is_staged |= nft.has_table(family, &name(digit))?;
+        }
+    }
+    Ok(found)
 }
 
 fn refused(cause: &io::Error) -> Refused {
@@ -102,13 +125,11 @@ impl Filter {
                 coming: Some(BTreeMap::new()),
             };
             for (at, family) in FAMILIES.into_iter().enumerate() {
-                for digit in [0, 1] {
-                    // A kernel without IPv6 has no tables of it.
-                    match filter.nft.has_table(family, &name(digit)) {
-                        Ok(true) => filter.tables[at].live = Some(digit),
-                        Err(cause) if at != V6 => return Err(cause),
-                        _ => {}
-                    }
+                // A kernel without IPv6 has no tables of it.
+                match find(&mut filter.nft, family) {
+                    Ok(found) => filter.tables[at] = found,
+                    Err(cause) if at != V6 => return Err(cause),
+                    Err(_) => {}
                 }
             }
             Ok(filter)
@@ -238,7 +259,7 @@ impl Filter {
         let live = self.tables[at].live;
         let digit = live.map_or(0, |live| 1 - live);
         if layout.groups.is_empty() {
-            if live.is_some() {
+            if live.is_some() || self.tables[at].is_staged {
                 self.remove_tables(at)?;
             }
         } else {
@@ -253,7 +274,7 @@ impl Filter {
             batch.table(NEW_TABLE, &other);
             batch.table(DELETE_TABLE, &other);
             self.nft.send(batch)?;
-            self.tables[at].live = Some(digit);
+            (self.tables[at].live, self.tables[at].is_staged) = (Some(digit), false);
         }
         self.tables[at].layout = layout;
         self.tables[at].is_broken = false;
@@ -267,12 +288,13 @@ impl Filter {
             batch.table(DELETE_TABLE, &name(digit));
         }
         self.nft.send(batch)?;
-        self.tables[at].live = None;
+        (self.tables[at].live, self.tables[at].is_staged) = (None, false);
         Ok(())
     }
 
     /// Makes everything of a table but what has packets come to it, in as many batches as it takes.
     fn stage(&mut self, at: usize, table: &str, layout: &Layout) -> io::Result<()> {
+        self.tables[at].is_staged = true;
         let mut batch = self.nft.batch(FAMILIES[at]);
         for kind in [NEW_TABLE, DELETE_TABLE, NEW_TABLE] {
             batch.table(kind, table);
@@ -368,7 +390,7 @@ pub fn clear() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a filter is in force in this network namespace: whether there is a table of either family.
+/// Whether a filter is in force in this network namespace: whether packets come to a table of either family.
 ///
 /// # Errors
 /// The kernel's.
@@ -376,8 +398,8 @@ pub fn is_there() -> io::Result<bool> {
     let mut nft = Nft::open()?;
     let mut found = false;
     for digit in [0, 1] {
-        found |= nft.has_table(FAMILIES[0], &name(digit))?;
-        found |= nft.has_table(FAMILIES[V6], &name(digit)).unwrap_or(false);
+        found |= is_live(&mut nft, FAMILIES[0], &name(digit))?;
+        found |= is_live(&mut nft, FAMILIES[V6], &name(digit)).unwrap_or(false);
     }
     Ok(found)
 }

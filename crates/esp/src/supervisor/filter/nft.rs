@@ -16,6 +16,7 @@ pub const NEW_TABLE: u16 = 0;
 const GET_TABLE: u16 = 1;
 pub const DELETE_TABLE: u16 = 2;
 const NEW_CHAIN: u16 = 3;
+const GET_CHAIN: u16 = 4;
 const NEW_RULE: u16 = 6;
 const NEW_SET: u16 = 9;
 const NEW_ELEMENTS: u16 = 12;
@@ -326,12 +327,27 @@ impl Nft {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn has_table(&mut self, family: u8, name: &str) -> io::Result<bool> {
+    pub fn has_table(&mut self, family: u8, table: &str) -> io::Result<bool> {
+        self.has(GET_TABLE, family, |to| text(to, 1, table))
+    }
+
+    /// Whether there is a chain of this name in a table.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn has_chain(&mut self, family: u8, table: &str, chain: &str) -> io::Result<bool> {
+        self.has(GET_CHAIN, family, |to| {
+            text(to, 1, table);
+            text(to, 3, chain);
+        })
+    }
+
+    fn has(&mut self, kind: u16, family: u8, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<bool> {
         let sequence = self.sequence;
         self.sequence += 1;
         let mut request = Vec::new();
-        let kind = (SUBSYSTEM << 8 | GET_TABLE, REQUEST | ACK);
-        message(&mut request, kind, (family, 0), sequence, |to| text(to, 1, name));
+        let kind = (SUBSYSTEM << 8 | kind, REQUEST | ACK);
+        message(&mut request, kind, (family, 0), sequence, fill);
         match self.exchange(&request, (sequence, sequence)) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
             other => other.map(|()| true),
