@@ -25,8 +25,8 @@ mod nft;
 mod tests;
 
 use layout::{Changed, Group, Layout, Ports, Shape};
-pub use nft::News;
-use nft::{Batch, DELETE_TABLE, ELEMENTS_MAX, NEW_TABLE, Nft, Step, Verdict, meta};
+use nft::{Batch, DELETE_TABLE, ELEMENTS_MAX, NEW_TABLE, NEWS_BYTES, Nft, Step, Verdict, meta};
+pub use nft::{Heard, News};
 
 /// How the names of tables begin; one of two digits follows.
 pub const TABLE: &str = "cryptand-esp-";
@@ -106,7 +106,7 @@ fn refused(cause: &io::Error) -> Refused {
 /// # Errors
 /// Why there can be none.
 pub fn open(device: &str) -> Result<(Filter, News), Refused> {
-    let news = News::listen().map_err(|cause| refused(&cause))?;
+    let news = News::listen(NEWS_BYTES).map_err(|cause| refused(&cause))?;
     Ok((Filter::open(device)?, news))
 }
 
@@ -191,17 +191,37 @@ impl Filter {
         failed.map_err(|cause| refused(&cause))
     }
 
-    /// Makes both tables anew, as after a change by others.
+    /// Makes the tables anew where others have changed them, or a change before has failed. None where there is nothing to be done.
+    pub fn repair(&mut self, heard: Heard) -> Option<Result<(), Refused>> {
+        let is_wrong = match heard {
+            Heard::Changed => true,
+            Heard::Lost => !self.has_its_chains(),
+            Heard::Nothing => false,
+        };
+        (is_wrong || self.is_broken()).then(|| self.rebuild())
+    }
+
+    /// Whether packets come to each table that should be in force.
+    fn has_its_chains(&mut self) -> bool {
+        let Filter { nft, tables, .. } = self;
+        tables.iter().zip(FAMILIES).all(|(table, family)| {
+            let Some(digit) = table.live else { return true };
+            let mut has = |chain| nft.has_chain(family, &name(digit), chain).unwrap_or(false);
+            CHAINS.iter().all(|(chain, _)| has(chain))
+        })
+    }
+
+    /// Makes both tables anew.
     ///
     /// # Errors
     /// Why one is not; it is tried again with the next change.
-    pub fn rebuild(&mut self) -> Result<(), Refused> {
+    fn rebuild(&mut self) -> Result<(), Refused> {
         let made = [0, V6].map(|at| self.make(at));
         made.into_iter().collect::<io::Result<()>>().map_err(|cause| refused(&cause))
     }
 
     /// Whether what the kernel has may be other than it should be.
-    pub fn is_broken(&self) -> bool {
+    fn is_broken(&self) -> bool {
         self.tables.iter().any(|table| table.is_broken)
     }
 

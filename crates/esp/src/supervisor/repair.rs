@@ -32,11 +32,10 @@ impl Supervisor<'_> {
     /// Makes the egress filter anew where others have changed its tables, as `nft flush ruleset` does.
     pub(super) fn repair_filter(&mut self) {
         let Some(Ok((filter, news))) = &mut self.filter else { return };
-        if news.take(filter.port(), super::filter::TABLE) || filter.is_broken() {
-            match filter.rebuild() {
-                Ok(()) => tell!("others changed the egress filter: it is made again"),
-                Err(refused) => tell!("{}", refused.text),
-            }
+        match filter.repair(news.take(filter.port(), super::filter::TABLE)) {
+            None => {}
+            Some(Ok(())) => tell!("others changed the egress filter: it is made again"),
+            Some(Err(refused)) => tell!("{}", refused.text),
         }
     }
 

@@ -73,6 +73,9 @@ fn all_are_there_after_a_worker_was_killed() {
         add(&mut client, &(0..POLICIES_MAX).collect::<Vec<_>>());
         let (errno, text) = client.refusal(policy(POLICIES_MAX));
         assert!(errno != 0 && text.contains(&POLICIES_MAX.to_string()), "{errno}: {text}");
+        // What the filter's own changes tell is no change by others.
+        let filter_is_changed = |plane: &Plane<'_>| plane.log().contains("others changed the egress filter");
+        assert!(!filter_is_changed(&plane), "{}", plane.log());
         let before = selectors(&plane);
         assert_eq!((before.len(), routed(&net)), (POLICIES_MAX, [POLICIES_MAX; 2]));
 
@@ -95,6 +98,7 @@ fn all_are_there_after_a_worker_was_killed() {
 
         assert_eq!(selectors(&plane), before);
         assert_eq!(routed(&net), [POLICIES_MAX; 2]);
+        assert!(!filter_is_changed(&plane), "{}", plane.log());
         let mut client = plane.xfrm();
         client.ok(XfrmMessage::FlushPolicy(Default::default()));
         assert_eq!((plane.status()["policies"].as_u64(), routed(&net)), (Some(0), [0, 0]));

@@ -42,6 +42,8 @@ pub const ELEMENTS_MAX: usize = 400;
 pub const BATCH_BYTES: usize = 64 << 10;
 /// How long the kernel may take to answer, in seconds.
 const ANSWER_SECONDS: i64 = 10;
+/// What news may take until they are read, in bytes, where this process may say so: those of a filter of as many policies as there can be take less than half.
+pub const NEWS_BYTES: usize = 8 << 20;
 
 /// What decides about a packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -401,31 +403,47 @@ fn messages(datagram: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
 /// A socket that becomes readable when tables change.
 pub struct News(Socket);
 
+/// What news told since the last time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Heard {
+    /// No change by others.
+    Nothing,
+    /// Some are lost, and in the rest there is no change by others: a filter of many policies causes more of them than there is room for, itself.
+    Lost,
+    /// Others changed a table.
+    Changed,
+}
+
 impl News {
-    /// Listens from here on.
+    /// Listens from here on; news find room for so many bytes, or for what the system gives everybody.
     ///
     /// # Errors
     /// Of the system.
-    pub fn listen() -> io::Result<News> {
+    pub fn listen(bytes: usize) -> io::Result<News> {
         let mut socket = Socket::new(NETLINK_NETFILTER)?;
         socket.bind(&SocketAddr::new(0, 0))?;
+        // It is refused in a user namespace: then more are lost.
+        let _ = rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, bytes);
         socket.add_membership(GROUP)?;
         socket.set_non_blocking(true)?;
         Ok(News(socket))
     }
 
-    /// Whether others than the socket of this port changed a table whose name begins so. Lost messages count as such a change.
-    pub fn take(&self, own_port: u32, name: &str) -> bool {
-        let mut changed = false;
+    /// Whether others than the socket of this port changed a table whose name begins so.
+    pub fn take(&self, own_port: u32, name: &str) -> Heard {
+        let mut heard = Heard::Nothing;
         let mut buffer = Vec::with_capacity(32 << 10);
         loop {
             buffer.clear();
             match self.0.recv(&mut buffer, 0) {
-                Ok(_) => changed |= is_changed(&buffer, own_port, name),
+                Ok(_) if is_changed(&buffer, own_port, name) => heard = Heard::Changed,
+                Ok(_) => {}
                 Err(cause) if cause.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error()) => {
-                    changed = true;
+                    if heard == Heard::Nothing {
+                        heard = Heard::Lost;
+                    }
                 }
-                Err(_) => return changed,
+                Err(_) => return heard,
             }
         }
     }

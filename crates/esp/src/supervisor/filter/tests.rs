@@ -91,3 +91,56 @@ fn the_table_that_packets_come_to_is_told_from_one_that_was_not_finished() {
         }
     });
 }
+
+/// Policies of many networks that name a port: each is in two sets.
+fn many(count: u64) -> Vec<FilterRow> {
+    let network = |number: u64| format!("10.{}.{}.0/24", 64 + number / 256, number % 256);
+    (1..=count)
+        .map(|number| FilterRow {
+            protocol: Some(17),
+            destination_ports: (1701, u16::MAX),
+            ..row(&network(number), number)
+        })
+        .collect()
+}
+
+/// Takes news until there are none for a while; how often the filter was made anew.
+fn repairs(filter: &mut Filter, news: &News) -> usize {
+    let (mut repairs, mut quiet) = (0, 0);
+    while quiet < 3 && repairs < 10 {
+        let heard = news.take(filter.port(), TABLE);
+        quiet = if heard == Heard::Nothing { quiet + 1 } else { 0 };
+        if let Some(made) = filter.repair(heard) {
+            made.unwrap();
+            repairs += 1;
+        }
+    }
+    repairs
+}
+
+/// A change of thousands of policies causes more news than there is room for: they are lost, and nothing is made anew but what others took away.
+#[test]
+fn news_that_a_filter_causes_itself_have_it_made_anew_no_second_time() {
+    in_own_network(|| {
+        let rows = many(3000);
+        // With room for few, as in a user namespace, and with as much as a service has.
+        for (bytes, expected) in [(1, Heard::Lost), (NEWS_BYTES, Heard::Nothing)] {
+            let news = News::listen(bytes).unwrap();
+            let mut filter = begun();
+            filter.rows = rows.iter().map(|row| (row.rank(), *row)).collect();
+            filter.rebuild().unwrap();
+            let heard = news.take(filter.port(), TABLE);
+            assert!(heard == expected || expected == Heard::Nothing && heard == Heard::Lost, "{heard:?}");
+            filter.rebuild().unwrap();
+            assert_eq!(repairs(&mut filter, &news), 0, "its own changes alone");
+            // Others take the table away while their news are lost among those of the filter.
+            filter.rebuild().unwrap();
+            clear().unwrap();
+            assert_eq!(tables(0), [GONE; 2]);
+            assert_eq!(repairs(&mut filter, &news), 1, "it is made again once");
+            assert!(tables(0).contains(&LIVE) && filter.has_its_chains());
+            filter.change(&[], &rows).unwrap();
+            assert_eq!((repairs(&mut filter, &news), tables(0)), (0, [GONE; 2]));
+        }
+    });
+}
