@@ -193,6 +193,10 @@ impl Filter {
 
     /// Makes the tables anew where others have changed them, or a change before has failed. None where there is nothing to be done.
     pub fn repair(&mut self, heard: Heard) -> Option<Result<(), Refused>> {
+        // What an earlier data plane's filter holds back is not known yet: a new one would hold back nothing.
+        if self.coming.is_some() && self.rows.is_empty() {
+            return None;
+        }
         let is_wrong = match heard {
             Heard::Changed => true,
             Heard::Lost => !self.has_its_chains(),

@@ -144,3 +144,28 @@ fn news_that_a_filter_causes_itself_have_it_made_anew_no_second_time() {
         }
     });
 }
+
+/// Until a worker has said what the journal has, the tables of an earlier data plane are all that holds anything back.
+#[test]
+fn a_change_by_others_takes_nothing_away_before_policies_are_known() {
+    in_own_network(|| {
+        for (at, destination) in [(0, "10.2.0.0/16"), (V6, "fd02::/16")] {
+            begun().change(&[row(destination, 1)], &[]).unwrap();
+            let before = tables(at);
+            assert!(before.contains(&LIVE));
+            let mut filter = Filter::open("device").unwrap();
+            filter.change(&[row(destination, 1)], &[]).unwrap();
+            for heard in [Heard::Changed, Heard::Lost, Heard::Nothing] {
+                assert_eq!(filter.repair(heard), None);
+                assert_eq!(tables(at), before, "{heard:?}");
+            }
+            filter.restored().unwrap();
+            // While the next worker begins, what the one before said holds.
+            filter.begin();
+            clear().unwrap();
+            assert_eq!(filter.repair(Heard::Changed), Some(Ok(())));
+            assert!(tables(at).contains(&LIVE));
+            clear().unwrap();
+        }
+    });
+}
