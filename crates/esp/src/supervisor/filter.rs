@@ -306,12 +306,7 @@ impl Filter {
     }
 
     fn remove_tables(&mut self, at: usize) -> io::Result<()> {
-        let mut batch = self.nft.batch(FAMILIES[at]);
-        for digit in [0, 1] {
-            batch.table(NEW_TABLE, &name(digit));
-            batch.table(DELETE_TABLE, &name(digit));
-        }
-        self.nft.send(batch)?;
+        remove_tables(&mut self.nft, FAMILIES[at])?;
         (self.tables[at].live, self.tables[at].is_staged) = (None, false);
         Ok(())
     }
@@ -395,23 +390,32 @@ impl Filter {
     }
 }
 
-/// Removes what any data plane left of tables in this network namespace; where the kernel has none there is nothing.
+/// Removes the tables of a family, those that there are.
+fn remove_tables(nft: &mut Nft, family: u8) -> io::Result<()> {
+    let mut batch = nft.batch(family);
+    for digit in [0, 1] {
+        // One that is not there is made first, so that it can be removed.
+        batch.table(NEW_TABLE, &name(digit));
+        batch.table(DELETE_TABLE, &name(digit));
+    }
+    nft.send(batch)
+}
+
+/// Removes what any data plane left of tables in this network namespace; where the kernel has no nf_tables, or none for a family, there is nothing.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's first one, after all was tried.
 pub fn clear() -> io::Result<()> {
-    let Ok(mut nft) = Nft::open() else { return Ok(()) };
-    for family in FAMILIES {
-        for digit in [0, 1] {
-            if !matches!(nft.has_table(family, &name(digit)), Ok(true)) {
-                continue;
-            }
-            let mut batch = nft.batch(family);
-            batch.table(DELETE_TABLE, &name(digit));
-            nft.send(batch)?;
-        }
-    }
-    Ok(())
+    let nothing_there = |cause: io::Error| match Errno::from_io_error(&cause) {
+        Some(Errno::PROTONOSUPPORT | Errno::OPNOTSUPP | Errno::AFNOSUPPORT) => Ok(()),
+        _ => Err(cause),
+    };
+    let mut nft = match Nft::open() {
+        Ok(nft) => nft,
+        Err(cause) => return nothing_there(cause),
+    };
+    let removed = FAMILIES.map(|family| remove_tables(&mut nft, family).or_else(nothing_there));
+    removed.into_iter().collect()
 }
 
 /// Whether a filter is in force in this network namespace: whether packets come to a table of either family.

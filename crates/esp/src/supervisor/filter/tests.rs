@@ -1,5 +1,7 @@
 //! The filter of a network namespace of the test's own, as the kernel has it.
 
+use netlink_sys::Socket;
+use netlink_sys::protocols::NETLINK_NETFILTER;
 use nix::sched::{CloneFlags, unshare};
 
 use super::*;
@@ -46,6 +48,31 @@ fn tables(at: usize) -> [(bool, bool); 2] {
         let table = name(digit);
         (is_live(&mut nft, FAMILIES[at], &table).unwrap(), nft.has_table(FAMILIES[at], &table).unwrap())
     })
+}
+
+/// A socket that has tables of both digits of IPv4 for itself until it is dropped: nobody else may change or remove them (`NFT_TABLE_F_OWNER`).
+fn taken_by_another() -> Socket {
+    let mut socket = Socket::new(NETLINK_NETFILTER).unwrap();
+    socket.bind_auto().unwrap();
+    let begin_or_end = |kind: u16| {
+        [&20_u32.to_ne_bytes()[..], &kind.to_ne_bytes(), &[1, 0], &[0; 8], &[0, 0, 0, 10]].concat()
+    };
+    let mut batch = begin_or_end(0x10);
+    for digit in [0, 1] {
+        let named = [&name(digit).into_bytes()[..], &[0; 2]].concat();
+        let attributes =
+            [&19_u16.to_ne_bytes()[..], &[1, 0], &named, &[8, 0, 2, 0], &2_u32.to_be_bytes()].concat();
+        batch.extend((20 + attributes.len() as u32).to_ne_bytes());
+        batch.extend([0, 0x0a, 5, 4].into_iter().chain([0; 8]).chain([2, 0, 0, 0]));
+        batch.extend(attributes);
+    }
+    batch.extend(begin_or_end(0x11));
+    socket.send(&batch, 0).unwrap();
+    for _ in 0..2 {
+        let (answer, _) = socket.recv_from_full().unwrap();
+        assert_eq!(answer[16..20], [0; 4], "{answer:?}");
+    }
+    socket
 }
 
 const LIVE: (bool, bool) = (true, true);
@@ -167,5 +194,22 @@ fn a_change_by_others_takes_nothing_away_before_policies_are_known() {
             assert!(tables(at).contains(&LIVE));
             clear().unwrap();
         }
+    });
+}
+
+#[test]
+fn what_is_not_there_is_removed_without_an_error_and_what_cannot_be_removed_is_told() {
+    in_own_network(|| {
+        clear().unwrap();
+        begun().change(&[row("10.2.0.0/16", 1), row("fd02::/16", 2)], &[]).unwrap();
+        clear().unwrap();
+        assert_eq!([tables(0), tables(V6)], [[GONE; 2]; 2]);
+        begun().change(&[row("fd02::/16", 1)], &[]).unwrap();
+        let another = taken_by_another();
+        let refused = clear().unwrap_err();
+        assert_eq!(Errno::from_io_error(&refused), Some(Errno::PERM));
+        assert_eq!(tables(V6), [GONE; 2], "the rest goes");
+        drop(another);
+        clear().unwrap();
     });
 }
