@@ -86,18 +86,24 @@ fn find(nft: &mut Nft, family: u8) -> io::Result<Table> {
     Ok(found)
 }
 
+/// Whether that is what a kernel says which has none of it: EINVAL where it has nfnetlink, ENOENT where it has not all expressions.
+fn is_lacking(errno: Errno) -> bool {
+    let said = [Errno::PROTONOSUPPORT, Errno::OPNOTSUPP, Errno::AFNOSUPPORT, Errno::INVAL, Errno::NOENT];
+    said.contains(&errno)
+}
+
 fn refused(cause: &io::Error) -> Refused {
     let errno = Errno::from_io_error(cause).unwrap_or(Errno::IO);
     let help = match errno {
         Errno::PERM => "; it takes root or CAP_NET_ADMIN",
-        Errno::PROTONOSUPPORT | Errno::OPNOTSUPP | Errno::NOENT | Errno::AFNOSUPPORT => {
-            "; this kernel lacks nf_tables (CONFIG_NF_TABLES, module nf_tables): without it programs that name a link send in clear; `cryptand ipsec up --no-egress-filter` does without"
+        errno if is_lacking(errno) => {
+            "; this kernel lacks nf_tables, or a part of it (CONFIG_NF_TABLES): `modprobe nf_tables` loads it where it is a module; without it programs that name a link send in clear; `cryptand ipsec up --no-egress-filter` does without"
         }
         _ => "",
     };
     let text = format!("setting the egress filter (nf_tables): {cause}{help}");
-    // Programs take ENOENT for a policy that is not there.
-    let errno = if errno == Errno::NOENT { Errno::OPNOTSUPP } else { errno };
+    // Programs take ENOENT for a policy that is not there, and EINVAL for one that makes no sense.
+    let errno = if matches!(errno, Errno::NOENT | Errno::INVAL) { Errno::OPNOTSUPP } else { errno };
     Refused { errno: errno.raw_os_error(), text }
 }
 

@@ -213,3 +213,17 @@ fn what_is_not_there_is_removed_without_an_error_and_what_cannot_be_removed_is_t
         clear().unwrap();
     });
 }
+
+#[test]
+fn a_kernel_without_nf_tables_is_told_in_one_way_whatever_it_says() {
+    let of = |errno: Errno| refused(&errno.into());
+    for errno in [Errno::PROTONOSUPPORT, Errno::OPNOTSUPP, Errno::AFNOSUPPORT, Errno::INVAL, Errno::NOENT] {
+        let Refused { errno: told, text } = of(errno);
+        assert!(text.contains("modprobe nf_tables") && text.contains("--no-egress-filter"), "{text}");
+        let is_taken_otherwise = matches!(errno, Errno::INVAL | Errno::NOENT);
+        let expected = if is_taken_otherwise { Errno::OPNOTSUPP } else { errno };
+        assert_eq!(told, expected.raw_os_error());
+    }
+    assert!(of(Errno::PERM).text.contains("CAP_NET_ADMIN") && !of(Errno::PERM).text.contains("modprobe"));
+    assert!(!of(Errno::NOMEM).text.contains("modprobe"));
+}
