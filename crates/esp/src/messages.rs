@@ -29,6 +29,10 @@ pub enum Order {
     },
     /// Everything that a worker begins with was told.
     Begin,
+    /// The answer to [`Notice::Restored`]: the egress filter is as it must be, or there is to be none. Before that a worker carries no packet.
+    Serve,
+    /// Whether the egress filter is in force from here on.
+    EgressFilter(bool),
     /// All of [`Notice::Routes`] and [`Notice::Filter`] up to this number is done, or was refused.
     Routed {
         /// The number.
@@ -49,7 +53,7 @@ pub struct Start {
     pub outside_mtu: usize,
     /// Whether suites that are weak may be used.
     pub weak_suites: bool,
-    /// Whether there is to be an egress filter.
+    /// Whether the egress filter is in force, until [`Order::EgressFilter`] says otherwise.
     pub egress_filter: bool,
     /// How often a worker was started before this one.
     pub restarts: u64,
@@ -136,7 +140,7 @@ pub enum Notice {
         /// Whether what cannot be added is to be refused, with nothing left of it. Otherwise it is tried again.
         whole: bool,
     },
-    /// Everything that the worker knows of earlier workers has been told: what they told beside it is void.
+    /// Everything that the worker knows of earlier workers has been told: what they told beside it is void. It waits for [`Order::Serve`].
     Restored,
 }
 

@@ -57,7 +57,7 @@ pub struct Status {
     pub memory_used_bytes: usize,
     /// Whether 3DES and NULL may be used.
     pub weak_suites: bool,
-    /// Whether an egress filter keeps programs that name a link from sending past policies.
+    /// Whether an egress filter keeps programs that name a link from sending past policies: there is to be one, the kernel takes it, and it is as policies say.
     pub egress_filter: bool,
     /// SAs, those whose SPI is only reserved among them.
     pub sas: usize,

@@ -1,4 +1,4 @@
-//! The supervisor: it has the rights, and no keys. It makes device, rules, routes and sockets, starts the worker, and starts another where that ends.
+//! The supervisor: it has the rights, and no keys. It makes device, rules, routes, the egress filter and sockets, starts the worker, and starts another where that ends.
 //!
 //! Rules, routes and the egress filter outlive the worker: what policies protect is dropped while none serves, and never sent in clear. They outlive the supervisor too, where it is killed or told so by
 //! [`Serve::keep`]; the next one finds them, and the journal, and begins with them.
@@ -193,7 +193,13 @@ struct Supervisor<'c> {
     sockets: Sockets,
     routes: Routes,
     /// None where there is to be none.
-    filter: Option<Filtering>,
+    filter: Option<Filter>,
+    /// Why the filter is not as it should be, as was told.
+    refused: Option<Refused>,
+    /// Whether there may be a destination of policies with neither of its routes, to which packets leave as others route them.
+    is_open: bool,
+    /// When what could not be put back is tried again.
+    retry_at: Option<Instant>,
     /// Where routes are to be looked at, of messages that are followed by others.
     touched: BTreeSet<IpNet>,
     /// Whether a worker has restored what earlier ones knew: until then routes that nobody asked for stay.
@@ -209,15 +215,16 @@ struct Supervisor<'c> {
     start_at: Option<Instant>,
 }
 
-/// The egress filter, and news of its tables; or why there can be none.
-type Filtering = Result<(Filter, filter::News), Refused>;
-
 struct Worker {
     channel: Channel,
     child: Child,
     since: Instant,
     /// When it must serve; None when it does.
     ready_by: Option<Instant>,
+    /// Whether it has said what it knows of earlier workers, and waits for [`Order::Serve`].
+    waits: bool,
+    /// Whether it was told that the egress filter is in force.
+    has_filter: bool,
 }
 
 impl<'c> Supervisor<'c> {
@@ -240,10 +247,12 @@ impl<'c> Supervisor<'c> {
         sockets.open_held();
         let addresses = net.addresses()?;
         let routes = Routes::left(net.routed(None)?.into_keys());
-        let filter = settings.egress_filter.then(|| {
-            let opened = filter::open(&device.name);
-            opened.inspect_err(|refused| tell!("{}; policies that protect are refused", refused.text))
-        });
+        let mut filter = settings.egress_filter.then(|| Filter::new(&device.name));
+        if let Some(filter) = &mut filter
+            && let Err(refused) = filter.open()
+        {
+            tell!("{}; policies that protect are refused until it can be set", refused.text);
+        }
         if filter.is_none()
             && let Err(cause) = filter::clear()
         {
@@ -267,6 +276,9 @@ impl<'c> Supervisor<'c> {
             sockets,
             routes,
             filter,
+            refused: None,
+            is_open: false,
+            retry_at: None,
             touched: BTreeSet::new(),
             restored: false,
             xfrm,
@@ -288,6 +300,7 @@ impl<'c> Supervisor<'c> {
             let deadline = self
                 .start_at
                 .into_iter()
+                .chain(self.retry_at)
                 .chain(self.worker.iter().filter_map(|worker| worker.ready_by))
                 .min();
             let timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()));
@@ -302,9 +315,8 @@ impl<'c> Supervisor<'c> {
             ];
             polled.extend(self.worker.iter().map(|worker| PollFd::new(&worker.channel, PollFlags::IN)));
             let filter_at = polled.len();
-            if let Some(Ok((_, news))) = &self.filter {
-                polled.push(PollFd::new(news, PollFlags::IN));
-            }
+            let news = self.filter.as_ref().and_then(Filter::news);
+            polled.extend(news.map(|news| PollFd::new(news, PollFlags::IN)));
             let fixed = polled.len();
             polled.extend(self.clients.iter().map(|client| PollFd::new(client, PollFlags::IN)));
             match poll(&mut polled, timeout.as_ref()) {
@@ -341,6 +353,7 @@ impl<'c> Supervisor<'c> {
             if happened[2] {
                 self.accept();
             }
+            self.go_on();
             self.end_late_worker();
             if self.start_at.is_some_and(|at| at <= Instant::now())
                 && let Err(cause) = self.start_worker()
@@ -356,9 +369,10 @@ impl<'c> Supervisor<'c> {
     fn start_worker(&mut self) -> Result<(), ServeError> {
         self.start_at = None;
         self.routes.begin();
-        if let Some(Ok((filter, _))) = &mut self.filter {
+        if let Some(filter) = &mut self.filter {
             filter.begin();
         }
+        let has_filter = self.filter.as_ref().is_some_and(Filter::is_whole);
         let (own, theirs) = Channel::pair().map_err(system("making the worker's channel"))?;
         let wait = rustix::net::sockopt::set_socket_timeout(
             &own,
@@ -385,8 +399,8 @@ impl<'c> Supervisor<'c> {
         drop(command);
         let since = Instant::now();
         let ready_by = Some(since + Duration::from_secs(START_SECONDS));
-        let mut worker = Worker { channel: own, child, since, ready_by };
-        let told = self.begin(&worker.channel);
+        let mut worker = Worker { channel: own, child, since, ready_by, waits: false, has_filter };
+        let told = self.begin(&worker.channel, has_filter);
         self.starts += 1;
         if let Err(cause) = told {
             tell!("starting the worker: {cause}");
@@ -406,7 +420,7 @@ impl<'c> Supervisor<'c> {
     }
 
     /// Says to a worker all that it begins with.
-    fn begin(&self, channel: &Channel) -> Result<(), ChannelError> {
+    fn begin(&self, channel: &Channel, has_filter: bool) -> Result<(), ChannelError> {
         let path = self.place.journal();
         let journal =
             OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(&path);
@@ -417,7 +431,7 @@ impl<'c> Supervisor<'c> {
             threads: self.threads,
             outside_mtu: self.outside_mtu as usize,
             weak_suites: self.settings.weak_suites,
-            egress_filter: self.settings.egress_filter,
+            egress_filter: has_filter,
             restarts: self.starts,
         };
         let descriptors = [self.xfrm.as_fd(), self.observe.as_fd(), journal.as_fd(), self.claim.as_fd()];
@@ -471,11 +485,11 @@ impl<'c> Supervisor<'c> {
                     self.restored = true;
                     self.routes.restored();
                     self.set_all_routes();
-                    if let Some(Ok((filter, _))) = &mut self.filter
-                        && let Err(refused) = filter.restored()
-                    {
-                        tell!("{}; it is tried again with the next change", refused.text);
+                    if let Some(Err(refused)) = self.filter.as_mut().map(Filter::restored) {
+                        self.tell_refused(refused);
                     }
+                    // What it lets pass, and what it seals, must find the filter in force.
+                    self.worker.iter_mut().for_each(|worker| worker.waits = true);
                 }
                 Err(ChannelError::WouldBlock) => return false,
                 Err(_) => return true,
@@ -485,13 +499,7 @@ impl<'c> Supervisor<'c> {
 
     /// Has the egress filter take policies that come and go; why it does not.
     fn change_filter(&mut self, add: &[FilterRow], remove: &[FilterRow]) -> Option<Refused> {
-        let refused = match &mut self.filter {
-            None => return None,
-            Some(Ok((filter, _))) => filter.change(add, remove).err()?,
-            // What passes in clear needs none.
-            Some(Err(_)) if add.iter().all(|row| row.passes) => return None,
-            Some(Err(refused)) => refused.clone(),
-        };
+        let refused = self.filter.as_mut()?.change(add, remove).err()?;
         tell!("{}", refused.text);
         Some(refused)
     }
@@ -501,6 +509,7 @@ impl<'c> Supervisor<'c> {
     }
 
     fn set_all_routes(&mut self) {
+        self.is_open = false;
         self.set_routes(&self.routes.changes(&self.addresses, !self.restored));
     }
 
@@ -513,6 +522,7 @@ impl<'c> Supervisor<'c> {
                 Change::Set { destination, source, first } => {
                     // The one that drops comes first: at no time is the other missing without it.
                     let dropped = if first { self.net.set_blackhole(destination) } else { Ok(()) };
+                    self.is_open |= dropped.is_err();
                     dropped.and_then(|()| {
                         is_told = first && !self.routes.half_done(destination);
                         self.net.set_route(destination, &self.device, source)

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! its start message -> device, raw sockets, engine -> first part of the sandbox -> threads, without SAs or policies -> second part
-//!   -> the journal of earlier workers -> requests
+//!   -> the journal of earlier workers -> routes and the egress filter, as it says -> packets and requests
 //! ```
 //! What a request changes is in force before it is answered: threads have the new tables, routes lead into the device, and the
 //! journal says so.
@@ -244,10 +244,20 @@ impl Worker {
             Journal::open(journal.into(), self.engine).map_err(|cause| unreadable(cause.to_string()))?;
         let restored = self.xfrm.restore(&earlier, self.now(), wall());
         restored.map_err(|cause| unreadable(cause.to_string()))?;
-        self.is_restored = true;
-        self.publish();
         self.keeping.begin(journal, self.xfrm.list_policies())?;
         self.keeping.say(&Notice::Restored)?;
+        for (order, descriptors) in self.keeping.take_orders() {
+            self.obey(order, descriptors);
+        }
+        // Whoever sees a data plane that serves takes it for one that lets nothing by.
+        loop {
+            match self.keeping.channel().recv::<Order>().map_err(WorkerError::Channel)? {
+                (Order::Serve, _) => break,
+                (order, descriptors) => self.obey(order, descriptors),
+            }
+        }
+        self.is_restored = true;
+        self.publish();
         let lacks = self.lacks.clone();
         self.keeping.say(&Notice::Ready { lacks })
     }
@@ -354,7 +364,8 @@ impl Worker {
                     }
                 }
             }
-            Order::Start(_) | Order::Begin | Order::Routed { .. } => {}
+            Order::EgressFilter(is_set) => self.start.egress_filter = is_set,
+            Order::Start(_) | Order::Begin | Order::Serve | Order::Routed { .. } => {}
         }
     }
 

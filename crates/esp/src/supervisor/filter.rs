@@ -44,12 +44,19 @@ const V6: usize = 1;
 
 /// The filter of both families.
 pub struct Filter {
-    nft: Nft,
+    /// None where that could not be opened: it is tried again when it is needed.
+    kernel: Option<Kernel>,
     device: String,
     tables: [Table; 2],
     rows: BTreeMap<(u32, u64), FilterRow>,
     /// What a worker says of earlier ones, until it has said all.
     coming: Option<BTreeMap<(u32, u64), FilterRow>>,
+}
+
+/// Requests to the kernel, and news of what others request.
+struct Kernel {
+    nft: Nft,
+    news: News,
 }
 
 /// The table of one family.
@@ -73,17 +80,17 @@ fn is_live(nft: &mut Nft, family: u8, table: &str) -> io::Result<bool> {
     nft.has_chain(family, table, CHAINS[0].0)
 }
 
-/// What there is of a family.
-fn find(nft: &mut Nft, family: u8) -> io::Result<Table> {
-    let mut found = Table::default();
+/// The digit of a family's table that packets come to, and whether there is one to which none come.
+fn find(nft: &mut Nft, family: u8) -> io::Result<(Option<u8>, bool)> {
+    let (mut live, mut is_staged) = (None, false);
     for digit in [0, 1] {
         if is_live(nft, family, &name(digit))? {
-            found.live = Some(digit);
+            live = Some(digit);
         } else {
-            found.is_staged |= nft.has_table(family, &name(digit))?;
+            is_staged |= nft.has_table(family, &name(digit))?;
         }
     }
-    Ok(found)
+    Ok((live, is_staged))
 }
 
 /// Whether that is what a kernel says which has none of it: EINVAL where it has nfnetlink, ENOENT where it has not all expressions.
@@ -107,45 +114,51 @@ fn refused(cause: &io::Error) -> Refused {
     Refused { errno: errno.raw_os_error(), text }
 }
 
-/// Opens a filter, and listens for changes of its tables by others.
-///
-/// # Errors
-/// Why there can be none.
-pub fn open(device: &str) -> Result<(Filter, News), Refused> {
-    let news = News::listen(NEWS_BYTES).map_err(|cause| refused(&cause))?;
-    Ok((Filter::open(device)?, news))
-}
-
 impl Filter {
-    /// Connects to the kernel, and finds what earlier ones left, which stays until [`Filter::restored`]. Everything passes to the device of this name.
-    ///
-    /// # Errors
-    /// Why there can be no filter.
-    pub fn open(device: &str) -> Result<Filter, Refused> {
-        let open = || {
-            let mut filter = Filter {
-                nft: Nft::open()?,
-                device: device.to_owned(),
-                tables: Default::default(),
-                rows: BTreeMap::new(),
-                coming: Some(BTreeMap::new()),
-            };
-            for (at, family) in FAMILIES.into_iter().enumerate() {
-                // A kernel without IPv6 has no tables of it.
-                match find(&mut filter.nft, family) {
-                    Ok(found) => filter.tables[at] = found,
-                    Err(cause) if at != V6 => return Err(cause),
-                    Err(_) => {}
-                }
-            }
-            Ok(filter)
-        };
-        open().map_err(|cause| refused(&cause))
+    /// One that has asked the kernel for nothing yet. Everything passes to the device of this name; what earlier filters left stays until [`Filter::restored`].
+    pub fn new(device: &str) -> Filter {
+        Filter {
+            kernel: None,
+            device: device.to_owned(),
+            tables: Default::default(),
+            rows: BTreeMap::new(),
+            coming: Some(BTreeMap::new()),
+        }
     }
 
-    /// The number by which news name what was asked here.
-    pub fn port(&self) -> u32 {
-        self.nft.port()
+    /// Connects to the kernel, and finds what earlier ones left.
+    ///
+    /// # Errors
+    /// Why there can be no filter. It is tried again when one is needed.
+    pub fn open(&mut self) -> Result<(), Refused> {
+        self.nft().map(drop).map_err(|cause| refused(&cause))
+    }
+
+    fn nft(&mut self) -> io::Result<&mut Nft> {
+        let kernel = match self.kernel.take() {
+            Some(kernel) => kernel,
+            None => {
+                let mut kernel = Kernel { news: News::listen(NEWS_BYTES)?, nft: Nft::open()? };
+                for (at, family) in FAMILIES.into_iter().enumerate() {
+                    let table = &mut self.tables[at];
+                    // A kernel without IPv6 has no tables of it.
+                    match find(&mut kernel.nft, family) {
+                        Ok((live, is_staged)) => (table.live, table.is_staged) = (live, is_staged),
+                        Err(cause) if at != V6 => return Err(cause),
+                        Err(_) => {}
+                    }
+                    // What is found late may be other than what policies say by now.
+                    table.is_broken |= self.coming.is_none() && table.live.is_some();
+                }
+                kernel
+            }
+        };
+        Ok(&mut self.kernel.insert(kernel).nft)
+    }
+
+    /// What becomes readable when tables change.
+    pub fn news(&self) -> Option<&News> {
+        self.kernel.as_ref().map(|kernel| &kernel.news)
     }
 
     /// Another worker begins: what there is stays until [`Filter::restored`].
@@ -197,8 +210,14 @@ impl Filter {
         failed.map_err(|cause| refused(&cause))
     }
 
-    /// Makes the tables anew where others have changed them, or a change before has failed. None where there is nothing to be done.
-    pub fn repair(&mut self, heard: Heard) -> Option<Result<(), Refused>> {
+    /// Takes news, and makes the tables anew where others have changed them. None where there is nothing to be done.
+    pub fn repair(&mut self) -> Option<Result<(), Refused>> {
+        let Kernel { nft, news } = self.kernel.as_ref()?;
+        let heard = news.take(nft.port(), TABLE);
+        self.repair_after(heard)
+    }
+
+    fn repair_after(&mut self, heard: Heard) -> Option<Result<(), Refused>> {
         // What an earlier data plane's filter holds back is not known yet: a new one would hold back nothing.
         if self.coming.is_some() && self.rows.is_empty() {
             return None;
@@ -208,12 +227,12 @@ impl Filter {
             Heard::Lost => !self.has_its_chains(),
             Heard::Nothing => false,
         };
-        (is_wrong || self.is_broken()).then(|| self.rebuild())
+        is_wrong.then(|| self.rebuild())
     }
 
     /// Whether packets come to each table that should be in force.
     fn has_its_chains(&mut self) -> bool {
-        let Filter { nft, tables, .. } = self;
+        let Filter { kernel: Some(Kernel { nft, .. }), tables, .. } = self else { return false };
         tables.iter().zip(FAMILIES).all(|(table, family)| {
             let Some(digit) = table.live else { return true };
             let mut has = |chain| nft.has_chain(family, &name(digit), chain).unwrap_or(false);
@@ -224,22 +243,30 @@ impl Filter {
     /// Makes both tables anew.
     ///
     /// # Errors
-    /// Why one is not; it is tried again with the next change.
-    fn rebuild(&mut self) -> Result<(), Refused> {
+    /// Why one is not; [`Filter::is_broken`] says so until it is.
+    pub fn rebuild(&mut self) -> Result<(), Refused> {
         let made = [0, V6].map(|at| self.make(at));
         made.into_iter().collect::<io::Result<()>>().map_err(|cause| refused(&cause))
     }
 
+    /// Whether what it drops is what policies protect: the kernel has everything that it should have.
+    pub fn is_whole(&self) -> bool {
+        self.kernel.is_some() && !self.is_broken()
+    }
+
     /// Whether what the kernel has may be other than it should be.
-    fn is_broken(&self) -> bool {
+    pub fn is_broken(&self) -> bool {
         self.tables.iter().any(|table| table.is_broken)
     }
 
     fn add(&mut self, row: &FilterRow) -> io::Result<()> {
         let at = usize::from(row.destination.addr().is_ipv6());
         let table = &mut self.tables[at];
-        if table.is_broken || table.live.is_none() {
-            return self.make(at);
+        match (table.is_broken, table.live) {
+            // Where nothing is dropped nothing need pass.
+            (false, None) if row.passes => return Ok(()),
+            (true, _) | (_, None) => return self.make(at),
+            _ => {}
         }
         match table.layout.add(row) {
             None => self.make(at),
@@ -249,8 +276,11 @@ impl Filter {
 
     fn remove(&mut self, row: &FilterRow) -> io::Result<()> {
         let at = usize::from(row.destination.addr().is_ipv6());
-        let is_last = !self.rows_of(at).any(|_| true);
-        if self.tables[at].is_broken || is_last {
+        let table = &self.tables[at];
+        if !table.is_broken && table.live.is_none() {
+            return Ok(());
+        }
+        if table.is_broken || !self.rows_of(at).any(|row| !row.passes) {
             return self.make(at);
         }
         match self.tables[at].layout.remove(row) {
@@ -267,14 +297,14 @@ impl Filter {
 
     fn change_elements(&mut self, at: usize, changed: &Changed, add: bool) -> io::Result<()> {
         let Some(digit) = self.tables[at].live else { return Ok(()) };
-        let (table, mut batch) = (name(digit), self.nft.batch(FAMILIES[at]));
+        let (table, mut batch) = (name(digit), self.nft()?.batch(FAMILIES[at]));
         let sets = [(set_name(changed.group), &changed.key), (pieces_name(changed.group), &changed.piece)];
         for (set, key) in sets {
             if let Some(key) = key.as_ref().filter(|key| !key.is_empty()) {
                 batch.elements(&table, &set, add, &[key]);
             }
         }
-        if let Err(cause) = self.nft.send(batch) {
+        if let Err(cause) = self.nft()?.send(batch) {
             // Others may have changed it: news of that come, or have come.
             self.tables[at].is_broken = true;
             return self.make(at).map_err(|_| cause);
@@ -282,45 +312,46 @@ impl Filter {
         Ok(())
     }
 
-    /// Makes the table of a family anew and puts it in the place of what there is, in one step; none where no policy is for the family.
+    /// Makes the table of a family anew and puts it in the place of what there is, in one step; none where all packets of the family pass.
     fn make(&mut self, at: usize) -> io::Result<()> {
         self.tables[at].is_broken = true;
-        let layout = Layout::new(self.rows_of(at));
-        let live = self.tables[at].live;
-        let digit = live.map_or(0, |live| 1 - live);
-        if layout.groups.is_empty() {
-            if live.is_some() || self.tables[at].is_staged {
-                self.remove_tables(at)?;
-            }
+        let layout = if self.rows_of(at).any(|row| !row.passes) {
+            let layout = Layout::new(self.rows_of(at));
+            self.put(at, &layout)?;
+            layout
         } else {
-            self.stage(at, &name(digit), &layout)?;
-            let mut batch = self.nft.batch(FAMILIES[at]);
-            let other = name(1 - digit);
-            for (chain, priority) in CHAINS {
-                batch.chain(&name(digit), chain, Some(priority));
-                self.base_rules(&mut batch, at, &name(digit), chain, &layout);
+            if self.tables[at].live.is_some() || self.tables[at].is_staged {
+                remove_tables(self.nft()?, FAMILIES[at])?;
+                (self.tables[at].live, self.tables[at].is_staged) = (None, false);
             }
-            // One that is not there is made first, so that it can be removed.
-            batch.table(NEW_TABLE, &other);
-            batch.table(DELETE_TABLE, &other);
-            self.nft.send(batch)?;
-            (self.tables[at].live, self.tables[at].is_staged) = (Some(digit), false);
-        }
+            Layout::default()
+        };
         self.tables[at].layout = layout;
         self.tables[at].is_broken = false;
         Ok(())
     }
 
-    fn remove_tables(&mut self, at: usize) -> io::Result<()> {
-        remove_tables(&mut self.nft, FAMILIES[at])?;
-        (self.tables[at].live, self.tables[at].is_staged) = (None, false);
+    fn put(&mut self, at: usize, layout: &Layout) -> io::Result<()> {
+        self.nft()?;
+        let digit = self.tables[at].live.map_or(0, |live| 1 - live);
+        self.stage(at, &name(digit), layout)?;
+        let mut batch = self.nft()?.batch(FAMILIES[at]);
+        for (chain, priority) in CHAINS {
+            batch.chain(&name(digit), chain, Some(priority));
+            self.base_rules(&mut batch, at, &name(digit), chain, layout);
+        }
+        // One that is not there is made first, so that it can be removed.
+        let other = name(1 - digit);
+        batch.table(NEW_TABLE, &other);
+        batch.table(DELETE_TABLE, &other);
+        self.nft()?.send(batch)?;
+        (self.tables[at].live, self.tables[at].is_staged) = (Some(digit), false);
         Ok(())
     }
 
     /// Makes everything of a table but what has packets come to it, in as many batches as it takes.
     fn stage(&mut self, at: usize, table: &str, layout: &Layout) -> io::Result<()> {
-        self.tables[at].is_staged = true;
-        let mut batch = self.nft.batch(FAMILIES[at]);
+        let mut batch = self.nft()?.batch(FAMILIES[at]);
         for kind in [NEW_TABLE, DELETE_TABLE, NEW_TABLE] {
             batch.table(kind, table);
         }
@@ -346,7 +377,7 @@ impl Filter {
             group_rules(&mut batch, at, table, number, group);
             batch = self.send_full(at, batch)?;
         }
-        self.nft.send(batch)
+        self.send_staged(at, batch)
     }
 
     /// Sends a batch that is full, and begins another.
@@ -355,8 +386,14 @@ impl Filter {
             return Ok(batch);
         }
         let next = batch.next_set();
-        self.nft.send(batch)?;
-        Ok(self.nft.batch(FAMILIES[at]).with_sets_from(next))
+        self.send_staged(at, batch)?;
+        Ok(self.nft()?.batch(FAMILIES[at]).with_sets_from(next))
+    }
+
+    fn send_staged(&mut self, at: usize, batch: Batch) -> io::Result<()> {
+        self.nft()?.send(batch)?;
+        self.tables[at].is_staged = true;
+        Ok(())
     }
 
     fn base_rules(&self, batch: &mut Batch, at: usize, table: &str, chain: &str, layout: &Layout) {
@@ -454,7 +491,8 @@ pub fn probe() -> Result<(), Refused> {
         age: 1,
         passes: false,
     };
-    let mut filter = Filter::open("probe")?;
+    let mut filter = Filter::new("probe");
+    filter.open()?;
     filter.restored()?;
     let v4 = row([10, 1, 0, 0].into(), [10, 2, 0, 0].into());
     let v6 = row([0xfd01, 0, 0, 0, 0, 0, 0, 0].into(), [0xfd02, 0, 0, 0, 0, 0, 0, 0].into());

@@ -1,11 +1,17 @@
-//! Puts back what others took away: a device that was removed or set down, rules and routes that were flushed by hand or by a program that manages networks.
-//! Without its rules, what policies protect would leave in clear.
+//! Puts back what others took away: a device that was removed or set down, rules, routes and the egress filter, flushed by hand or by a program that manages networks.
+//! Without them, what policies protect would leave in clear; what cannot be put back is tried again each second.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use super::error::{ServeError, system};
+use super::filter::Filter;
 use super::net::{Link, Net};
 use super::{Supervisor, quiet};
+use crate::messages::{Order, Refused};
+
+/// After so long what could not be put back is tried again.
+const RETRY_WAIT: Duration = Duration::from_secs(1);
 
 /// Makes the device, or finds one that is there, and sets it up with an MTU in bytes. It stays when nobody has it open.
 ///
@@ -31,11 +37,50 @@ impl Supervisor<'_> {
 
     /// Makes the egress filter anew where others have changed its tables, as `nft flush ruleset` does.
     pub(super) fn repair_filter(&mut self) {
-        let Some(Ok((filter, news))) = &mut self.filter else { return };
-        match filter.repair(news.take(filter.port(), super::filter::TABLE)) {
+        match self.filter.as_mut().and_then(Filter::repair) {
             None => {}
             Some(Ok(())) => tell!("others changed the egress filter: it is made again"),
-            Some(Err(refused)) => tell!("{}", refused.text),
+            Some(Err(refused)) => self.tell_refused(refused),
+        }
+    }
+
+    /// Tries again what is due, lets a worker serve that waits for the egress filter, and tells it whether there is one.
+    pub(super) fn go_on(&mut self) {
+        if self.retry_at.take_if(|at| *at <= Instant::now()).is_some() {
+            if self.is_open {
+                self.set_all_routes();
+            }
+            match self.filter.as_mut().filter(|filter| filter.is_broken()).map(Filter::rebuild) {
+                None => {}
+                Some(Ok(())) => tell!("the egress filter is in force"),
+                Some(Err(refused)) => self.tell_refused(refused),
+            }
+        }
+        let is_broken = self.filter.as_ref().is_some_and(Filter::is_broken);
+        if !is_broken {
+            self.refused = None;
+        }
+        match is_broken || self.is_open {
+            true => _ = self.retry_at.get_or_insert_with(|| Instant::now() + RETRY_WAIT),
+            false => self.retry_at = None,
+        }
+        let is_whole = self.filter.as_ref().is_some_and(Filter::is_whole);
+        let Some(worker) = &mut self.worker else { return };
+        // One that is gone is noticed by its channel.
+        if std::mem::replace(&mut worker.has_filter, is_whole) != is_whole {
+            let _ = worker.channel.send(&Order::EgressFilter(is_whole), &[]);
+        }
+        if worker.waits && !is_broken {
+            worker.waits = false;
+            let _ = worker.channel.send(&Order::Serve, &[]);
+        }
+    }
+
+    /// Says why the egress filter is not as it should be, once while that is the reason.
+    pub(super) fn tell_refused(&mut self, refused: Refused) {
+        if self.refused.as_ref() != Some(&refused) {
+            tell!("{}; it is tried again each second, and a worker that begins waits for it", refused.text);
+            self.refused = Some(refused);
         }
     }
 

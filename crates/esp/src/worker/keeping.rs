@@ -1,8 +1,8 @@
-//! What holds outside the tables: routes that lead what policies are for into the device, which the supervisor sets, and the journal.
+//! What holds outside the tables: routes that lead what policies are for into the device, and the egress filter, both of which the supervisor sets; and the journal.
 //!
 //! ```text
-//! a policy comes    route ─► journal ─► tables, published ─► acknowledged
-//! a policy goes              journal ─► tables, published ─► route removed ─► acknowledged
+//! a policy comes    route, filter ─► journal ─► tables, published ─► acknowledged
+//! a policy goes                      journal ─► tables, published ─► route and filter removed ─► acknowledged
 //! ```
 //! What the kernel or the file refuses at a step takes back the steps before it, and the request is refused with its error.
 
@@ -20,7 +20,7 @@ use super::WorkerError;
 use super::journal::Journal;
 use crate::messages::{FILTER_LISTED_MAX, FilterRow, LISTED_MAX, Notice, Order, Pair, Refused};
 
-/// How long the supervisor may take to set routes.
+/// How long the supervisor may take to set routes, or rules of the filter.
 const ROUTES_WAIT: Duration = Duration::from_secs(10);
 
 /// What was refused since the worker began.
@@ -102,7 +102,7 @@ impl Keeping {
     }
 
     /// From here on changes go to this journal. Policies that an earlier worker left, the newest first, are led into the device as far as the kernel lets them; elsewhere
-    /// what drops them stays.
+    /// what drops them stays. The supervisor has the egress filter hold them back before it lets this worker serve.
     ///
     /// # Errors
     /// [`WorkerError::Channel`].

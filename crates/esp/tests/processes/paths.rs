@@ -4,7 +4,7 @@ use std::io::IoSlice;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netlink_packet_xfrm::XfrmMessage;
 use netlink_sys::Socket;
@@ -209,24 +209,48 @@ fn protect(plane: &Plane<'_>, is_tunnel: bool) {
     }
 }
 
-/// Removes the tables of the filter, as `nft flush ruleset` does.
-fn remove_tables(space: &Space) {
+/// A message of nf_tables for IPv4, or one of a batch's bounds, with these attributes.
+fn message(kind: u16, flags: u16, resource: u16, attributes: &[u8]) -> Vec<u8> {
+    let length = 20 + attributes.len() as u32;
+    let family = if kind == DELETE_TABLE { 0 } else { 2 };
+    let head = [&length.to_ne_bytes()[..], &kind.to_ne_bytes(), &flags.to_ne_bytes(), &[0; 8]].concat();
+    [&head[..], &[family, 0], &resource.to_be_bytes(), attributes].concat()
+}
+
+/// `NFT_MSG_NEWTABLE` and `NFT_MSG_DELTABLE` of linux/netfilter/nf_tables.h, with the number of the subsystem.
+const NEW_TABLE: u16 = 0x0a00;
+const DELETE_TABLE: u16 = 0x0a02;
+
+/// Has the kernel carry out messages in one step.
+fn batch(space: &Space, messages: &[Vec<u8>]) -> Socket {
+    let bounds = [0x10, 0x11].map(|kind| message(kind, 1, 10, &[]));
+    let bytes = [&bounds[0][..], &messages.concat(), &bounds[1]].concat();
     space.run(|| {
         let mut socket = Socket::new(NETLINK_NETFILTER).unwrap();
         socket.bind_auto().unwrap();
-        // All tables of all families: NFT_MSG_DELTABLE without a name (nf_tables(4) of nft).
-        let mut batch = Vec::new();
-        for (kind, resource) in [(0x10_u16, 10_u16), (0x0a02, 0), (0x11, 10)] {
-            batch.extend(20_u32.to_ne_bytes());
-            batch.extend(kind.to_ne_bytes());
-            batch.extend((if kind == 0x0a02 { 5_u16 } else { 1 }).to_ne_bytes());
-            batch.extend([1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-            batch.extend(resource.to_be_bytes());
+        socket.send(&bytes, 0).unwrap();
+        for _ in messages {
+            let (answer, _) = socket.recv_from_full().unwrap();
+            assert_eq!(answer[16..20], [0; 4], "{answer:?}");
         }
-        socket.send(&batch, 0).unwrap();
-        let (answer, _) = socket.recv_from_full().unwrap();
-        assert_eq!(answer[16..20], [0; 4], "{answer:?}");
+        socket
+    })
+}
+
+/// Removes the tables of the filter, as `nft flush ruleset` does: all tables of all families, by a message without a name.
+fn remove_tables(space: &Space) {
+    batch(space, &[message(DELETE_TABLE, 5, 0, &[])]);
+}
+
+/// The same, and keeps the names of those of IPv4 from everybody, until the socket is dropped (`NFT_TABLE_F_OWNER`).
+fn take_tables(space: &Space) -> Socket {
+    let owned = ["cryptand-esp-0", "cryptand-esp-1"].map(|name| {
+        let name = [&19_u16.to_ne_bytes()[..], &1_u16.to_ne_bytes(), name.as_bytes(), &[0; 2]].concat();
+        let flags = [&8_u16.to_ne_bytes()[..], &2_u16.to_ne_bytes(), &2_u32.to_be_bytes()].concat();
+        message(NEW_TABLE, 0x405, 0, &[name, flags].concat())
     });
+    let [one, other] = owned;
+    batch(space, &[message(DELETE_TABLE, 5, 0, &[]), one, other])
 }
 
 /// Whether the kernel has a filter, as `check` says.
@@ -340,6 +364,52 @@ fn nothing_leaves_while_processes_are_killed_and_tables_are_put_back() {
         protect(&plane, true);
         assert!(is_in_force(&plane) && plane.down().status.success());
         assert!(!is_in_force(&plane), "down takes them away");
+    });
+}
+
+/// A data plane whose filter cannot be put back does not serve, and puts it back once it can: at its start, and while it serves.
+#[test]
+fn a_worker_waits_for_a_filter_that_cannot_be_put_back() {
+    const HELD: Duration = Duration::from_secs(3);
+    with_rights(|| {
+        let net = Net::new();
+        let mut plane = Plane::start(&net.near, &[]);
+        protect(&plane, true);
+        plane.stop(Signal::SIGKILL);
+        let taken = take_tables(&net.near);
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            let net = &net;
+            scope.spawn(move || {
+                // What policies let pass, and is led into the device: nobody takes it there.
+                let clear = seen(net, || {
+                    let is_over = |_| begun.elapsed() >= HELD;
+                    attack(&net.near, INSIDE, OTHER_PORT, &[Way::Routed], is_over);
+                });
+                drop(taken);
+                assert_eq!(clear, 0, "a worker that waits carries nothing");
+            });
+            plane.restart(&[]);
+        });
+        assert!(begun.elapsed() >= HELD, "it served without a filter");
+        let text = plane.log();
+        assert_eq!(
+            text.matches("setting the egress filter (nf_tables): Operation not permitted").count(),
+            1,
+            "{text}"
+        );
+        assert!(text.contains("the egress filter is in force"), "{text}");
+        let has_filter = |plane: &Plane<'_>| plane.status()["egress_filter"] == true;
+        assert!(is_in_force(&plane) && has_filter(&plane));
+        assert!(!leaks(&net, INSIDE[0], PORT, Way::BindToDevice));
+        assert!(leaks_at_last(&net, INSIDE[0], OTHER_PORT, Way::Routed), "it carries what passes");
+        // While it serves, it says so, and goes on.
+        let taken = take_tables(&net.near);
+        wait_until("the status says that there is none", || !has_filter(&plane));
+        drop(taken);
+        wait_until("the filter is put back", || is_in_force(&plane) && has_filter(&plane));
+        assert!(!leaks(&net, INSIDE[0], PORT, Way::BindToDevice));
+        assert!(plane.down().status.success());
     });
 }
 

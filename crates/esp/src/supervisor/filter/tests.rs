@@ -34,9 +34,15 @@ fn row(destination: &str, age: u64) -> FilterRow {
     }
 }
 
+fn opened() -> Filter {
+    let mut filter = Filter::new("device");
+    filter.open().unwrap();
+    filter
+}
+
 /// One that has begun, without policies of earlier ones.
 fn begun() -> Filter {
-    let mut filter = Filter::open("device").unwrap();
+    let mut filter = opened();
     filter.restored().unwrap();
     filter
 }
@@ -98,7 +104,7 @@ fn the_table_that_packets_come_to_is_told_from_one_that_was_not_finished() {
                 drop(filter);
 
                 // The next one finds the right one, and leaves it in force until it has put another in its place.
-                let mut filter = Filter::open("device").unwrap();
+                let mut filter = opened();
                 assert_eq!(filter.tables[at].live, Some(digit));
                 filter.change(&[row(one, 1)], &[]).unwrap();
                 assert_eq!(tables(at), before);
@@ -135,9 +141,9 @@ fn many(count: u64) -> Vec<FilterRow> {
 fn repairs(filter: &mut Filter, news: &News) -> usize {
     let (mut repairs, mut quiet) = (0, 0);
     while quiet < 3 && repairs < 10 {
-        let heard = news.take(filter.port(), TABLE);
+        let heard = news.take(filter.nft().unwrap().port(), TABLE);
         quiet = if heard == Heard::Nothing { quiet + 1 } else { 0 };
-        if let Some(made) = filter.repair(heard) {
+        if let Some(made) = filter.repair_after(heard) {
             made.unwrap();
             repairs += 1;
         }
@@ -156,7 +162,7 @@ fn news_that_a_filter_causes_itself_have_it_made_anew_no_second_time() {
             let mut filter = begun();
             filter.rows = rows.iter().map(|row| (row.rank(), *row)).collect();
             filter.rebuild().unwrap();
-            let heard = news.take(filter.port(), TABLE);
+            let heard = news.take(filter.nft().unwrap().port(), TABLE);
             assert!(heard == expected || expected == Heard::Nothing && heard == Heard::Lost, "{heard:?}");
             filter.rebuild().unwrap();
             assert_eq!(repairs(&mut filter, &news), 0, "its own changes alone");
@@ -180,17 +186,17 @@ fn a_change_by_others_takes_nothing_away_before_policies_are_known() {
             begun().change(&[row(destination, 1)], &[]).unwrap();
             let before = tables(at);
             assert!(before.contains(&LIVE));
-            let mut filter = Filter::open("device").unwrap();
+            let mut filter = opened();
             filter.change(&[row(destination, 1)], &[]).unwrap();
             for heard in [Heard::Changed, Heard::Lost, Heard::Nothing] {
-                assert_eq!(filter.repair(heard), None);
+                assert_eq!(filter.repair_after(heard), None);
                 assert_eq!(tables(at), before, "{heard:?}");
             }
             filter.restored().unwrap();
             // While the next worker begins, what the one before said holds.
             filter.begin();
             clear().unwrap();
-            assert_eq!(filter.repair(Heard::Changed), Some(Ok(())));
+            assert_eq!(filter.repair_after(Heard::Changed), Some(Ok(())));
             assert!(tables(at).contains(&LIVE));
             clear().unwrap();
         }
@@ -226,4 +232,43 @@ fn a_kernel_without_nf_tables_is_told_in_one_way_whatever_it_says() {
     }
     assert!(of(Errno::PERM).text.contains("CAP_NET_ADMIN") && !of(Errno::PERM).text.contains("modprobe"));
     assert!(!of(Errno::NOMEM).text.contains("modprobe"));
+}
+
+/// What others keep from it is done once they let it.
+#[test]
+fn a_filter_that_could_not_be_made_is_broken_until_it_is() {
+    in_own_network(|| {
+        let mut filter = begun();
+        let another = taken_by_another();
+        let (kept, refused) = (row("10.2.0.0/16", 1), row("10.3.0.0/16", 2));
+        // What passes needs no table, and what the other family has is its own.
+        filter.change(&[FilterRow { passes: true, ..kept }, row("fd02::/16", 4)], &[]).unwrap();
+        assert!(filter.is_whole());
+        assert_eq!(filter.change(&[refused], &[]).unwrap_err().errno, Errno::PERM.raw_os_error());
+        assert!(filter.is_whole() && filter.rows.len() == 2, "what is refused leaves nothing behind");
+        // Of the journal it cannot be refused.
+        filter.begin();
+        filter.change(&[kept], &[]).unwrap();
+        for _ in 0..2 {
+            assert!(filter.restored().is_err() && filter.is_broken() && !filter.is_whole());
+        }
+        drop(another);
+        filter.rebuild().unwrap();
+        assert!(filter.is_whole() && tables(0).contains(&LIVE));
+    });
+}
+
+/// A filter that is opened late finds what earlier ones left, and makes it what policies say.
+#[test]
+fn a_filter_that_could_not_be_opened_is_opened_when_it_is_needed() {
+    in_own_network(|| {
+        begun().change(&[row("10.2.0.0/16", 1)], &[]).unwrap();
+        let mut filter = Filter::new("device");
+        filter.restored().unwrap();
+        assert!(!filter.is_whole() && !filter.is_broken() && filter.news().is_none());
+        filter.change(&[row("fd02::/16", 1)], &[]).unwrap();
+        assert!(filter.is_broken() && tables(0).contains(&LIVE) && tables(V6).contains(&LIVE));
+        filter.rebuild().unwrap();
+        assert!(filter.is_whole() && tables(0) == [GONE; 2] && tables(V6).contains(&LIVE));
+    });
 }
