@@ -32,12 +32,16 @@ pub use nft::{Heard, News};
 pub const TABLE: &str = "cryptand-esp-";
 /// Chain of the rules of policies.
 const POLICIES: &str = "policies";
+/// The same of what does not show all that they look at: later pieces, which have no ports, and with IPv6 no protocol that anybody holds them to; and headers that lead to no protocol.
+const PIECES: &str = "pieces";
 /// The chains that the kernel goes through, with their priorities: translation of addresses has 100 (`NF_IP_PRI_NAT_SRC`), and policies may be for what is before it and behind.
 const CHAINS: [(&str, i32); 2] = [("before-translation", -50), ("after-translation", 500)];
 /// Index of the loopback device in every network namespace.
 const LOOPBACK: u32 = 1;
 /// Length of the name of a link, as the kernel compares it.
 const NAME_BYTES: usize = 16;
+/// The header of pieces of IPv6 (RFC 8200, 4.5).
+const FRAGMENT: u8 = 44;
 /// Families as nf_tables numbers them.
 const FAMILIES: [u8; 2] = [2, 10];
 const V6: usize = 1;
@@ -285,8 +289,12 @@ impl Filter {
         }
         match self.tables[at].layout.remove(row) {
             None => Ok(()),
-            // A group of everything is a rule without a set.
-            Some(Changed { key: Some(key), .. }) if key.is_empty() => self.make(at),
+            // What is for everything is a rule without a set.
+            Some(Changed { key, piece, .. })
+                if [&key, &piece].iter().any(|gone| gone.as_deref() == Some(&[])) =>
+            {
+                self.make(at)
+            }
             Some(changed) => self.change_elements(at, &changed, false),
         }
     }
@@ -338,7 +346,7 @@ impl Filter {
         let mut batch = self.nft()?.batch(FAMILIES[at]);
         for (chain, priority) in CHAINS {
             batch.chain(&name(digit), chain, Some(priority));
-            self.base_rules(&mut batch, at, &name(digit), chain, layout);
+            self.base_rules(&mut batch, at, &name(digit), chain);
         }
         // One that is not there is made first, so that it can be removed.
         let other = name(1 - digit);
@@ -356,9 +364,12 @@ impl Filter {
             batch.table(kind, table);
         }
         batch.chain(table, POLICIES, None);
+        batch.chain(table, PIECES, None);
         for (number, group) in layout.groups.iter().enumerate() {
-            let sets =
-                [(set_name(number), group.shape, true), (pieces_name(number), piece_shape(group), false)];
+            let sets = [
+                (set_name(number), group.shape, true),
+                (pieces_name(number), group.shape.of_pieces(), false),
+            ];
             for (set, shape, is_all) in sets.into_iter().take(if group.has_pieces() { 2 } else { 1 }) {
                 let keys: Vec<&[u8]> = match is_all {
                     true => group.keys.keys().map(Vec::as_slice).collect(),
@@ -396,7 +407,7 @@ impl Filter {
         Ok(())
     }
 
-    fn base_rules(&self, batch: &mut Batch, at: usize, table: &str, chain: &str, layout: &Layout) {
+    fn base_rules(&self, batch: &mut Batch, at: usize, table: &str, chain: &str) {
         let accept = Step::Verdict(Verdict::Accept);
         let is = |value: &[u8]| Step::Is { register: 0, value: value.to_vec() };
         let load = |key| Step::Meta { key, register: 0 };
@@ -405,6 +416,15 @@ impl Filter {
         device.iter_mut().zip(self.device.as_bytes()).for_each(|(to, from)| *to = *from);
         batch.rule(table, chain, &[load(meta::OUT_NAME), is(&device), accept.clone()]);
         batch.rule(table, chain, &[load(meta::OUT_INDEX), is(&LOOPBACK.to_ne_bytes()), accept.clone()]);
+        // Before anything looks behind the headers of IP, where a later piece has what its sender likes.
+        let (place, mask) = if at == V6 {
+            (Step::Extension { kind: FRAGMENT, at: 2, bytes: 2, register: 0 }, 0xfff8_u16)
+        } else {
+            (Step::Network { at: 6, bytes: 2, register: 0 }, 0x1fff)
+        };
+        let offset = Step::Mask { register: 0, mask: mask.to_be_bytes().to_vec() };
+        let is_later = Step::IsNot { register: 0, value: vec![0, 0] };
+        batch.rule(table, chain, &[place, offset, is_later, Step::Verdict(Verdict::Goto(PIECES))]);
         if at == V6 {
             let icmp = || [load(meta::PROTOCOL), is(&[58])];
             let kind = || Step::Transport { at: 0, bytes: 1, register: 0 };
@@ -421,15 +441,8 @@ impl Filter {
                 batch.rule(table, chain, &all);
             }
         }
-        let judge = Step::Verdict(Verdict::Jump(POLICIES));
-        if at == V6 && layout.groups.iter().any(|group| !group.passes && group.shape.has_protocol) {
-            // What has headers that lead to no protocol is not known to be unprotected.
-            batch.rule(table, chain, &[load(meta::PROTOCOL), judge]);
-            batch.rule(table, chain, &[load(meta::PROTOCOL), accept]);
-            batch.rule(table, chain, &[Step::Verdict(Verdict::Drop)]);
-        } else {
-            batch.rule(table, chain, &[judge]);
-        }
+        batch.rule(table, chain, &[load(meta::PROTOCOL), Step::Verdict(Verdict::Goto(POLICIES))]);
+        batch.rule(table, chain, &[Step::Verdict(Verdict::Goto(PIECES))]);
     }
 }
 
@@ -511,11 +524,6 @@ fn pieces_name(group: usize) -> String {
     format!("pieces{group}")
 }
 
-/// What every piece of a packet shows.
-fn piece_shape(group: &Group) -> Shape {
-    Shape { ports: Ports::None, ..group.shape }
-}
-
 /// Steps that load what counts of a packet, and the length of the key that they make.
 fn loads<'s>(shape: Shape, at: usize) -> (Vec<Step<'s>>, u32) {
     let (address, places) = if at == V6 { (16, [8, 24]) } else { (4, [12, 16]) };
@@ -579,7 +587,7 @@ fn key_kind(shape: Shape, at: usize) -> u32 {
     parts.into_iter().fold(0, |all, part| all << 6 | part)
 }
 
-/// The rules of a group. Where ports count, what does not show them is dropped: later pieces, and packets that end before.
+/// The rules of a group. What does not show all that it looks at is dropped where it may be meant, and passes by none that lets pass.
 fn group_rules(batch: &mut Batch, at: usize, table: &str, number: usize, group: &Group) {
     let verdict = if group.passes { Verdict::Accept } else { Verdict::Drop };
     let (set, pieces) = (set_name(number), pieces_name(number));
@@ -591,15 +599,25 @@ fn group_rules(batch: &mut Batch, at: usize, table: &str, number: usize, group: 
         steps.push(Step::Verdict(verdict));
         batch.rule(table, chain, &steps);
     };
-    if !group.has_pieces() {
-        return found(group.shape, &set, batch, POLICIES, verdict);
+    found(group.shape, &set, batch, POLICIES, verdict);
+    if !group.shape.is_of_whole_packets() {
+        return found(group.shape, &set, batch, PIECES, verdict);
     }
-    let chain = format!("ports{number}");
+    if group.passes {
+        return;
+    }
+    let of_pieces = group.shape.of_pieces();
+    found(of_pieces, &pieces, batch, PIECES, Verdict::Drop);
+    // A packet that ends before its ports.
+    let bytes = match group.shape.ports {
+        Ports::None => return,
+        Ports::Icmp(..) => 2,
+        Ports::Both(..) => 4,
+    };
+    let chain = format!("short{number}");
     batch.chain(table, &chain, None);
-    found(group.shape, &set, batch, &chain, verdict);
-    let bytes = if matches!(group.shape.ports, Ports::Icmp(..)) { 2 } else { 4 };
     let shows = Step::Transport { at: 0, bytes, register: 0 };
     batch.rule(table, &chain, &[shows, Step::Verdict(Verdict::Return)]);
     batch.rule(table, &chain, &[Step::Verdict(Verdict::Drop)]);
-    found(piece_shape(group), &pieces, batch, POLICIES, Verdict::Jump(&chain));
+    found(of_pieces, &pieces, batch, POLICIES, Verdict::Jump(&chain));
 }

@@ -15,6 +15,7 @@ use nix::sys::socket::{
     AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, SockaddrStorage, bind, sendmsg, setsockopt,
     socket, sockopt,
 };
+use rustix::net::{Protocol, SendFlags, SocketFlags, SocketType};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use crate::net::{
@@ -413,24 +414,30 @@ fn a_worker_waits_for_a_filter_that_cannot_be_put_back() {
     });
 }
 
+/// A network behind the near side, which forwards by rules of others.
+fn with_lan() -> (Net, Space) {
+    let (net, lan) = (Net::new(), Space::new());
+    join(&lan, "lan", &net.near, "inner");
+    for (space, link, number) in [(&lan, "lan", 9), (&net.near, "inner", 254)] {
+        space.ip(&format!("addr add 10.1.0.{number}/24 dev {link}"));
+        space.ip(&format!("addr add fd01::{number}/64 dev {link} nodad"));
+        space.ip(&format!("link set {link} up"));
+    }
+    lan.ip("route add default via 10.1.0.254");
+    lan.ip("-6 route add default via fd01::254");
+    net.near.write("/proc/sys/net/ipv4/ip_forward", "1");
+    net.near.write("/proc/sys/net/ipv6/conf/all/forwarding", "1");
+    for family in ["-4", "-6"] {
+        net.near.ip(&format!("{family} rule add priority 100 lookup main"));
+    }
+    (net, lan)
+}
+
 /// Rules of routing that stand before those of the data plane, for packets of this machine and those that go through it.
 #[test]
 fn routes_of_others_lead_nothing_past_the_filter() {
     with_rights(|| {
-        let (net, lan) = (Net::new(), Space::new());
-        join(&lan, "lan", &net.near, "inner");
-        for (space, link, number) in [(&lan, "lan", 9), (&net.near, "inner", 254)] {
-            space.ip(&format!("addr add 10.1.0.{number}/24 dev {link}"));
-            space.ip(&format!("addr add fd01::{number}/64 dev {link} nodad"));
-            space.ip(&format!("link set {link} up"));
-        }
-        lan.ip("route add default via 10.1.0.254");
-        lan.ip("-6 route add default via fd01::254");
-        net.near.write("/proc/sys/net/ipv4/ip_forward", "1");
-        net.near.write("/proc/sys/net/ipv6/conf/all/forwarding", "1");
-        for family in ["-4", "-6"] {
-            net.near.ip(&format!("{family} rule add priority 100 lookup main"));
-        }
+        let (net, lan) = with_lan();
         let through = [("10.1.0.9", FAR_INSIDE), ("fd01::9", FAR_INSIDE_V6)];
         for options in [&["--no-egress-filter"][..], &[]] {
             let plane = Plane::start(&net.near, options);
@@ -454,6 +461,79 @@ fn routes_of_others_lead_nothing_past_the_filter() {
                 }
             }
             assert!(plane.down().status.success());
+        }
+    });
+}
+
+/// A later piece from the network behind to there, which says so much of its protocol.
+fn later_piece(destination: &str, stated: u8) -> Vec<u8> {
+    // Not what would be ports of the first one: any that looks like a better policy's.
+    let content = [&OTHER_PORT.to_be_bytes()[..], &OTHER_PORT.to_be_bytes(), MARKER, &[0; 64]].concat();
+    match ip(destination) {
+        IpAddr::V4(destination) => {
+            let bytes = ((20 + content.len()) as u16).to_be_bytes();
+            let first = [0x45, 0, bytes[0], bytes[1], 0, 9, 0, 100, 64, stated, 0, 0, 10, 1, 0, 9];
+            [&first[..], &destination.octets(), &content].concat()
+        }
+        IpAddr::V6(destination) => {
+            let IpAddr::V6(source) = ip("fd01::9") else { unreachable!("of IPv6") };
+            let bytes = ((8 + content.len()) as u16).to_be_bytes();
+            let first = [0x60, 0, 0, 0, bytes[0], bytes[1], 44, 64];
+            let header = [stated, 0, 0x03, 0x20, 0, 0, 0, 9];
+            [&first[..], &source.octets(), &destination.octets(), &header, &content].concat()
+        }
+    }
+}
+
+/// Later pieces show no ports, and those of IPv6 state a protocol that nobody holds them to. They are dropped where a policy may be for them, whatever they state.
+#[test]
+fn later_pieces_lead_nothing_past_the_filter_whatever_they_state() {
+    with_rights(|| {
+        let (net, lan) = with_lan();
+        let [v4, v6] = [rustix::net::AddressFamily::INET, rustix::net::AddressFamily::INET6].map(|family| {
+            let raw = Protocol::from_raw(std::num::NonZeroU32::new(255).unwrap());
+            let flags = SocketFlags::CLOEXEC;
+            lan.run(|| rustix::net::socket_with(family, SocketType::RAW, flags, Some(raw)).unwrap())
+        });
+        let leave = |destination: &str, stated: u8, turns: usize| {
+            let to = SocketAddr::new(ip(destination), 0);
+            let sender = if to.is_ipv4() { &v4 } else { &v6 };
+            let piece = later_piece(destination, stated);
+            let send = || {
+                for _ in 0..50 {
+                    let _ = rustix::net::sendto(sender, &piece, SendFlags::empty(), &to);
+                }
+            };
+            (0..turns).any(|_| seen(&net, send) > 0)
+        };
+        // UDP as it is, TCP, nothing, and options, behind which the protocol would stand. With IPv4 the header says it of each piece.
+        let families = [
+            ("10.1.0.9", FAR_INSIDE, "10.2.0.99", 32, &[17][..], &[6][..]),
+            ("fd01::9", FAR_INSIDE_V6, "fd02::99", 128, &[17, 6, 59, 60], &[]),
+        ];
+        for options in [&["--no-egress-filter"][..], &[]] {
+            // By a port, and by the protocol alone.
+            for (port, (source, destination, elsewhere, bits, may_be, are_not)) in
+                [(PORT, families[0]), (PORT, families[1]), (0, families[0]), (0, families[1])]
+            {
+                let plane = Plane::start(&net.near, options);
+                let policy = xfrm::policy(1, (source, destination), bits, (NEAR, FAR));
+                plane.xfrm().ok(with_ports(policy, 17, (0, port)));
+                for stated in may_be {
+                    let is_open = !options.is_empty();
+                    let turns = if is_open { TURNS_MAX } else { TURNS };
+                    let what = format!("{destination}, {stated}, port {port}");
+                    assert_eq!(leave(destination, *stated, turns), is_open, "{what}");
+                    assert!(leave(elsewhere, *stated, TURNS_MAX), "{what}: no policy is for it");
+                }
+                for stated in are_not {
+                    assert!(
+                        leave(destination, *stated, TURNS_MAX),
+                        "{destination}, {stated}: not of its protocol"
+                    );
+                }
+                assert!(plane.down().status.success());
+            }
         }
     });
 }

@@ -21,6 +21,8 @@ const ICMP: [u8; 2] = [1, 58];
 /// Which bits of packets a group looks at.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Shape {
+    /// Whether it is of IPv6.
+    pub is_v6: bool,
     /// Bits of the source's address that count.
     pub source_bits: u8,
     /// Of the destination's.
@@ -52,7 +54,7 @@ pub struct Group {
     pub passes: bool,
     /// Keys of the set, each with the ranks of its policies: an update has both the old and the new one for a while.
     pub keys: BTreeMap<Vec<u8>, BTreeSet<Rank>>,
-    /// What every piece of a packet shows of the keys, and of how many; empty where the group looks at no ports.
+    /// What every piece of a packet shows of the keys, and of how many; empty where every piece shows all that the group looks at.
     pub pieces: BTreeMap<Vec<u8>, usize>,
     ranks: BTreeSet<Rank>,
 }
@@ -88,6 +90,7 @@ impl Shape {
             _ => Ports::Both(source.1, destination.1),
         };
         Some(Shape {
+            is_v6: row.destination.addr().is_ipv6(),
             source_bits: row.source.prefix_len(),
             destination_bits: row.destination.prefix_len(),
             has_protocol: row.protocol.is_some(),
@@ -95,8 +98,19 @@ impl Shape {
         })
     }
 
-    /// The parts of a key that pieces of packets show: addresses and protocol, each filled up to whole words.
-    fn piece(&self, row: &FilterRow) -> Vec<u8> {
+    /// Whether pieces of one packet can be told apart by it: by ports, which the first piece alone has, and with IPv6 by the protocol, which each piece states for itself (RFC 8200, 4.5):
+    /// whoever cuts a packet may have later pieces state another than the first.
+    pub fn is_of_whole_packets(&self) -> bool {
+        self.ports != Ports::None || self.is_v6 && self.has_protocol
+    }
+
+    /// What every piece of a packet shows of it.
+    pub fn of_pieces(self) -> Shape {
+        Shape { ports: Ports::None, has_protocol: self.has_protocol && !self.is_v6, ..self }
+    }
+
+    /// The key of a policy that this is the shape of.
+    fn key(&self, row: &FilterRow) -> Vec<u8> {
         let mut key = Vec::new();
         for (bits, net) in [(self.source_bits, row.source), (self.destination_bits, row.destination)] {
             match net.trunc().addr() {
@@ -108,11 +122,6 @@ impl Shape {
         if self.has_protocol {
             key.extend([row.protocol.unwrap_or(0), 0, 0, 0]);
         }
-        key
-    }
-
-    fn key(&self, row: &FilterRow) -> Vec<u8> {
-        let mut key = self.piece(row);
         let (source, destination) = (row.source_ports, row.destination_ports);
         match self.ports {
             Ports::None => {}
@@ -139,7 +148,7 @@ impl Group {
 
     /// Whether it needs to know what pieces of packets show.
     pub fn has_pieces(&self) -> bool {
-        !self.passes && self.shape.ports != Ports::None
+        !self.passes && self.shape.is_of_whole_packets()
     }
 
     /// Whether this group may stand before a policy of another verdict, or behind it.
@@ -191,7 +200,7 @@ impl Layout {
         if ranks.is_empty() {
             changed.key = Some(key);
             if group.has_pieces() {
-                let piece = shape.piece(row);
+                let piece = shape.of_pieces().key(row);
                 let count = group.pieces.entry(piece.clone()).or_default();
                 *count += 1;
                 changed.piece = (*count == 1).then_some(piece);
@@ -222,7 +231,7 @@ impl Layout {
             group.keys.remove(&key);
             changed.key = Some(key);
             if group.has_pieces() {
-                let piece = shape.piece(row);
+                let piece = shape.of_pieces().key(row);
                 let count = group.pieces.get_mut(&piece)?;
                 *count -= 1;
                 if *count == 0 {
@@ -354,5 +363,30 @@ mod tests {
         let icmp = Layout::new([named(1, (8, 0xff), (0, 0))].iter());
         assert_eq!(icmp.groups[0].keys.keys().next().unwrap()[8..], [1, 0, 0, 0, 8, 0, 0, 0]);
         assert!(Layout::new([named(1, (0x100, u16::MAX), (0, 0))].iter()).groups.is_empty());
+    }
+
+    #[test]
+    fn pieces_of_ipv6_show_addresses_alone() {
+        let named = |protocol, destination_ports| FilterRow {
+            protocol: Some(protocol),
+            destination_ports,
+            ..row("fd01::/16", "fd02::/16", 1, 1, false)
+        };
+        for ports in [(1701, u16::MAX), (0, 0)] {
+            let mut layout = Layout::new([named(17, ports)].iter());
+            let group = &layout.groups[0];
+            assert!(group.has_pieces());
+            assert!(group.pieces.keys().all(|key| key.len() == 32));
+            assert!(group.keys.keys().all(|key| key.len() == 36 + usize::from(ports.1 != 0) * 4));
+            // Of another protocol: pieces show nothing new.
+            let changed = layout.add(&FilterRow { age: 2, ..named(6, ports) }).unwrap();
+            assert!(changed.key.is_some() && changed.piece.is_none());
+        }
+        // What lets pass, and what asks for no protocol, needs nothing of pieces.
+        let others =
+            [FilterRow { passes: true, ..named(17, (0, 0)) }, row("fd01::/16", "fd02::/16", 1, 1, false)];
+        for other in others {
+            assert!(!Layout::new([other].iter()).groups[0].has_pieces());
+        }
     }
 }

@@ -53,6 +53,8 @@ pub enum Verdict<'v> {
     Return,
     /// What this chain says.
     Jump(&'v str),
+    /// What this chain says, and nothing behind it.
+    Goto(&'v str),
 }
 
 /// What a rule looks at, and does. Registers are numbered from 0, four bytes each.
@@ -62,12 +64,16 @@ pub enum Step<'s> {
     Meta { key: u32, register: u32 },
     /// Bytes of the header of IP, into registers.
     Network { at: u32, bytes: u32, register: u32 },
-    /// Bytes behind the headers of IP; a packet that lacks them is none that the rule is for.
+    /// Bytes behind the headers of IP; a packet that lacks them is none that the rule is for. Of a later piece kernels load what stands there, which is no header.
     Transport { at: u32, bytes: u32, register: u32 },
+    /// Bytes of an extension header of IPv6; a packet that lacks it is none that the rule is for.
+    Extension { kind: u8, at: u32, bytes: u32, register: u32 },
     /// Takes bits away.
     Mask { register: u32, mask: Vec<u8> },
     /// Goes on where registers have this value.
     Is { register: u32, value: Vec<u8> },
+    /// Goes on where they have another.
+    IsNot { register: u32, value: Vec<u8> },
     /// Goes on where registers from the first on are an element of a set.
     In { set: &'s str },
     /// The end.
@@ -239,6 +245,12 @@ fn expression(to: &mut Vec<u8>, step: &Step<'_>) {
             number(to, 3, *at);
             number(to, 4, *bytes);
         }),
+        Step::Extension { kind, at, bytes, register: to_register } => named("exthdr", &|to| {
+            number(to, 1, register(to_register));
+            attribute(to, 2, &[*kind]);
+            number(to, 3, *at);
+            number(to, 4, *bytes);
+        }),
         Step::Mask { register: of, mask } => named("bitwise", &|to| {
             number(to, 1, register(of));
             number(to, 2, register(of));
@@ -246,11 +258,13 @@ fn expression(to: &mut Vec<u8>, step: &Step<'_>) {
             value(to, 4, mask);
             value(to, 5, &vec![0; mask.len()]);
         }),
-        Step::Is { register: of, value: wanted } => named("cmp", &|to| {
-            number(to, 1, register(of));
-            number(to, 2, 0);
-            value(to, 3, wanted);
-        }),
+        Step::Is { register: of, value: other } | Step::IsNot { register: of, value: other } => {
+            named("cmp", &|to| {
+                number(to, 1, register(of));
+                number(to, 2, u32::from(matches!(step, Step::IsNot { .. })));
+                value(to, 3, other);
+            });
+        }
         Step::In { set } => named("lookup", &|to| {
             text(to, 1, set);
             number(to, 2, REGISTERS);
@@ -263,6 +277,7 @@ fn expression(to: &mut Vec<u8>, step: &Step<'_>) {
                         Verdict::Drop => (0, None),
                         Verdict::Accept => (1, None),
                         Verdict::Jump(chain) => (-3, Some(chain)),
+                        Verdict::Goto(chain) => (-4, Some(chain)),
                         Verdict::Return => (-5, None),
                     };
                     attribute(to, 1, &code.to_be_bytes());

@@ -272,3 +272,64 @@ fn a_filter_that_could_not_be_opened_is_opened_when_it_is_needed() {
         assert!(filter.is_whole() && tables(0) == [GONE; 2] && tables(V6).contains(&LIVE));
     });
 }
+
+/// The kernel takes every shape, and policies of it go as they came.
+#[test]
+fn policies_of_every_shape_come_and_go() {
+    in_own_network(|| {
+        let mut filter = begun();
+        let mut age = 0;
+        for (source, destination) in [
+            ("10.1.0.0/16", "10.2.0.0/16"),
+            ("fd01::/16", "fd02::/16"),
+            ("0.0.0.0/0", "0.0.0.0/0"),
+            ("::/0", "::/0"),
+        ] {
+            let mut rows = Vec::new();
+            for (protocol, destination_ports) in [
+                (None, (0, 0)),
+                (Some(17), (0, 0)),
+                (Some(17), (1701, u16::MAX)),
+                (Some(6), (0x100, 0xff00)),
+                (Some(58), (8, 0xff)),
+            ] {
+                for (source_ports, passes) in [((0, 0), false), ((0, 0), true)] {
+                    age += 1;
+                    rows.push(FilterRow {
+                        source: source.parse().unwrap(),
+                        destination: destination.parse().unwrap(),
+                        protocol,
+                        source_ports,
+                        destination_ports,
+                        priority: 1,
+                        age,
+                        passes,
+                    });
+                }
+            }
+            let at = usize::from(source.contains(':'));
+            for row in &rows {
+                filter.change(&[*row], &[]).unwrap();
+            }
+            assert!(filter.is_whole() && tables(at).contains(&LIVE));
+            // One that is made of the same policies at once has as many sets of as many keys.
+            let figures = |filter: &Filter| -> Vec<(usize, usize)> {
+                let mut of: Vec<_> = filter.tables[at]
+                    .layout
+                    .groups
+                    .iter()
+                    .map(|group| (group.keys.len(), group.pieces.len()))
+                    .collect();
+                of.sort_unstable();
+                of
+            };
+            let before = figures(&filter);
+            filter.rebuild().unwrap();
+            assert_eq!(figures(&filter), before);
+            for row in &rows {
+                filter.change(&[], &[*row]).unwrap();
+            }
+            assert_eq!(tables(at), [GONE; 2]);
+        }
+    });
+}
