@@ -56,7 +56,7 @@ pub fn fragment_ipv4(packet: &[u8], mtu: usize) -> Result<Vec<Vec<u8>>, Reason> 
     }
 }
 
-/// Cuts a packet of ESP, headers of IP included, into pieces of at most `mtu` bytes, by whoever sends it: of IPv4 with this identification, whether routers may cut it or
+/// Cuts a packet of ESP, headers of IP included, into pieces of at most `mtu` bytes, by whoever sends it: of IPv4 with the low bits of this identification, or 1 where they are 0, whether routers may cut it or
 /// not; of IPv6 by a header of fragments with it (RFC 8200, 4.5), behind the headers that routers look at. No two packets to one peer within a minute may have the same.
 ///
 /// # Errors
@@ -67,7 +67,9 @@ pub fn fragment_outside(packet: &mut [u8], mtu: usize, id: u32) -> Result<Vec<Ve
         return Err(Reason::Fragment);
     }
     if inner.flow.family() == Family::V4 {
-        packet[4..6].copy_from_slice(&(id as u16).to_be_bytes());
+        // For 0 a raw socket writes another into each piece.
+        let id = (id as u16).max(1);
+        packet[4..6].copy_from_slice(&id.to_be_bytes());
         packet[6] &= !0x40;
         return fragment_ipv4(packet, mtu);
     }

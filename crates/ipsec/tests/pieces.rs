@@ -57,6 +57,17 @@ fn route(worker: &mut Worker, spd: &Spd, packet: &[u8]) -> Result<&'static str, 
     })
 }
 
+/// A raw socket writes an identification of its own where it is 0, into each piece another: they would never be put together.
+#[test]
+fn no_identification_is_zero() {
+    for (id, expected) in [(0, 1), (1, 1), (0x1_0000, 1), (0x1_0009, 9)] {
+        for piece in cut(&datagram(false, 3900), 1376, id) {
+            assert_eq!(piece[4..6], u16::to_be_bytes(expected));
+        }
+    }
+    assert_eq!(cut(&datagram(true, 3900), 1376, 0x1_0000)[1][44..48], [0, 1, 0, 0]);
+}
+
 /// What a look-up by headers alone finds for a later piece: nothing, so that it passed in clear.
 #[test]
 fn later_pieces_have_no_ports_and_are_kept_all_the_same() {

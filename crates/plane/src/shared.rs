@@ -197,7 +197,13 @@ impl Shared {
 
     /// Another for each packet that is cut outside.
     pub(crate) fn next_piece_id(&self) -> u32 {
-        self.piece_id.fetch_add(1, Ordering::Relaxed)
+        loop {
+            let id = self.piece_id.fetch_add(1, Ordering::Relaxed);
+            // With IPv4 that would be the next one's, too.
+            if id as u16 != 0 {
+                return id;
+            }
+        }
     }
 
     /// Another for each publication.
