@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use std::time::Duration;
 
+use crate::address::Family;
 use crate::hash::Mix;
 use crate::inner::Flow;
 use crate::selector::{Masked, Selector, Shape};
@@ -382,44 +383,48 @@ impl Spd {
     /// As [`Spd::lookup`].
     #[inline]
     pub(crate) fn entry(&self, direction: PolicyDirection, flow: &Flow) -> Option<&Entry> {
-        let mut found: Option<&Entry> = None;
-        for table in &self.directions[direction as usize].tables {
-            if found.is_some_and(|found| found.rank() < table.best) {
-                break;
-            }
-            if table.shape.family != flow.family {
-                continue;
-            }
-            let Some(entry) = table.policies.get(&table.shape.of(flow)) else { continue };
-            if found.is_none_or(|found| entry.rank() < found.rank()) {
-                found = Some(entry);
-            }
-        }
-        found
+        self.best(direction, flow.family, |table| {
+            table.policies.get(&table.shape.of(flow)).map(|entry| (entry.rank(), entry))
+        })
     }
 
     /// What is said of a piece of a packet, the first one among them, by what all pieces show.
     pub(crate) fn of_piece(&self, direction: PolicyDirection, flow: &Flow) -> OfPiece<'_> {
-        let mut found: Option<&Entry> = None;
+        let best = self.best(direction, flow.family, |table| {
+            if table.shape.is_of_whole_packets() {
+                // Which of its policies it is for is not known: the best that it may be.
+                let may_be = table.pieces.contains_key(&table.shape.of_pieces().of(flow));
+                return may_be.then_some((table.best, OfPiece::Whole));
+            }
+            let entry = table.policies.get(&table.shape.of(flow))?;
+            Some((entry.rank(), OfPiece::Every(Some(entry))))
+        });
+        best.unwrap_or(OfPiece::Every(None))
+    }
+
+    /// What has the best rank of all that is found in tables of a family, each of which gives one thing at most.
+    #[inline]
+    fn best<'s, T>(
+        &'s self,
+        direction: PolicyDirection,
+        family: Family,
+        find: impl Fn(&'s Table) -> Option<(Rank, T)>,
+    ) -> Option<T> {
+        let mut best: Option<(Rank, T)> = None;
         for table in &self.directions[direction as usize].tables {
-            if found.is_some_and(|found| found.rank() < table.best) {
+            if best.as_ref().is_some_and(|(rank, _)| *rank < table.best) {
                 break;
             }
-            if table.shape.family != flow.family {
+            if table.shape.family != family {
                 continue;
             }
-            if table.shape.is_of_whole_packets() {
-                if table.pieces.contains_key(&table.shape.of_pieces().of(flow)) {
-                    return OfPiece::Whole;
-                }
-                continue;
-            }
-            let Some(entry) = table.policies.get(&table.shape.of(flow)) else { continue };
-            if found.is_none_or(|found| entry.rank() < found.rank()) {
-                found = Some(entry);
+            if let Some(found) = find(table)
+                && best.as_ref().is_none_or(|(rank, _)| found.0 < *rank)
+            {
+                best = Some(found);
             }
         }
-        OfPiece::Every(found)
+        best.map(|(_, found)| found)
     }
 }
 
