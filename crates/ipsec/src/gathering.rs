@@ -6,9 +6,11 @@
 //!               └ no place, or too late: dropped
 //! ```
 //!
-//! Bounds have names: [`GATHERED_MAX`], [`GATHERED_BYTES_MAX`], [`PIECES_MAX`], [`GATHERING_TIME`]. Where there is no place, the oldest packet of the source that has
-//! most of them goes: a flood takes its own places. What goes is dropped and counted; nothing that was kept is ever passed on in part.
+//! Bounds have names: [`GATHERED_MAX`], [`GATHERED_BYTES_MAX`], [`PIECES_MAX`], [`GATHERING_TIME`]. Where there is no place, the oldest packet goes of the source that has
+//! most of what there is no more of, packets or bytes, and of two with as much, that of the older one: a flood takes its own places. What goes is dropped and counted; nothing that was kept
+//! is ever passed on in part.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -86,11 +88,13 @@ struct Partial {
     pieces: Option<Vec<Kept>>,
     /// Where the last one ends, once that has come.
     end: Option<usize>,
+    /// What keeping them takes.
+    bytes: usize,
 }
 
 impl Partial {
-    fn bytes(&self) -> usize {
-        self.pieces.iter().flatten().map(|kept| weight(&kept.packet)).sum()
+    fn new(since: Time) -> Partial {
+        Partial { since, pieces: Some(Vec::new()), end: None, bytes: 0 }
     }
 
     fn count(&self) -> u64 {
@@ -108,6 +112,27 @@ impl Partial {
 
 fn weight(packet: &[u8]) -> usize {
     packet.len() + KEEPING_BYTES
+}
+
+/// Of what there is no more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Full {
+    Packets,
+    Bytes,
+}
+
+/// What a source has of it, and its oldest packet that may go.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    amount: usize,
+    oldest: Option<(Time, Key)>,
+}
+
+impl Share {
+    /// By what the greatest is found: one without a packet that may go is none.
+    fn order(&self) -> Option<(usize, Reverse<Time>)> {
+        self.oldest.map(|(since, _)| (self.amount, Reverse(since)))
+    }
 }
 
 /// Packets whose pieces have not all come.
@@ -150,15 +175,14 @@ impl Gathering {
         };
         let packet = &bytes[..inner.bytes];
         if !self.partial.contains_key(&key) && self.partial.len() >= GATHERED_MAX {
-            self.make_place(None, &mut added);
+            self.make_place(Full::Packets, key, &mut added);
         }
-        let partial =
-            self.partial.entry(key).or_insert(Partial { since: now, pieces: Some(Vec::new()), end: None });
+        let partial = self.partial.entry(key).or_insert_with(|| Partial::new(now));
         match fits(partial, &piece, inner, packet) {
             Fits::Again => added.malformed += 1,
             Fits::No => {
                 added.malformed += 1 + partial.count();
-                self.bytes -= partial.bytes();
+                self.bytes -= std::mem::take(&mut partial.bytes);
                 partial.pieces = None;
             }
             Fits::At(place) => {
@@ -169,13 +193,12 @@ impl Gathering {
                 if !piece.more {
                     partial.end = Some(piece.offset + packet.len() - piece.payload);
                 }
+                partial.bytes += weight(packet);
                 self.bytes += weight(packet);
                 if partial.is_whole() {
                     self.finish(key, &mut added);
                 }
-                while self.bytes > GATHERED_BYTES_MAX {
-                    self.make_place(Some(key), &mut added);
-                }
+                while self.bytes > GATHERED_BYTES_MAX && self.make_place(Full::Bytes, key, &mut added) {}
             }
         }
         added
@@ -183,7 +206,7 @@ impl Gathering {
 
     fn finish(&mut self, key: Key, added: &mut Added) {
         let Some(partial) = self.partial.remove(&key) else { return };
-        self.bytes -= partial.bytes();
+        self.bytes -= partial.bytes;
         let pieces = partial.pieces.unwrap_or_default();
         match put_together(&pieces) {
             Some(packet) => {
@@ -200,35 +223,34 @@ impl Gathering {
             let is_young = now.since(partial.since) < GATHERING_TIME;
             if !is_young {
                 added.incomplete += partial.count();
-                *bytes -= partial.bytes();
+                *bytes -= partial.bytes;
             }
             is_young
         });
     }
 
-    /// Drops the oldest packet of the source that has most, but for `spared`, unless that is the only one.
-    fn make_place(&mut self, spared: Option<Key>, added: &mut Added) {
-        let (mut most, mut run): ((usize, Option<Key>), (usize, Option<Key>)) = ((0, None), (0, None));
-        let mut since = Time::default();
+    /// Drops the oldest packet of the source that has most, but for the one that a piece just came of; whether there was one.
+    fn make_place(&mut self, full: Full, spared: Key, added: &mut Added) -> bool {
+        let (mut most, mut share, mut source) = (Share::default(), Share::default(), None);
+        // Those of one source stand together.
         for (key, partial) in &self.partial {
-            if run.1.is_none_or(|oldest| oldest.source != key.source) {
-                run = (0, None);
+            if source.replace(key.source) != Some(key.source) {
+                share = Share::default();
             }
-            if Some(*key) == spared && self.partial.len() > 1 {
-                continue;
+            let amount = if full == Full::Packets { 1 } else { partial.bytes };
+            share.amount += amount;
+            let is_older = share.oldest.is_none_or(|(since, _)| partial.since < since);
+            if amount > 0 && *key != spared && is_older {
+                share.oldest = Some((partial.since, *key));
             }
-            if run.1.is_none() || partial.since < since {
-                (run.1, since) = (Some(*key), partial.since);
-            }
-            run.0 += 1;
-            if run.0 >= most.0 {
-                most = run;
+            if share.order() > most.order() {
+                most = share;
             }
         }
-        if let Some(partial) = most.1.and_then(|key| self.partial.remove(&key)) {
-            added.incomplete += partial.count();
-            self.bytes -= partial.bytes();
-        }
+        let Some(partial) = most.oldest.and_then(|(_, key)| self.partial.remove(&key)) else { return false };
+        added.incomplete += partial.count();
+        self.bytes -= partial.bytes;
+        true
     }
 }
 

@@ -300,6 +300,54 @@ fn floods_are_bounded_and_never_pass() {
     }
 }
 
+/// Whoever takes all the bytes loses his own packets, although they are fewer than those of others; whoever takes all the places loses his, although they are shorter.
+#[test]
+fn one_sender_takes_no_place_from_others() {
+    let from = |source: u8, id: u16, bytes: usize| {
+        let mut whole = udp_packet(ip(&format!("10.1.0.{source}")), ip("10.2.0.1"), &vec![source; bytes]);
+        whole[6] = 0;
+        cut(&whole, bytes / 2 + 100, 1 + u32::from(id))
+    };
+    // Hostile pieces of 30 kB, of many packets; each of two others has 90 short ones.
+    let (mut worker, mut gathering) = (Worker::new(engine()), Gathering::default());
+    let time = |number: u64| Time(Duration::from_micros(number));
+    let others: Vec<_> = (0..90).flat_map(|id| [from(2, id, 200), from(9, id, 200)]).collect();
+    for (number, pieces) in others.iter().enumerate() {
+        assert_eq!(worker.gather(&mut gathering, time(number as u64), &pieces[0]), None);
+    }
+    for id in 0..200 {
+        worker.gather(&mut gathering, time(200 + u64::from(id)), &from(5, id, 60_000)[0]);
+        assert!(gathering.bytes() <= GATHERED_BYTES_MAX);
+    }
+    for pieces in &others {
+        assert!(pieces.len() == 2 && worker.gather(&mut gathering, time(500), &pieces[1]).is_some());
+    }
+    // Hostile packets of a few bytes, and one long one of another, which came first.
+    let (mut worker, mut gathering) = (Worker::new(engine()), Gathering::default());
+    let long = from(9, 1, 60_000);
+    assert_eq!(worker.gather(&mut gathering, time(0), &long[0]), None);
+    for id in 0..2000 {
+        worker.gather(&mut gathering, time(1), &from(5, id, 200)[0]);
+        assert!(gathering.len() <= GATHERED_MAX);
+    }
+    assert!(worker.gather(&mut gathering, time(2), &long[1]).is_some());
+    // Of two sources with as much the older packet goes.
+    for (first, second) in [(3, 4), (4, 3)] {
+        let (mut worker, mut gathering) = (Worker::new(engine()), Gathering::default());
+        let mut number = 0;
+        for id in 0..GATHERED_MAX as u16 / 2 {
+            for source in [first, second] {
+                number += 1;
+                worker.gather(&mut gathering, time(number), &from(source, id, 200)[0]);
+            }
+        }
+        assert_eq!(gathering.len(), GATHERED_MAX);
+        worker.gather(&mut gathering, time(number + 1), &from(7, 1, 200)[0]);
+        assert!(worker.gather(&mut gathering, time(number + 2), &from(second, 0, 200)[1]).is_some());
+        assert_eq!(worker.gather(&mut gathering, time(number + 2), &from(first, 0, 200)[1]), None);
+    }
+}
+
 /// Many short pieces of one packet, and long ones of many.
 #[test]
 fn neither_pieces_nor_bytes_are_without_a_bound() {
