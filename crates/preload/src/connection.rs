@@ -56,17 +56,23 @@ pub fn notifier(place: &Place) -> Result<OwnedFd, Errno> {
     let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
     let told = inotify::init(flags).and_then(|notifier| arm(notifier.as_fd(), place).map(|()| notifier));
     told.inspect(|_| UNTOLD.ended()).or_else(|lacking| {
-        let limit = match lacking {
-            Errno::NOSPC => "fs.inotify.max_user_watches",
-            Errno::NFILE => "fs.file-max",
-            _ => "fs.inotify.max_user_instances",
-        };
         UNTOLD.tell(format_args!(
-            "the data plane is looked for every {} ms, since its folder is not watched: {lacking}: raise {limit}",
-            LOOK_EVERY.as_millis()
+            "the data plane is looked for every {} ms, since its folder is not watched: {lacking}{}",
+            LOOK_EVERY.as_millis(),
+            help(lacking)
         ));
         ticker()
     })
+}
+
+/// Which limit to raise, where it is one that inotify(7) has come to.
+fn help(lacking: Errno) -> &'static str {
+    match lacking {
+        Errno::MFILE => ": raise fs.inotify.max_user_instances, or this program's limit of descriptors",
+        Errno::NFILE => ": raise fs.file-max",
+        Errno::NOSPC => ": raise fs.inotify.max_user_watches",
+        _ => "",
+    }
 }
 
 /// What becomes readable again and again.
@@ -166,4 +172,23 @@ pub fn with_flags(socket: BorrowedFd<'_>, waits: bool, inherited: bool) -> Resul
     let kept = if waits { rustix::fs::OFlags::empty() } else { rustix::fs::OFlags::NONBLOCK };
     fcntl_setfl(socket, kept)?;
     fcntl_setfd(socket, if inherited { FdFlags::empty() } else { FdFlags::CLOEXEC })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_named_where_one_is_reached_and_nowhere_else() {
+        for (lacking, limit) in [
+            (Errno::MFILE, "fs.inotify.max_user_instances"),
+            (Errno::NFILE, "fs.file-max"),
+            (Errno::NOSPC, "fs.inotify.max_user_watches"),
+        ] {
+            assert!(help(lacking).contains(limit), "{lacking}");
+        }
+        for lacking in [Errno::NOENT, Errno::ACCESS, Errno::NOMEM, Errno::NOSYS, Errno::PERM] {
+            assert_eq!(help(lacking), "");
+        }
+    }
 }
