@@ -9,6 +9,7 @@ mod fragments;
 mod hostile;
 mod keys;
 mod many;
+mod measured;
 mod mounts;
 mod net;
 mod paths;

@@ -26,9 +26,9 @@ use crate::plane::Plane;
 use crate::spaces::join;
 use crate::xfrm::{self, with_ports};
 
-const NOBODY: u32 = 65_534;
+pub const NOBODY: u32 = 65_534;
 /// To this port policies with ports are for; and one that none is for.
-const PORT: u16 = 1701;
+pub const PORT: u16 = 1701;
 const OTHER_PORT: u16 = 9;
 /// What every round of all ways sends at least, until something was seen.
 const ROUNDS: usize = 40;
@@ -39,7 +39,7 @@ const TURNS_MAX: usize = 400;
 
 /// How a program says which way its packets go.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Way {
+pub enum Way {
     /// As routes say.
     Routed,
     BindToDevice,
@@ -55,7 +55,7 @@ enum Way {
     BoundAndDontRoute,
 }
 
-const WAYS: [Way; 7] = [
+pub const WAYS: [Way; 7] = [
     Way::Routed,
     Way::BindToDevice,
     Way::UnicastLink,
@@ -66,7 +66,7 @@ const WAYS: [Way; 7] = [
 ];
 
 /// Takes all rights from this thread, and makes it another user's where there is one.
-fn become_nobody() {
+pub fn become_nobody() {
     if !is_in_user_namespace() {
         for call in [libc::SYS_setresgid, libc::SYS_setresuid] {
             // SAFETY: the call takes three numbers; by the kernel's own call it changes this thread alone.
@@ -78,7 +78,7 @@ fn become_nobody() {
     rustix::thread::set_capabilities(None, sets).unwrap();
 }
 
-fn number_option(socket: &OwnedFd, level: i32, option: i32, value: i32) {
+pub fn number_option(socket: &OwnedFd, level: i32, option: i32, value: i32) {
     let bytes = size_of::<i32>() as u32;
     // SAFETY: the value outlives the call, which reads as many bytes.
     let set = unsafe {
@@ -88,7 +88,7 @@ fn number_option(socket: &OwnedFd, level: i32, option: i32, value: i32) {
 }
 
 /// A socket of UDP that sends to `to` in a way, by the link with this index.
-fn prepare(way: Way, from: IpAddr, link: i32) -> OwnedFd {
+pub fn prepare(way: Way, from: IpAddr, link: i32) -> OwnedFd {
     let family = if from.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let made =
         socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK, None).unwrap();
@@ -110,7 +110,7 @@ fn prepare(way: Way, from: IpAddr, link: i32) -> OwnedFd {
 }
 
 /// Sends a datagram; whether the kernel took it.
-fn send(socket: &OwnedFd, way: Way, link: i32, (from, to): (IpAddr, SocketAddr)) -> bool {
+pub fn send(socket: &OwnedFd, way: Way, link: i32, (from, to): (IpAddr, SocketAddr), content: &[u8]) -> bool {
     let (v4, v6);
     let mut said = Vec::new();
     if way == Way::PacketInfo {
@@ -132,7 +132,15 @@ fn send(socket: &OwnedFd, way: Way, link: i32, (from, to): (IpAddr, SocketAddr))
     let is_direct = matches!(way, Way::DontRoute | Way::BoundAndDontRoute);
     let flags = if is_direct { MsgFlags::from_bits_retain(libc::MSG_DONTROUTE) } else { MsgFlags::empty() };
     let to = SockaddrStorage::from(to);
-    sendmsg(socket.as_raw_fd(), &[IoSlice::new(MARKER)], &said, flags, Some(&to)).is_ok()
+    sendmsg(socket.as_raw_fd(), &[IoSlice::new(content)], &said, flags, Some(&to)).is_ok()
+}
+
+/// Number of the link outside, in the namespace of this thread.
+pub fn outer() -> i32 {
+    // SAFETY: the name ends with a zero byte.
+    let link = unsafe { libc::if_nametoindex(c"outer".as_ptr()) } as i32;
+    assert!(link > 1);
+    link
 }
 
 /// Sends datagrams in all ways and both families as nobody, until told to end; how many were tried.
@@ -144,9 +152,7 @@ fn attack(
     until: impl Fn(usize) -> bool + Send + Sync,
 ) -> usize {
     space.run(|| {
-        // SAFETY: the name ends with a zero byte.
-        let link = unsafe { libc::if_nametoindex(c"outer".as_ptr()) } as i32;
-        assert!(link > 1);
+        let link = outer();
         become_nobody();
         let prepared: Vec<_> = ends
             .iter()
@@ -158,7 +164,7 @@ fn attack(
         let mut tried = 0;
         for round in 0.. {
             for (way, socket, ends) in &prepared {
-                send(socket, *way, link, *ends);
+                send(socket, *way, link, *ends, MARKER);
                 tried += 1;
             }
             if until(round) {
@@ -196,11 +202,14 @@ fn are_seen(net: &Net, end: (&str, &str), port: u16, way: Way, turns: usize) -> 
     })
 }
 
-const INSIDE: [(&str, &str); 2] = [(NEAR_INSIDE, FAR_INSIDE), (NEAR_INSIDE_V6, FAR_INSIDE_V6)];
-const OUTSIDE: [(&str, &str); 2] = [(NEAR, FAR), (NEAR_OUTSIDE_V6, FAR_OUTSIDE_V6)];
+/// Destinations that are many.
+pub const GROUP: &str = "239.1.2.3";
+pub const BROADCAST: &str = "192.0.2.255";
+pub const INSIDE: [(&str, &str); 2] = [(NEAR_INSIDE, FAR_INSIDE), (NEAR_INSIDE_V6, FAR_INSIDE_V6)];
+pub const OUTSIDE: [(&str, &str); 2] = [(NEAR, FAR), (NEAR_OUTSIDE_V6, FAR_OUTSIDE_V6)];
 
 /// Policies of both families for one port: in tunnel mode for what is inside, in transport mode between both ends, which are on one link.
-fn protect(plane: &Plane<'_>, is_tunnel: bool) {
+pub fn protect(plane: &Plane<'_>, is_tunnel: bool) {
     let mut client = plane.xfrm();
     for (near, far) in if is_tunnel { INSIDE } else { OUTSIDE } {
         let bits = if ip(near).is_ipv4() { 32 } else { 128 };
@@ -586,11 +595,20 @@ fn packets_to(frames: &[Vec<u8>], address: IpAddr) -> usize {
     frames.iter().filter(is_to).count()
 }
 
+/// A socket that is bound to the link outside.
+pub fn bound(family: i32, kind: i32, protocol: i32) -> OwnedFd {
+    // SAFETY: the call takes numbers, and gives a descriptor that nobody else has.
+    let made = unsafe { libc::socket(family, kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, protocol) };
+    assert!(made >= 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: it was just made.
+    let made = unsafe { <OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(made) };
+    setsockopt(&made, sockopt::BindToDevice, &"outer".into()).unwrap();
+    made
+}
+
 /// Connections, raw sockets of IP, and destinations that are many.
 #[test]
 fn neither_connections_nor_raw_sockets_nor_multicast_lead_past_the_filter() {
-    const GROUP: &str = "239.1.2.3";
-    const BROADCAST: &str = "192.0.2.255";
     with_rights(|| {
         for options in [&["--no-egress-filter"][..], &[]] {
             let net = Net::new();
@@ -600,25 +618,13 @@ fn neither_connections_nor_raw_sockets_nor_multicast_lead_past_the_filter() {
                 plane.xfrm().ok(xfrm::policy(1, (NEAR, many), 32, (NEAR, FAR)));
             }
             let is_filtered = options.is_empty();
-            let bound = |kind, protocol: i32| {
-                let family = libc::AF_INET;
-                // SAFETY: the call takes numbers, and gives a descriptor that nobody else has.
-                let made = unsafe {
-                    libc::socket(family, kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, protocol)
-                };
-                assert!(made >= 0, "{}", std::io::Error::last_os_error());
-                // SAFETY: it was just made.
-                let made = unsafe { <OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(made) };
-                setsockopt(&made, sockopt::BindToDevice, &"outer".into()).unwrap();
-                made
-            };
             let send_all = |is_nobody: bool, kind, protocol, from: &str, to: SocketAddr| {
                 net.near.run(|| {
                     if is_nobody {
                         become_nobody();
                     }
                     for _ in 0..20 {
-                        let made = bound(kind, protocol);
+                        let made = bound(libc::AF_INET, kind, protocol);
                         number_option(&made, libc::SOL_SOCKET, libc::SO_BROADCAST, 1);
                         let from = SockaddrStorage::from(SocketAddr::new(ip(from), 0));
                         bind(made.as_raw_fd(), &from).unwrap();
