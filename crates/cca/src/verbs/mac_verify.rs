@@ -24,6 +24,7 @@ fn read<'f>(call: &Call<'f, 'f>) -> Result<mac::Request<'f>, Refusal> {
     let mut request =
         mac::Request { key_identifier, text, method, segment, format, chaining_vector, mac: &[] };
     if request.is_last() {
+        mac::check_compared(call, mac::compared_bytes(format))?;
         request.mac = mac.get(..shown_bytes(format)).ok_or(code::INVALID_PARAMETER)?;
     }
     Ok(request)

@@ -11,6 +11,7 @@ mod chips;
 mod exchange;
 mod export;
 mod key_blocks;
+mod macs;
 pub mod numbers;
 mod payloads;
 mod pins;

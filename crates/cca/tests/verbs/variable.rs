@@ -19,6 +19,8 @@ use wire::verb::{Verb, key_generate2, key_token_build2};
 use crate::support::Request;
 pub use crate::uses::ways::generate2;
 pub use cipher::encipher;
+pub use hmac::clear as hmac_key;
+pub use mac2::key as cmac_key;
 
 /// Room for any token, as clients state it.
 pub const ROOM: i64 = 2500;

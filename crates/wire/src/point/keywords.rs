@@ -234,6 +234,7 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
             Point::SingleLengthDes,
             Point::WeakImport,
         ],
+        Verb::MacVerify => &[Point::MacVerifyShort],
         Verb::CvvVerify => &[Point::CardValueShort],
         Verb::CvvKeyCombine => &[Point::CombinedMixed],
         Verb::TransactionValidation => &[Point::SecurityCodeUnconfirmed],

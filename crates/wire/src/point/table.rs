@@ -117,6 +117,7 @@ points! {
         HmacVerifySha224 "hmac-verify-sha-224" = 0x00F8 Permits NONE "Verify HMACs with SHA-224";
         HmacVerifySha256 "hmac-verify-sha-256" = 0x00F9 Permits NONE "Verify HMACs with SHA-256";
         HmacVerifySha384 "hmac-verify-sha-384" = 0x00FA Permits NONE "Verify HMACs with SHA-384";
+        MacVerifyShort "mac-verify-short" = 0xF0EB Permits NONE "Verify MACs of four bytes: 2^32 tries find that of any text, and a card has them in an hour";
         HmacVerifySha512 "hmac-verify-sha-512" = 0x00FB Permits NONE "Verify HMACs with SHA-512";
     }
     Pin {

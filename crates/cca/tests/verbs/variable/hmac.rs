@@ -30,7 +30,7 @@ fn theirs(hash: &str, key: &[u8], text: &[u8]) -> Vec<u8> {
 }
 
 /// A clear token: a key whose value is known.
-fn clear(processor: &mut Processor, key: &[u8]) -> Vec<u8> {
+pub fn clear(processor: &mut Processor, key: &[u8]) -> Vec<u8> {
     let skeleton = parsed(&skeleton2(processor, &["INTERNAL", "HMAC", "MAC", "GENERATE"]));
     skeleton.with_clear_key(key).unwrap().to_bytes().to_vec()
 }

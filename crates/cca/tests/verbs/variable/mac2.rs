@@ -24,7 +24,7 @@ fn theirs(key: &[u8], text: &[u8]) -> Vec<u8> {
 }
 
 /// A MAC key of this value, for these uses.
-fn key(processor: &mut Processor, usage: &[&str], value: &[u8]) -> Vec<u8> {
+pub fn key(processor: &mut Processor, usage: &[&str], value: &[u8]) -> Vec<u8> {
     let skeleton = skeleton2(processor, &[&["INTERNAL", "AES", "MAC"], usage].concat());
     let first = part2("AES", &["FIRST", "MIN1PART"], value, &skeleton).ok(processor);
     let part = first.bytes(key_part_import2::KEY_IDENTIFIER);
