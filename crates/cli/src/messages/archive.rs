@@ -20,8 +20,10 @@ mod tests {
     use crate::failure::Failure;
     use std::fs;
     use std::io::{Read, Write};
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    use std::os::unix::process::CommandExt;
     use std::path::Path;
+    use std::process::Command;
     use tar::{Builder, EntryType, Header};
 
     fn extracted(stream: &[u8], target: &Path, is_authentic: bool) -> Result<Unpacked, Failure> {
@@ -90,6 +92,89 @@ mod tests {
         extracted(&good, &target, true).unwrap();
         assert_eq!(fs::read(target.join("file")).unwrap(), b"text");
         assert!(Unpacking::begin("x".to_owned(), Some(&target), false).is_err(), "it is there already");
+    }
+
+    /// One stream of several entries.
+    fn joined(entries: &[Vec<u8>]) -> Vec<u8> {
+        let mut all: Vec<u8> = Vec::new();
+        for entry in entries {
+            all.extend(&entry[..entry.len() - 2 * 512]);
+        }
+        all.extend([0; 2 * 512]);
+        all
+    }
+
+    /// An archive with a folder of this mode.
+    fn folder(name: &str, mode: u32) -> Vec<u8> {
+        let mut stream = stream(name, EntryType::Directory, None);
+        let mut header = Header::from_byte_slice(&stream[..512]).clone();
+        header.set_mode(mode);
+        header.set_cksum();
+        stream[..512].copy_from_slice(header.as_bytes());
+        stream
+    }
+
+    /// `tar c .` names the folder itself first, as `./`.
+    #[test]
+    fn an_archive_of_the_folder_itself_is_extracted() {
+        let base = tempfile::tempdir().unwrap();
+        let source = base.path().join("source");
+        fs::create_dir_all(source.join("inner")).unwrap();
+        fs::write(source.join("inner/file"), "text").unwrap();
+        fs::set_permissions(&source, fs::Permissions::from_mode(0o750)).unwrap();
+        let made = Command::new("tar").args(["c", "."]).current_dir(&source).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        assert!(made.stdout.starts_with(b"./\0"), "the folder itself comes first");
+        let target = base.path().join("out");
+        extracted(&made.stdout, &target, true).unwrap();
+        assert_eq!(fs::read(target.join("inner/file")).unwrap(), b"text");
+        let mode = fs::metadata(&target).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "made for its owner alone, and not widened");
+    }
+
+    /// Root may enter and empty every folder: this is for users, so root has another user run it.
+    #[test]
+    fn nothing_is_left_of_closed_folders_of_what_is_not_authentic() {
+        if !rustix::process::geteuid().is_root() {
+            return closed_folders_are_removed();
+        }
+        let base = tempfile::tempdir().unwrap();
+        let program = base.path().join("program");
+        fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        chown(base.path(), Some(65533), Some(65533)).unwrap();
+        let mut part = Command::new(&program);
+        part.args(["--exact", "messages::archive::tests::closed_folders_are_removed", "--ignored"]);
+        part.env("TMPDIR", base.path()).current_dir("/").uid(65533).gid(65533);
+        let output = part.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
+    }
+
+    #[test]
+    #[ignore = "a part of another test, for a user without rights"]
+    fn closed_folders_are_removed() {
+        let base = tempfile::tempdir().unwrap();
+        let target = base.path().join("out");
+        let file = EntryType::Regular;
+        let closed = joined(&[
+            folder("./", 0o500),
+            folder("a", 0),
+            folder("a/b", 0o500),
+            stream("a/b/file", file, None),
+            folder("c/d", 0o100),
+            folder("c", 0o400),
+            folder("c", 0o500),
+            stream("c/d/file", file, None),
+        ]);
+        assert!(extracted(&closed, &target, false).is_err());
+        assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
+        // Their modes are the archive's where all is well.
+        extracted(&closed, &target, true).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&target), mode(&target.join("a")), mode(&target.join("c"))), (0o500, 0, 0o400));
+        let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
+        ["", "a", "a/b", "c", "c/d"].iter().for_each(|name| open(&target.join(name)));
+        assert_eq!(fs::read(target.join("c/d/file")).unwrap(), b"text");
     }
 
     /// Whoever owns the folder around it can rename what is in it at any time: nothing lands elsewhere.
@@ -165,16 +250,8 @@ mod tests {
     #[test]
     fn links_that_lead_out_devices_and_fifos_are_left_out_and_the_rest_comes() {
         let base = tempfile::tempdir().unwrap();
-        let of = |entries: &[Vec<u8>]| {
-            let mut all: Vec<u8> = Vec::new();
-            for entry in entries {
-                all.extend(&entry[..entry.len() - 1024]);
-            }
-            all.extend([0; 1024]);
-            all
-        };
         let link = EntryType::Symlink;
-        let stream = of(&[
+        let stream = joined(&[
             stream("absolute", link, Some("/etc/passwd")),
             stream("above", link, Some("../evil")),
             stream("a/above", link, Some("../../evil")),

@@ -8,8 +8,8 @@
 use super::DEPTH_MAX;
 use crate::failure::Failure;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, fchmod, fstat, linkat,
-    mkdirat, openat, openat2, renameat, renameat_with, statat, symlinkat, unlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, chmodat, fchmod, fstat,
+    linkat, mkdirat, openat, openat2, renameat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -79,8 +79,11 @@ impl Folder {
         Ok(())
     }
 
-    /// Takes away what a mode does not permit on a folder; what the process's mask took away stays away.
+    /// Takes away what a mode does not permit on a folder, or on this one if the name is empty; what the process's mask took away
+    /// stays away.
     pub(super) fn narrow(&self, name: &Path, mode: u32) -> io::Result<()> {
+        // The system knows no empty path.
+        let name = if name.as_os_str().is_empty() { Path::new(".") } else { name };
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let opened = match openat2(&self.folder, name, FOLDER, Mode::empty(), resolve) {
             // As in `make_file`.
@@ -153,6 +156,7 @@ impl Drop for Folder {
         if self.is_named.load(Ordering::Relaxed) {
             return;
         }
+        let _ = fchmod(&self.folder, Mode::RWXU);
         empty(self.folder.as_fd(), 0);
         if self.is_at(&self.hidden) {
             let _ = unlinkat(&self.parent, &self.hidden, AtFlags::REMOVEDIR);
@@ -178,6 +182,12 @@ fn empty(folder: BorrowedFd<'_>, depth: usize) {
         for (name, _) in entries {
             let mut removed = unlinkat(folder, &name, AtFlags::empty());
             if matches!(removed, Err(Errno::ISDIR | Errno::PERM)) && depth <= DEPTH_MAX {
+                // The archive may have closed it to its owner as well. Never through a link, which would be another's mode.
+                let is_folder = statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW)
+                    .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
+                if is_folder {
+                    let _ = chmodat(folder, &name, Mode::RWXU, AtFlags::empty());
+                }
                 if let Ok(inner) = openat(folder, &name, FOLDER, Mode::empty()) {
                     empty(inner.as_fd(), depth + 1);
                 }

@@ -13,6 +13,7 @@ use super::folder::Folder;
 use super::left_out::{LeftOut, leads_out};
 use crate::failure::Failure;
 use crate::messages::failure::PgpFailure;
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -23,10 +24,10 @@ use tar::{Archive, EntryType};
 const ENTRIES_MAX: usize = 10_000_000;
 /// Most symbolic links of an archive, which are kept in mind until its end.
 const LINKS_MAX: usize = 100_000;
-/// Most folders that their owner may not write to, whose modes are set at the end.
+/// Most folders that are closed to their owner in part, whose modes are set at the end.
 const CLOSED_FOLDERS_MAX: usize = 100_000;
-/// What its owner needs to put something into a folder.
-const OWNER_WRITES: u32 = 0o300;
+/// What its owner needs to put something into a folder, and to open it again.
+const OWNER_ALL: u32 = 0o700;
 /// Bytes of a file that are written at a time.
 const COPIED_BYTES: usize = 64 << 10;
 
@@ -131,7 +132,7 @@ fn unpack(reader: impl Read, folder: Option<&Folder>, outside_links: bool) -> Re
     let mut archive = Archive::new(reader);
     let entries = archive.entries().map_err(|error| format!("not a tar stream: {error}"))?;
     let mut unpacked = Unpacked::default();
-    let (mut links, mut closed) = (Vec::new(), Vec::new());
+    let (mut links, mut closed) = (Vec::new(), BTreeMap::new());
     for (count, entry) in entries.enumerate() {
         if count >= ENTRIES_MAX {
             return Err(format!("more than {ENTRIES_MAX} entries").into());
@@ -154,13 +155,14 @@ fn unpack(reader: impl Read, folder: Option<&Folder>, outside_links: bool) -> Re
             EntryType::Directory => {
                 folder.make_folders(&name).map_err(failed)?;
                 let mode = mode(&entry, 0o777);
-                if mode & OWNER_WRITES == OWNER_WRITES {
+                if mode & OWNER_ALL == OWNER_ALL {
                     folder.narrow(&name, mode).map_err(failed)?;
                 } else if closed.len() < CLOSED_FOLDERS_MAX {
-                    closed.push((name, mode));
+                    // An archive may name a folder twice.
+                    *closed.entry(name).or_insert(mode) &= mode;
                 } else {
                     return Err(
-                        format!("more than {CLOSED_FOLDERS_MAX} folders without a right to write").into()
+                        format!("more than {CLOSED_FOLDERS_MAX} folders closed to their owner").into()
                     );
                 }
             }
@@ -195,7 +197,7 @@ fn unpack(reader: impl Read, folder: Option<&Folder>, outside_links: bool) -> Re
             .symbolic_link(target, name)
             .map_err(|error| Cause::System(format!("{}: {error}", name.display())))?;
     }
-    // The innermost first: one that is closed lets nobody further in.
+    // The innermost first, which sorts behind those around it: one that is closed lets nobody further in.
     for (name, mode) in closed.iter().rev() {
         folder.narrow(name, *mode).map_err(|error| Cause::System(format!("{}: {error}", name.display())))?;
     }
