@@ -139,17 +139,44 @@ fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
     Err(Errno::LOOP.into())
 }
 
-/// Refuses a folder to which a symbolic link of somebody else's leads: the output would be where its owner wants it.
+/// Refuses a folder to which a symbolic link of somebody else's leads, at whatever depth of own ones: the output would be where its
+/// owner wants it.
 fn no_strangers_link_leads_to(folder: &Path, user: u32) -> io::Result<()> {
-    for way in folder.ancestors().filter(|way| !way.as_os_str().is_empty()) {
+    let root_owner = std::fs::metadata("/")?.uid();
+    let parts =
+        |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
+    let (mut way, mut left, mut links) = (PathBuf::new(), parts(folder), 0);
+    while let Some(part) = left.pop() {
+        // No link is left in what lies behind: the folder above is the one that the path names.
+        if part == ".." && way.file_name().is_some() {
+            way.pop();
+            continue;
+        }
+        way.push(&part);
         let Ok(found) = way.symlink_metadata() else { continue };
-        if found.is_symlink() && ![user, ROOT, NOBODY].contains(&found.uid()) {
+        if !found.is_symlink() {
+            continue;
+        }
+        if !leads_rightly(found.uid(), user, root_owner) {
             let said =
                 format!("{} is a symbolic link of another user's; name the folder itself", way.display());
             return Err(io::Error::other(said));
         }
+        links += 1;
+        if links > LINKS_MAX {
+            return Err(Errno::LOOP.into());
+        }
+        let target = way.read_link()?;
+        way.pop();
+        left.extend(parts(&target));
     }
     Ok(())
+}
+
+/// Whether a link to a folder is one's own or the system's. In a user namespace that does not map the real root, what is that one's
+/// belongs to nobody, `/` too; elsewhere nobody is a user like others.
+fn leads_rightly(owner: u32, user: u32, root_owner: u32) -> bool {
+    owner == user || owner == ROOT || (owner == NOBODY && root_owner == NOBODY)
 }
 
 /// Whether the link or FIFO is somebody else's, or the file by the kernel's rule for FIFOs, extended to group-writable folders.
@@ -179,7 +206,7 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
 const LINKS_MAX: usize = 40;
 /// The user whose links are everybody's.
 const ROOT: u32 = 0;
-/// Linux's overflow user id, whose folders within a user namespace are those of the real root.
+/// Linux's overflow user id: of whom a user namespace does not map, and of whoever runs as nobody.
 const NOBODY: u32 = 65_534;
 const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
@@ -244,6 +271,55 @@ mod tests {
         assert!(matches!(Place::of(&link), Ok(Some(Place::Strange))));
         let refused = Place::of(&way.join("victim")).err().unwrap().to_string();
         assert!(refused.contains("another user's"), "{refused}");
+    }
+
+    /// Own links lead on, and what they lead over is judged as if it had been named.
+    #[test]
+    fn an_own_link_leads_over_no_link_of_anothers() {
+        if needs::lacks(needs::Need::Root) {
+            return;
+        }
+        let base = tempfile::tempdir().unwrap();
+        let at = |name: &str| base.path().join(name);
+        let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, at(name)).unwrap();
+        std::fs::create_dir_all(at("folder/inner")).unwrap();
+        link("folder", "theirs");
+        link("theirs/inner", "over");
+        link("over", "further");
+        link("folder/../theirs/inner", "around");
+        link("folder/inner/../inner", "own");
+        let names = ["over", "further", "around", "own"];
+        let is_refused = |name: &str| {
+            let refused = Place::of(&at(name).join("out")).err();
+            refused.is_some_and(|error| {
+                error.to_string().contains("theirs is a symbolic link of another user's")
+            })
+        };
+        assert_eq!(names.map(is_refused), [false; 4]);
+        // Nobody is a user too, whom daemons run as.
+        for owner in [OTHER, NOBODY] {
+            std::os::unix::fs::lchown(at("theirs"), Some(owner), Some(owner)).unwrap();
+            assert_eq!(names.map(is_refused), [true, true, true, false], "{owner}");
+        }
+        // One that is not there is no error here: whoever opens it is told.
+        assert!(matches!(Place::of(&at("own").join("../inner/out")), Ok(Some(Place::Free))));
+        link("b", "a");
+        link("a", "b");
+        assert!(Place::of(&at("a/out")).is_err());
+    }
+
+    #[test]
+    fn nobodys_links_are_the_systems_where_the_system_is_nobodys() {
+        for (owner, root_owner, is_right) in [
+            (ME, ROOT, true),
+            (ROOT, ROOT, true),
+            (OTHER, ROOT, false),
+            (NOBODY, ROOT, false),
+            (NOBODY, NOBODY, true),
+            (OTHER, NOBODY, false),
+        ] {
+            assert_eq!(leads_rightly(owner, ME, root_owner), is_right, "{owner} {root_owner}");
+        }
     }
 
     #[test]
