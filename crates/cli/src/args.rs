@@ -493,6 +493,9 @@ pub enum Key {
         /// Say which would be renewed, and change nothing
         #[arg(long)]
         dry_run: bool,
+        /// Renew them although master keys in use are in no sealed copy: if the keeper ends, records are lost with these
+        #[arg(long)]
+        lose_keys: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -46,14 +46,14 @@ impl Act {
             R::Call { verb, payload, .. } => Self::of_call(*verb, payload),
             R::RecordList { pattern, .. } => Self::if_refused("list records", shortened(pattern)),
             R::TokenList { pattern, .. } => Self::always("read records", shortened(pattern)),
-            R::TokenReplace(replacements) => {
+            R::TokenReplace { replacements, .. } => {
                 Self::always("replace records", objects(replacements.iter().map(|of| &of.record.label)))
             }
             R::ChainRead { label } => Self::if_refused("read certificates", label.as_str()),
             R::ChainWrite { label, .. } => Self::always("install certificates", label.as_str()),
             R::Status => Self::if_refused("look at the status", ""),
             R::Reload => Self::always("reload", ""),
-            R::Shutdown => Self::always("stop", ""),
+            R::Shutdown { lose_keys } => Self::always("stop", if *lose_keys { "--lose-keys" } else { "" }),
             R::Backup { folder } => Self::always("backup", shortened(folder)),
             R::Officer(order) => Self::of_officer(order),
             R::Tenants { .. } => Self::if_refused("list tenants", ""),
@@ -109,7 +109,8 @@ impl Act {
     fn of_upgrade(upgrade: Upgrade) -> Self {
         match upgrade {
             Upgrade::Check => Self::if_refused("upgrade check", ""),
-            Upgrade::Keeper => Self::always("upgrade", "keeper"),
+            Upgrade::Keeper { lose_keys: false } => Self::always("upgrade", "keeper"),
+            Upgrade::Keeper { lose_keys: true } => Self::always("upgrade", "keeper --lose-keys"),
             Upgrade::Card { card } => Self::always("upgrade", format!("card {card}")),
             Upgrade::Daemon => Self::always("upgrade", "daemon"),
         }
@@ -233,7 +234,7 @@ mod tests {
             (ClientRequest::Officer(seal), "master-key seal", ""),
             (ClientRequest::Officer(OfficerOrder::Unseal { sealed }), "unseal", ""),
             (
-                ClientRequest::TokenReplace(vec![replacement; 6]),
+                ClientRequest::TokenReplace { replacements: vec![replacement; 6], lose_keys: false },
                 "replace records",
                 "PAY.KEY PAY.KEY PAY.KEY PAY.KEY and 2 more",
             ),

@@ -758,7 +758,7 @@ fn the_guest() {
         calls::delete("A", false),
         calls::write("A", &des_token(2)),
         ClientRequest::Reload,
-        ClientRequest::Shutdown,
+        ClientRequest::Shutdown { lose_keys: false },
         ClientRequest::Backup { folder: "/tmp".into() },
         ClientRequest::Officer(OfficerOrder::Set { domain: 0 }),
         ClientRequest::Observe { card: 0 },

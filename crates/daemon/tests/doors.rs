@@ -18,7 +18,7 @@ fn orders() -> Vec<ClientRequest> {
         ClientRequest::Backup { folder: "/nowhere".into() },
         ClientRequest::Officer(OfficerOrder::StartupKey),
         ClientRequest::Reload,
-        ClientRequest::Shutdown,
+        ClientRequest::Shutdown { lose_keys: false },
     ]
 }
 
@@ -133,7 +133,7 @@ fn whoever_comes_to_observe_is_answered_nothing_else() {
     for order in other_orders() {
         assert_eq!(owner.refused(order.clone()), Refusal::Denied, "{order:?}");
         let elsewhere = place.client().ask(order.clone());
-        if order == ClientRequest::Shutdown {
+        if order == (ClientRequest::Shutdown { lose_keys: false }) {
             assert_eq!(elsewhere, ClientReply::Done);
         } else {
             assert_ne!(elsewhere, ClientReply::Refused(Refusal::Denied), "{order:?}");

@@ -42,7 +42,7 @@ fn a_client_may_stop_it_and_is_told_when_all_has_ended() {
     let place = Place::new();
     let mut daemon = place.start();
     let processes = place.processes();
-    place.client().done(ClientRequest::Shutdown);
+    place.client().done(ClientRequest::Shutdown { lose_keys: false });
     assert!(processes.iter().all(|(_, row)| row.identity.open().is_none()));
     assert!(daemon.child.wait().unwrap().success());
 }

@@ -134,7 +134,7 @@ impl Facility {
     ///
     /// # Errors
     /// [`FacilityError::Refused`] if the installed programs are not those of the manifest, or with the reason why the process is
-    /// not replaced. [`FacilityError::Denied`] if the caller does not administer the home.
+    /// not replaced, such as [`Refusal::NotSealed`]. [`FacilityError::Denied`] if the caller does not administer the home.
     pub fn upgrade(&self, step: Upgrade) -> Result<(), FacilityError> {
         self.done("replace a program that runs", &ClientRequest::Upgrade(step), Repeat::Never)
     }
@@ -147,12 +147,12 @@ impl Facility {
         self.done("reload the settings", &ClientRequest::Reload, Repeat::Safe)
     }
 
-    /// Stops the daemon, its cards and the keeper.
+    /// Stops the daemon, its cards and the keeper; with `lose_keys` also where master keys are lost by it.
     ///
     /// # Errors
-    /// [`FacilityError`] of the control connection.
-    pub fn shutdown(&self) -> Result<(), FacilityError> {
-        self.done("stop the daemon", &ClientRequest::Shutdown, Repeat::Never)
+    /// [`FacilityError::Refused`] with [`Refusal::NotSealed`] if master keys in use are in no sealed copy.
+    pub fn shutdown(&self, lose_keys: bool) -> Result<(), FacilityError> {
+        self.done("stop the daemon", &ClientRequest::Shutdown { lose_keys }, Repeat::Never)
     }
 
     /// Writes a consistent copy of the home's stores into an existing, empty folder, given by its
@@ -195,13 +195,19 @@ impl Facility {
 
     /// Replaces tokens of records, each only if the record still holds the given old token, and returns which were
     /// replaced; durable when it returns. At most [`wire::bounds::REPLACEMENTS_MAX`], in a message of
-    /// [`wire::bounds::CONTROL_BYTES_MAX`]. For administrators.
+    /// [`wire::bounds::CONTROL_BYTES_MAX`]. For administrators; with `lose_keys` also while master keys in use are in no sealed copy.
     ///
     /// # Errors
-    /// [`FacilityError::Refused`] if a token may not be stored, or the store fails: then nothing was replaced.
-    pub fn token_replace(&self, replacements: Vec<Replacement>) -> Result<Vec<bool>, FacilityError> {
+    /// [`FacilityError::Refused`] if a token may not be stored, the store fails, or with [`Refusal::NotSealed`]: then nothing was
+    /// replaced.
+    pub fn token_replace(
+        &self,
+        replacements: Vec<Replacement>,
+        lose_keys: bool,
+    ) -> Result<Vec<bool>, FacilityError> {
         // Safe to repeat: a record that was replaced already no longer holds the old token.
-        match self.asked("replace key records", &ClientRequest::TokenReplace(replacements), Repeat::Safe)? {
+        let request = ClientRequest::TokenReplace { replacements, lose_keys };
+        match self.asked("replace key records", &request, Repeat::Safe)? {
             ClientReply::Replaced(replaced) => Ok(replaced),
             _ => Err(unexpected("replace key records")),
         }

@@ -203,7 +203,7 @@ impl Fate {
         let folder = self.folder.clone();
         let _ = self.stage.start_process(Role::Operator, move || {
             if let Ok(facility) = Facility::open(&folder, Options::default()) {
-                let _ = facility.shutdown();
+                let _ = facility.shutdown(true);
             }
         });
     }
@@ -290,7 +290,7 @@ impl Fate {
         })?;
         self.check_records(&facility)?;
         self.check_accounts(&facility)?;
-        facility.shutdown().map_err(|error| format!("the daemon does not stop: {error}"))?;
+        facility.shutdown(true).map_err(|error| format!("the daemon does not stop: {error}"))?;
         drop(facility);
         let others = || {
             let state = self.stage.state();

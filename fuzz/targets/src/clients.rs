@@ -79,7 +79,7 @@ impl Play {
     fn stop(&mut self) {
         self.connections.fill_with(|| None);
         if let Some(last) = greeted(&self.sockets[0]) {
-            let _ = last.send(&ClientRequest::Shutdown, &[]);
+            let _ = last.send(&ClientRequest::Shutdown { lose_keys: false }, &[]);
             let _ = last.recv_timeout::<ClientReply>(PATIENCE);
         }
     }
@@ -109,7 +109,7 @@ impl Play {
             self.connections[at] = None;
             return true;
         }
-        let ends = [ClientRequest::Shutdown, ClientRequest::Upgrade(Upgrade::Daemon)];
+        let ends = [ClientRequest::Shutdown { lose_keys: false }, ClientRequest::Upgrade(Upgrade::Daemon)];
         self.is_stopping |= request.as_ref().is_some_and(|request| ends.contains(request)) && !is_guest;
         if step.choice & UNAWAITED != 0 {
             return true;

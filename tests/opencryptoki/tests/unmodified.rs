@@ -98,7 +98,7 @@ fn cards_and_the_software_token_agree() {
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
         let line = line.unwrap();
         if line == "restart" {
-            installation.facility().shutdown().unwrap();
+            installation.facility().shutdown(true).unwrap();
             installation.wait_stopped();
             installation.start();
             writeln!(child.stdin.as_mut().unwrap(), "done").unwrap();

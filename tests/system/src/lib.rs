@@ -276,7 +276,7 @@ impl Drop for Installation {
             if left_any && Facility::open(self.home.folder(), Options::default()).is_err() {
                 facility::start_daemon(&self.home)?;
             }
-            Facility::open(self.home.folder(), Options::default())?.shutdown()
+            Facility::open(self.home.folder(), Options::default())?.shutdown(true)
         };
         if shut_down().is_err()
             && let Some(daemon) = &mut daemon

@@ -206,12 +206,23 @@ fn orders(token: &[u8]) -> Vec<(ClientRequest, Vec<Field>)> {
             vec![variant(6), text(b"*"), flag(true), text(b"A"), number(1, 64), variant(2), array(&[5; 8])],
         ),
         (
-            ClientRequest::TokenReplace(vec![Replacement {
-                record: Record { store: Store::Des, label: label("BANK.MAC"), token: token.to_vec() },
-                // The same one, so that an administrator's changes nothing; lies about it would.
-                token: token.to_vec(),
-            }]),
-            vec![variant(7), number(1, 64), variant(0), text(b"BANK.MAC"), text(token), text(token)],
+            ClientRequest::TokenReplace {
+                replacements: vec![Replacement {
+                    record: Record { store: Store::Des, label: label("BANK.MAC"), token: token.to_vec() },
+                    // The same one, so that an administrator's changes nothing; lies about it would.
+                    token: token.to_vec(),
+                }],
+                lose_keys: false,
+            },
+            vec![
+                variant(7),
+                number(1, 64),
+                variant(0),
+                text(b"BANK.MAC"),
+                text(token),
+                text(token),
+                flag(false),
+            ],
         ),
         officer(OfficerOrder::StartupKey, vec![variant(0)]),
         officer(
@@ -257,7 +268,10 @@ fn orders(token: &[u8]) -> Vec<(ClientRequest, Vec<Field>)> {
         (ClientRequest::Change(Change::CardResume { card: 0 }), quiesce(7)),
         (ClientRequest::Observe { card: 0 }, vec![variant(15), number_of_card()]),
         (ClientRequest::Upgrade(Upgrade::Check), vec![variant(17), variant(0)]),
-        (ClientRequest::Upgrade(Upgrade::Keeper), vec![variant(17), variant(1)]),
+        (
+            ClientRequest::Upgrade(Upgrade::Keeper { lose_keys: false }),
+            vec![variant(17), variant(1), flag(false)],
+        ),
         (ClientRequest::Upgrade(Upgrade::Card { card: 0 }), vec![variant(17), variant(2), number_of_card()]),
         (ClientRequest::Upgrade(Upgrade::Daemon), vec![variant(17), variant(3)]),
         (ClientRequest::Tables, vec![variant(20)]),
@@ -266,7 +280,7 @@ fn orders(token: &[u8]) -> Vec<(ClientRequest, Vec<Field>)> {
             vec![variant(21), flag(false), flag(false)],
         ),
         (ClientRequest::ClearFailures { digest: None }, vec![variant(22), flag(false)]),
-        (ClientRequest::Shutdown, vec![variant(10)]),
+        (ClientRequest::Shutdown { lose_keys: false }, vec![variant(10), flag(false)]),
     ]
 }
 
@@ -377,7 +391,7 @@ fn the_same_messages_from_an_administrator_are_obeyed() {
             ClientRequest::Change(Change::CardAdd(CardChange::default())),
             ClientRequest::Upgrade(Upgrade::Card { card: 0 }),
             ClientRequest::Upgrade(Upgrade::Daemon),
-            ClientRequest::Shutdown,
+            ClientRequest::Shutdown { lose_keys: false },
         ];
         if ends.contains(&request) {
             continue;

@@ -51,7 +51,7 @@ fn a_table_that_is_stored_is_taken_by_all_cards_also_after_a_restart() {
     let again = owner.change(Change::TableAdd { table }).unwrap_err();
     assert!(again.to_string().contains("stored already"), "{again}");
 
-    owner.shutdown().unwrap();
+    owner.shutdown(true).unwrap();
     installation.wait_stopped();
     installation.start();
     installation.until_ready();
@@ -126,7 +126,7 @@ fn many_who_guess_one_pin_on_many_cards_get_few_guesses() {
     installation.until_ready();
     assert_eq!(subjects(&installation.facility(), true), refused);
     assert_eq!(right.codes(&installation.facility()), code::ACCESS_DENIED);
-    installation.facility().shutdown().unwrap();
+    installation.facility().shutdown(true).unwrap();
     installation.wait_stopped();
     installation.start();
     installation.until_ready();

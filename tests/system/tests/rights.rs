@@ -522,5 +522,5 @@ fn the_owners_user_id_in_a_container_has_a_guests_rights() {
     place.installation.start();
     place.installation.until_ready();
     attacks(&inside);
-    place.owner.shutdown().unwrap();
+    place.owner.shutdown(true).unwrap();
 }

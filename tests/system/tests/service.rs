@@ -5,7 +5,7 @@
 
 mod unit;
 
-use facility::{Facility, Options, officer};
+use facility::{Facility, FacilityError, Options, officer};
 use home::{Home, Service, Settings};
 use link::{Channel, ChannelError};
 use rustix::process::{Gid, Uid};
@@ -19,10 +19,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use system_tests::{Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_request, program, settings};
+use wire::Label;
 use wire::control::{
     CONTROL_VERSION, CardGreeting, CardState, ClientReply, ClientRequest, Delivery, KeeperNotice,
     KeeperOrder, LaunchOrder, LaunchReply, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PASSPHRASE,
-    Part, Refusal, Register, Sealed, Served, Status, TwoOfficers, Unsealing, purpose_of_part,
+    Part, Record, Refusal, Register, Replacement, Sealed, Served, Status, Store, TwoOfficers, Unsealing,
+    purpose_of_part,
 };
 
 const KEEPER: u32 = 62_001;
@@ -376,13 +378,28 @@ fn two_officers_make_keys_and_one_does_not() {
     let reply = facility.call(0, &mac_request(&key, b"a text")).unwrap();
     assert_eq!(reply.codes(), wire::code::OLD_MASTER_KEY);
 
+    // No record comes under keys that end with the keeper, which the home does not end.
+    stand.status_until("keys in no sealed copy", |status| !status.registers.iter().all(|row| row.is_sealed));
+    let record = Record { store: Store::Des, label: Label::new("A.KEY").unwrap(), token: key.clone() };
+    let replacements = vec![Replacement { record, token: key.clone() }];
+    match facility.token_replace(replacements.clone(), false) {
+        Err(FacilityError::Refused { refusal: refusal @ Refusal::NotSealed { .. }, .. }) => {
+            let said = refusal.to_string();
+            let named =
+                Register::ALL.iter().all(|register| said.contains(&format!("domain 0 {}", register.name())));
+            assert!(named && said.contains("`cryptand master-key seal`"), "{said}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(facility.token_replace(replacements, true).unwrap(), [false], "there is no such record");
+
     // A card that is stuck is ended, though it runs as another user.
     let stuck = facility.status().unwrap().cards[0].pid;
     system_tests::signal(stuck, rustix::process::Signal::STOP);
     stand.status_until("another card", |status| {
         status.cards[0].pid != stuck && status.cards[0].state == CardState::Ready
     });
-    facility.shutdown().unwrap();
+    facility.shutdown(false).unwrap();
 }
 
 /// Whether cards of this machine take every step into their sandbox when they run as root.

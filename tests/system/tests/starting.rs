@@ -37,7 +37,7 @@ fn a_stopped_home_is_started_by_who_is_asked_to_alone() {
     installation.until_ready();
     type Stop = fn(&mut Installation);
     let stops: [Stop; 3] = [
-        |installation| installation.facility().shutdown().unwrap(),
+        |installation| installation.facility().shutdown(true).unwrap(),
         |installation| signal(installation.daemon_pid(), Signal::TERM),
         |installation| signal(installation.daemon_pid(), Signal::INT),
     ];
@@ -59,7 +59,7 @@ fn a_stopped_home_is_started_by_who_is_asked_to_alone() {
         assert_eq!(need(&installation).unwrap().call(0, &null()).unwrap().codes(), wire::code::OK);
     }
     // Whoever asks for it may be a program, too.
-    installation.facility().shutdown().unwrap();
+    installation.facility().shutdown(true).unwrap();
     installation.wait_stopped();
     facility::start_daemon(&installation.home).unwrap();
     let first = installation.facility().status().unwrap().daemon_pid;

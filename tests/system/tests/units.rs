@@ -100,7 +100,7 @@ fn the_daemon_and_its_cards_work_under_the_calls_of_their_unit() {
     let page = command.arg("--home").arg(installation.home.folder()).arg("metrics").output().unwrap();
     let text = String::from_utf8_lossy(&page.stdout);
     assert!(page.status.success() && text.contains("cryptand_card_requests_total"), "{page:?}");
-    facility.shutdown().unwrap();
+    facility.shutdown(true).unwrap();
 }
 
 #[test]

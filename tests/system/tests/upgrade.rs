@@ -12,8 +12,8 @@ use system_tests::{
 };
 use wire::Label;
 use wire::control::{
-    CardState, OfficerOrder, OfficerReply, Outdated, PURPOSE_PASSPHRASE, Part, Refusal, Register, Sealed,
-    Status, Store, Unseal, Unsealing, Upgrade, purpose_of_part,
+    CardState, OfficerOrder, OfficerReply, Outdated, PURPOSE_PASSPHRASE, Part, Record, Refusal, Register,
+    Replacement, Sealed, Status, Store, Unseal, Unsealing, Upgrade, purpose_of_part,
 };
 
 const PASSPHRASE: &[u8] = b"correct horse battery";
@@ -267,11 +267,57 @@ fn what_cannot_run_beside_is_refused_and_nothing_is_changed() {
     };
     assert_eq!(refused(Upgrade::Card { card: 63 }), Refusal::NoSuchCard);
     std::fs::remove_file(&card).unwrap();
-    for step in [Upgrade::Check, Upgrade::Keeper, Upgrade::Card { card: 0 }, Upgrade::Daemon] {
+    for step in
+        [Upgrade::Check, Upgrade::Keeper { lose_keys: false }, Upgrade::Card { card: 0 }, Upgrade::Daemon]
+    {
         assert!(matches!(refused(step), Refusal::Storage { .. }), "{step:?}");
     }
     install(&folder);
     assert_eq!(pids(&installation.until_ready_with_keeper()), pids(&before));
+}
+
+/// The daemon refuses by itself, whichever program asks.
+#[test]
+fn nothing_ends_a_keeper_that_alone_has_keys_in_use_unless_it_is_told_to() {
+    let (installation, _) = secure(1);
+    let facility = installation.facility();
+    let token = mac_key(&facility);
+    let label = Label::new(LABEL).unwrap();
+    facility.record_create(Store::Des, &label, &token).unwrap();
+    let replacements = || {
+        let record = Record { store: Store::Des, label: label.clone(), token: token.clone() };
+        vec![Replacement { record, token: token.clone() }]
+    };
+    assert_eq!(facility.token_replace(replacements(), false).unwrap(), [true]);
+    part(&facility, Part::First, 0x12);
+    part(&facility, Part::Last, 0x45);
+    done(&facility, OfficerOrder::Set { domain: 0 });
+    let before =
+        installation.until("the next key", |status| !status.registers.iter().all(|row| row.is_sealed));
+
+    let keeper = |lose_keys| facility.upgrade(Upgrade::Keeper { lose_keys });
+    let replaced = facility.token_replace(replacements(), false).map(|_| ());
+    for refused in [facility.shutdown(false), keeper(false), replaced] {
+        match refused {
+            Err(FacilityError::Refused { refusal: refusal @ Refusal::NotSealed { .. }, .. }) => {
+                let said = refusal.to_string();
+                assert!(
+                    said.contains("domain 0 sym") && said.contains("`cryptand master-key seal`"),
+                    "{said}"
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(pids(&facility.status().unwrap()), pids(&before));
+    assert_eq!(facility.token_replace(replacements(), true).unwrap(), [true]);
+    // Replaced, the next one has them too.
+    keeper(true).unwrap();
+    let after = installation.until("another keeper", |status| {
+        status.keeper_pid.is_some() && status.keeper_pid != before.keeper_pid && !status.registers.is_empty()
+    });
+    assert_eq!(after.registers, before.registers);
+    facility.shutdown(true).unwrap();
 }
 
 fn looping(facility: &Facility, field: &[u8], stop: &AtomicBool) {

@@ -104,7 +104,7 @@ fn go_on(home: &Home, init: &Init, source: Source) -> Result<(), Failure> {
         (Some(development), true) if development.insecure_seed == init.seed => {
             let served = Served::or_start(home)?;
             if samples::missing(&served.facility)? == 0 {
-                served.leave()?;
+                served.leave(false)?;
                 return made(format!(
                     "a development home, INSECURE: `cryptand --home {shown} serve` starts it"
                 ));
@@ -144,7 +144,7 @@ fn go_on(home: &Home, init: &Init, source: Source) -> Result<(), Failure> {
     let status = served.facility.status()?;
     let in_use = status.registers.iter().any(|row| row.current_pattern.is_some());
     if status.records > 0 && !in_use {
-        served.leave()?;
+        served.leave(false)?;
         // New keys would leave these under none.
         return made(format!(
             "it has {} key record(s) and no sealed master keys. Give it back the keys that they are under: put \
@@ -170,9 +170,9 @@ impl Served {
     }
 
     /// Ends what this command has started.
-    fn leave(&self) -> Result<(), Failure> {
+    fn leave(&self, lose_keys: bool) -> Result<(), Failure> {
         if self.is_ours {
-            self.facility.shutdown()?;
+            self.facility.shutdown(lose_keys)?;
             // Nobody has stopped the home: it was never in use.
             self.home.forget_stopped()?;
         }
@@ -189,7 +189,7 @@ impl Served {
 fn development(home: &Home, served: Served, seed: u64) -> Result<(), Failure> {
     let shown = home.folder().display();
     let outcome = samples::record(&served.facility, seed);
-    let stopped = served.leave();
+    let stopped = served.leave(false);
     if let Err(failure) = outcome {
         eprintln!("{shown}: made, but it lacks sample keys; run the same command again to make them");
         return Err(failure);
@@ -205,7 +205,8 @@ fn ceremony(home: &Home, served: Served, domains: u16, source: Source) -> Result
     let shown = home.folder().display();
     if let Err(failure) = officers(&served.facility, domains, source) {
         if source == Source::Lines && served.is_ours {
-            served.leave()?;
+            // Nothing is under keys of a home that is being made, and the next attempt makes others.
+            served.leave(true)?;
             eprintln!(
                 "{shown}: the home is made, but lacks master keys; `cryptand --home {shown} init` begins them anew"
             );
@@ -218,7 +219,7 @@ fn ceremony(home: &Home, served: Served, domains: u16, source: Source) -> Result
         }
         return Err(failure);
     }
-    served.leave()?;
+    served.leave(false)?;
     let next =
         served.next("Next: cryptand serve, cryptand unseal", "Its daemon goes on, with the keys in use");
     eprintln!("{shown}: made, its master keys sealed. {next}");

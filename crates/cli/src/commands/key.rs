@@ -63,7 +63,9 @@ pub fn run(asked: Option<&Path>, key: &Key) -> Result<(), Failure> {
         Key::Reencipher { pattern, dry_run, lose_keys, json } => {
             reencipher::run(&facility, pattern, *dry_run, *lose_keys, *json)
         }
-        Key::Renew { pattern, dry_run, json } => renew::run(&facility, pattern, *dry_run, *json),
+        Key::Renew { pattern, dry_run, lose_keys, json } => {
+            renew::run(&facility, pattern, *dry_run, *lose_keys, *json)
+        }
         Key::Delete { label, token_only, yes } => delete(&facility, &parse(label)?, *token_only, *yes),
     }
 }

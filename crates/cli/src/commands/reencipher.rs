@@ -75,7 +75,7 @@ pub fn run(
         let Some(last) = page.last() else { break };
         after = Some(last.label.clone());
         let records = page.len() as u64;
-        change(facility, page, &status.registers, &mut outcome)?;
+        change(facility, page, &status.registers, lose_keys, &mut outcome)?;
         progress.inc(records);
     }
     progress.finish_and_clear();
@@ -96,6 +96,7 @@ fn change(
     facility: &Facility,
     page: Vec<Record>,
     registers: &[RegisterRow],
+    lose_keys: bool,
     outcome: &mut Outcome,
 ) -> Result<(), Failure> {
     let mut asked = Vec::with_capacity(BATCH);
@@ -113,15 +114,25 @@ fn change(
         let ticket = facility.submit(domain, &request(&field_of(&record.token)))?;
         asked.push((record, ticket));
         if asked.len() == BATCH {
-            replace(facility, std::mem::replace(&mut before, std::mem::take(&mut asked)), outcome)?;
+            replace(
+                facility,
+                std::mem::replace(&mut before, std::mem::take(&mut asked)),
+                lose_keys,
+                outcome,
+            )?;
         }
     }
-    replace(facility, before, outcome)?;
-    replace(facility, asked, outcome)
+    replace(facility, before, lose_keys, outcome)?;
+    replace(facility, asked, lose_keys, outcome)
 }
 
 /// Waits for changed tokens, and replaces the old ones by them.
-fn replace(facility: &Facility, asked: Vec<(Record, Ticket)>, outcome: &mut Outcome) -> Result<(), Failure> {
+fn replace(
+    facility: &Facility,
+    asked: Vec<(Record, Ticket)>,
+    lose_keys: bool,
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
     let mut replacements = Vec::with_capacity(asked.len());
     for (record, ticket) in asked {
         let reply = ticket.wait()?;
@@ -146,7 +157,7 @@ fn replace(facility: &Facility, asked: Vec<(Record, Ticket)>, outcome: &mut Outc
             bytes <= CONTROL_BYTES_MAX / 8 * 7
         });
         let rest = replacements.split_off(fitting.count().max(1));
-        for replaced in facility.token_replace(std::mem::replace(&mut replacements, rest))? {
+        for replaced in facility.token_replace(std::mem::replace(&mut replacements, rest), lose_keys)? {
             match replaced {
                 true => outcome.reenciphered += 1,
                 false => outcome.changed_meanwhile += 1,

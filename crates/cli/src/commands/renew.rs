@@ -5,7 +5,7 @@
 //! verb: here Key_Test, which every key allows. RSA tokens under the ASYM master key are changed by PKA_Key_Token_Change. The
 //! returned token replaces the old one.
 
-use super::{print, print_json, reencipher, table};
+use super::{print, print_json, reencipher, table, unsealed};
 use crate::failure::Failure;
 use facility::Facility;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -37,12 +37,22 @@ struct Renewed {
 }
 
 /// Renews all records of these labels whose tokens are in another form than the one that is made.
-pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Result<(), Failure> {
+pub fn run(
+    facility: &Facility,
+    pattern: &str,
+    dry_run: bool,
+    lose_keys: bool,
+    json: bool,
+) -> Result<(), Failure> {
+    let status = facility.status()?;
+    if !dry_run && !lose_keys {
+        unsealed::check(&status, "records under them are lost if the keeper ends")?;
+    }
+    let registers = status.registers;
     let mut rows = facility.records(Some(Store::Des), pattern)?;
     rows.extend(facility.records(Some(Store::Aes), pattern)?);
     rows.extend(facility.records(Some(Store::Pka), pattern)?);
     rows.retain(|row| row.token_bytes != 0);
-    let registers = facility.status()?.registers;
     let mut records = Vec::new();
     // Drawn on a terminal only.
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} records");
@@ -60,7 +70,7 @@ pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Res
         let failed = match domain {
             None => Some("under a master key that no domain has; its domain's keys are not loaded, or were changed twice".into()),
             Some(_) if dry_run => None,
-            Some(domain) => renew(facility, row, &token, domain)?,
+            Some(domain) => renew(facility, row, &token, domain, lose_keys)?,
         };
         records.push(Row { label: row.label.to_string(), domain, failed });
     }
@@ -76,7 +86,13 @@ pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Res
 }
 
 /// Renews one record; why not, where that is so.
-fn renew(facility: &Facility, row: &RecordRow, token: &[u8], domain: u16) -> Result<Option<String>, Failure> {
+fn renew(
+    facility: &Facility,
+    row: &RecordRow,
+    token: &[u8],
+    domain: u16,
+    lose_keys: bool,
+) -> Result<Option<String>, Failure> {
     let field = reencipher::field_of(token);
     let (arguments, at) = if row.store == Store::Pka {
         (reencipher::request(&field), pka_ktc::KEY_IDENTIFIER)
@@ -94,7 +110,7 @@ fn renew(facility: &Facility, row: &RecordRow, token: &[u8], domain: u16) -> Res
         ));
     }
     let record = Record { store: row.store, label: row.label.clone(), token: token.to_vec() };
-    match facility.token_replace(vec![Replacement { record, token: renewed }])?.first() {
+    match facility.token_replace(vec![Replacement { record, token: renewed }], lose_keys)?.first() {
         Some(true) => Ok(None),
         // Who changed the record meanwhile meant what is there now.
         _ => Ok(Some("the record was changed meanwhile".into())),

@@ -64,7 +64,7 @@ pub fn run(asked: Option<&Path>, typed: &Typed) -> Result<(), Failure> {
     if dry_run {
         outcome.replaced = steps(&status, status.outdated.keeper).into_iter().map(name).collect();
     } else {
-        replace(&facility, &status, &mut outcome)?;
+        replace(&facility, &status, lose_keys, &mut outcome)?;
     }
     match json {
         true => print_json(&outcome),
@@ -72,12 +72,18 @@ pub fn run(asked: Option<&Path>, typed: &Typed) -> Result<(), Failure> {
     }
 }
 
-fn replace(facility: &Facility, status: &Status, outcome: &mut Outcome) -> Result<(), Failure> {
+fn replace(
+    facility: &Facility,
+    status: &Status,
+    lose_keys: bool,
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
     let mut keeper = status.outdated.keeper;
     if keeper {
         eprintln!("the keeper ...");
-        match facility.upgrade(Upgrade::Keeper) {
-            Ok(()) => outcome.replaced.push(name(Upgrade::Keeper)),
+        let step = Upgrade::Keeper { lose_keys };
+        match facility.upgrade(step) {
+            Ok(()) => outcome.replaced.push(name(step)),
             // Cards and daemon work with it as it is: it is of the same version.
             Err(FacilityError::Refused {
                 refusal: refusal @ (Refusal::Invalid(_) | Refusal::Storage { .. } | Refusal::NoKeeper),
@@ -86,13 +92,13 @@ fn replace(facility: &Facility, status: &Status, outcome: &mut Outcome) -> Resul
                 keeper = false;
                 let cause =
                     format!("{refusal}; it stays, and after a restart of its own it needs `cryptand unseal`");
-                outcome.kept.push(Kept { process: name(Upgrade::Keeper), cause });
+                outcome.kept.push(Kept { process: name(step), cause });
             }
             Err(error) => return Err(error.into()),
         }
     }
     for step in steps(status, keeper) {
-        if step == Upgrade::Keeper {
+        if matches!(step, Upgrade::Keeper { .. }) {
             continue;
         }
         eprintln!("{} ...", name(step));
@@ -115,7 +121,7 @@ fn steps(status: &Status, keeper: bool) -> Vec<Upgrade> {
         outdated.cards.contains(&card.index) || (keeper && card.personality == Personality::Coprocessor)
     };
     let cards = status.cards.iter().filter(is_meant).map(|card| Upgrade::Card { card: card.index });
-    let first = keeper.then_some(Upgrade::Keeper).into_iter();
+    let first = keeper.then_some(Upgrade::Keeper { lose_keys: false }).into_iter();
     first.chain(cards).chain(outdated.daemon.then_some(Upgrade::Daemon)).collect()
 }
 
@@ -141,7 +147,7 @@ fn same_version(program: &Path) -> Result<(), Failure> {
 fn name(step: Upgrade) -> String {
     match step {
         Upgrade::Check => "the installed programs".to_owned(),
-        Upgrade::Keeper => "keeper".to_owned(),
+        Upgrade::Keeper { .. } => "keeper".to_owned(),
         Upgrade::Card { card } => format!("card {card}"),
         Upgrade::Daemon => "daemon".to_owned(),
     }

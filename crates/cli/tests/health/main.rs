@@ -78,7 +78,9 @@ fn keys_in_no_sealed_copy_are_not_lost_without_a_word() {
     let way_out = ["in no sealed copy", "1 key record(s)", "`cryptand master-key seal`", "--lose-keys"];
     refused(&["stop"], &way_out);
     refused(&["key", "reencipher"], &way_out);
+    refused(&["key", "renew"], &way_out);
     bench.done(&["key", "reencipher", "--dry-run"], "");
+    bench.done(&["key", "renew", "--dry-run"], "");
     // Other domains take another keeper.
     let path = bench.home().join("settings.toml");
     let text = std::fs::read_to_string(&path).unwrap();

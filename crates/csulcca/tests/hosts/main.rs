@@ -196,7 +196,7 @@ fn without_a_daemon_a_call_fails_at_once_and_with_one_the_next_call_works() {
     installation.kill_daemon();
     installation.start();
     assert_eq!(host.answer("mac"), "0/0");
-    installation.facility().shutdown().unwrap();
+    installation.facility().shutdown(true).unwrap();
     installation.wait_stopped();
     installation.start();
     for _ in 0..2 {

@@ -112,9 +112,12 @@ impl Daemon {
     fn check_keeper(&self, settings: &Settings) -> Result<(), Refusal> {
         let is_replaced = self.keeper.wanted != KeeperSpecification::wanted(settings);
         if is_replaced && self.would_lose_keys() {
-            let why = "with other `domains` or another seed the keeper is replaced, and master keys in use are in no sealed copy: \
-                 `cryptand master-key seal` first";
-            return Err(Refusal::Settings(why.into()));
+            let keys = self.unsealed_keys();
+            let why = format!(
+                "with other `domains` or another seed the keeper is replaced, and master keys in use are in no sealed copy ({keys}): \
+                 `cryptand master-key seal` first"
+            );
+            return Err(Refusal::Settings(why));
         }
         Ok(())
     }
@@ -122,8 +125,35 @@ impl Daemon {
     /// Whether master keys in use are lost with the keeper: in no sealed copy, and not made by a seed. The keeper of a service is
     /// not the daemon's to end.
     pub(super) fn would_lose_keys(&self) -> bool {
-        let is_ours = self.service.is_none() && self.settings.development.is_none();
-        is_ours && !self.keeper.registers.iter().all(|row| row.is_sealed)
+        self.service.is_none() && self.has_unsealed_keys()
+    }
+
+    /// Whether master keys in use are in no sealed copy; those that a seed makes need none.
+    fn has_unsealed_keys(&self) -> bool {
+        self.settings.development.is_none() && !self.keeper.registers.iter().all(|row| row.is_sealed)
+    }
+
+    /// Refuses to end the keeper where master keys in use would be lost with it, unless who asks says so.
+    pub(super) fn may_end_keeper(&self, lose_keys: bool, risk: &str) -> Result<(), Refusal> {
+        if self.would_lose_keys() { self.need_sealed(lose_keys, risk) } else { Ok(()) }
+    }
+
+    /// Refuses what puts records under master keys in use that no sealed copy has, unless who asks says so; of whichever keeper.
+    pub(super) fn need_sealed(&self, lose_keys: bool, risk: &str) -> Result<(), Refusal> {
+        match self.has_unsealed_keys() && !lose_keys {
+            true => Err(Refusal::NotSealed { keys: self.unsealed_keys(), risk: risk.to_owned() }),
+            false => Ok(()),
+        }
+    }
+
+    /// The registers whose keys are in no sealed copy, for people.
+    fn unsealed_keys(&self) -> String {
+        let rows = self.keeper.registers.iter().filter(|row| !row.is_sealed);
+        let names: Vec<String> =
+            rows.map(|row| format!("domain {} {}", row.domain, row.register.name())).collect();
+        let (named, rest) = names.split_at(names.len().min(KEYS_NAMED_MAX));
+        let named = named.join(", ");
+        if rest.is_empty() { named } else { format!("{named} and {} more", rest.len()) }
     }
 
     /// Checks settings as a whole, beside what runs.
@@ -467,6 +497,8 @@ fn usable(settings: &Settings, tenant: Option<&Tenant>) -> Usable {
     found
 }
 
+/// Registers that a refusal names one by one.
+const KEYS_NAMED_MAX: usize = 8;
 /// How long a change may take: a card stops, and starts again. Clients wait longer for an answer.
 pub(super) const CHANGE_WAIT: Duration = START_WAIT.saturating_add(STOP_WAIT);
 

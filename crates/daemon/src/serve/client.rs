@@ -321,7 +321,7 @@ impl Daemon {
             return Err(Refusal::Denied);
         }
         // What was begun is finished; whatever comes now is the next daemon's.
-        if (self.stopping || self.replacing.is_some()) && !matches!(request, R::Shutdown) {
+        if (self.stopping || self.replacing.is_some()) && !matches!(request, R::Shutdown { .. }) {
             return Err(Refusal::Stopping);
         }
         match request {
@@ -384,8 +384,9 @@ impl Daemon {
                 self.need_owner(id)?;
                 self.token_list(id, &pattern, after, but)
             }
-            R::TokenReplace(replacements) => {
+            R::TokenReplace { replacements, lose_keys } => {
                 self.need_owner(id)?;
+                self.need_sealed(lose_keys, "records under them are lost if the keeper ends")?;
                 self.token_replace(id, replacements)
             }
             R::ChainRead { label } => {
@@ -424,8 +425,9 @@ impl Daemon {
                 self.review_clients(None);
                 Ok(())
             }
-            R::Shutdown => {
+            R::Shutdown { lose_keys } => {
                 self.need_owner(id)?;
+                self.may_end_keeper(lose_keys, "stopping the home loses them")?;
                 tracing::info!("stopping: told by a client");
                 if let Some(client) = self.clients.get_mut(&id) {
                     client.awaits_stop = true;

@@ -65,8 +65,11 @@ impl Daemon {
                     Some(Changing { client, awaits: Awaits::Successor { card, generation }, until });
                 self.stop_card(card);
             }
-            Upgrade::Keeper => {
-                (self.program, _) = self.open_installed()?;
+            Upgrade::Keeper { lose_keys } => {
+                let (program, _) = self.open_installed()?;
+                // It hands its keys over, or stays; one that died over it would take them with it.
+                self.may_end_keeper(lose_keys, "replacing the keeper risks them")?;
+                self.program = program;
                 self.replace_keeper()?;
                 self.reply(client, &ClientReply::Done, &[]);
             }

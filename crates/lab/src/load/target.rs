@@ -396,7 +396,7 @@ impl Drop for Opened {
         let pids: Vec<u32> =
             self.facility.status().map(|status| Processes::of(&status).all()).unwrap_or_default();
         // A daemon that does not answer has ended; the folder goes in any case.
-        let _ = self.facility.shutdown();
+        let _ = self.facility.shutdown(true);
         let end = Instant::now() + STOP_WAIT;
         while pids.iter().any(|pid| alive(*pid)) && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(2));

@@ -99,15 +99,23 @@ pub enum ClientRequest {
         /// Master keys whose records are left out.
         but: Vec<MasterKeyName>,
     },
-    /// Replaces tokens of records, each only if the record still holds the given old token: for administrators, at most
-    /// [`crate::bounds::REPLACEMENTS_MAX`]. Answered by [`ClientReply::Replaced`] once they are durable.
-    TokenReplace(Vec<Replacement>),
+    /// Replaces tokens of records, each only if the record still holds the given old token: for administrators. Answered by
+    /// [`ClientReply::Replaced`] once they are durable, or by [`Refusal::NotSealed`].
+    TokenReplace {
+        /// At most [`crate::bounds::REPLACEMENTS_MAX`].
+        replacements: Vec<Replacement>,
+        /// Whether records may come under master keys that are in no sealed copy.
+        lose_keys: bool,
+    },
     /// Asks about the installation; answered by [`ClientReply::Status`].
     Status,
     /// Reads the settings file again and starts, stops or changes cards; answered by [`ClientReply::Done`].
     Reload,
-    /// Stops the daemon and its cards; answered by [`ClientReply::Done`].
-    Shutdown,
+    /// Stops the daemon, its cards and its keeper; answered by [`ClientReply::Done`], or by [`Refusal::NotSealed`].
+    Shutdown {
+        /// Whether master keys that are in no sealed copy may end with the keeper.
+        lose_keys: bool,
+    },
     /// Writes a consistent copy of the home's stores into this folder; answered by [`ClientReply::Done`].
     Backup {
         /// An existing, empty folder.
@@ -172,8 +180,11 @@ pub enum ClientRequest {
 pub enum Upgrade {
     /// Nothing: whether the installed programs are those of the manifest.
     Check,
-    /// The keeper; its successor has its master keys.
-    Keeper,
+    /// The keeper; its successor has its master keys. Refused by [`Refusal::NotSealed`] where only they would have them.
+    Keeper {
+        /// Whether master keys that are in no sealed copy may be lost if it fails.
+        lose_keys: bool,
+    },
     /// A card. Its requests go to others, or wait for its successor.
     Card {
         /// Its index.

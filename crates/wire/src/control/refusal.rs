@@ -60,6 +60,13 @@ pub enum Refusal {
     },
     /// The daemon is stopping, and has not begun with the request: send it to the next daemon.
     Stopping,
+    /// Master keys in use are in no sealed copy, and what was asked would end them, or rest records on them.
+    NotSealed {
+        /// Which keys, for people: domains and registers.
+        keys: String,
+        /// What would become of them, for people.
+        risk: String,
+    },
 }
 
 impl std::fmt::Display for Refusal {
@@ -89,6 +96,11 @@ impl std::fmt::Display for Refusal {
                  alone; an administrator can lift it with `cryptand tenant lift NAME`"
             ),
             Self::Stopping => f.write_str("the daemon is stopping; ask again once the next one serves"),
+            Self::NotSealed { keys, risk } => write!(
+                f,
+                "master keys in use are in no sealed copy ({keys}): {risk}. `cryptand master-key seal` first; --lose-keys does it \
+                 without"
+            ),
             Self::Strands { tenant, lacks } => write!(f, "tenant {tenant} would be left without {lacks}"),
         }
     }
