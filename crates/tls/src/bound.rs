@@ -24,10 +24,12 @@ pub(crate) type Key = (Box<str>, bool);
 #[derive(Default)]
 pub(crate) struct Bound(Mutex<Generations>);
 
+type Configs = HashMap<Key, Config>;
+
 #[derive(Default)]
 struct Generations {
-    young: HashMap<Key, Config>,
-    old: HashMap<Key, Config>,
+    young: Configs,
+    old: Configs,
 }
 
 impl Bound {
@@ -41,31 +43,39 @@ impl Bound {
         make: impl FnOnce(&str) -> Result<Config, Error>,
     ) -> Result<Config, Error> {
         let generations = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = generations().find(&key) {
+        let found = generations().find(&key);
+        if let Some((found, _forgotten)) = found {
             return Ok(found);
         }
         // Not under the lock: others' handshakes go on meanwhile, and two that make the same one harm nothing.
         let made = make(&key.0)?;
-        generations().keep(key, made.clone());
+        // Thousands of configurations take a while to drop: not under the lock either.
+        let forgotten = generations().keep(key, made.clone());
+        drop(forgotten);
         Ok(made)
     }
 }
 
 impl Generations {
-    fn find(&mut self, key: &Key) -> Option<Config> {
+    /// The configuration, and those that are forgotten for it.
+    fn find(&mut self, key: &Key) -> Option<(Config, Configs)> {
         if let Some(found) = self.young.get(key) {
-            return Some(found.clone());
+            return Some((found.clone(), Configs::new()));
         }
         let (key, found) = self.old.remove_entry(key)?;
-        self.keep(key, found.clone());
-        Some(found)
+        let forgotten = self.keep(key, found.clone());
+        Some((found, forgotten))
     }
 
-    fn keep(&mut self, key: Key, config: Config) {
+    /// Returns those that are forgotten for it, for the caller to drop without the lock.
+    #[must_use]
+    fn keep(&mut self, key: Key, config: Config) -> Configs {
+        let mut forgotten = Configs::new();
         if self.young.len() >= NAMES_MAX {
-            self.old = std::mem::take(&mut self.young);
+            forgotten = std::mem::replace(&mut self.old, std::mem::take(&mut self.young));
         }
         self.young.insert(key, config);
+        forgotten
     }
 }
 
