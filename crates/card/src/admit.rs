@@ -44,6 +44,21 @@ pub struct Admitted {
     pub key: Option<KeyReference>,
 }
 
+/// Why a request may not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What it is answered.
+    pub outcome: Outcome,
+    /// The key reference whose label does not allow it; none if it was refused for something else.
+    pub key: Option<KeyReference>,
+}
+
+impl From<Outcome> for Refused {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, key: None }
+    }
+}
+
 /// What a card of one personality admits.
 pub struct Admission {
     personality: Personality,
@@ -60,7 +75,7 @@ impl Admission {
     /// there: see [`place_token`].
     ///
     /// # Errors
-    /// The outcome to reply with: [`Outcome::Malformed`], [`Outcome::NotServed`],
+    /// [`Refused`] with the outcome to reply with: [`Outcome::Malformed`], [`Outcome::NotServed`],
     /// [`Outcome::Denied`] or [`Outcome::KeyReference`]. The payload means nothing then.
     #[inline]
     pub fn check(
@@ -69,15 +84,15 @@ impl Admission {
         payload: &mut Vec<u8>,
         holder: Holder<'_>,
         keys: &impl Keys,
-    ) -> Result<Admitted, Outcome> {
+    ) -> Result<Admitted, Refused> {
         let entry = Entry::of_number(number).ok_or(Outcome::Malformed)?;
         match entry.place {
             Place::AnyCard => {}
             Place::Coprocessor if self.personality == Personality::Coprocessor => {}
-            Place::Coprocessor | Place::Daemon => return Err(Outcome::NotServed),
+            Place::Coprocessor | Place::Daemon => return Err(Outcome::NotServed.into()),
         }
         if !holder.points.permits(entry.point) {
-            return Err(Outcome::Denied);
+            return Err(Outcome::Denied.into());
         }
         let payload_bytes = payload.len();
         let references = walk(entry.verb, payload, holder.points.permits(Point::TokenBytes))?;
@@ -135,13 +150,13 @@ fn resolve(
     references: &[Referred],
     asked: Asked,
     keys: &impl Keys,
-) -> Result<(), Outcome> {
+) -> Result<(), Refused> {
     let payload_bytes = payload.len();
     for referred in references {
         let begin = payload.len();
         let uses = keys.append(referred.reference, asked.tenant, payload).ok_or(Outcome::KeyReference)?;
         if !uses.contains(asked.uses) {
-            return Err(Outcome::Denied);
+            return Err(Refused { outcome: Outcome::Denied, key: Some(referred.reference) });
         }
         let token = begin - payload_bytes..payload.len() - payload_bytes;
         let token_bytes = token.len() as i64;
@@ -157,9 +172,17 @@ fn resolve(
     Ok(())
 }
 
-/// What decided that a request was refused as [`Outcome::Denied`], and the key reference that it was about, or its first. References
-/// before one that is refused have been replaced by places of tokens, so that the first that is left is the refused one.
-pub fn denied_by(number: u16, payload: &[u8], points: &PointSet) -> (DeniedBy, Option<KeyReference>) {
+/// What decided that a request was refused as [`Outcome::Denied`], and the key reference that it was about, or its first. `refused` is
+/// that of [`Refused`]: references before it have been replaced by places of tokens, which look like references.
+pub fn denied_by(
+    number: u16,
+    payload: &[u8],
+    points: &PointSet,
+    refused: Option<KeyReference>,
+) -> (DeniedBy, Option<KeyReference>) {
+    if refused.is_some() {
+        return (DeniedBy::Label, refused);
+    }
     let Some(entry) = Entry::of_number(number) else { return (DeniedBy::Verb, None) };
     let mut fields = Walk::request(entry.verb, payload).map_while(Result::ok);
     let key = fields.find_map(|field| match field.argument {
@@ -241,7 +264,44 @@ mod tests {
         uses: Uses,
     ) -> Result<Admitted, Outcome> {
         let (mut payload, holder) = (payload.to_vec(), Holder { tenant: TENANT, points });
-        Admission::new(personality).check(verb, &mut payload, holder, &One(vec![1; 64], uses))
+        let checked = Admission::new(personality).check(verb, &mut payload, holder, &One(vec![1; 64], uses));
+        checked.map_err(|refused| refused.outcome)
+    }
+
+    /// Labels of which this one may not be used.
+    struct AllBut(KeyReference);
+
+    impl Keys for AllBut {
+        fn append(&self, reference: KeyReference, _: u32, out: &mut Vec<u8>) -> Option<Uses> {
+            out.extend_from_slice(&[1; 64]);
+            Some(if reference == self.0 { Uses::NONE } else { Uses::ALL })
+        }
+    }
+
+    #[test]
+    fn the_label_that_is_refused_is_the_one_that_is_told() {
+        use wire::verb::symmetric_key_export as syx;
+        let number = Verb::SymmetricKeyExport as u16;
+        let [first, second] = [3, 4].map(|slot| KeyReference { slot, generation: 9 });
+        let mut arguments = Arguments::new(Verb::SymmetricKeyExport);
+        arguments
+            .set(syx::SOURCE_KEY_IDENTIFIER, wire::frame::Argument::Reference(first))
+            .set(syx::RSA_PUBLIC_KEY_IDENTIFIER, wire::frame::Argument::Reference(second));
+        let mut sent = Vec::new();
+        arguments.write_request(&mut sent).unwrap();
+        let points = PointSet::EVERYTHING;
+        let holder = Holder { tenant: TENANT, points: &points };
+        for refused in [first, second] {
+            let mut payload = sent.clone();
+            let admission = Admission::new(Personality::Coprocessor);
+            let checked = admission.check(number, &mut payload, holder, &AllBut(refused)).unwrap_err();
+            assert_eq!(checked, Refused { outcome: Outcome::Denied, key: Some(refused) });
+            let told = denied_by(number, &payload[..sent.len()], &points, checked.key);
+            assert_eq!(told, (DeniedBy::Label, Some(refused)));
+        }
+        // Nothing was replaced where the verb is refused, and the first is told.
+        let told = denied_by(number, &sent, &PointSet::NOTHING, None);
+        assert_eq!(told, (DeniedBy::Verb, Some(first)));
     }
 
     fn mac_payload(key: wire::frame::Argument<'_>) -> Vec<u8> {
@@ -330,7 +390,7 @@ mod tests {
 
         let stranger = Holder { tenant: TENANT + 1, ..holder };
         let refused = admission.check(number, &mut sent.clone(), stranger, &keys);
-        assert_eq!(refused, Err(Outcome::KeyReference));
+        assert_eq!(refused, Err(Outcome::KeyReference.into()));
     }
 
     #[test]

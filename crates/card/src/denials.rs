@@ -45,8 +45,16 @@ impl Default for Denials {
 
 impl Denials {
     /// The request of this verb was refused by its admission; `payload` is what is left of it, without appended tokens.
-    pub fn refused(&mut self, grant: &Grant, verb: u16, payload: &[u8], points: &PointSet) {
-        let (by, key) = denied_by(verb, payload, points);
+    /// `refused` is the key reference whose label does not allow it.
+    pub fn refused(
+        &mut self,
+        grant: &Grant,
+        verb: u16,
+        payload: &[u8],
+        points: &PointSet,
+        refused: Option<KeyReference>,
+    ) {
+        let (by, key) = denied_by(verb, payload, points, refused);
         self.note(grant, Denied { verb, by, key });
     }
 

@@ -13,7 +13,7 @@
 //!
 //! Answers that wait ([`crate::held`]) are held meanwhile, and their slots stay taken.
 
-use crate::admit::{Admission, Holder, Keys};
+use crate::admit::{Admission, Holder, Keys, Refused};
 use crate::attached::{Attached, Tier};
 use crate::control::Control;
 use crate::denials::Denials;
@@ -517,10 +517,10 @@ impl Server {
             }
             let holder = Holder { tenant: attached.grant.tenant, points };
             let checked = self.admission.check(header.verb, payload, holder, &self.tokens);
-            if checked == Err(Outcome::Denied) {
-                self.denials.refused(&attached.grant, header.verb, &payload[..length], points);
+            if let Err(Refused { outcome: Outcome::Denied, key }) = checked {
+                self.denials.refused(&attached.grant, header.verb, &payload[..length], points, key);
             }
-            checked
+            checked.map_err(|refused| refused.outcome)
         };
         // A client that writes this over another request once it was looked at has it sent elsewhere.
         let admitted = admitted.and_then(|admitted| match admitted.verb {

@@ -210,7 +210,10 @@ impl Server {
         let admitted = match attached.grant.confinement {
             Confinement::Refused => Err(Outcome::Quarantined),
             _ if !self.life.serves() => Err(Outcome::NotReady),
-            _ => self.admission.check(number, payload, holder, &self.tokens),
+            _ => {
+                let checked = self.admission.check(number, payload, holder, &self.tokens);
+                checked.map_err(|refused| refused.outcome)
+            }
         };
         let admitted = match admitted {
             Ok(admitted) => admitted,
