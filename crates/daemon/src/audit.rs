@@ -5,7 +5,7 @@
 //! for every request refused for want of a right, by the daemon or by a card, which tells the daemon of it; of what guests
 //! cause within bounds ([`crate::bounded`]). Uses of keys are counted ([`link::Samples`]).
 
-use crate::bounded::Allowance;
+use crate::bounded::{Allowance, DAY};
 use crate::verbs;
 use wire::control::{
     ClientReply, ClientRequest, OfficerOrder, OfficerReply, Part, Refusal, Register, Upgrade,
@@ -179,6 +179,24 @@ pub fn refusals() -> Allowance {
 pub fn guests_acts() -> Allowance {
     Allowance::new(300, 3000)
 }
+
+/// Lines of one tenant of guests within a day, and of all: with [`GUESTS_LINE_BYTES_MAX`], one that writes all it may at the end of a
+/// day and at the beginning of the next fills no file of [`LOG_BYTES_MAX`](crate::log::LOG_BYTES_MAX).
+pub fn guests_days() -> Allowance {
+    Allowance::within(DAY, GUESTS_LINES_PER_DAY, 10 * GUESTS_LINES_PER_DAY)
+}
+
+/// Most lines of one tenant within a day.
+const GUESTS_LINES_PER_DAY: u32 = 4000;
+/// Longest line about guests, in bytes.
+pub const GUESTS_LINE_BYTES_MAX: usize = 900;
+/// What stands before each, and what is told each minute of lines that were left out.
+const BESIDES_BYTES: u64 = 48 + 3 * 24 * 60 * 160 / 8000;
+const _: () = assert!(
+    2 * GUESTS_LINES_PER_DAY as u64 * (GUESTS_LINE_BYTES_MAX as u64 + BESIDES_BYTES)
+        < crate::log::LOG_BYTES_MAX,
+    "one tenant takes a day at the least"
+);
 
 /// Letters of a name that a client chose.
 const LETTERS_MAX: usize = 200;

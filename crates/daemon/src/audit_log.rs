@@ -121,6 +121,35 @@ mod tests {
         assert!(home.logs().join("audit-guests.old.log").exists());
     }
 
+    /// All that one tenant may write at the end of a day and at the beginning of the next, in lines as long as they may be.
+    #[test]
+    fn one_tenant_alone_takes_a_day_to_drive_a_line_out() {
+        use crate::audit::{GUESTS_LINE_BYTES_MAX, guests_days};
+        use crate::bounded::{DAY, Written};
+        let folder = tempfile::tempdir().unwrap();
+        let home = made(folder.path());
+        fs::create_dir_all(home.logs()).unwrap();
+        let mut log = AuditLog::open(&home);
+        let line = "x".repeat(GUESTS_LINE_BYTES_MAX);
+        let read = |name: &str| fs::read_to_string(home.logs().join(name)).unwrap_or_default();
+        let (mut days, begin) = (guests_days(), std::time::Instant::now());
+        // Just before the file is full, where a line stands the shortest time.
+        for _ in 0..8_800 {
+            log.write(false, &line);
+        }
+        log.write(false, "act=\"key-record-delete\"");
+        assert!(!home.logs().join("audit-guests.old.log").exists());
+        for now in [begin, begin + DAY] {
+            for _ in 0..50_000 {
+                if days.take(7, now) != Written::LeftOut {
+                    log.write(false, &line);
+                }
+            }
+        }
+        assert!(home.logs().join("audit-guests.old.log").exists());
+        assert!((read("audit-guests.log") + &read("audit-guests.old.log")).contains("key-record-delete"));
+    }
+
     /// The attack, where it works: one file for the lines of everybody, without a bound.
     #[test]
     fn in_one_file_the_lines_of_strangers_drive_the_others_out() {

@@ -8,20 +8,25 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Span of time that the numbers of an allowance are for.
+/// Span of time that the numbers of an allowance are for, and longest time after which is told what was left out.
 pub const EVERY: Duration = Duration::from_secs(60);
+/// Span of an allowance for a day.
+pub const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Users that are counted one by one.
 const USERS_MAX: usize = 1024;
 
-/// How many lines others may cause in [`EVERY`].
+/// How many lines others may cause in a span of time.
 #[derive(Debug)]
 pub struct Allowance {
+    span: Duration,
     of_user: u32,
     of_all: u32,
     users: BTreeMap<u32, Used>,
     all: Option<Used>,
     /// Left out of users that are not counted one by one.
     beyond: u64,
+    /// Since when something was left out and not told.
+    untold: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -36,8 +41,8 @@ impl Used {
         Self { since, lines: 0, left_out: 0 }
     }
 
-    fn renew(&mut self, now: Instant) {
-        if now.saturating_duration_since(self.since) >= EVERY {
+    fn renew(&mut self, now: Instant, span: Duration) {
+        if now.saturating_duration_since(self.since) >= span {
             (self.since, self.lines) = (now, 0);
         }
     }
@@ -62,9 +67,14 @@ pub struct LeftOut {
 }
 
 impl Allowance {
-    /// So many lines of one user, and so many of all users together.
+    /// So many lines of one user, and so many of all users together, in [`EVERY`].
     pub const fn new(of_user: u32, of_all: u32) -> Self {
-        Self { of_user, of_all, users: BTreeMap::new(), all: None, beyond: 0 }
+        Self::within(EVERY, of_user, of_all)
+    }
+
+    /// The same within another span.
+    pub const fn within(span: Duration, of_user: u32, of_all: u32) -> Self {
+        Self { span, of_user, of_all, users: BTreeMap::new(), all: None, beyond: 0, untold: None }
     }
 
     /// Counts an event of a user.
@@ -75,39 +85,54 @@ impl Allowance {
     /// Counts so many events of a user that one line tells of.
     pub fn take_many(&mut self, user: u32, times: u64, now: Instant) -> Written {
         if self.users.len() >= USERS_MAX && !self.users.contains_key(&user) {
-            let is_new =
-                |used: &Used| now.saturating_duration_since(used.since) < EVERY || used.left_out != 0;
-            self.users.retain(|_, used| is_new(used));
+            self.make_room(now);
             if self.users.len() >= USERS_MAX {
                 self.beyond = self.beyond.saturating_add(times);
+                self.untold.get_or_insert(now);
                 return Written::LeftOut;
             }
         }
         let all = self.all.get_or_insert_with(|| Used::new(now));
         let used = self.users.entry(user).or_insert_with(|| Used::new(now));
-        all.renew(now);
-        used.renew(now);
+        all.renew(now, self.span);
+        used.renew(now, self.span);
         if used.lines >= self.of_user || all.lines >= self.of_all {
             used.left_out = used.left_out.saturating_add(times);
+            self.untold.get_or_insert(now);
             return Written::LeftOut;
         }
         (used.lines, all.lines) = (used.lines + 1, all.lines + 1);
         Written::Line(std::mem::take(&mut used.left_out))
     }
 
-    /// What was left out in spans that are over, once.
+    /// Forgets users whose span is over, and of a longer span those who caused little for [`EVERY`]: whoever has many user ids would
+    /// otherwise fill the table for a day.
+    fn make_room(&mut self, now: Instant) {
+        let little = if self.span > EVERY { self.of_user / LITTLE } else { 0 };
+        let is_kept = |used: &Used| {
+            let age = now.saturating_duration_since(used.since);
+            used.left_out != 0 || age < EVERY || (age < self.span && used.lines > little)
+        };
+        self.users.retain(|_, used| is_kept(used));
+    }
+
+    /// What was left out since it was last told; at most once in [`EVERY`], however long a flood lasts.
     pub fn left_out(&mut self, now: Instant) -> Option<LeftOut> {
-        let mut of = LeftOut { lines: 0, users: 0 };
-        for used in self.users.values_mut() {
-            if used.left_out != 0 && now.saturating_duration_since(used.since) >= EVERY {
-                of.lines = of.lines.saturating_add(std::mem::take(&mut used.left_out));
-                of.users += 1;
-            }
+        if now < self.due()? {
+            return None;
         }
-        if self.all.as_ref().is_some_and(|all| now.saturating_duration_since(all.since) >= EVERY) {
-            of.lines = of.lines.saturating_add(std::mem::take(&mut self.beyond));
+        self.untold = None;
+        let mut of = LeftOut { lines: std::mem::take(&mut self.beyond), users: 0 };
+        for used in self.users.values_mut().filter(|used| used.left_out != 0) {
+            of.lines = of.lines.saturating_add(std::mem::take(&mut used.left_out));
+            of.users += 1;
         }
         (of.lines != 0).then_some(of)
+    }
+
+    /// When [`Allowance::left_out`] is to be asked next; none where nothing is untold.
+    pub fn due(&self) -> Option<Instant> {
+        self.untold.map(|since| since + EVERY)
     }
 
     /// Writes a warning that this user's process caused to the program's log; none for a process that is not known.
@@ -126,6 +151,9 @@ impl Allowance {
         }
     }
 }
+
+/// Of a longer span, who caused no more than this part of what one user may is forgotten where there is no room.
+const LITTLE: u32 = 16;
 
 /// Warnings to the log of a program about others: refused connections, broken rules.
 impl Default for Allowance {
@@ -148,6 +176,36 @@ mod tests {
         let later = begin + EVERY;
         assert_eq!(allowance.take_many(7, 5, later), Written::Line(1_000_000 - 20));
         assert_eq!(allowance.take(7, later), Written::Line(0));
+        // A later line has told it.
+        assert_eq!(allowance.left_out(later + EVERY), None);
+        assert_eq!(allowance.due(), None);
+    }
+
+    /// While a flood lasts, and not once it is over.
+    #[test]
+    fn what_is_left_out_is_told_each_minute() {
+        let (mut allowance, begin) = (Allowance::within(DAY, 20, 200), Instant::now());
+        let mut told = Vec::new();
+        for second in 0..600 {
+            let now = begin + Duration::from_secs(second);
+            (0..10).for_each(|_| _ = allowance.take(7, now));
+            told.extend(allowance.left_out(now).map(|left_out| (second, left_out.lines)));
+        }
+        assert_eq!(told.first(), Some(&(62, 63 * 10 - 20)));
+        assert!(told.len() >= 9 && told.windows(2).all(|two| two[1].0 - two[0].0 <= 61), "{told:?}");
+    }
+
+    /// Who has many user ids fills the table of a day no longer than a minute.
+    #[test]
+    fn the_table_of_a_day_has_room_for_others_again() {
+        let (mut allowance, begin) = (Allowance::within(DAY, 160, 10_000), Instant::now());
+        (0..2000).for_each(|user| _ = allowance.take(user, begin));
+        (0..100).for_each(|_| _ = allowance.take(1, begin));
+        assert_eq!(allowance.take(5000, begin), Written::LeftOut);
+        assert_eq!(allowance.take(5000, begin + EVERY), Written::Line(0));
+        // What somebody used of his day stays used.
+        let lines = (0..1000).filter(|_| allowance.take(1, begin + EVERY) != Written::LeftOut).count();
+        assert_eq!(lines, 160 - 101);
     }
 
     #[test]

@@ -142,8 +142,12 @@ pub struct Daemon {
     refused_lines: Allowance,
     /// Auditor's lines about what guests did.
     guests_lines: Allowance,
+    /// Auditor's lines about guests within a day, by tenant.
+    guests_days: Allowance,
     /// Lines of the log that others cause.
     strangers: Allowance,
+    /// Lines of the log that cards cause by what they tell of others, by card.
+    of_cards: Allowance,
     /// What the service manager is shown.
     shown: health::Shown,
     /// When the home was last backed up, in seconds since 1970.

@@ -1,11 +1,12 @@
 //! Writing an auditor's line as a request ends, and of what cards refuse.
 
 use super::Daemon;
-use crate::audit::{Act, Ended, process_name};
+use crate::audit::{Act, Ended, GUESTS_LINE_BYTES_MAX, process_name};
 use crate::audit_log::TARGET;
 use crate::bounded::Written;
 use link::world;
 use std::fmt::Write;
+use std::time::Instant;
 use wire::bounds::DENIALS_PER_NOTICE_MAX;
 use wire::control::{Denial, Denied, DeniedBy};
 use wire::point::Point;
@@ -36,18 +37,31 @@ impl Daemon {
         };
         let left_out = match allowance.map(|allowance| allowance.take(asker.user, now)) {
             Some(Written::LeftOut) => return,
-            Some(Written::Line(left_out)) => left_out,
+            Some(Written::Line(left_out)) => match self.takes_of_day(asker.tenant, left_out, 1, now) {
+                Some(left_out) => left_out,
+                None => return,
+            },
             None => 0,
         };
         self.write_audit(asker, act.what, &act.object, &ended.how, left_out, "");
     }
 
+    /// Counts a line about so many events of a tenant of guests as one of its day, and returns how many were left out before it; none if
+    /// it has had its lines. Those that were left out before are counted on.
+    fn takes_of_day(&mut self, tenant: u32, left_out: u64, times: u64, now: Instant) -> Option<u64> {
+        match self.guests_days.take_many(tenant, left_out.saturating_add(times), now) {
+            Written::Line(more) => Some(left_out.saturating_add(more)),
+            Written::LeftOut => None,
+        }
+    }
+
     /// A card refused requests for want of a right.
-    pub(super) fn denied(&mut self, kinds: &[Denial], others: u64) {
+    pub(super) fn denied(&mut self, card: u32, kinds: &[Denial], others: u64) {
         let now = world::now();
         // As many as a card tells of: one that was taken over claims what it likes, within the bounds of all lines.
         for &Denial { tenant, user, times, what } in kinds.iter().take(DENIALS_PER_NOTICE_MAX) {
             let Written::Line(left_out) = self.refused_lines.take_many(user, times, now) else { continue };
+            let Some(left_out) = self.takes_of_day(tenant, left_out, times, now) else { continue };
             // Whose requests they were is the card's word: not among what administrators did.
             let asker = Asker { user, pid: None, tenant, administers: false };
             let Some(Denied { verb, by, key }) = what else {
@@ -78,8 +92,11 @@ impl Daemon {
                 &more,
             );
         }
-        if others != 0 {
-            tracing::warn!(others, "cards refused more requests for want of a right");
+        // A card may tell of them ten times a second.
+        if others != 0
+            && let Written::Line(left_out) = self.of_cards.take_many(card, others, now)
+        {
+            tracing::warn!(card, others, left_out, "cards refused more requests for want of a right");
         }
     }
 
@@ -104,6 +121,9 @@ impl Daemon {
         if left_out != 0 {
             let _ = write!(line, " left_out={left_out}");
         }
+        if !administers {
+            line.truncate(line.floor_char_boundary(GUESTS_LINE_BYTES_MAX));
+        }
         self.audit_log.write(administers, &line);
         tracing::info!(target: TARGET, "audit {line}");
     }
@@ -112,7 +132,8 @@ impl Daemon {
     pub(super) fn tell_left_out(&mut self) {
         let now = world::now();
         self.strangers.tell_left_out(now);
-        for allowance in [&mut self.refused_lines, &mut self.guests_lines] {
+        self.of_cards.tell_left_out(now);
+        for allowance in [&mut self.refused_lines, &mut self.guests_lines, &mut self.guests_days] {
             if let Some(left_out) = allowance.left_out(now) {
                 let line = format!(
                     "act=\"left out\" object=\"\" result=\"more lines like these\" left_out={} users={}",

@@ -364,7 +364,7 @@ impl Daemon {
             CardNotice::Detached { queue } => self.queue_detached(queue),
             CardNotice::Offence { queue, rule } => self.queue_offended(queue, &rule),
             CardNotice::Guesses(told) => self.guesses(index, told),
-            CardNotice::Denied { kinds, others } => self.denied(&kinds, others),
+            CardNotice::Denied { kinds, others } => self.denied(index, &kinds, others),
             CardNotice::State(state) => card.state = state,
             CardNotice::Adopted { start, state, level, lanes, isolation, holds_registers, roles, queues } => {
                 (card.level, card.lanes, card.isolation) = (level, lanes, isolation);

@@ -182,6 +182,7 @@ impl Keeper {
     fn run(&mut self) -> Result<(), String> {
         loop {
             self.wait()?;
+            self.strangers.tell_left_out(world::now());
             self.holder.flush();
             self.hear_holder()?;
             // Nobody is let in before there is something to be let in to.

@@ -13,7 +13,7 @@ use crate::serve::notify;
 use crate::supervise::program::Program;
 use home::{Service, ServiceUsers};
 use link::{Channel, ChannelError, Listener, PidFd, world};
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use std::os::fd::OwnedFd;
 use std::process::{Child, ExitCode};
 use std::time::Duration;
@@ -59,10 +59,14 @@ fn serve(service: &Service, users: &ServiceUsers) -> Result<(), String> {
     loop {
         let mut watched = vec![PollFd::new(&listener, PollFlags::IN)];
         watched.extend(launcher.children.iter().map(|(_, pidfd)| PollFd::new(pidfd, PollFlags::IN)));
-        match world::poll(&mut watched, None) {
+        // Where it has left out lines it tells so, whether somebody comes or not.
+        let until = launcher.strangers.due().map(|due| due.saturating_duration_since(world::now()));
+        let until = until.and_then(|wait| Timespec::try_from(wait).ok());
+        match world::poll(&mut watched, until.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(errno) => return Err(format!("wait for orders: {errno}")),
         }
+        launcher.strangers.tell_left_out(world::now());
         launcher.collect();
         while let Ok(Some(channel)) = listener.try_accept() {
             launcher.answer(&channel);
