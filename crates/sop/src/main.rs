@@ -7,7 +7,9 @@ extern crate saying;
 use cryptand_sop::Tool;
 use cryptand_sop::words::{self, Words};
 use sop::cli::Variant;
+use std::any::Any;
 use std::os::unix::process::CommandExt;
+use std::panic::{self, AssertUnwindSafe};
 use std::process::{Command, ExitCode};
 
 /// Keeps keys, passphrases and session keys out of core files and of other processes of the same user.
@@ -17,6 +19,35 @@ fn keep_out_of_dumps() -> rustix::io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
 }
 
+/// What the standard library says as its `println!` panics.
+const UNWRITTEN: &str = "failed printing to stdout: ";
+
+/// Has the crate do what is asked. It ends the process, but where `println!` panics over what it says of versions, profiles and
+/// verified signatures: that is an error like any other that has no number of its own in the draft.
+fn carry_out() -> ExitCode {
+    let default = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if cause_of(info.payload()).is_none() {
+            default(info);
+        }
+    }));
+    let carried = || -> ExitCode { sop::cli::main(&mut Tool::program(), Variant::Full) };
+    panic::catch_unwind(AssertUnwindSafe(carried)).unwrap_or_else(|payload| {
+        match cause_of(payload.as_ref()) {
+            Some(cause) => {
+                eprintln!("cryptand-sop: write to standard output: {cause}");
+                ExitCode::FAILURE
+            }
+            None => panic::resume_unwind(payload),
+        }
+    })
+}
+
+/// Why standard output was not written, if that is what a panic is about.
+fn cause_of(payload: &(dyn Any + Send)) -> Option<&str> {
+    payload.downcast_ref::<String>()?.strip_prefix(UNWRITTEN)
+}
+
 fn main() -> ExitCode {
     if let Err(cause) = keep_out_of_dumps() {
         eprintln!("cryptand-sop: keep this process out of core files: {cause}");
@@ -24,7 +55,7 @@ fn main() -> ExitCode {
     }
     let typed: Vec<_> = std::env::args_os().skip(1).collect();
     match words::read(&typed) {
-        Words::Plain => sop::cli::main(&mut Tool::program(), Variant::Full),
+        Words::Plain => carry_out(),
         // The crate reads the process's own command line: it becomes itself with another one.
         Words::Otherwise(words) => {
             let failed = match std::env::current_exe() {

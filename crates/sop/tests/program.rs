@@ -72,6 +72,35 @@ fn a_key_for_signatures_alone_is_made_without_another() {
     }
 }
 
+/// What the program says in a few words is written to a full disk, or to a pipe that nobody reads.
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error_and_no_panic() {
+    let folder = folder();
+    let path = folder.path();
+    for line in ["version", "version --extended", "list-profiles encrypt", "verify sig cert", "encrypt cert"]
+    {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        for unwritable in [Stdio::from(full), Stdio::from(writer)] {
+            let mut child = Command::new(env!("CARGO_BIN_EXE_cryptand-sop"))
+                .args(line.split_whitespace())
+                .current_dir(path)
+                .stdin(Stdio::piped())
+                .stdout(unwritable)
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let _ = child.stdin.take().unwrap().write_all(b"text");
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{line}: {said}");
+            assert!(said.contains("No space left") || said.contains("Broken pipe"), "{line}: {said}");
+            assert!(!said.contains("panicked"), "{line}: {said}");
+        }
+    }
+}
+
 #[test]
 fn what_is_wrong_has_the_drafts_number() {
     let folder = folder();
