@@ -4,7 +4,7 @@ use crate::storage::{CopyStore, storage};
 use home::Home;
 use link::world;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use wire::control::Refusal;
 
@@ -62,7 +62,11 @@ fn copy_into<S>(
     copy(store, &folder.join("keys.sqlite"), meanwhile).map_err(|error| error.refusal())?;
     let failures = crate::pin_failures::log::path(home);
     for from in [home.sealed_registers(), failures, home.settings_path(), home.version_path()] {
-        let content = match fs::read(&from) {
+        let read = home::trust::open_regular(&from).and_then(|mut file| {
+            let mut content = Vec::new();
+            file.read_to_end(&mut content).map(|_| content)
+        });
+        let content = match read {
             Ok(content) => content,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => {

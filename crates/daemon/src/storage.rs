@@ -11,10 +11,10 @@ use crate::verbs::{Answer, Call};
 use home::{Home, HomeError};
 use link::world::{self, Receiver, Sender, Thread, channel};
 use rustix::event::{EventfdFlags, eventfd};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{fs, io};
 use wire::control::Refusal;
 
 /// What the storage thread is asked to do.
@@ -202,9 +202,8 @@ fn stored(result: Result<(), Refusal>) -> Outcome {
 }
 
 fn sealed(path: &Path) -> Outcome {
-    match fs::read(path) {
-        Ok(blob) => Outcome::Sealed(Some(blob)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Outcome::Sealed(None),
+    match crate::unattended::read_sealed(path) {
+        Ok(sealed) => Outcome::Sealed(sealed),
         Err(error) => {
             let operation = format!("read {}", path.display());
             Outcome::Failed(Refusal::Storage { operation, cause: error.to_string() })

@@ -3,9 +3,7 @@
 //! The file is opened and looked at here, and read by the process that holds the keys alone: this one never has a byte of it.
 //! A keeper gets it once, as it starts.
 
-use rustix::fs::{Mode, OFlags, open};
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -43,17 +41,8 @@ fn credential(folder: Option<PathBuf>) -> Result<OwnedFd, String> {
     home::trust::folder(&folder).map_err(|error| format!("the credential: {error}"))?;
     let path = folder.join(CREDENTIAL);
     let failed = |cause: io::Error| format!("the credential {}: {cause}", path.display());
-    // A symbolic link could name a file of somebody else's, and a pipe would block.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = open(&path, flags, Mode::empty()).map_err(|errno| match errno {
-        rustix::io::Errno::LOOP => failed(io::Error::other("it is a symbolic link")),
-        errno => failed(errno.into()),
-    })?;
-    let file = File::from(file);
+    let file = home::trust::open_regular(&path).map_err(failed)?;
     let found = file.metadata().map_err(failed)?;
-    if !found.is_file() {
-        return Err(failed(io::Error::other("it is no regular file")));
-    }
     let own = rustix::process::geteuid().as_raw();
     if ![0, own].contains(&found.uid()) {
         return Err(failed(io::Error::other(format!("it belongs to user {}", found.uid()))));
@@ -73,17 +62,14 @@ fn credential(folder: Option<PathBuf>) -> Result<OwnedFd, String> {
 }
 
 /// Reads sealed registers; none where there are none.
+///
+/// # Errors
+/// Those of [`home::trust::read_regular`].
 pub fn read_sealed(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    let mut sealed = Vec::new();
-    file.take(SEALED_BYTES_MAX + 1).read_to_end(&mut sealed)?;
-    if sealed.len() as u64 > SEALED_BYTES_MAX {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long to be sealed registers"));
+    match home::trust::read_regular(path, SEALED_BYTES_MAX) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        sealed => sealed.map(Some),
     }
-    Ok(Some(sealed))
 }
 
 #[cfg(test)]
@@ -131,18 +117,18 @@ mod tests {
         assert!(opens().unwrap_err().contains("symbolic link"));
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
-        assert!(opens().unwrap_err().contains("no regular file"));
+        assert!(opens().unwrap_err().contains("not a regular file"));
         fs::remove_dir(&path).unwrap();
         // A pipe that nobody writes to is not waited for.
         rustix::fs::mknodat(
             rustix::fs::CWD,
             &path,
             rustix::fs::FileType::Fifo,
-            Mode::from_raw_mode(0o600),
+            rustix::fs::Mode::from_raw_mode(0o600),
             0,
         )
         .unwrap();
-        assert!(opens().unwrap_err().contains("no regular file"));
+        assert!(opens().unwrap_err().contains("not a regular file"));
         // And others may not decide what lies in the folder.
         fs::remove_file(&path).unwrap();
         fs::write(&path, "correct horse").unwrap();

@@ -28,9 +28,8 @@ mod settings;
 mod started;
 pub mod trust;
 
-use nix::fcntl::OFlag;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -349,23 +348,11 @@ fn private_folder(path: &Path) -> Result<(), HomeError> {
 }
 
 fn read_bounded(path: &Path) -> Result<String, HomeError> {
-    let mut text = String::new();
-    // A symbolic link could name a file of somebody else's, and a pipe would block.
-    let mut options = OpenOptions::new();
-    let options = options.read(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
-    let file = options.open(path).map_err(|cause| match fs::symlink_metadata(path) {
-        Ok(found) if found.is_symlink() => trust::regular(&found).err().unwrap_or(cause),
-        _ => cause,
-    });
-    let file = file.map_err(HomeError::io("open", path))?;
-    file.metadata().and_then(|found| trust::regular(&found)).map_err(HomeError::io("read", path))?;
-    file.take(FILE_BYTES_MAX as u64 + 1).read_to_string(&mut text).map_err(HomeError::io("read", path))?;
-    if text.len() > FILE_BYTES_MAX {
-        // What was cut off would be lost at the next change.
-        let why = format!("it is longer than {FILE_BYTES_MAX} bytes");
-        return Err(HomeError::io("read", path)(std::io::Error::new(std::io::ErrorKind::InvalidData, why)));
-    }
-    Ok(text)
+    let failed = |cause| HomeError::io("read", path)(cause);
+    // What was cut off would be lost at the next change.
+    let content = trust::read_regular(path, FILE_BYTES_MAX as u64).map_err(failed)?;
+    String::from_utf8(content)
+        .map_err(|error| failed(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))
 }
 
 #[cfg(test)]

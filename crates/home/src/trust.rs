@@ -7,10 +7,11 @@
 //! and for those above the running program itself.
 //! A path that passes cannot be led elsewhere later by any other user, so that what was checked is what is used.
 
+use nix::fcntl::OFlag;
 use nix::unistd::{Gid, Group, Uid, User, geteuid};
-use std::fs::{self, Metadata};
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -204,10 +205,69 @@ pub fn regular(metadata: &Metadata) -> io::Result<()> {
     }
 }
 
+/// Opens a file for reading where somebody else may have put something: a regular one, by no symbolic link, which could name a file
+/// of somebody else's, and without waiting, which a pipe would make the caller do.
+///
+/// # Errors
+/// The system's, such as [`io::ErrorKind::NotFound`]; [`io::ErrorKind::InvalidInput`], with what it is, for all but a regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    let opened = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
+    let file = opened.map_err(|cause| match fs::symlink_metadata(path) {
+        // The system says of a link that there are too many, and of a socket that there is no device.
+        Ok(found) => regular(&found).err().unwrap_or(cause),
+        Err(_) => cause,
+    })?;
+    regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Reads a file that [`open_regular`] opens, if it is not longer than this.
+///
+/// # Errors
+/// As [`open_regular`]; [`io::ErrorKind::InvalidData`] if it is longer.
+pub fn read_regular(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    open_regular(path)?.take(bytes_max.saturating_add(1)).read_to_end(&mut content)?;
+    if content.len() as u64 > bytes_max {
+        let why = format!("it is longer than {bytes_max} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    Ok(content)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn nothing_but_a_regular_file_is_opened_and_nothing_is_waited_for() {
+        let base = tempfile::tempdir().unwrap();
+        let at = |name: &str| base.path().join(name);
+        fs::write(at("file"), "text").unwrap();
+        assert_eq!(read_regular(&at("file"), 4).unwrap(), b"text");
+        assert_eq!(read_regular(&at("file"), 3).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(open_regular(&at("absent")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        symlink(at("file"), at("link")).unwrap();
+        symlink(at("absent"), at("dangling")).unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        for (name, what) in [
+            ("link", "a symbolic link"),
+            ("dangling", "a symbolic link"),
+            ("folder", "a folder"),
+            ("pipe", "a pipe"),
+            ("socket", "a socket"),
+        ] {
+            let refused = open_regular(&at(name)).unwrap_err();
+            assert_eq!(refused.to_string(), format!("it is {what}, not a regular file"));
+        }
+        let device = open_regular(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert_eq!(device, "it is a device, not a regular file");
+    }
 
     fn set_mode(path: &Path, mode: u32) {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();

@@ -9,9 +9,9 @@ use crate::args::{Backup, Restore};
 use crate::failure::Failure;
 use crate::session;
 use facility::FacilityError;
+use home::trust::{open_regular, read_regular};
 use home::{Home, HomeError, Settings};
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use rustix::process::Uid;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write};
@@ -23,6 +23,9 @@ use std::process::Command;
 const FILES: &[&str] = &["keys.sqlite", "master-keys.sealed", "pin-failures"];
 /// Those that a home need not have.
 const OPTIONAL: &[&str] = &["master-keys.sealed", "pin-failures"];
+
+/// Longest sealed master keys that are read, in bytes.
+const SEALED_BYTES_MAX: u64 = 1 << 20;
 
 /// Makes a backup, or checks one.
 pub fn run(asked: Option<&Path>, typed: &Backup) -> Result<(), Failure> {
@@ -87,7 +90,7 @@ fn take(home: &Home, asked: Option<&Path>) -> Result<(Files, Option<bool>), Fail
     for name in ["settings.toml", "keys.sqlite", "master-keys.sealed", "pin-failures", "version"] {
         let path = staging.0.join(name);
         // The home's owner could put something else there meanwhile: a link to a file that only this process may read, or a FIFO.
-        match opened(&path) {
+        match open_regular(&path) {
             Ok(file) => files.push((name, file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound && OPTIONAL.contains(&name) => {}
             Err(error) => return Err(Failure::io(format!("read {}", path.display()))(error)),
@@ -172,8 +175,8 @@ fn verify(home: &Home, folder: &Path) -> Result<(), Failure> {
     let copy = Home::create(&beside.path().join("copy"), &settings)?;
     copy_into(&copy, files)?;
     let records = check(&copy, &settings)?;
-    let sealed = |home: &Home| fs::read(home.sealed_registers()).ok();
-    let said = match (sealed(&backup), sealed(home)) {
+    // What was checked, and not what may lie in the backup by now.
+    let said = match (sealed(&copy)?, sealed(home)?) {
         (None, None) => "no sealed master keys, as the home",
         (None, Some(_)) => "WITHOUT the sealed master keys that the home has",
         (Some(_), None) => "with sealed master keys, which the home has not",
@@ -183,6 +186,15 @@ fn verify(home: &Home, folder: &Path) -> Result<(), Failure> {
         }
     };
     super::print(&format!("{}: {}; {said}\n", folder.display(), records.trim_start_matches(": ")))
+}
+
+/// The sealed master keys of a home; none where it has none.
+fn sealed(home: &Home) -> Result<Option<Vec<u8>>, Failure> {
+    let path = home.sealed_registers();
+    match read_regular(&path, SEALED_BYTES_MAX) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        sealed => sealed.map(Some).map_err(Failure::io(format!("read {}", path.display()))),
+    }
 }
 
 /// Makes a home from a backup. The programs are this installation's, not those of the backup.
@@ -225,27 +237,13 @@ fn contents(backup: &Home) -> Result<Files, Failure> {
     let mut files = Vec::new();
     for name in FILES {
         let path = backup.folder().join(name);
-        match opened(&path) {
+        match open_regular(&path) {
             Ok(file) => files.push((*name, file)),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
             Err(cause) => return Err(Failure::io(format!("read {}", path.display()))(cause)),
         }
     }
     Ok(files)
-}
-
-/// Opens a file that somebody else may have put there: a regular one, by no link, and without waiting.
-fn opened(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
-    let file = file.map_err(|cause| match Errno::from_io_error(&cause) {
-        Some(Errno::LOOP) => io::Error::other("it is a symbolic link; a backup has regular files only"),
-        // A socket.
-        Some(Errno::NXIO) => io::Error::other("it is no regular file"),
-        _ => cause,
-    })?;
-    home::trust::regular(&file.metadata()?)?;
-    Ok(file)
 }
 
 fn copy_into(home: &Home, files: Files) -> Result<(), Failure> {

@@ -180,6 +180,34 @@ fn a_backup_with_anything_but_regular_files_is_refused() {
     other.succeeds(&["restore", copy, "--yes"]);
 }
 
+/// The home's owner may stage what he likes there, and root makes the backup.
+#[test]
+fn a_backup_waits_for_no_pipe_of_a_home() {
+    let bench = Bench::development();
+    let refused = |name: &str| {
+        let path = bench.home().join(name);
+        let aside = bench.home().join("aside");
+        let _ = std::fs::rename(&path, &aside);
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let copy = bench.base.path().join("copy");
+        let said = bench.fails(&["backup", copy.to_str().unwrap()], "", 1);
+        assert!(said.contains(name) && said.contains("a pipe, not a regular file"), "{name}: {said}");
+        assert!(!copy.exists(), "{name}");
+        std::fs::remove_file(&path).unwrap();
+        let _ = std::fs::rename(&aside, &path);
+    };
+    ["master-keys.sealed", "pin-failures"].into_iter().for_each(refused);
+    // Of a stopped home the command's own process is the one that reads.
+    bench.succeeds(&["stop"]);
+    ["master-keys.sealed", "pin-failures", "keys.sqlite"].into_iter().for_each(refused);
+    // What cannot be read of the home is told, and not taken for nothing.
+    let copy = bench.base.path().join("copy");
+    bench.succeeds(&["backup", copy.to_str().unwrap()]);
+    std::fs::create_dir(bench.home().join("master-keys.sealed")).unwrap();
+    let said = bench.fails(&["backup", "--verify", copy.to_str().unwrap()], "", 1);
+    assert!(said.contains("master-keys.sealed") && said.contains("a folder"), "{said}");
+}
+
 #[test]
 fn a_restored_home_keeps_what_was_asked_about() {
     let bench = Bench::development();

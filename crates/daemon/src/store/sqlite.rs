@@ -517,10 +517,15 @@ fn check_identity(connection: &Connection, path: &Path) -> Result<(), StoreError
     Ok(())
 }
 
-/// Makes sure that the file is its owner's alone from its first instant.
+/// Makes sure that the file is its owner's alone from its first instant, and no pipe, which SQLite would wait for.
 fn make_private(path: &Path) -> Result<(), StoreError> {
     use std::os::unix::fs::OpenOptionsExt;
-    let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+    let opened = match home::trust::open_regular(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+        }
+        opened => opened,
+    };
     opened.map(drop).map_err(|error| StoreError::Failed {
         operation: "open",
         path: path.to_owned(),

@@ -1,11 +1,8 @@
 //! Credentials as files: 64 hexadecimal digits that only their owner may read.
 
 use crate::FacilityError;
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-use std::fs::OpenOptions;
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use wire::tenant::Credential;
 use zeroize::Zeroizing;
@@ -33,19 +30,8 @@ pub fn from_environment() -> Result<Option<Credential>, FacilityError> {
 /// [`FacilityError::Credential`] names the file and the cause.
 pub fn read(path: &Path) -> Result<Credential, FacilityError> {
     let failed = |cause| FacilityError::Credential { path: path.to_owned(), cause };
-    // A pipe in its place would block, and a symbolic link could name another tenant's.
-    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
-    let file = file.map_err(|cause| match Errno::from_io_error(&cause) {
-        Some(Errno::LOOP) => {
-            failed(io::Error::new(cause.kind(), "it is a symbolic link; name the file itself"))
-        }
-        _ => failed(cause),
-    })?;
+    let file = home::trust::open_regular(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
-    if !metadata.is_file() {
-        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
-    }
     if metadata.mode() & 0o077 != 0 {
         let mode = metadata.mode() & 0o777;
         let why = format!("its mode {mode:o} lets others than its owner in; `chmod 600` it");
@@ -136,7 +122,7 @@ mod tests {
             let error = read(&file(&folder, bad, 0o600)).unwrap_err().to_string();
             assert!(error.contains("64 hexadecimal digits"), "{bad}: {error}");
         }
-        assert!(read(folder.path()).unwrap_err().to_string().contains("not a file"));
+        assert!(read(folder.path()).unwrap_err().to_string().contains("not a regular file"));
         assert!(read(&folder.path().join("absent")).is_err());
     }
 
