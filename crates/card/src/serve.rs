@@ -542,8 +542,8 @@ impl Server {
             let (processor, domain) = (&self.processor, attached.grant.domain);
             let is_prepared = |token: &[u8]| processor.has_prepared(domain, token);
             self.collecting.work_ns += work_ns(admitted.verb, own, tokens, is_prepared);
-            self.collecting.batch.keep(admitted.verb, attached.grant.domain, points, admitted.payload_bytes);
-            self.collecting.batch.set_tenant(attached.grant.tenant);
+            let of = (attached.grant.tenant, attached.grant.domain);
+            self.collecting.batch.keep(admitted.verb, of, points, admitted.payload_bytes);
         }
         let admitted = admitted.map(|admitted| (admitted.slot, admitted.key)).inspect_err(|_| {
             // Lending it anew wipes it.

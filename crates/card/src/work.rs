@@ -13,7 +13,7 @@
 //!
 //! Times are those of the library on one processor of 2.5 GHz without kernels of 512 bits. A pass of a kernel with lanes takes less.
 
-use token::pka::stated_length;
+use token::pka::{Claim, claims, stated_token};
 use wire::Verb;
 use wire::frame::{Argument, Arguments};
 use wire::verb::Kind;
@@ -92,42 +92,27 @@ fn keys_ns(verb: Verb, own: &[u8], tokens: &[u8], is_prepared: impl Fn(&[u8]) ->
 
 /// What the key of the token that starts this field takes; nothing for what is none.
 fn key_ns(field: &[u8], is_prepared: impl Fn(&[u8]) -> bool) -> u64 {
-    let token = stated_length(field).and_then(|length| field.get(..length)).unwrap_or_default();
-    let mut rest = token.get(8..).unwrap_or_default();
     let (mut private, mut is_crt, mut ns) = (false, false, 0);
-    while let Some((section, after)) = section(rest) {
-        rest = after;
-        let halfword =
-            |at: usize| section.get(at..at + 2).map_or(0, |two| u64::from(two[0]) << 8 | u64::from(two[1]));
-        match section[0] {
-            0x04 => {
-                let (exponent_bytes, bits) = (halfword(6) as usize, halfword(8).min(BITS));
-                let exponent = section.get(12..12 + exponent_bytes).unwrap_or_default();
+    for claim in claims(field) {
+        match claim {
+            Claim::Public { exponent, bits } => {
+                let bits = u64::from(bits).min(BITS);
                 let exponent_bits = bits_of(exponent).min(BITS);
                 ns += 20_000 + exponent_bits * MULTIPLICATION_NS * bits * bits / (BITS * BITS);
                 if private {
                     let half = if is_crt { 4 } else { 1 };
                     let operation = bits * MULTIPLICATION_NS * bits * bits / (BITS * BITS) / half;
                     ns += operation / if is_crt { PRIVATE_SHARE } else { 1 };
-                    if !is_prepared(token) {
+                    if !is_prepared(stated_token(field)) {
                         ns += operation;
                     }
                 }
             }
-            0x20 => ns += curve_ns(section.get(9).copied(), halfword(12)),
-            0x21 => ns += curve_ns(section.get(8).copied(), halfword(10)),
-            0x10 | 0x23 => {}
-            id => (private, is_crt) = (true, matches!(id, 0x05 | 0x08 | 0x31)),
+            Claim::Curve { kind, bits } => ns += curve_ns(kind, u64::from(bits)),
+            Claim::Private { is_crt: crt } => (private, is_crt) = (true, crt),
         }
     }
     ns
-}
-
-/// The section that bytes begin with, and what follows it.
-fn section(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let [_, _, high, low] = *bytes.first_chunk::<4>()?;
-    let length = usize::from(u16::from_be_bytes([high, low]));
-    bytes.split_at_checked(length).filter(|_| length >= 4)
 }
 
 /// Length of a number in bits.

@@ -153,20 +153,20 @@ impl Batch {
         Ok(payload)
     }
 
-    /// Takes what the buffer that was lent holds for a request in a role with these points: `payload_bytes` of
-    /// payload, then the tokens that stand for its key references (see [`wire::frame::place_token`]).
+    /// Takes what the buffer that was lent holds for a request of this tenant in this domain, in a role with these points:
+    /// `payload_bytes` of payload, then the tokens that stand for its key references (see [`wire::frame::place_token`]).
     ///
     /// # Panics
     /// If no buffer was lent since the last request.
-    pub fn keep(&mut self, verb: Verb, domain: u16, points: &PointSet, payload_bytes: usize) {
+    pub fn keep(&mut self, verb: Verb, of: (u32, u16), points: &PointSet, payload_bytes: usize) {
         let request = &mut self.requests[self.len];
-        (request.verb, request.domain, request.payload_bytes) = (verb, domain, payload_bytes);
-        (request.points, request.tenant) = (*points, 0);
+        (request.verb, request.payload_bytes, request.points) = (verb, payload_bytes, *points);
+        (request.tenant, request.domain) = of;
         self.answers[self.len].payload.clear();
         self.len += 1;
     }
 
-    /// Says whose the last request is: failures of verifications are counted by tenant. Without this it is tenant 0's.
+    /// Says whose the last request is that was pushed: failures of verifications are counted by tenant.
     pub fn set_tenant(&mut self, tenant: u32) {
         if let Some(request) = self.requests[..self.len].last_mut() {
             request.tenant = tenant;
@@ -182,13 +182,13 @@ impl Batch {
         }
     }
 
-    /// Adds a copy of a request.
+    /// Adds a copy of a request, as tenant 0's.
     ///
     /// # Errors
     /// [`BatchFull`].
     pub fn push(&mut self, incoming: &Incoming<'_>) -> Result<(), BatchFull> {
         self.lend()?.extend_from_slice(incoming.payload);
-        self.keep(incoming.verb, incoming.domain, incoming.points, incoming.payload.len());
+        self.keep(incoming.verb, (0, incoming.domain), incoming.points, incoming.payload.len());
         Ok(())
     }
 
@@ -281,7 +281,7 @@ mod tests {
         let lent = batch.lend().unwrap();
         assert!(lent.is_empty() && lent.capacity() >= 40);
         lent.extend_from_slice(&[9; 3]);
-        batch.keep(Verb::MacGenerate, 2, &PointSet::EVERYTHING, 3);
+        batch.keep(Verb::MacGenerate, (0, 2), &PointSet::EVERYTHING, 3);
         assert_eq!((batch.len(), batch.requests[0].domain), (1, 2));
         assert_eq!(batch.requests[0].payload, [9; 3]);
         batch.lend().unwrap().extend_from_slice(&[5; 9]);

@@ -82,6 +82,19 @@ impl CardView {
 pub fn findings(view: &View<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut add = |finding, text: String| found.push(Finding { finding, text });
+    of_what_is_there(view, &mut add);
+    missing_kinds(view, &mut add);
+    in_order(found)
+}
+
+/// The worst first, and not too many.
+fn in_order(mut found: Vec<Finding>) -> Vec<Finding> {
+    found.sort_by_key(|found| (std::cmp::Reverse(found.finding.state()), found.finding));
+    shortened(found)
+}
+
+/// What is wrong with what the settings ask for.
+fn of_what_is_there(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
     if view.stopping {
         add(FindingKind::Stopping, "the daemon was told to stop, and waits for its cards to end".into());
     }
@@ -93,7 +106,6 @@ pub fn findings(view: &View<'_>) -> Vec<Finding> {
             add(FindingKind::NoCard, format!("no {name} serves: requests for one wait, and then fail"));
         }
     }
-    missing_kinds(view, &mut add);
     for card in view.cards.iter().filter(|card| !card.serves) {
         let name = card.name();
         match card.state {
@@ -111,7 +123,7 @@ pub fn findings(view: &View<'_>) -> Vec<Finding> {
             _ => add(FindingKind::CardDown, format!("{name} does not serve: it is being restarted")),
         }
     }
-    keys(view, &mut add);
+    keys(view, add);
     if let Some(records) = view.records_without_key.filter(|records| *records != 0) {
         add(
             FindingKind::RecordsWithoutKey,
@@ -120,7 +132,7 @@ pub fn findings(view: &View<'_>) -> Vec<Finding> {
             ),
         );
     }
-    outdated(&view.outdated, &mut add);
+    outdated(&view.outdated, add);
     if let Some(space) = view.space.filter(|space| space.free < SPACE_LOW) {
         let mib = space.free >> 20;
         add(
@@ -133,8 +145,6 @@ pub fn findings(view: &View<'_>) -> Vec<Finding> {
     if let Some(trouble) = &view.audit_trouble {
         add(FindingKind::AuditNotWritten, format!("lines for an auditor are not written: {trouble}"));
     }
-    found.sort_by_key(|found| (std::cmp::Reverse(found.finding.state()), found.finding));
-    shortened(found)
 }
 
 /// Kinds of cards that the settings have none of, though something needs them.
@@ -143,15 +153,13 @@ fn missing_kinds(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
     let has_keys =
         view.has_sealed || !view.registers.is_empty() || view.records.is_some_and(|records| records != 0);
     if view.cards.is_empty() {
-        add(FindingKind::NoCard, format!("{THERE_IS_NO}card, and nothing is served: {ADD_CARD}"));
+        add(FindingKind::NoCard, format!("there is no card, and nothing is served: {ADD_CARD}"));
     } else if has_keys && !has(Personality::Coprocessor) && !view.hidden_coprocessor {
-        let text = "coprocessor, and the home's secure keys cannot be used";
-        add(FindingKind::NoCard, format!("{THERE_IS_NO}{text}: {ADD_CARD}"));
+        let text = "there is no coprocessor, and the home's secure keys cannot be used";
+        add(FindingKind::NoCard, format!("{text}: {ADD_CARD}"));
     }
 }
 
-/// How the text begins that says that the settings have no card of a kind.
-const THERE_IS_NO: &str = "there is no ";
 /// What brings back a kind of cards.
 const ADD_CARD: &str = "`cryptand card add --personality coprocessor`";
 
@@ -246,12 +254,18 @@ pub fn line(findings: &[Finding]) -> String {
     }
 }
 
-/// Why a home that has just been started does not serve; none if it does, sealed or not.
-pub fn why_not_started(findings: &[Finding]) -> Option<String> {
-    // What the settings have no card for, a card that is added later serves.
+/// Why a home that has just been started does not serve; none if it does, sealed or not. What the settings have no card for, a card
+/// that is added later serves.
+pub fn why_not_started(view: &View<'_>) -> Option<String> {
+    let mut found = Vec::new();
+    of_what_is_there(view, &mut |finding, text| found.push(Finding { finding, text }));
+    fatal(&in_order(found))
+}
+
+/// What of this a start fails for.
+fn fatal(findings: &[Finding]) -> Option<String> {
     let is_fatal = |found: &&Finding| {
-        let is_down = found.finding.state() == HealthState::Down && !found.text.starts_with(THERE_IS_NO);
-        is_down || found.finding == FindingKind::KeeperDown
+        found.finding.state() == HealthState::Down || found.finding == FindingKind::KeeperDown
     };
     let texts: Vec<&str> = findings.iter().filter(is_fatal).map(|found| found.text.as_str()).collect();
     (!texts.is_empty()).then(|| texts.join("; "))
@@ -491,7 +505,7 @@ mod tests {
                                 .iter()
                                 .all(|(_, stands)| matches!(stands, Stands::WithKeys | Stands::WithoutKeys));
                             if came_up && (keeper_serves || cards.is_empty()) {
-                                assert_eq!(why_not_started(&found), None, "{case}");
+                                assert_eq!(why_not_started(&view), None, "{case}");
                             }
                             told.extend(kinds);
                         }
@@ -563,7 +577,7 @@ mod tests {
         let of = |kinds: &[FindingKind]| {
             let found: Vec<_> =
                 kinds.iter().map(|kind| Finding { finding: *kind, text: kind.name().into() }).collect();
-            (why_not_started(&found), line(&found))
+            (fatal(&found), line(&found))
         };
         assert_eq!(of(&[]), (None, "healthy".into()));
         let (why, line) = of(&[FindingKind::NoKeys, FindingKind::CardFailed]);

@@ -225,7 +225,8 @@ impl Server {
             }
         };
         let (account, bytes) = (attached.grant.account, admitted.payload_bytes);
-        self.collecting.batch.keep(admitted.verb, attached.grant.domain, points, bytes);
+        let of = (attached.grant.tenant, attached.grant.domain);
+        self.collecting.batch.keep(admitted.verb, of, points, bytes);
         self.processor.provide(found);
         self.accounting.samples.took(account, admitted.slot, generation.queued_tsc, bytes);
         let kind = self.accounting.costs.kind(admitted.slot, bytes);

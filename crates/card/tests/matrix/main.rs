@@ -97,7 +97,7 @@ fn is_done(others: &mut Others, request: &Request, by: By, points: &PointSet, us
     let Ok(admitted) = admission.check(verb as u16, &mut payload, holder, &table) else { return false };
     let mut batch = Batch::new();
     batch.lend().unwrap().extend_from_slice(&payload);
-    batch.keep(verb, DOMAIN, points, admitted.payload_bytes);
+    batch.keep(verb, (0, DOMAIN), points, admitted.payload_bytes);
     others.processor.run(&mut batch);
     let answer = &batch.answers()[0];
     support::note_durable(&mut others.processor, answer);

@@ -361,7 +361,7 @@ fn of_record(processor: &mut Processor, token: &[u8]) -> Vec<u8> {
     assert!(place_token(&mut referring, at, 0..token.len()));
     let mut batch = Batch::new();
     batch.lend().unwrap().extend([&referring[..], token].concat());
-    batch.keep(Verb::KeyTest, DOMAIN, without_unchecked(), referring.len());
+    batch.keep(Verb::KeyTest, (0, DOMAIN), without_unchecked(), referring.len());
     processor.run(&mut batch);
     let answer = &batch.answers()[0];
     assert_eq!(answer.codes, code::OK);
@@ -497,7 +497,7 @@ fn a_key_that_was_named_by_its_label_does_not_come_back() {
     assert!(place_token(&mut referring, at, 0..token.len()));
     let mut batch = Batch::new();
     batch.lend().unwrap().extend([&referring[..], &token].concat());
-    batch.keep(Verb::MacGenerate, DOMAIN, &PointSet::EVERYTHING, referring.len());
+    batch.keep(Verb::MacGenerate, (0, DOMAIN), &PointSet::EVERYTHING, referring.len());
     processor().run(&mut batch);
     let answer = &batch.answers()[0];
     let reply = Arguments::read_reply(Verb::MacGenerate, &answer.payload).unwrap();

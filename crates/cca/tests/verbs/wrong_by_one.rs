@@ -556,7 +556,7 @@ fn every_payload_cut_or_longer_by_one_is_malformed() {
 fn run_with_tokens(others: &mut Others, verb: Verb, payload: &[u8], tokens: &[u8]) -> Outcome {
     let mut batch = Batch::new();
     batch.lend().unwrap().extend([payload, tokens].concat());
-    batch.keep(verb, DOMAIN, &BUILT_IN[0].points, payload.len());
+    batch.keep(verb, (0, DOMAIN), &BUILT_IN[0].points, payload.len());
     others.processor.run(&mut batch);
     let answer = &batch.answers()[0];
     assert!(answer.outcome == Outcome::Answered || answer.payload.is_empty());

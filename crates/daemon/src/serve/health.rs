@@ -36,6 +36,11 @@ pub(super) struct Shown {
 impl Daemon {
     /// What is wrong, as far as this audience may know.
     pub(super) fn findings(&self, audience: Audience) -> Vec<Finding> {
+        self.viewed(audience, findings)
+    }
+
+    /// What is made of the home as this audience may see it.
+    fn viewed<T>(&self, audience: Audience, of: impl FnOnce(&View<'_>) -> T) -> T {
         let may_see = |domain| match audience {
             Audience::All(_) => true,
             Audience::Tenant(tenant) => self.check_domain(tenant, domain).is_ok(),
@@ -59,7 +64,7 @@ impl Daemon {
                 && !may_use(card.index)
         };
         let hidden_coprocessor = self.cards.values().any(is_hidden_coprocessor);
-        findings(&View {
+        of(&View {
             cards,
             keeper_serves: self.keeper.is_serving(),
             registers: &registers,
@@ -86,7 +91,7 @@ impl Daemon {
         if self.stopping || self.ready.is_said() {
             return;
         }
-        let why = why_not_started(&self.findings(Audience::All(None)));
+        let why = self.viewed(Audience::All(None), why_not_started);
         // What an earlier daemon left serves on, whatever became of the rest.
         let Some(why) =
             why.filter(|_| self.ready.is_awaited() && !self.cards.values().any(|card| card.adopted))

@@ -19,6 +19,7 @@
 mod aes;
 mod asym;
 mod build;
+mod claims;
 mod clear;
 pub mod ecc;
 mod error;
@@ -34,6 +35,7 @@ pub use asym::{
     ASYM_OPK_CONFOUNDER_BYTES, ASYM_OPK_FIELD_BYTES, ASYM_PATTERN_BYTES, AsymBuilder, AsymWrapped,
 };
 pub use build::{Attributes, ClearKey, Lengths, WrappedBuilder, clear_token, public_token, skeleton_token};
+pub use claims::{Claim, claims, stated_token};
 pub use error::{PkaTokenError, Problem};
 pub(crate) use holds::holds;
 pub use holds::{SectionHeader, sections};
