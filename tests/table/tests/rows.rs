@@ -105,6 +105,7 @@ fn every_row_is_admitted_where_it_is_served_and_by_its_point() {
                 admission
                     .check(entry.verb as u16, &mut empty(entry), holder, &NoKeys)
                     .map(|admitted| admitted.slot)
+                    .map_err(|refused| refused.outcome)
             };
             let mut others = PointSet::EVERYTHING;
             others.deny(entry.point);
