@@ -227,7 +227,7 @@ mod tests {
     fn lists_name_points_groups_or_all() {
         assert_eq!(points_named("encipher"), Some(vec![Point::Encipher]));
         assert_eq!(points_named("tokens"), Some(vec![Point::TokenBytes]));
-        assert_eq!(points_named("mac").map(|points| points.len()), Some(24));
+        assert_eq!(points_named("mac").map(|points| points.len()), Some(25));
         let legacy = points_named("legacy").unwrap();
         assert!(!legacy.is_empty() && legacy.iter().all(|point| point.entry().group == Group::Legacy));
         let of_pins = points_named("legacy-pin").unwrap();

@@ -348,7 +348,8 @@ impl Others {
                 ways.map(|(method, bytes)| verify_hmac(&[], &[method], &TEXT, &vec![0; bytes])).to_vec()
             }
             Verb::MacVerify => {
-                ["X9.9-1", "CMAC", "X9.19OPT"].map(|method| verify(&[], &[method], &TEXT, &[0; 4])).to_vec()
+                let ways = ["X9.9-1", "CMAC", "X9.19OPT"];
+                ways.map(|method| verify(&[], &[method, "MACLEN8"], &TEXT, &[0; 8])).to_vec()
             }
             Verb::PkaKeyGenerate if position == pka_key_generate::TRANSPORT_KEY_IDENTIFIER => {
                 vec![generate_under(&self.curve_skeleton, &[]), generate_under(&self.crt_skeleton, &[])]

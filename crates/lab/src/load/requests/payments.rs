@@ -132,7 +132,7 @@ impl Maker<'_> {
         Ok(Request { expected: Expected::Bytes(PIN_BLOCK_OUT, made), ..request })
     }
 
-    /// The block that comes out is filled with random digits: programs are given one, whose PIN must be the one that they find.
+    /// The block that comes out is filled with digits that the card alone knows: programs are given one, whose PIN must be the one that they find.
     fn pin_reformat(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::encrypted_pin_translate::PIN_BLOCK_OUT;
         let (ours, theirs) = (self.pair(job, 0)?, self.pair(job, 1)?);
@@ -145,7 +145,7 @@ impl Maker<'_> {
         self.leads_back(&back, &block)?;
         let given = [&ours.value[..], &theirs.value, &block, CHECKED_PAN, &made];
         let request = request.beside(&given, *RIGHT);
-        Ok(Request { expected: Expected::Fresh(PIN_BLOCK_OUT, block.len()), ..request })
+        Ok(Request { expected: Expected::Bytes(PIN_BLOCK_OUT, made), ..request })
     }
 
     fn pin_translate_dukpt(&mut self, job: usize) -> Result<Request, LabError> {
