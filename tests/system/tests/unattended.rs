@@ -134,7 +134,7 @@ fn a_keeper_unseals_itself_with_its_credential_and_with_nothing_else() {
         ("empty", Box::new(|path| put(path, b"\n", 0o400))),
         ("longer than", Box::new(|path| put(path, &vec![b'x'; 1 << 20], 0o400))),
         ("symbolic link", Box::new(|path| symlink(&elsewhere, path).unwrap())),
-        ("no regular file", Box::new(|path| fs::create_dir(path).unwrap())),
+        ("not a regular file", Box::new(|path| fs::create_dir(path).unwrap())),
         ("No such file", Box::new(|_| {})),
         ("lets other users", Box::new(|path| put(path, PASSPHRASE, 0o644))),
     ];
