@@ -152,7 +152,13 @@ fn workloads_between_namespaces() {
 /// The simplest tunnel that every machine has: IP in IP would need a module, so it is an address more on the wire.
 fn a_tunnel_between_namespaces() {
     let text = format!("ip address add $INNER_LOCAL/24 dev {WIRE} && cat /dev/zero >/dev/null & wait");
-    let report = driven(&Typed { both_ends: Some(text), ..between(Workload::Rr) });
+    // An end answers once its address is there, which may be before the program that added it has ended.
+    let report = loop {
+        let report = driven(&Typed { both_ends: Some(text.clone()), ..between(Workload::Rr) });
+        if !report.warnings.iter().any(|warning| warning.contains("(ip) ended")) {
+            break report;
+        }
+    };
     assert_eq!(report.target, SocketAddr::from((End::B.inner(), PORT)).to_string());
     // Two shells with a child each, at least, and what holds them.
     assert!(report.processes.len() >= 6, "{report:?}");
