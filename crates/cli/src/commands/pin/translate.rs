@@ -62,6 +62,9 @@ impl Order for Translate {
         let (from, to) = (label("--from", self.from.as_ref())?, label("--to", new.to.as_ref())?);
         let takes = (("--from", taken(&profile_in, true)), ("--to", taken(&profile_out, false)));
         let mut points = controls(&[profile_in.format, profile_out.format], true);
+        let binds = profile_in.format == BlockFormat::Iso3
+            && matches!(profile_out.format, BlockFormat::Iso0 | BlockFormat::Visa4 | BlockFormat::Iso4);
+        points.extend(binds.then_some(Point::PinBound));
         points.extend((new.to_pan.is_some() && !is_changed).then_some(Point::PanChange));
         let given = block("--block", self.given.block.as_ref(), profile_in.format)?;
         let (field_in, field_out) = (profile_in.field()?, profile_out.field()?);
