@@ -220,10 +220,11 @@ impl Processor {
         self.found = Some(found);
     }
 
-    /// Wipes every prepared RSA and elliptic-curve key, as a card does when it is quiesced. The next use of a key
-    /// prepares it anew.
+    /// Wipes every prepared RSA and elliptic-curve key, and those under which PINs were verified lately, as a card does when it is
+    /// quiesced. The next use of a key prepares it anew.
     pub fn forget_contexts(&mut self) {
         self.domains.iter_mut().for_each(|domain| domain.pka = Default::default());
+        self.counting.get_mut().forget_keys();
     }
 
     /// Verification patterns of a domain's registers; `None` where there is no such domain.

@@ -118,6 +118,14 @@ impl Counting {
     /// No domain has a master key.
     pub(crate) fn forget_domains(&mut self) {
         self.domains.clear();
+        self.forget_keys();
+    }
+
+    /// Wipes the keys that were hashed lately.
+    pub(crate) fn forget_keys(&mut self) {
+        if let Some(by) = &mut self.by {
+            by.keys.forget();
+        }
     }
 
     pub(crate) fn standing(&self, digest: &Digest) -> Option<Standing> {
@@ -287,11 +295,15 @@ impl HashedKeys {
         let sum =
             words.zip(&self.factors).fold(0_u64, |sum, (word, by)| sum.wrapping_add(word.wrapping_mul(**by)));
         let place = &mut self.keys[(sum >> (u64::BITS - Self::PLACES_LOG)) as usize];
-        match place {
-            Some(last) if last.purpose == purpose && last.key.ct_eq(key) => {}
-            _ => *place = Some(HashedKey::new(&self.digests, purpose, key, &bare)),
+        if place.as_ref().is_some_and(|last| last.purpose != purpose || !last.key.ct_eq(key)) {
+            *place = None;
         }
-        place.as_mut().unwrap_or_else(|| unreachable!("it was put there"))
+        place.get_or_insert_with(|| HashedKey::new(&self.digests, purpose, key, &bare))
+    }
+
+    /// Wipes them.
+    fn forget(&mut self) {
+        self.keys.fill_with(|| None);
     }
 }
 
@@ -474,6 +486,38 @@ impl Hasher for First {
     fn write(&mut self, bytes: &[u8]) {
         if let Some(first) = bytes.first_chunk() {
             self.0 = u64::from_le_bytes(*first);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nothing;
+
+    impl Failures for Nothing {
+        fn standing(&self, _: &Digest) -> Standing {
+            Standing::Clean
+        }
+    }
+
+    /// Each of these is a key in the clear.
+    #[test]
+    fn no_key_that_was_hashed_is_left_where_keys_are_forgotten() {
+        let engine = Engine::new(engine::Options::default()).unwrap();
+        let mut counting = Counting::default();
+        counting.begin(&engine, &CountingKey([5; 32]), Box::new(Nothing));
+        let held = |counting: &Counting| counting.by.as_ref().unwrap().keys.keys.iter().flatten().count();
+        for forget in [Counting::forget_domains, Counting::forget_keys] {
+            let entered = [16_u8, 24, 32].map(|length| {
+                let key = SecretBytes::from_slice(&vec![length; usize::from(length)]);
+                counting.enter(Purpose::Pin, &key, &of_pan(&[1; 11]), 0).ok().map(|(guess, _)| guess.key)
+            });
+            assert!(entered.iter().all(Option::is_some) && entered[0] != entered[1] && held(&counting) > 0);
+            forget(&mut counting);
+            assert_eq!(held(&counting), 0);
+            counting.at_work.clear();
         }
     }
 }
