@@ -220,6 +220,19 @@ impl Client {
         }
     }
 
+    /// Asks until the daemon is as expected. There is no event for this from outside.
+    pub fn status_until(&self, expected: impl Fn(&Status) -> bool) -> Status {
+        let begin = Instant::now();
+        loop {
+            let status = self.status();
+            if expected(&status) {
+                return status;
+            }
+            assert!(begin.elapsed() < PATIENCE, "{status:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Asks until the cards are as expected. There is no event for this from outside.
     pub fn cards_until(&self, expected: impl Fn(&[CardRow]) -> bool) -> Vec<CardRow> {
         let begin = Instant::now();
