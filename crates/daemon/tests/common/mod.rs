@@ -166,6 +166,19 @@ pub struct Client {
     pub tenant_name: String,
 }
 
+/// Asks until the answer is as expected. There is no event for this from outside.
+fn until<T: std::fmt::Debug>(ask: impl Fn() -> T, expected: impl Fn(&T) -> bool) -> T {
+    let begin = Instant::now();
+    loop {
+        let answer = ask();
+        if expected(&answer) {
+            return answer;
+        }
+        assert!(begin.elapsed() < PATIENCE, "{answer:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 impl Client {
     pub fn greet(socket: &Path) -> Self {
         Self::greet_as(socket, None).unwrap()
@@ -220,30 +233,14 @@ impl Client {
         }
     }
 
-    /// Asks until the daemon is as expected. There is no event for this from outside.
+    /// Asks until the daemon is as expected.
     pub fn status_until(&self, expected: impl Fn(&Status) -> bool) -> Status {
-        let begin = Instant::now();
-        loop {
-            let status = self.status();
-            if expected(&status) {
-                return status;
-            }
-            assert!(begin.elapsed() < PATIENCE, "{status:?}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        until(|| self.status(), expected)
     }
 
-    /// Asks until the cards are as expected. There is no event for this from outside.
+    /// Asks until the cards are as expected.
     pub fn cards_until(&self, expected: impl Fn(&[CardRow]) -> bool) -> Vec<CardRow> {
-        let begin = Instant::now();
-        loop {
-            let rows = self.cards();
-            if expected(&rows) {
-                return rows;
-            }
-            assert!(begin.elapsed() < PATIENCE, "{rows:?}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        until(|| self.cards(), |rows| expected(rows))
     }
 
     pub fn tenants(&self) -> Vec<TenantRow> {
