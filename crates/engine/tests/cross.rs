@@ -271,6 +271,15 @@ proptest! {
     }
 }
 
+/// Texts of one block with their padding, and longer ones.
+#[test]
+fn sha256_of_texts_of_all_lengths() {
+    let text: Vec<u8> = (0..=130).collect();
+    for length in 0..=text.len() {
+        assert_eq!(engine::sha256(&text[..length]), openssl::sha::sha256(&text[..length]), "{length}");
+    }
+}
+
 fn message_digest(hash: HashAlgorithm) -> MessageDigest {
     match hash {
         HashAlgorithm::Md5 => MessageDigest::md5(),

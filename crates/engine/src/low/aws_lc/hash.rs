@@ -203,20 +203,23 @@ impl HashContext {
 
 /// Takes whole blocks into a chaining value, with the library's best code for one text.
 pub(crate) fn compress_alone(family: ShaFamily, words: &mut [u32; 8], blocks: &[[u8; 64]]) {
-    let mut context = match family {
-        ShaFamily::Sha1 => HashContext::sha1(),
-        ShaFamily::Sha256 => HashContext::sha256(),
-    };
-    match &mut context {
-        HashContext::Sha1(c) => c.h.copy_from_slice(&words[..5]),
-        HashContext::Sha256(c) => c.h = *words,
-        _ => {}
-    }
-    context.update(blocks.as_flattened());
-    match &context {
-        HashContext::Sha1(c) => words[..5].copy_from_slice(&c.h),
-        HashContext::Sha256(c) => *words = c.h,
-        _ => {}
+    match family {
+        ShaFamily::Sha1 => {
+            let mut context = HashContext::sha1();
+            if let HashContext::Sha1(c) = &mut context {
+                c.h.copy_from_slice(&words[..5]);
+            }
+            context.update(blocks.as_flattened());
+            if let HashContext::Sha1(c) = &context {
+                words[..5].copy_from_slice(&c.h);
+            }
+        }
+        // The library's code takes one block before it looks how many there are.
+        ShaFamily::Sha256 if blocks.is_empty() => {}
+        // SAFETY: eight words are a chaining value, and the pointer is of as many blocks, of which there is one at least.
+        ShaFamily::Sha256 => unsafe {
+            lc::SHA256_TransformBlocks(words.as_mut_ptr(), blocks.as_ptr().cast(), blocks.len());
+        },
     }
 }
 
