@@ -1,6 +1,7 @@
 //! Key_Test.
 
 use wire::code;
+use wire::point::{Point, PointSet};
 use wire::verb::Verb;
 use wire::verb::key_test::{KEY_IDENTIFIER, VALUE_1, VALUE_2};
 
@@ -111,6 +112,34 @@ fn master_keys_show_their_patterns() {
     test(&["GENERATE", "KEY-KM"], &[0; 64])
         .domain(EMPTY_DOMAIN)
         .refused(&mut processor, code::MASTER_KEY_NOT_LOADED);
+}
+
+/// A value of four bytes is found by tries. Who may try has it made instead: one point is both.
+#[test]
+fn who_verifies_a_value_may_have_it_made() {
+    static ALONE: PointSet = {
+        let mut points = PointSet::NOTHING;
+        points.allow(Point::KeyTest);
+        points
+    };
+    static WITHOUT: PointSet = {
+        let mut points = PointSet::EVERYTHING;
+        points.deny(Point::KeyTest);
+        points
+    };
+    let mut processor = processor();
+    for (algorithm, bytes) in [("DES", 16), ("AES", 32)] {
+        let token = imported(&mut processor, algorithm, &text(bytes));
+        let make = test(&["GENERATE", "ENC-ZERO"], &token);
+        let made = make.clone().points(&ALONE).ok(&mut processor).bytes(VALUE_2);
+        let right = test(&["VERIFY", "ENC-ZERO"], &token).bytes(VALUE_2, made);
+        let wrong = right.clone().bytes(VALUE_2, [0; 8]);
+        right.clone().points(&ALONE).ok(&mut processor);
+        wrong.clone().points(&ALONE).answers(&mut processor, code::VERIFICATION_FAILED);
+        for refused in [make, right, wrong] {
+            refused.points(&WITHOUT).refused(&mut processor, code::ACCESS_DENIED);
+        }
+    }
 }
 
 #[test]
