@@ -5,7 +5,7 @@ DESTDIR ?=
 CARGO ?= cargo
 BIN := target/release
 
-.PHONY: help build demo test test-all fuzz lint bench deb tarball image install uninstall clean
+.PHONY: help build demo test test-all fuzz lint bless bench deb tarball image install uninstall clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,15 @@ lint: ## Formatting, lints, the pages of the libraries, licences and known flaws
 		-p cryptand-pipeline -p cryptand-deflate -p cryptand-cardkeys -p cryptand-keyring -p cryptand-link -p cryptand-home
 	scripts/notices --check
 	scripts/advisories
+
+# Each of these writes its file anew instead of comparing it.
+bless: ## Write anew what tests make of the verb table, the points and the verbs' answers; look at the diff before it is committed
+	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p house-tests --test verb_table --test role_table
+	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p fuzz-targets --test replay
+	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p csulcca --test interface
+	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p card --test matrix
+	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p cca --test verbs uses
+	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p cca exercised
 
 bench: build ## Measure what docs/performance.md states; writes target/performance.json. REV=COMMIT: beside that revision
 	@scripts/need bench
