@@ -111,7 +111,7 @@ fn outline(bytes: &[u8]) -> Vec<Field> {
 
 /// A key that a master key wraps.
 fn under_master(register: Register, pattern: Option<&[u8]>) -> Vec<Field> {
-    let name = crate::commands::register_name(register);
+    let name = register.name();
     let mut fields = vec![("key", format!("wrapped under the {name} master key"))];
     if let Some(pattern) = pattern {
         fields.push(("master-key pattern", to_hexadecimal(pattern)));

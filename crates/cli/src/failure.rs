@@ -1,6 +1,9 @@
 //! Errors of commands, and their exit codes.
 
-use crate::messages::failure::PgpFailure;
+mod openpgp;
+
+pub use self::openpgp::PgpFailure;
+
 use facility::FacilityError;
 use home::limits::{Limited, NotStarted};
 use std::env::consts::ARCH;

@@ -14,11 +14,14 @@ mod gnupg;
 mod keywords;
 mod kind;
 mod messages;
+mod output;
 mod parameters;
 mod prompt;
 mod session;
+mod signals;
 mod undumpable;
 mod watch;
+mod words;
 
 use clap::FromArgMatches;
 use clap::error::ErrorKind;

@@ -3,6 +3,7 @@
 //! A card's pages are requested once and read each time. Without a daemon the known cards
 //! are still read; cards that come and go meanwhile are found when a daemon is back.
 
+use crate::words::{personality, state};
 use facility::observe::{Counts, Histogram, RowSamples, Snapshot};
 use facility::{Facility, FacilityError, Observation, Options};
 use serde::Serialize;
@@ -364,8 +365,8 @@ fn card_activity(row: &CardRow, before: &Snapshot, now: &Snapshot, seconds: f64)
     let start = with_batches(now.total.clone(), to.batches);
     CardActivity {
         card: row.index,
-        personality: crate::commands::personality(row.personality),
-        state: crate::commands::state(row.state),
+        personality: personality(row.personality),
+        state: state(row.state),
         generation: row.generation,
         queues: row.queues,
         queue_length: to.queue_length,

@@ -1,13 +1,12 @@
 //! `cryptand agent`: private keys that a process of the user's holds unlocked for a time.
 
-use super::{print, print_json, table};
 use crate::args::Agent as Typed;
 use crate::args::agent::{Forget, ListHeld, Unlock};
-use crate::failure::Failure;
+use crate::failure::{Failure, PgpFailure};
 use crate::messages::desk::Desk;
-use crate::messages::failure::PgpFailure;
 use crate::messages::keys::Keys;
 use crate::messages::{self, agent_place};
+use crate::output::{print, print_json, table};
 use agent::message::Row;
 use agent::{Agent, Place};
 use keyring::Keyring;

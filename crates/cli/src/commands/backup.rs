@@ -7,6 +7,7 @@ use super::carried;
 use super::status::UNSEALED;
 use crate::args::{Backup, Restore};
 use crate::failure::Failure;
+use crate::output::print;
 use crate::session;
 use facility::FacilityError;
 use home::trust::{open_regular, read_regular};
@@ -185,7 +186,7 @@ fn verify(home: &Home, folder: &Path) -> Result<(), Failure> {
             "with other sealed master keys than the home: they were sealed anew since; the passphrase of then opens them"
         }
     };
-    super::print(&format!("{}: {}; {said}\n", folder.display(), records.trim_start_matches(": ")))
+    print(&format!("{}: {}; {said}\n", folder.display(), records.trim_start_matches(": ")))
 }
 
 /// The sealed master keys of a home; none where it has none.

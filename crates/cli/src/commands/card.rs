@@ -1,11 +1,11 @@
 //! `cryptand card`: adding, changing and removing cards while the others serve.
 
-use super::status::{personality, state};
-use super::{print, print_json, table};
 use crate::args::{Card as Order, CardOptions};
 use crate::failure::Failure;
+use crate::output::{print, print_json, table};
 use crate::prompt;
 use crate::session;
+use crate::words::{personality, state};
 use facility::Facility;
 use std::path::Path;
 use wire::control::{CardRow, Personality, PollMode};

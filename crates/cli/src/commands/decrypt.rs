@@ -2,16 +2,16 @@
 
 use crate::args::Decrypt;
 use crate::args::openpgp::UnauthenticatedName;
-use crate::failure::Failure;
+use crate::failure::{Failure, PgpFailure};
 use crate::messages::archive::{Listed, Unpacking};
 use crate::messages::desk::{Desk, takes_stdout};
 use crate::messages::detached::holds_signatures;
-use crate::messages::failure::PgpFailure;
 use crate::messages::keys::Opening;
 use crate::messages::names::{self, Pair, Target};
 use crate::messages::passphrases;
 use crate::messages::screen::Screen;
 use crate::messages::{self, Layout};
+use crate::output::{print, print_json, table};
 use keyring::store::printable;
 use pipeline::{Error, Limits, Output, Progress, Run, Summary, Unauthenticated};
 use std::fs::File;
@@ -134,13 +134,13 @@ fn is_named_so(path: &Path) -> bool {
 
 fn list(typed: &Decrypt, listed: &[Listed]) -> Result<(), Failure> {
     if typed.work.show.json {
-        return super::print_json(&listed);
+        return print_json(&listed);
     }
     let rows = listed.iter().map(|entry| {
         let name = printable(&entry.name);
         vec![entry.kind.to_owned(), entry.bytes.to_string(), name]
     });
-    super::print(&super::table(&["kind", "bytes", "name"], rows))
+    print(&table(&["kind", "bytes", "name"], rows))
 }
 
 fn pairs(typed: &Decrypt) -> Result<Vec<Pair>, Failure> {

@@ -3,9 +3,10 @@
 use super::payment::call::Taken;
 use super::payment::fields::{digits as decimals, label, pan};
 use super::payment::hints::{Said, hint};
-use super::{print, print_json, verb, write_new};
+use super::verb;
 use crate::args::emv::{Arqc, Card, CardKey, CardOption, CardUse, Emv, Scheme, ScriptMac};
 use crate::failure::Failure;
+use crate::output::{print, print_json, write_new};
 use crate::session;
 use facility::Facility;
 use serde_json::{Map, Value, json};

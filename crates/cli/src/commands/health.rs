@@ -1,8 +1,8 @@
 //! `cryptand health`: the state of a home, in one word and an exit code. docs/operations.md lists every state and finding,
 //! and what to do.
 
-use super::{print, print_json};
 use crate::failure::Failure;
+use crate::output::{print, print_json};
 use crate::session;
 use crate::watch::Look;
 use facility::{Facility, FacilityError, Options};

@@ -3,6 +3,7 @@
 use crate::args::{Ipsec, IpsecMetrics};
 use crate::commands::metrics::{Bounds, Site, serve};
 use crate::failure::Failure;
+use crate::output::print;
 use std::env;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
@@ -48,7 +49,7 @@ fn metrics(asked: &IpsecMetrics) -> Result<(), Failure> {
     let folder = asked.place.folder.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
     let plane = Plane { socket: folder.join("observe.sock") };
     let Some(address) = asked.listen else {
-        return super::print(&plane.ask("metrics\n").map_err(plane.failure())?);
+        return print(&plane.ask("metrics\n").map_err(plane.failure())?);
     };
     let listening = format!("listen on {address}");
     let listener = TcpListener::bind(address).map_err(Failure::io(listening.as_str()))?;

@@ -14,12 +14,13 @@ mod import;
 mod part;
 mod public;
 
-use super::{described, print, print_json, reencipher, renew, table};
+use super::{described, reencipher, renew};
 use crate::args::{Key, StoreName};
 use crate::describe::describe;
 use crate::encoded;
 use crate::failure::{Failure, Next};
 use crate::kind::{Kind, Words};
+use crate::output::{print, print_json, table};
 use crate::prompt;
 use crate::session;
 use check::Given;

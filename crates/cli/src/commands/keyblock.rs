@@ -2,11 +2,12 @@
 
 use super::payment::call::Taken;
 use super::payment::hints::{Said, hint};
-use super::{described, key, print, print_json, write_new};
+use super::{described, key};
 use crate::args::{BlockExport, BlockVersion, GivenBlock, Keyblock};
 use crate::describe::describe;
 use crate::encoded::{self, shown};
 use crate::failure::Failure;
+use crate::output::{print, print_json, write_new};
 use crate::session;
 use facility::Facility;
 use std::path::Path;

@@ -17,6 +17,7 @@ mod text;
 use crate::args::Metrics;
 use crate::commands::health::Health;
 use crate::failure::Failure;
+use crate::output::print;
 use crate::session;
 use crate::watch::Watcher;
 pub use server::{Bounds, Site, serve};
@@ -34,7 +35,7 @@ pub fn run(asked: Option<&Path>, metrics: &Metrics) -> Result<(), Failure> {
     let Some(address) = metrics.listen else {
         let began = Instant::now();
         let look = watcher.first_look()?;
-        return super::print(&page::page(&look, began.elapsed(), metrics.tenants));
+        return print(&page::page(&look, began.elapsed(), metrics.tenants));
     };
     let listening = format!("listen on {address}");
     let listener = TcpListener::bind(address).map_err(Failure::io(listening.as_str()))?;

@@ -5,9 +5,9 @@ mod loss;
 pub mod part;
 mod sheet;
 
-use super::{print, print_json, table};
 use crate::args::{MasterKey, PartName, RegisterName};
 use crate::failure::Failure;
+use crate::output::{print, print_json, table};
 use crate::prompt;
 use crate::session;
 use facility::{Facility, FacilityError, officer};
@@ -33,7 +33,7 @@ pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
     match *order {
         MasterKey::Load { register, part, domain, random, from_stdin } => {
             let place = Place { domain, register: register.into(), part: part.into() };
-            let (register, part) = (register_name(place.register), part_name(place.part));
+            let (register, part) = (place.register.name(), part_name(place.part));
             let of_domain = if domain == 0 { String::new() } else { format!(" --domain {domain}") };
             let to_draw = format!("cryptand master-key load {register} {part}{of_domain} --random");
             part::load(&facility, place, Source::of(random, from_stdin), &to_draw)
@@ -89,7 +89,7 @@ pub fn set(facility: &impl Orders, domain: u16) -> Result<bool, Failure> {
 fn incomplete(rows: &[RegisterRow], domain: u16) -> String {
     let of_domain = if domain == 0 { String::new() } else { format!(" --domain {domain}") };
     let partial = rows.iter().find(|row| row.domain == domain && row.new_state == NewState::Partial);
-    match partial.map(|row| register_name(row.register)) {
+    match partial.map(|row| row.register.name()) {
         Some(name) => format!(
             "the new {name} key of domain {domain} lacks its last part: `cryptand master-key load {name} last{of_domain}` \
              completes it, `cryptand master-key clear {name}{of_domain}` gives it up"
@@ -186,7 +186,7 @@ fn cells(row: &RegisterRow) -> Vec<[String; 7]> {
     let patterns = [&row.new_pattern, &row.current_pattern, &row.old_pattern].map(halves);
     let [new, current, old] = patterns.each_ref().map(|[first, _]| first.clone());
     let sealed = if row.is_sealed { "yes" } else { "NO" };
-    let [domain, register] = [row.domain.to_string(), register_name(row.register).to_owned()];
+    let [domain, register] = [row.domain.to_string(), row.register.name().to_owned()];
     let mut lines = vec![[domain, register, state.to_owned(), new, current, old, sealed.to_owned()]];
     let [new, current, old] = patterns.map(|[_, second]| second);
     if [&new, &current, &old].into_iter().any(|half| !half.is_empty()) {
@@ -299,11 +299,6 @@ fn done(facility: &impl Orders, order: OfficerOrder) -> Result<(), Failure> {
         OfficerReply::Refused(refusal) => Err(Failure::Officer(refusal)),
         _ => Err(Failure::Unexpected("the keeper")),
     }
-}
-
-/// The name of a register.
-pub fn register_name(register: Register) -> &'static str {
-    register.name()
 }
 
 fn part_name(part: Part) -> &'static str {

@@ -2,6 +2,7 @@
 
 use crate::args::Arguments;
 use crate::failure::Failure;
+use crate::output::print;
 use clap::CommandFactory;
 use home::{Programs, Settings};
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::path::Path;
 pub fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "cryptand", &mut text);
-    super::print(&String::from_utf8_lossy(&text))
+    print(&String::from_utf8_lossy(&text))
 }
 
 /// Writes a manual page for each command, and one of the settings, into a folder.

@@ -12,9 +12,9 @@ pub mod fields;
 pub mod hints;
 mod many;
 
-use super::{print, print_json};
 use crate::args::payment::{ClearPin, Many};
 use crate::failure::Failure;
+use crate::output::{print, print_json};
 use crate::session;
 use call::{Answer, Call};
 use serde::Serialize;

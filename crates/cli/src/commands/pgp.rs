@@ -5,13 +5,12 @@ mod change;
 mod show;
 mod transfer;
 
-use super::{print, print_json};
 use crate::args::pgp::{Delete, SetDefault};
 use crate::args::{Pgp, PgpKey};
-use crate::failure::Failure;
+use crate::failure::{Failure, PgpFailure};
 use crate::messages;
-use crate::messages::failure::PgpFailure;
 use crate::messages::keys::of_file;
+use crate::output::{print, print_json};
 use crate::prompt;
 use clap::Subcommand;
 use keyring::store::{first_user_id, hexadecimal};

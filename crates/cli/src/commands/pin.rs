@@ -14,9 +14,9 @@ mod verify;
 
 use super::payment;
 use super::status::moment;
-use super::{print, print_json, table};
 use crate::args::{Pin, PinFailures, PinTable};
 use crate::failure::{Failure, Next};
+use crate::output::{print, print_json, table};
 use crate::session;
 use facility::Facility;
 use std::path::Path;

@@ -7,8 +7,9 @@
 //! If it is interrupted between two steps, each record is whole, under one of its two keys, and the next run does the
 //! rest: records under a current key are skipped. If somebody else changes a record meanwhile, that change stays.
 
-use super::{print, print_json, unsealed};
+use super::unsealed;
 use crate::failure::Failure;
+use crate::output::{print, print_json};
 use facility::{Facility, Ticket};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;

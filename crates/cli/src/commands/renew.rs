@@ -5,8 +5,9 @@
 //! verb: here Key_Test, which every key allows. RSA tokens under the ASYM master key are changed by PKA_Key_Token_Change. The
 //! returned token replaces the old one.
 
-use super::{print, print_json, reencipher, table, unsealed};
+use super::{reencipher, unsealed};
 use crate::failure::Failure;
+use crate::output::{print, print_json, table};
 use facility::Facility;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;

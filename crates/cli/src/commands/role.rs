@@ -1,8 +1,8 @@
 //! `cryptand role`: shows what the settings permit to whom.
 
-use super::{print, print_json, table};
 use crate::args::{Role as Order, RoleCheck};
 use crate::failure::Failure;
+use crate::output::{print, print_json, table};
 use crate::session;
 use home::{Decision, Resolved, Settings};
 use nix::errno::Errno;

@@ -1,19 +1,20 @@
 //! `cryptand status`.
 
 use super::health::{Health, or_down};
-use super::officer::register_name;
-use super::{officer, print, print_json, table};
+use super::officer;
 use crate::args::time;
 use crate::failure::Failure;
+use crate::output::{print, print_json, table};
 use crate::session;
+use crate::words::{personality, state};
 use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MacAlgorithm, Mode, Operation};
 use facility::Facility;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 use wire::control::{
-    Apart, CardRow, CardState, HealthState, Isolation, Outdated, Personality, Register, RegisterRow,
-    SecretPages, Status, Unsealing,
+    Apart, CardRow, HealthState, Isolation, Outdated, Personality, Register, RegisterRow, SecretPages,
+    Status, Unsealing,
 };
 use wire::registers::{HeldRegisters, RegisterSet};
 use wire::tenant::{ConfinedRow, Confinement};
@@ -223,7 +224,7 @@ fn text(
             let is_held =
                 |row: &RegisterRow| row.current_pattern.map(|key| key.name()) == Some(held.key.pattern);
             let age = if status.registers.iter().any(is_held) { "current" } else { "old" };
-            let register = register_name(held.key.register);
+            let register = held.key.register.name();
             let _ = writeln!(text, "{} record(s) under the {age} key of {register}", held.records);
         }
         if status.records_under.elsewhere != 0 {
@@ -277,7 +278,7 @@ fn others(holders: &[u32], any: RegisterSet) -> String {
 }
 
 fn names(registers: RegisterSet) -> String {
-    registers.iter().map(register_name).collect::<Vec<_>>().join(", ")
+    registers.iter().map(Register::name).collect::<Vec<_>>().join(", ")
 }
 
 /// The isolation of a process, what it lacks, and what to do about it.
@@ -377,26 +378,6 @@ fn confined_row(row: &ConfinedRow) -> Vec<String> {
         row.shared_deaths.to_string(),
         row.quarantines.to_string(),
     ]
-}
-
-/// The name of a personality.
-pub fn personality(personality: Personality) -> &'static str {
-    match personality {
-        Personality::Accelerator => "accelerator",
-        Personality::Coprocessor => "coprocessor",
-    }
-}
-
-/// The name of a state.
-pub fn state(state: CardState) -> &'static str {
-    match state {
-        CardState::Created => "created",
-        CardState::Sealed => "sealed",
-        CardState::Ready => "ready",
-        CardState::Quiescing => "quiescing",
-        CardState::Zeroized => "zeroized",
-        CardState::Failed => "failed",
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! `cryptand tenant`: who shares the cards, and how much of them each may use.
 
-use super::{print, print_json, table};
 use crate::args::{Clearable, Tenant as Order, TenantOptions};
 use crate::failure::Failure;
+use crate::output::{print, print_json, table};
 use crate::prompt::to_hexadecimal;
 use crate::session;
 use facility::{Facility, FacilityError, Ran, credential};

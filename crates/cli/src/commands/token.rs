@@ -1,10 +1,11 @@
 //! `cryptand token`: key tokens as such, without a card.
 
-use super::{described, print};
+use super::described;
 use crate::args::Token;
 use crate::describe::describe;
 use crate::encoded;
 use crate::failure::Failure;
+use crate::output::{print, print_json};
 
 /// `cryptand token`.
 pub fn run(order: &Token) -> Result<(), Failure> {
@@ -12,7 +13,7 @@ pub fn run(order: &Token) -> Result<(), Failure> {
     let bytes = encoded::read(path)?;
     let found = describe(&bytes);
     if *json {
-        super::print_json(&serde_json::json!({
+        print_json(&serde_json::json!({
             "bytes": bytes.len(), "fields": described::json(&found.fields), "problem": found.problem,
         }))?;
     } else {

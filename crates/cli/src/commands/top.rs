@@ -11,10 +11,11 @@ mod columns;
 mod draw;
 mod view;
 
-use super::{print_json, table};
 use crate::args::Top;
 use crate::failure::Failure;
+use crate::output::{print, print_json, table};
 use crate::session;
+use crate::signals::interrupt;
 use crate::watch::{Interval, Look, Watcher};
 use columns::{Line, Pane};
 use ratatui::crossterm::event::{self, Event};
@@ -66,7 +67,7 @@ fn lines(
             if let Some(trouble) = &between.trouble {
                 eprintln!("cryptand: {trouble}; trying again");
             }
-            super::print(&plain(&between))?;
+            print(&plain(&between))?;
         }
         before = now;
         looks += 1;
@@ -107,7 +108,7 @@ fn live(
     mut view: View,
     terminal: &mut ratatui::DefaultTerminal,
 ) -> Result<(), Failure> {
-    let stop = super::interrupt()?;
+    let stop = interrupt()?;
     let (happened_to, happened) = sync_channel(HAPPENED_MAX);
     let (interval_to, intervals) = sync_channel(1);
     let inputs = happened_to.clone();

@@ -7,9 +7,10 @@
 //! The keeper is first, so that each card is replaced only once: a card that has its keys from the previous keeper would miss
 //! changes of them. If it is interrupted, the processes still work together, and the next run does the rest.
 
-use super::{print, print_json, unsealed};
+use super::unsealed;
 use crate::args::Upgrade as Typed;
 use crate::failure::Failure;
+use crate::output::{print, print_json};
 use crate::session;
 use facility::{Facility, FacilityError};
 use serde::Serialize;

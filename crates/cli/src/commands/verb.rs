@@ -8,9 +8,9 @@
 mod describe;
 mod lines;
 
-use super::{print, table};
 use crate::args::Verb as Typed;
 use crate::failure::Failure;
+use crate::output::{print, table};
 use crate::parameters::{Owned, answer};
 use crate::session;
 use facility::Facility;

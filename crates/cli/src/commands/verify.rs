@@ -1,11 +1,10 @@
 //! `cryptand verify`.
 
 use crate::args::Verify;
-use crate::failure::Failure;
+use crate::failure::{Failure, PgpFailure};
 use crate::messages::batch::Done;
 use crate::messages::desk::Desk;
 use crate::messages::detached::{self, Content};
-use crate::messages::failure::PgpFailure;
 use crate::messages::keys::Keys;
 use crate::messages::names::{self, Pair, Target};
 use crate::messages::{self, Layout};

@@ -1,11 +1,11 @@
 //! Many files in one command: one output each, errors collected.
 
-use super::failure::PgpFailure;
 use super::names::Pair;
 use super::screen::Screen;
 use super::summary::{self, FailureReport, FileReport};
 use crate::args::openpgp::ShowOptions;
-use crate::failure::Failure;
+use crate::failure::{Failure, PgpFailure};
+use crate::output::{json, print_json};
 use openpgp::Fingerprint;
 use pipeline::Summary;
 use std::sync::Mutex;
@@ -91,10 +91,10 @@ impl<'a> Reporter<'a> {
 
     fn print_json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {
         if self.is_stdout_taken {
-            self.screen.say(&crate::commands::json(value)?);
+            self.screen.say(&json(value)?);
             return Ok(());
         }
-        self.screen.aside(|| crate::commands::print_json(value))
+        self.screen.aside(|| print_json(value))
     }
 }
 

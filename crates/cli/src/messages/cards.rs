@@ -1,7 +1,6 @@
 //! Private keys that are labels in a home.
 
-use super::failure::PgpFailure;
-use crate::failure::Failure;
+use crate::failure::{Failure, PgpFailure};
 use crate::session;
 use cardkeys::LabelKey;
 use facility::Facility;

@@ -4,9 +4,8 @@ mod opening;
 mod unlocking;
 
 use self::unlocking::Unlocked;
-use super::failure::PgpFailure;
 use super::passphrases::Asker;
-use crate::failure::Failure;
+use crate::failure::{Failure, PgpFailure};
 use agent::Agent;
 use cardkeys::Accelerators;
 use keyring::store::{first_user_id, hexadecimal};

@@ -10,7 +10,7 @@
 //! | detached signatures | [`detached`] |
 //! | many files | [`batch`] |
 //! | one tar stream | [`archive`] |
-//! | messages and summaries | [`screen`], [`summary`], [`failure`] |
+//! | messages and summaries | [`screen`], [`summary`] |
 
 pub mod archive;
 pub mod batch;
@@ -18,7 +18,6 @@ pub mod cards;
 pub mod choose;
 pub mod desk;
 pub mod detached;
-pub mod failure;
 pub mod keys;
 pub mod names;
 mod narrow;
@@ -28,11 +27,10 @@ pub mod summary;
 pub mod terminal;
 
 use crate::args::openpgp::{ProviderName, RunOptions, StoreOptions};
-use crate::failure::Failure;
+use crate::failure::{Failure, PgpFailure};
 use crate::session;
 use cardkeys::Accelerators;
 use engine::Engine;
-use failure::PgpFailure;
 use keyring::Keyring;
 use names::Target;
 use openpgp::Timestamp;

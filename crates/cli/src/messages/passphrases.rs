@@ -2,7 +2,7 @@
 
 use super::screen::Screen;
 use super::terminal::{NotTyped, PASSPHRASE_BYTES_MAX, Terminal};
-use crate::failure::Failure;
+use crate::failure::{Failure, PgpFailure};
 use openpgp::Passphrase;
 use std::fs::File;
 use std::io::{self, Read};
@@ -81,7 +81,7 @@ impl<'a> Asker<'a> {
             Ok(passphrase) if passphrase.bytes().is_empty() => Ok(None),
             Ok(passphrase) => Ok(Some(passphrase)),
             Err(NotTyped::Ended) => Ok(None),
-            Err(NotTyped::Interrupted) => Err(super::failure::PgpFailure::Interrupted.into()),
+            Err(NotTyped::Interrupted) => Err(PgpFailure::Interrupted.into()),
             Err(NotTyped::Io(cause)) => Err(Failure::io("read from the terminal")(cause)),
         }
     }

@@ -147,7 +147,7 @@ pub fn table(summary: &Summary) -> String {
         summary.stages.iter().map(|time| row(stage(time.stage), time.caller, time.offloaded)).collect();
     rows.push(row("all, caller's processors", summary.cpu_caller, Duration::ZERO));
     rows.push(row("all", summary.cpu_caller, summary.cpu_all.saturating_sub(summary.cpu_caller)));
-    crate::commands::table(&["stage", "CPU s", "offloaded", "MB per CPU s"], rows)
+    crate::output::table(&["stage", "CPU s", "offloaded", "MB per CPU s"], rows)
 }
 
 /// A line for each signature. `name` gives a certificate's first user id.

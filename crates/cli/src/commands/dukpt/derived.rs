@@ -2,12 +2,13 @@
 
 use crate::args::dukpt::{BaseKind, Derive, Initial, Of, TerminalDoes};
 use crate::args::payment::WorkingKey;
+use crate::commands::key;
 use crate::commands::payment::call::{Call, Reading};
 use crate::commands::payment::fields::{Serial, USAGE_PIN, derivation_data, given, label};
 use crate::commands::payment::{self, Order};
-use crate::commands::{key, write_new};
 use crate::failure::Failure;
 use crate::kind::{Kind, Words};
+use crate::output::write_new;
 use crate::prompt::hexadecimal;
 use crate::session;
 use std::path::Path;

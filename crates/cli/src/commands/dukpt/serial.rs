@@ -1,8 +1,8 @@
 //! `cryptand dukpt show`: what a key serial number says, and which come next.
 
 use crate::commands::payment::fields::Serial;
-use crate::commands::{print, print_json};
 use crate::failure::Failure;
+use crate::output::{print, print_json};
 use crate::prompt::to_hexadecimal;
 use serde::Serialize;
 

@@ -9,8 +9,8 @@
 //! Tokens of fixed length are tested by Key_Test, those of variable length by Key_Test2.
 
 use super::find;
-use crate::commands::{print, print_json};
 use crate::failure::Failure;
+use crate::output::{print, print_json};
 use crate::prompt;
 use facility::Facility;
 use serde_json::json;

@@ -17,6 +17,7 @@ use super::{TOKEN_BYTES, check, complete, find};
 use crate::args::PartStep;
 use crate::failure::Failure;
 use crate::kind::{Kind, Words};
+use crate::output::print;
 use crate::prompt;
 use facility::Facility;
 pub use sheet::sheet;
@@ -91,7 +92,7 @@ pub fn run(
             }
         }
     );
-    crate::commands::print(&values.text())
+    print(&values.text())
 }
 
 /// Whether more than one part is missing.

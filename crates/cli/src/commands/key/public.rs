@@ -1,8 +1,8 @@
 //! Public keys of RSA and of elliptic curves as tokens and as PEM.
 
 use super::complete;
-use crate::commands::print;
 use crate::failure::Failure;
+use crate::output::print;
 use crate::prompt;
 use facility::Facility;
 use keyfiles::PublicKey;

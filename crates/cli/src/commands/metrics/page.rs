@@ -6,8 +6,8 @@
 
 use super::text::{Kind, Page};
 use crate::commands::health::Health;
-use crate::commands::{personality, register_name, state};
 use crate::watch::{CardLook, Look};
+use crate::words::{personality, state};
 use facility::observe::{Counts, RowSamples, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -170,11 +170,8 @@ fn health(page: &mut Page, look: &Look) {
 fn master_keys(page: &mut Page, status: &Status) {
     page.family("cryptand_keeper_up", Kind::Gauge, "Whether the keeper of the master keys runs.");
     page.sample(&[], f64::from(u8::from(status.keeper_pid.is_some())));
-    let rows: Vec<_> = status
-        .registers
-        .iter()
-        .map(|row| (row, row.domain.to_string(), register_name(row.register)))
-        .collect();
+    let rows: Vec<_> =
+        status.registers.iter().map(|row| (row, row.domain.to_string(), row.register.name())).collect();
     page.family(
         "cryptand_master_key_loaded",
         Kind::Gauge,

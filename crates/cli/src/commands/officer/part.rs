@@ -2,7 +2,7 @@
 //! that would be refused. Before it is loaded, a typed part is typed again, and a drawn part is typed back from the officer's
 //! note: if an officer could not give the part again, the key could not be loaded again.
 
-use super::{Orders, part_name, register_name, rows, sealed};
+use super::{Orders, part_name, rows, sealed};
 use crate::failure::Failure;
 use crate::prompt;
 use crate::session;
@@ -72,7 +72,7 @@ pub struct Place {
 impl Place {
     fn question(&self) -> String {
         let Self { domain, register, part } = *self;
-        let (name, part, length) = (register_name(register), part_name(part), register.key_bytes());
+        let (name, part, length) = (register.name(), part_name(part), register.key_bytes());
         format!("Domain {domain}, {name}, {part} part ({length} bytes): ")
     }
 }
@@ -123,7 +123,7 @@ fn why_not(facility: &impl Orders, place: Place, refusal: OfficerRefusal) -> Fai
 
 /// Why the register does not take this part, and what it takes.
 fn state(rows: &[RegisterRow], place: Place) -> String {
-    let name = register_name(place.register);
+    let name = place.register.name();
     let domain = place.domain;
     let of_domain = if domain == 0 { String::new() } else { format!(" --domain {domain}") };
     let found = rows.iter().find(|row| row.domain == domain && row.register == place.register);
@@ -145,7 +145,7 @@ fn state(rows: &[RegisterRow], place: Place) -> String {
 /// A part as it is typed, of the register's length.
 fn once(question: &str, place: Place, when_empty: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let bytes = prompt::hexadecimal(&prompt::secret(question)?)?;
-    let (name, length, given) = (register_name(place.register), place.register.key_bytes(), bytes.len());
+    let (name, length, given) = (place.register.name(), place.register.key_bytes(), bytes.len());
     match given {
         0 => Err(Failure::Usage(when_empty.to_owned())),
         _ if given != length => {
@@ -156,7 +156,7 @@ fn once(question: &str, place: Place, when_empty: &str) -> Result<Zeroizing<Vec<
 }
 
 fn line(place: Place) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    let name = register_name(place.register);
+    let name = place.register.name();
     let empty = format!("an empty line in the place of a part of {name}: nothing is drawn with --from-stdin");
     once(&place.question(), place, &empty)
 }

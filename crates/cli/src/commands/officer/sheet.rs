@@ -1,9 +1,9 @@
 //! `cryptand master-key sheet`: the paper record of a ceremony, with patterns, places and lines to sign. It has no secrets.
 
-use super::{Keeper, cells, register_name, rows};
+use super::{Keeper, cells, rows};
 use crate::args::time;
-use crate::commands::print;
 use crate::failure::Failure;
+use crate::output::print;
 use crate::session;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -95,8 +95,7 @@ fn signatures(text: &mut String) {
     text.push_str("\nPatterns of the parts, as each officer was shown them (domain ____):\n\n");
     for part in ["first part", "last part"] {
         let blank = |register| "_".repeat(if register == Register::Asym { 32 } else { 16 });
-        let registers =
-            Register::ALL.map(|register| format!("{} {}", register_name(register), blank(register)));
+        let registers = Register::ALL.map(|register| format!("{} {}", register.name(), blank(register)));
         let _ = writeln!(
             text,
             "{part:<12}{}\n{:<12}{}\n",

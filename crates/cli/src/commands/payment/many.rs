@@ -179,7 +179,7 @@ impl Output {
                 if let (Some(id), Some(fields)) = (id, value.as_object_mut()) {
                     fields.insert("id".into(), id);
                 }
-                crate::commands::json(&value)?
+                crate::output::json(&value)?
             }
         });
         if self.text.len() + line.len() + 1 > OUTPUT_BYTES {

@@ -5,12 +5,11 @@ use crate::args::Expiry;
 use crate::args::openpgp::KeyOptions;
 use crate::args::pgp::{ChangePassphrase, Expire, Generate, KeyAlgorithm, ReasonName, Revoke};
 use crate::args::time;
-use crate::commands::print_json;
-use crate::failure::Failure;
+use crate::failure::{Failure, PgpFailure};
 use crate::messages;
 use crate::messages::desk::Desk;
-use crate::messages::failure::PgpFailure;
 use crate::messages::passphrases::{self, Asker};
+use crate::output::{print, print_json};
 use crate::prompt;
 use keyring::Keyring;
 use keyring::store::{first_user_id, printable};
@@ -99,7 +98,7 @@ pub fn tell(certificate: &Certificate, store: &Keyring, json: bool) -> Result<()
         let user_ids = certificate.user_ids();
         return print_json(&serde_json::json!({ "fingerprint": fingerprint, "user_ids": user_ids }));
     }
-    crate::commands::print(&format!("{fingerprint}\n"))?;
+    print(&format!("{fingerprint}\n"))?;
     eprintln!("{}: in {}", first_user_id(certificate), store.folder().display());
     eprintln!("`cryptand pgp export {fingerprint}` prints what to give to others");
     Ok(())

@@ -3,13 +3,12 @@
 use super::all_of;
 use crate::args::pgp::List;
 use crate::args::time;
-use crate::commands::{print, print_json};
-use crate::failure::Failure;
+use crate::failure::{Failure, PgpFailure};
 use crate::messages;
 use crate::messages::cards::place_name;
 use crate::messages::desk::Desk;
-use crate::messages::failure::PgpFailure;
 use crate::messages::keys::{Keys, warn_of};
+use crate::output::{print, print_json};
 use keyring::store::{hexadecimal, printable};
 use keyring::{Cards, Keyring};
 use openpgp::certificate::{Announced, Certificate, KeyPacket, Unusable, Valid, strongest_form};

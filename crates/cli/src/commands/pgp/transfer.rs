@@ -2,11 +2,10 @@
 
 use super::all_of;
 use crate::args::pgp::{Export, Import};
-use crate::commands::{print_json, table};
-use crate::failure::Failure;
+use crate::failure::{Failure, PgpFailure};
 use crate::messages;
-use crate::messages::failure::PgpFailure;
 use crate::messages::keys::read;
+use crate::output::{print, print_json, table};
 use keyring::{Change, Imported, Keyring, KeyringError};
 use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write, stdout};
@@ -78,7 +77,7 @@ fn show(json: bool, imported: &[Imported]) -> Result<(), Failure> {
         let private = one.private.map_or("-", word).to_owned();
         vec![format!("{:X}", one.fingerprint), word(one.certificate).to_owned(), private, one.user_id.clone()]
     });
-    crate::commands::print(&table(&["fingerprint", "certificate", "private key", "user ID"], rows))
+    print(&table(&["fingerprint", "certificate", "private key", "user ID"], rows))
 }
 
 /// Warns of subkeys that are kept but cannot be used, for users who would delete their other copy.

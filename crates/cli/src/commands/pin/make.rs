@@ -10,8 +10,8 @@ use crate::commands::payment::fields::{
     Profile, block, controls, digits, extraction, is_pin, label, pan_of_block,
 };
 use crate::commands::payment::{self, Order, clear_pin};
-use crate::commands::write_new;
 use crate::failure::Failure;
+use crate::output::write_new;
 use std::path::Path;
 use wire::verb::{
     Verb, clear_pin_encrypt as cpe, clear_pin_generate as pgn, clear_pin_generate_alternate as cpa,

@@ -2,8 +2,7 @@
 
 use super::unlocking::Had;
 use super::{ASKED_MAX, Keys};
-use crate::failure::Failure;
-use crate::messages::failure::PgpFailure;
+use crate::failure::{Failure, PgpFailure};
 use keyring::store::hexadecimal;
 use openpgp::body::grammar::Protected;
 use openpgp::private_key::Locking;

@@ -1,8 +1,7 @@
 //! Unlocks private keys, each once per command: with passphrases given as options, typed before, or typed on demand.
 
 use super::{ASKED_MAX, Holder, Keys};
-use crate::failure::Failure;
-use crate::messages::failure::PgpFailure;
+use crate::failure::{Failure, PgpFailure};
 use crate::messages::{agent_place, cards};
 use agent::{Agent, AgentError};
 use keyring::FindError;
