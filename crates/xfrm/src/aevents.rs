@@ -2,6 +2,7 @@
 
 use ipsec::Direction;
 
+use crate::asked::Request;
 use crate::fields::Current;
 use crate::outbox::{Outbox, Writer};
 use crate::refusal::Refusal;
@@ -10,7 +11,7 @@ use crate::state::Stage;
 use crate::states::StateId;
 use crate::view::Attributes;
 use crate::wire::{aevent, attribute, errno, group, netlink, protocol, sa_id};
-use crate::xfrm::{Request, Xfrm};
+use crate::xfrm::Xfrm;
 
 impl Xfrm {
     fn find_for_aevent(&self, request: &Request<'_>) -> Result<StateId, Refusal> {

@@ -3,14 +3,17 @@
 //! A listing goes from the newest entry to the oldest. What is added while it goes on is not in it; what is removed is left out.
 
 use ipsec::Family;
+use zeroize::Zeroizing;
 
+use crate::asked::Request;
 use crate::fields::{Clock, address, family};
-use crate::outbox::{Outbox, Reply, Writer};
+use crate::outbox::{Reply, Writer};
+use crate::policies::{LastUses, Policies};
 use crate::refusal::Refusal;
 use crate::state::State;
+use crate::states::States;
 use crate::view::{Attributes, View};
 use crate::wire::{attribute, message, netlink, protocol};
-use crate::xfrm::{Client, Request, Xfrm};
 
 /// Longest piece of a listing, in bytes: what programs read at once.
 pub const DUMP_BYTES: usize = 32_768;
@@ -80,19 +83,23 @@ impl Dump {
         };
         Ok(Dump { what, reply: Reply { flags: netlink::MULTI, ..request.reply }, below: u64::MAX })
     }
-}
 
-impl Xfrm {
-    /// Writes the next piece; whether it was the last.
-    pub(crate) fn write_dump(&self, dump: &mut Dump, clock: Clock, client: Client, out: &mut Outbox) -> bool {
+    /// Writes the next piece; whether it was the last. `last_uses` is asked for policies alone.
+    pub(crate) fn write(
+        &mut self,
+        states: &States,
+        policies: &Policies,
+        last_uses: impl FnOnce() -> LastUses,
+        clock: Clock,
+    ) -> (Zeroizing<Vec<u8>>, bool) {
         let mut writer = Writer::with_room(DUMP_BYTES);
         let is_full = |writer: &Writer| writer.len() + ENTRY_BYTES_MAX > DUMP_BYTES;
         let mut is_over = true;
-        match &dump.what {
+        match &self.what {
             What::Sas { kind, filter } => {
                 let is_wanted = [protocol::ANY, protocol::ESP, protocol::IPSEC_ANY].contains(kind);
-                let below = dump.below;
-                let wanted = self.states.before(below).filter(|(_, state)| {
+                let below = self.below;
+                let wanted = states.before(below).filter(|(_, state)| {
                     is_wanted && filter.as_ref().is_none_or(|filter| filter.fits(state))
                 });
                 for (id, state) in wanted {
@@ -100,26 +107,25 @@ impl Xfrm {
                         is_over = false;
                         break;
                     }
-                    state.write(&mut writer, message::NEWSA, dump.reply, clock);
-                    dump.below = id;
+                    state.write(&mut writer, message::NEWSA, self.reply, clock);
+                    self.below = id;
                 }
             }
             What::Policies => {
-                let uses = self.last_uses();
-                for (rank, entry) in self.policies.before(dump.below) {
+                let uses = last_uses();
+                for (rank, entry) in policies.before(self.below) {
                     if is_full(&writer) {
                         is_over = false;
                         break;
                     }
-                    entry.write(&mut writer, message::NEWPOLICY, dump.reply, &uses, clock);
-                    dump.below = rank;
+                    entry.write(&mut writer, message::NEWPOLICY, self.reply, &uses, clock);
+                    self.below = rank;
                 }
             }
         }
         if is_over {
-            writer.done(dump.reply);
+            writer.done(self.reply);
         }
-        out.push(client, writer.finish());
-        is_over
+        (writer.finish(), is_over)
     }
 }

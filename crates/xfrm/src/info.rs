@@ -2,11 +2,12 @@
 
 use ipsec::{PolicyDirection, SAS_MAX};
 
+use crate::asked::Request;
 use crate::outbox::{Outbox, Writer};
 use crate::refusal::Refusal;
 use crate::view::{Attributes, View};
 use crate::wire::{ATTRIBUTE_HEADER_BYTES, HEADER_BYTES, attribute, errno, message};
-use crate::xfrm::{Request, Xfrm};
+use crate::xfrm::Xfrm;
 
 /// The kernel's default: only policies between single addresses are hashed.
 const THRESHOLDS: [(u16, [u8; 2]); 2] =

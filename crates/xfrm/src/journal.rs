@@ -14,23 +14,24 @@
 //!
 //! [`Keeper::keep`]: crate::Keeper::keep
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
 use ipsec::{Direction, SAS_MAX, Time};
 
 use crate::LARVAL_SECONDS;
+use crate::client::Client;
 use crate::fields::{Clock, address, family};
 use crate::keeper::Unkeeping;
+use crate::names::{write_name, write_state};
 use crate::outbox::{Outbox, Reply, Writer};
 use crate::policies::direction;
 use crate::refusal::Refusal;
 use crate::sas::{sa_key, write_expire};
-use crate::state::{Given, Stage, State, sa_id_of};
+use crate::state::{Given, Stage, State};
 use crate::view::{Attributes, View, messages};
 use crate::wire::{HEADER_BYTES, attribute, message, policy_id, policy_info, protocol, sa_id, sa_info};
-use crate::xfrm::{Client, Xfrm};
+use crate::xfrm::Xfrm;
 
 /// How long lost SAs are known.
 pub const LOST_SECONDS: u64 = 3600;
@@ -38,40 +39,6 @@ pub const LOST_SECONDS: u64 = 3600;
 pub const JOURNAL_BYTES_MAX: usize = 48 << 20;
 /// Longest records that are taken, in bytes: a journal, and as much behind it.
 const RECORDS_BYTES_MAX: usize = 2 * JOURNAL_BYTES_MAX;
-
-/// SAs whose keys are gone.
-#[derive(Default)]
-pub(crate) struct Lost {
-    held: BTreeMap<(IpAddr, u32), ([u8; sa_info::BYTES], Direction)>,
-    until: Time,
-}
-
-impl Lost {
-    /// It is there again, or deleted; whether it was lost.
-    pub(crate) fn forget(&mut self, destination: IpAddr, spi: u32) -> bool {
-        self.held.remove(&(destination, spi)).is_some()
-    }
-
-    /// Whether it is lost: an update changes nothing of it.
-    pub(crate) fn renew(&self, destination: IpAddr, spi: u32) -> bool {
-        self.held.contains_key(&(destination, spi))
-    }
-
-    /// All are gone; whether there was any.
-    pub(crate) fn clear(&mut self) -> bool {
-        !std::mem::take(&mut self.held).is_empty()
-    }
-
-    pub(crate) fn due(&self) -> Option<Time> {
-        (!self.held.is_empty()).then_some(self.until)
-    }
-
-    pub(crate) fn end(&mut self, now: Time) {
-        if now >= self.until {
-            self.clear();
-        }
-    }
-}
 
 /// Why records are not taken. Nothing of them is in the tables then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -249,31 +216,4 @@ impl Xfrm {
             }
         }
     }
-}
-
-/// The record of an SA, or of a reserved SPI. What waits for an answer without an SPI has none: it is asked for again.
-pub(crate) fn write_state(writer: &mut Writer, state: &State) {
-    if state.given.spi == 0 {
-        return;
-    }
-    // What it carried is not kept.
-    let clock = Clock { now: Time::default(), wall: state.added };
-    let info = state.info(clock);
-    match state.direction() {
-        Some(direction) => write_name(writer, message::NEWSA, &info, direction),
-        None => write_name(writer, message::ALLOCSPI, &info, Direction::In),
-    }
-}
-
-/// The record that an SA, or the reservation of its SPI, is gone.
-pub(crate) fn write_gone(writer: &mut Writer, destination: IpAddr, spi: u32) {
-    writer.begin(message::DELSA, Reply::EVENT, &sa_id_of(destination, spi));
-    writer.end();
-}
-
-/// A name without keys.
-fn write_name(writer: &mut Writer, kind: u16, info: &[u8; sa_info::BYTES], direction: Direction) {
-    writer.begin(kind, Reply::EVENT, info);
-    writer.attribute(attribute::SA_DIR, &[&[if direction == Direction::In { 1 } else { 2 }]]);
-    writer.end();
 }

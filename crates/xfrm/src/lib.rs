@@ -45,6 +45,9 @@
 
 mod aevents;
 mod algorithms;
+mod answers;
+mod asked;
+mod client;
 mod dump;
 mod events;
 mod fields;
@@ -52,7 +55,9 @@ mod info;
 mod journal;
 mod keeper;
 mod listing;
+mod lost;
 mod migrate;
+mod names;
 mod numbers;
 mod outbox;
 mod policies;
@@ -67,13 +72,14 @@ mod view;
 mod wire;
 mod xfrm;
 
+pub use client::Client;
 pub use dump::DUMP_BYTES;
 pub use journal::{JOURNAL_BYTES_MAX, JournalError, LOST_SECONDS};
 pub use keeper::{Change, Keeper, Unkeeping, Unkept};
 pub use listing::{PolicyListing, Protected, SaInUse, SaListing};
 pub use numbers::NUMBERS_REMEMBERED;
 pub use outbox::{OUTBOX_BYTES_MAX, Outbox};
-pub use xfrm::{CLIENTS_MAX, Client, Settings, Xfrm};
+pub use xfrm::{CLIENTS_MAX, Settings, Xfrm};
 
 /// How long an SPI stays reserved and an ACQUIRE unanswered, in seconds: what strongSwan sets `net.core.xfrm_acq_expires` to.
 pub const LARVAL_SECONDS: u64 = 165;

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use ipsec::{Direction, Family, Mode};
 
+use crate::asked::Request;
 use crate::fields::{RawSelector, address, address_field, family, family_number};
 use crate::keeper::{Change, Keeper};
 use crate::outbox::{Outbox, Reply};
@@ -17,7 +18,7 @@ use crate::view::{Attributes, View};
 use crate::wire::{
     ENCAP_ESP_IN_UDP, attribute, errno, group, message, migrate, mode, policy_id, protocol, template,
 };
-use crate::xfrm::{Request, Xfrm};
+use crate::xfrm::Xfrm;
 
 /// One pair of ends that becomes another.
 struct Move {

@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, VecDeque};
 
 use zeroize::Zeroizing;
 
+use crate::client::Client;
 use crate::refusal::Refusal;
 use crate::view::Header;
 use crate::wire::{ATTRIBUTE_HEADER_BYTES, HEADER_BYTES, netlink};
-use crate::xfrm::Client;
 
 /// Most bytes that wait in an outbox. What comes on top is dropped, and its client named ([`Outbox::take_overrun`]).
 pub const OUTBOX_BYTES_MAX: usize = 16 << 20;

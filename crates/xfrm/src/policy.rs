@@ -2,6 +2,7 @@
 
 use ipsec::{Action, Family, Mode, POLICIES_MAX, Policy, PolicyDirection, Spd, SpdError, Template};
 
+use crate::asked::Request;
 use crate::fields::{Clock, RawLifetime, RawSelector, family, family_number};
 use crate::keeper::{Change, Keeper};
 use crate::outbox::{Outbox, Reply, Writer};
@@ -12,7 +13,7 @@ use crate::view::{Attributes, View};
 use crate::wire::{
     AF_INET, AF_INET6, attribute, errno, group, message, mode, policy_id, policy_info, protocol, template,
 };
-use crate::xfrm::{Request, Xfrm};
+use crate::xfrm::Xfrm;
 
 impl Xfrm {
     /// NEWPOLICY and UPDPOLICY.

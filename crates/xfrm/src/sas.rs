@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ipsec::{Direction, Sa, SadError, Time};
 
+use crate::asked::Request;
 use crate::fields::{Clock, Current, address, family};
 use crate::outbox::{Outbox, Reply, Writer};
 use crate::refusal::Refusal;
@@ -13,7 +14,7 @@ use crate::state::{Given, Stage, State};
 use crate::states::StateId;
 use crate::view::{Attributes, View};
 use crate::wire::{attribute, errno, group, message, protocol, sa_id, sa_info};
-use crate::xfrm::{Request, Xfrm};
+use crate::xfrm::Xfrm;
 use crate::{ACQUIRES_MAX, LARVAL_SECONDS, RESERVED_MAX};
 
 /// Values of XFRMA_SA_DIR.

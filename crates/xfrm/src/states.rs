@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use ipsec::Time;
 
-use crate::journal::{write_gone, write_state};
+use crate::names::{write_gone, write_state};
 use crate::outbox::{Reply, Writer};
 use crate::state::{Given, Stage, State};
 use crate::wire::message;

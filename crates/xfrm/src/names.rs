@@ -1,0 +1,37 @@
+//! The names of SAs and of reserved SPIs as the journal keeps them, without keys.
+
+use std::net::IpAddr;
+
+use ipsec::{Direction, Time};
+
+use crate::fields::Clock;
+use crate::outbox::{Reply, Writer};
+use crate::state::{State, sa_id_of};
+use crate::wire::{attribute, message, sa_info};
+
+/// The record of an SA, or of a reserved SPI. What waits for an answer without an SPI has none: it is asked for again.
+pub(crate) fn write_state(writer: &mut Writer, state: &State) {
+    if state.given.spi == 0 {
+        return;
+    }
+    // What it carried is not kept.
+    let clock = Clock { now: Time::default(), wall: state.added };
+    let info = state.info(clock);
+    match state.direction() {
+        Some(direction) => write_name(writer, message::NEWSA, &info, direction),
+        None => write_name(writer, message::ALLOCSPI, &info, Direction::In),
+    }
+}
+
+/// The record that an SA, or the reservation of its SPI, is gone.
+pub(crate) fn write_gone(writer: &mut Writer, destination: IpAddr, spi: u32) {
+    writer.begin(message::DELSA, Reply::EVENT, &sa_id_of(destination, spi));
+    writer.end();
+}
+
+/// A name without keys.
+pub(crate) fn write_name(writer: &mut Writer, kind: u16, info: &[u8; sa_info::BYTES], direction: Direction) {
+    writer.begin(kind, Reply::EVENT, info);
+    writer.attribute(attribute::SA_DIR, &[&[if direction == Direction::In { 1 } else { 2 }]]);
+    writer.end();
+}
