@@ -11,7 +11,7 @@
 use wire::control::{Register, TokenForm};
 use zeroize::Zeroize;
 
-use crate::describe::{DescribeError, Holds, Under};
+use crate::holds::{DescribeError, Holds, Under};
 use crate::pattern::PATTERN_BYTES;
 use crate::{TOKEN_BYTES, TokenError, tvv, unconfirmed};
 

@@ -11,8 +11,6 @@
 //! 7, 15, ... 63  parity: every byte even
 //! ```
 
-use crate::usage::Use;
-
 /// The control vector of a key: left half, and the right half of a key of more than 8 bytes.
 ///
 /// All zero for a DATA key of the compatible kind, whose length the token says elsewhere.
@@ -207,37 +205,6 @@ impl ControlVector {
     /// Whether the original wrapping is forbidden to its key (ENH-ONLY).
     pub const fn is_enhanced_only(self) -> bool {
         self.bit(56)
-    }
-
-    /// Whether it is that of a key-encrypting key (EXPORTER, IMPORTER, OKEYXLAT, IKEYXLAT, IMP-PKA).
-    pub const fn is_transport(self) -> bool {
-        crate::usage::is_transport(self)
-    }
-
-    /// Whether it is that of a key-encrypting key for private keys alone (IMP-PKA).
-    pub const fn is_for_private_keys(self) -> bool {
-        crate::usage::is_for_private_keys(self)
-    }
-
-    /// Whether a key of this vector is kept in authenticated tokens alone: with a key-encrypting key, or a part of a key,
-    /// that was combined of two, a domain ends.
-    pub const fn needs_authentication(self) -> bool {
-        self.is_transport() || self.is_key_part()
-    }
-
-    /// Whether it is that of a key that translates texts and does nothing else with them (CIPHERXI, CIPHERXO, CIPHERXL).
-    pub const fn only_translates(self) -> bool {
-        crate::usage::only_translates(self)
-    }
-
-    /// Whether it is that of a DATA key for every use.
-    pub const fn is_plain_data(self) -> bool {
-        crate::usage::is_plain_data(self)
-    }
-
-    /// Whether a key of this vector may be used in this way.
-    pub const fn may(self, usage: Use) -> bool {
-        crate::usage::allows(self, usage)
     }
 }
 

@@ -15,7 +15,7 @@
 use wire::control::{Register, TokenForm};
 
 use crate::control_vector::{ControlVector, KeyForm};
-use crate::describe::{DescribeError, Holds, Under};
+use crate::holds::{DescribeError, Holds, Under};
 use crate::pattern::PATTERN_BYTES;
 use crate::{TOKEN_BYTES, TokenError, tvv, unconfirmed};
 

@@ -27,6 +27,7 @@ pub mod derivation;
 pub mod des;
 pub mod describe;
 pub mod error;
+mod holds;
 pub mod key_type;
 pub mod pattern;
 pub mod pka;
@@ -41,8 +42,9 @@ mod vector_keywords;
 pub use aes::AesToken;
 pub use control_vector::ControlVector;
 pub use des::DesToken;
-pub use describe::{DescribeError, Description, Format, Holds, Under, describe};
+pub use describe::{Description, Format, describe};
 pub use error::TokenError;
+pub use holds::{DescribeError, Holds, Under};
 pub use key_type::KeyType;
 pub use variable::VariableToken;
 

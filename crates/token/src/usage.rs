@@ -171,107 +171,128 @@ impl Wrapping {
     }
 }
 
-/// Whether a key of this vector may be used in this way. Parts of keys may not be used at all.
-pub(crate) const fn allows(vector: ControlVector, usage: Use) -> bool {
-    if vector.is_key_part() {
-        return false;
+impl ControlVector {
+    /// Whether it is that of a key-encrypting key (EXPORTER, IMPORTER, OKEYXLAT, IKEYXLAT, IMP-PKA).
+    pub const fn is_transport(self) -> bool {
+        self.type_bits().0 == MAIN_TRANSPORT
     }
-    if vector.is_zero() {
-        return matches!(
-            usage,
-            Use::Encipher
-                | Use::Decipher
-                | Use::MacGenerate
-                | Use::MacVerify
-                | Use::TranslateFrom
-                | Use::TranslateTo
-                | Use::Export
-                | Use::TransportAsData
-        );
-    }
-    match usage {
-        Use::Wrap(side, wrapping) => {
-            let subtype = match side {
-                Side::Sending => SUB_SENDING,
-                Side::Receiving => SUB_RECEIVING,
-            };
-            let is_permitted = match wrapping.bit() {
-                Some(bit) => vector.bit(bit),
-                None => true,
-            };
-            let of_private = matches!(wrapping, Wrapping::PrivateKeys | Wrapping::GeneratedPrivateKeys);
-            let is_for_these = of_private || !is_for_private_keys(vector);
-            matches!(vector.type_bits(), (MAIN_TRANSPORT, sub) if sub == subtype)
-                && is_permitted
-                && is_for_these
-        }
-        Use::Encipher => is_cipher(vector) && vector.bit(18),
-        Use::Decipher => is_cipher(vector) && vector.bit(19),
-        Use::TranslateFrom => (is_cipher(vector) || only_translates(vector)) && vector.bit(19),
-        Use::TranslateTo => (is_cipher(vector) || only_translates(vector)) && vector.bit(18),
-        Use::EncipherVariable => {
-            matches!(vector.type_bits(), (MAIN_VARIABLE, SUB_VARIABLE)) && vector.bit(20)
-        }
-        Use::PinBlockIn(step) => {
-            let bit = match step {
-                PinBlockIn::Verify => 19,
-                PinBlockIn::Alternate => 20,
-                PinBlockIn::Translate => 21,
-                PinBlockIn::Reformat => 22,
-            };
-            matches!(vector.type_bits(), (MAIN_PIN, SUB_PIN_BLOCK_IN)) && vector.bit(bit)
-        }
-        Use::PinBlockOut(from) => {
-            let bit = match from {
-                PinBlockOut::Encrypt => 18,
-                PinBlockOut::Generate => 19,
-                PinBlockOut::Translate => 21,
-                PinBlockOut::Reformat => 22,
-            };
-            matches!(vector.type_bits(), (MAIN_PIN, SUB_PIN_BLOCK_OUT)) && vector.bit(bit)
-        }
-        Use::Pin(step, method) => {
-            let bit = match step {
-                PinStep::Clear => 18,
-                PinStep::Encrypted => 20,
-                PinStep::Alternate => 21,
-                PinStep::Verify => 22,
-            };
-            let is_of_method = vector.method_bits() == 0 || vector.method_bits() == method.number();
-            let is_of_offset = !method.has_offset() || !vector.bit(NO_OFFSET);
-            matches!(vector.type_bits(), (MAIN_PIN, SUB_PIN))
-                && vector.bit(bit)
-                && is_of_method
-                && is_of_offset
-        }
-        Use::DeriveTransactionKeys => vector.type_bits().0 == MAIN_DERIVING && vector.bit(18),
-        Use::MessageOfKeys => matches!(vector.type_bits(), (MAIN_DATA, SUB_MESSAGES)) && vector.bit(18),
-        Use::MessageOfPins => matches!(vector.type_bits(), (MAIN_DATA, SUB_MESSAGES)) && vector.bit(19),
-        Use::CardValueGenerate(half) => is_card_value(vector, half) && vector.bit(20),
-        Use::CardValueVerify(half) => is_card_value(vector, half) && vector.bit(21),
-        Use::SecurityCodeGenerate => is_security_code(vector) && vector.bit(20),
-        Use::SecurityCodeVerify => is_security_code(vector) && vector.bit(21),
-        Use::MacGenerate => is_mac(vector) && vector.bit(20),
-        Use::MacVerify => is_mac(vector) && vector.bit(21),
-        Use::Export => vector.bit(17),
-        Use::TransportAsData => vector.bit(17) && is_plain_data(vector),
-    }
-}
 
-/// Whether a vector is that of a DATA key for every use, and so says no less than that of the DATA key that comes out at
-/// the other end. DATAC, DATAM and DATAMV are of the same type and for fewer uses.
-pub(crate) const fn is_plain_data(vector: ControlVector) -> bool {
-    let is_for_all = vector.bit(18) && vector.bit(19) && vector.bit(20) && vector.bit(21);
-    vector.is_zero() || (is_for_all && matches!(vector.type_bits(), (MAIN_DATA, SUB_DATA)))
+    /// Whether it is that of a key-encrypting key for private keys alone (IMP-PKA): with IMPORT as its one use, and not to be
+    /// exported. What such a key deciphers are numbers of private keys in whole blocks; as DES keys they could be used, tested
+    /// and exported one block after the other.
+    pub const fn is_for_private_keys(self) -> bool {
+        let imports_only = self.bit(21) && !(self.bit(18) || self.bit(19) || self.bit(20) || self.bit(22));
+        imports_only && !self.bit(17) && matches!(self.type_bits(), (MAIN_TRANSPORT, SUB_RECEIVING))
+    }
+
+    /// Whether a key of this vector is kept in authenticated tokens alone: with a key-encrypting key, or a part of a key,
+    /// that was combined of two, a domain ends.
+    pub const fn needs_authentication(self) -> bool {
+        self.is_transport() || self.is_key_part()
+    }
+
+    /// Whether it is that of a key that translates texts and does nothing else with them (CIPHERXI, CIPHERXO, CIPHERXL).
+    pub const fn only_translates(self) -> bool {
+        matches!(self.type_bits(), (MAIN_DATA, SUB_TRANSLATION))
+    }
+
+    /// Whether it is that of a DATA key for every use, and so says no less than that of the DATA key that comes out at
+    /// the other end. DATAC, DATAM and DATAMV are of the same type and for fewer uses.
+    pub const fn is_plain_data(self) -> bool {
+        let is_for_all = self.bit(18) && self.bit(19) && self.bit(20) && self.bit(21);
+        self.is_zero() || (is_for_all && matches!(self.type_bits(), (MAIN_DATA, SUB_DATA)))
+    }
+
+    /// Whether a key of this vector may be used in this way. Parts of keys may not be used at all.
+    pub const fn may(self, usage: Use) -> bool {
+        if self.is_key_part() {
+            return false;
+        }
+        if self.is_zero() {
+            return matches!(
+                usage,
+                Use::Encipher
+                    | Use::Decipher
+                    | Use::MacGenerate
+                    | Use::MacVerify
+                    | Use::TranslateFrom
+                    | Use::TranslateTo
+                    | Use::Export
+                    | Use::TransportAsData
+            );
+        }
+        match usage {
+            Use::Wrap(side, wrapping) => {
+                let subtype = match side {
+                    Side::Sending => SUB_SENDING,
+                    Side::Receiving => SUB_RECEIVING,
+                };
+                let is_permitted = match wrapping.bit() {
+                    Some(bit) => self.bit(bit),
+                    None => true,
+                };
+                let of_private = matches!(wrapping, Wrapping::PrivateKeys | Wrapping::GeneratedPrivateKeys);
+                let is_for_these = of_private || !self.is_for_private_keys();
+                matches!(self.type_bits(), (MAIN_TRANSPORT, sub) if sub == subtype)
+                    && is_permitted
+                    && is_for_these
+            }
+            Use::Encipher => is_cipher(self) && self.bit(18),
+            Use::Decipher => is_cipher(self) && self.bit(19),
+            Use::TranslateFrom => (is_cipher(self) || self.only_translates()) && self.bit(19),
+            Use::TranslateTo => (is_cipher(self) || self.only_translates()) && self.bit(18),
+            Use::EncipherVariable => {
+                matches!(self.type_bits(), (MAIN_VARIABLE, SUB_VARIABLE)) && self.bit(20)
+            }
+            Use::PinBlockIn(step) => {
+                let bit = match step {
+                    PinBlockIn::Verify => 19,
+                    PinBlockIn::Alternate => 20,
+                    PinBlockIn::Translate => 21,
+                    PinBlockIn::Reformat => 22,
+                };
+                matches!(self.type_bits(), (MAIN_PIN, SUB_PIN_BLOCK_IN)) && self.bit(bit)
+            }
+            Use::PinBlockOut(from) => {
+                let bit = match from {
+                    PinBlockOut::Encrypt => 18,
+                    PinBlockOut::Generate => 19,
+                    PinBlockOut::Translate => 21,
+                    PinBlockOut::Reformat => 22,
+                };
+                matches!(self.type_bits(), (MAIN_PIN, SUB_PIN_BLOCK_OUT)) && self.bit(bit)
+            }
+            Use::Pin(step, method) => {
+                let bit = match step {
+                    PinStep::Clear => 18,
+                    PinStep::Encrypted => 20,
+                    PinStep::Alternate => 21,
+                    PinStep::Verify => 22,
+                };
+                let is_of_method = self.method_bits() == 0 || self.method_bits() == method.number();
+                let is_of_offset = !method.has_offset() || !self.bit(NO_OFFSET);
+                matches!(self.type_bits(), (MAIN_PIN, SUB_PIN))
+                    && self.bit(bit)
+                    && is_of_method
+                    && is_of_offset
+            }
+            Use::DeriveTransactionKeys => self.type_bits().0 == MAIN_DERIVING && self.bit(18),
+            Use::MessageOfKeys => matches!(self.type_bits(), (MAIN_DATA, SUB_MESSAGES)) && self.bit(18),
+            Use::MessageOfPins => matches!(self.type_bits(), (MAIN_DATA, SUB_MESSAGES)) && self.bit(19),
+            Use::CardValueGenerate(half) => is_card_value(self, half) && self.bit(20),
+            Use::CardValueVerify(half) => is_card_value(self, half) && self.bit(21),
+            Use::SecurityCodeGenerate => is_security_code(self) && self.bit(20),
+            Use::SecurityCodeVerify => is_security_code(self) && self.bit(21),
+            Use::MacGenerate => is_mac(self) && self.bit(20),
+            Use::MacVerify => is_mac(self) && self.bit(21),
+            Use::Export => self.bit(17),
+            Use::TransportAsData => self.bit(17) && self.is_plain_data(),
+        }
+    }
 }
 
 const fn is_cipher(vector: ControlVector) -> bool {
     matches!(vector.type_bits(), (MAIN_DATA, SUB_DATA | SUB_CIPHER))
-}
-
-/// Whether a vector is that of a key of CIPHERXI, CIPHERXO or CIPHERXL.
-pub(crate) const fn only_translates(vector: ControlVector) -> bool {
-    matches!(vector.type_bits(), (MAIN_DATA, SUB_TRANSLATION))
 }
 
 /// Subtype DATA or MAC, the latter for any purpose or for X9.9: card-verification keys are not for texts.
@@ -297,20 +318,6 @@ const fn is_card_value(vector: ControlVector, half: CardValueHalf) -> bool {
 const fn is_security_code(vector: ControlVector) -> bool {
     let method = vector.method_bits();
     matches!(vector.type_bits(), (MAIN_DATA, SUB_MAC)) && (method == 0 || method == METHOD_SECURITY_CODE)
-}
-
-/// Whether a vector is that of a key-encrypting key for private keys alone: with IMPORT as its one use, and not to be
-/// exported. What such a key deciphers are numbers of private keys in whole blocks; as DES keys they could be used, tested
-/// and exported one block after the other.
-pub(crate) const fn is_for_private_keys(vector: ControlVector) -> bool {
-    let imports_only =
-        vector.bit(21) && !(vector.bit(18) || vector.bit(19) || vector.bit(20) || vector.bit(22));
-    imports_only && !vector.bit(17) && matches!(vector.type_bits(), (MAIN_TRANSPORT, SUB_RECEIVING))
-}
-
-/// Whether a vector is that of a key-encrypting key.
-pub(crate) const fn is_transport(vector: ControlVector) -> bool {
-    vector.type_bits().0 == MAIN_TRANSPORT
 }
 
 const MAIN_DATA: u8 = 0;

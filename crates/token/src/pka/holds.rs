@@ -13,7 +13,7 @@
 //! X'04' and X'21' hold public keys, X'10' a name, X'23' how to derive.
 
 use super::{EXTERNAL, HEADER_BYTES, INTERNAL};
-use crate::describe::{DescribeError, Holds, Under};
+use crate::holds::{DescribeError, Holds, Under};
 use std::ops::Range;
 use wire::control::Register;
 

@@ -41,7 +41,7 @@ use zeroize::Zeroizing;
 
 use crate::TokenError;
 use crate::des::Origin;
-use crate::describe::{DescribeError, Holds, Under};
+use crate::holds::{DescribeError, Holds, Under};
 use crate::pattern::PATTERN_BYTES;
 use crate::pka::unconfirmed::{AESKW_HASH_BYTES, AESKW_HEADER_BYTES};
 use attributes::MANAGEMENT_FIELDS;
