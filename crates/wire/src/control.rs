@@ -19,7 +19,6 @@ mod health;
 mod isolation;
 mod keeper;
 mod launch;
-mod level;
 mod master_key_pattern;
 mod message;
 mod officer;
@@ -27,8 +26,7 @@ mod record;
 mod refusal;
 
 pub use card::{
-    CardNotice, CardOrder, CardRow, CardStart, CardState, Denial, Denied, DeniedBy, Personality, PollMode,
-    TokenForm, TokenForms,
+    CardNotice, CardOrder, CardRow, CardStart, CardState, Denial, Denied, DeniedBy, TokenForm, TokenForms,
 };
 pub use client::{
     Apart, ClientReply, ClientRequest, Outdated, QueueMemoryUse, RecordRow, Space, Status, Store, Upgrade,
@@ -40,15 +38,18 @@ pub use keeper::{
     Unseal, Unsealing,
 };
 pub use launch::{LaunchOrder, LaunchReply};
-pub use level::{LEVEL_VARIABLE, LevelLimit, UnknownLevel};
 pub use master_key_pattern::MasterKeyPattern;
 pub use message::{MessageError, decode, encode};
 pub use officer::{
     NewState, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PART, PURPOSE_PASSPHRASE, Part,
-    PendingOrder, Register, RegisterRow, Sealed, TwoOfficers, purpose_of_part,
+    PendingOrder, RegisterRow, Sealed, TwoOfficers, purpose_of_part,
 };
 pub use record::{MasterKeyName, Record, RecordsOfKey, RecordsUnder, Replacement};
 pub use refusal::Refusal;
+
+pub use crate::card::{Personality, PollMode};
+pub use crate::level::{LEVEL_VARIABLE, LevelLimit, UnknownLevel};
+pub use crate::registers::Register;
 
 /// Version of every message here, of the layouts of shared memory and of the files in a home's `run/`; peers of
 /// another version are refused by name.

@@ -23,12 +23,15 @@
 #![forbid(unsafe_code)]
 
 pub mod bounds;
+mod card;
 pub mod chain;
 pub mod code;
 pub mod control;
 pub mod frame;
 pub mod grant;
 pub mod key;
+mod level;
+mod parameters;
 pub mod pattern;
 pub mod pin;
 pub mod point;
@@ -41,4 +44,4 @@ pub mod verb;
 
 pub use code::Codes;
 pub use key::{KeyReference, Label};
-pub use verb::Verb;
+pub use parameters::Verb;

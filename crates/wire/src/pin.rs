@@ -1,6 +1,6 @@
 //! What a home decides about PINs: stored decimalisation tables, and what becomes of wrong ones.
 
-use crate::verb::Verb;
+use crate::parameters::Verb;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 

@@ -1,11 +1,48 @@
-//! Sets of master-key registers: what a card holds of each domain, and what a verb may need.
+//! Master-key registers and sets of them: what a card holds of each domain, and what a verb may need.
 //!
 //! A card says of each of its queues which registers of the queue's domain hold a current key, in the queue's own
 //! memory, and of all domains in its records, which administrators and observers read. No client reads of a domain
 //! that its queue is not in.
 
 use crate::bounds::DOMAINS_MAX;
-use crate::control::Register;
+use serde::{Deserialize, Serialize};
+
+/// A master-key register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Register {
+    /// DES keys: 24 bytes.
+    Sym,
+    /// RSA keys of the older tokens: 24 bytes.
+    Asym,
+    /// AES keys: 32 bytes.
+    Aes,
+    /// RSA and EC keys: 32 bytes.
+    Apka,
+}
+
+impl Register {
+    /// Its name in commands and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sym => "sym",
+            Self::Asym => "asym",
+            Self::Aes => "aes",
+            Self::Apka => "apka",
+        }
+    }
+
+    /// Every register.
+    pub const ALL: [Self; 4] = [Self::Sym, Self::Asym, Self::Aes, Self::Apka];
+
+    /// Length of the master key in bytes.
+    pub const fn key_bytes(self) -> usize {
+        match self {
+            Self::Sym | Self::Asym => 24,
+            Self::Aes | Self::Apka => 32,
+        }
+    }
+}
 
 /// A set of the registers of one domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -4,7 +4,8 @@
 //! credential that it shows. A user who may use the home and belongs to no named tenant is a tenant of
 //! its own, without limits.
 
-use crate::control::{LevelLimit, Personality, PollMode};
+use crate::card::{Personality, PollMode};
+use crate::level::LevelLimit;
 use crate::pattern::LabelRule;
 use crate::pin::DecimalisationTable;
 use serde::{Deserialize, Serialize};

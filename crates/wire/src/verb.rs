@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `types` | what a row says |
 //! | `rows` | the rows, a file a family, and [`for_each_verb`](crate::for_each_verb) |
-//! | `table` | [`Verb`], [`TABLE`], and a module for each verb: positions of its parameters, `Request`, `Answer` |
+//! | `table` | [`TABLE`], and a module for each verb: positions of its parameters, `Request`, `Answer` |
 //! | `request`, `answer` | how a row becomes a typed request and answer |
 //! | `fault` | what is wrong with an argument |
 //! | `lookup` | from a number, a slot or a name to a row |
@@ -45,4 +45,6 @@ pub use misfit::Misfit;
 pub use reasons::{unknown, why_refused};
 pub use request::{Buffer, TypedRequest};
 pub use table::*;
-pub use types::*;
+pub use types::{Class, Entry, Place};
+
+pub use crate::parameters::{Direction, Kind, Length, Null, Parameter, Role, Verb};

@@ -1,39 +1,12 @@
 //! Cards: what they are, their states, and the daemon's orders to them.
 
 use super::Isolation;
+use crate::card::{Personality, PollMode};
 use crate::grant::Grant;
 use crate::key::KeyReference;
 use crate::pin::{CountingKey, DecimalisationTable, Told};
 use crate::role::Role;
 use serde::{Deserialize, Serialize};
-
-/// What a card is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Personality {
-    /// Clear-key RSA, batched.
-    Accelerator,
-    /// Secure keys under a master key, and clear-key RSA.
-    Coprocessor,
-}
-
-/// How a card and its clients wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PollMode {
-    /// Never sleep.
-    Spin,
-    /// Spin a few microseconds while the peer was active lately, then sleep.
-    #[default]
-    Adaptive,
-    /// Sleep at once.
-    Sleep,
-    /// Look at fixed intervals, as the timer of the originals did.
-    Every {
-        /// The interval in microseconds.
-        interval_us: u32,
-    },
-}
 
 /// How a card wraps the keys of internal DES and AES tokens of fixed length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

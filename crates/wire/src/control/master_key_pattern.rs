@@ -1,6 +1,6 @@
 //! Verification patterns of master keys: public values by which officers and programs tell keys apart.
 
-use super::Register;
+use crate::registers::Register;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,44 +1,8 @@
 //! Master-key registers, and what officers ask of the keeper.
 
 use super::{MasterKeyName, MasterKeyPattern};
+use crate::registers::Register;
 use serde::{Deserialize, Serialize};
-
-/// A master-key register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Register {
-    /// DES keys: 24 bytes.
-    Sym,
-    /// RSA keys of the older tokens: 24 bytes.
-    Asym,
-    /// AES keys: 32 bytes.
-    Aes,
-    /// RSA and EC keys: 32 bytes.
-    Apka,
-}
-
-impl Register {
-    /// Its name in commands and messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sym => "sym",
-            Self::Asym => "asym",
-            Self::Aes => "aes",
-            Self::Apka => "apka",
-        }
-    }
-
-    /// Every register.
-    pub const ALL: [Self; 4] = [Self::Sym, Self::Asym, Self::Aes, Self::Apka];
-
-    /// Length of the master key in bytes.
-    pub const fn key_bytes(self) -> usize {
-        match self {
-            Self::Sym | Self::Asym => 24,
-            Self::Aes | Self::Apka => 32,
-        }
-    }
-}
 
 /// How far a new-master-key register is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,8 @@
 //! Key records and the master keys that they are under.
 
-use super::{Register, Store};
+use super::Store;
 use crate::key::Label;
+use crate::registers::Register;
 use serde::{Deserialize, Serialize};
 
 /// One key record.

@@ -4,7 +4,7 @@ use super::FrameError;
 use super::walk::{REFERENCE_MARK, Walk, Way, put_bytes, put_integer, reference_field, token_at};
 use crate::bounds::PARAMETERS_MAX;
 use crate::key::KeyReference;
-use crate::verb::{Kind, Verb};
+use crate::parameters::{Kind, Verb};
 
 /// One argument, borrowed from a payload or from the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Arguments<'a> {
 impl<'a> Arguments<'a> {
     /// No argument given yet.
     pub fn new(verb: Verb) -> Self {
-        let further = verb.entry().parameters.len() > IN_PLACE;
+        let further = verb.parameters().len() > IN_PLACE;
         let further = further.then(|| Box::new([Argument::Absent; PARAMETERS_MAX - IN_PLACE]));
         Self { verb, first: [Argument::Absent; IN_PLACE], further }
     }
@@ -143,7 +143,7 @@ impl<'a> Arguments<'a> {
         mut refer: impl FnMut(KeyField<'_>) -> Result<Option<KeyReference>, E>,
     ) -> Result<(), E> {
         let begin = out.len();
-        for (position, parameter) in self.verb.entry().parameters.iter().enumerate() {
+        for (position, parameter) in self.verb.parameters().iter().enumerate() {
             if !way.carries(parameter.direction) {
                 continue;
             }

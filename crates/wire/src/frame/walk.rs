@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Argument, FrameError};
 use crate::key::KeyReference;
-use crate::verb::{Direction, Kind, Parameter, Verb};
+use crate::parameters::{Direction, Kind, Parameter, Verb};
 
 /// In place of a key's length: a reference follows.
 pub(super) const REFERENCE_MARK: u32 = u32::MAX;
@@ -73,7 +73,7 @@ impl<'a> Walk<'a> {
 
     #[inline]
     fn new(verb: Verb, payload: &'a [u8], way: Way) -> Self {
-        Self { parameters: verb.entry().parameters, payload, way, position: 0, at: 0 }
+        Self { parameters: verb.parameters(), payload, way, position: 0, at: 0 }
     }
 
     /// Whether the payload is whole.

@@ -5,7 +5,7 @@
 
 use super::{Point, PointSet};
 use crate::bounds::KEYWORD_BYTES;
-use crate::verb::Verb;
+use crate::parameters::Verb;
 
 /// One row.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,9 @@
 //! From a number, a slot or a name to the row of a verb.
 
-use super::table::{ROWS, is};
+use super::table::ROWS;
 use super::{Entry, TABLE, Verb};
 use crate::bounds::{VERB_NUMBERS, VERB_SLOTS};
+use crate::parameters::is;
 
 /// No verb has this number, or this slot.
 const NO_ROW: u16 = u16::MAX;

@@ -1,7 +1,7 @@
 //! Which master-key registers a verb may need, so that it goes to cards that hold them.
 
 use super::Verb;
-use crate::control::Register::{Aes, Apka, Asym, Sym};
+use crate::registers::Register::{Aes, Apka, Asym, Sym};
 use crate::registers::RegisterSet;
 
 /// Of DES keys.

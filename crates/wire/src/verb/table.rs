@@ -9,42 +9,11 @@ use crate::bounds::{KEYWORD_BYTES, KEYWORDS_MAX};
 use crate::code::{self, Codes};
 use crate::for_each_verb;
 use crate::frame::{Argument, Arguments};
+use crate::parameters::{self, *};
 use crate::point::Point;
 
 const fn kebab<const N: usize>(snake: &str) -> [u8; N] {
     replaced(snake, b'_', b'-')
-}
-
-const fn lower<const N: usize>(upper: &str) -> [u8; N] {
-    replaced(upper, b'_', b'_')
-}
-
-const fn replaced<const N: usize>(from: &str, this: u8, by: u8) -> [u8; N] {
-    let mut out = [0; N];
-    let mut index = 0;
-    while index < N {
-        let byte = from.as_bytes()[index].to_ascii_lowercase();
-        out[index] = if byte == this { by } else { byte };
-        index += 1;
-    }
-    out
-}
-
-const fn text(bytes: &'static [u8]) -> &'static str {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(_) => panic!("identifiers are ASCII"),
-    }
-}
-
-/// What a row's kind is in the table: a `Length` is an integer that says how long another parameter is.
-macro_rules! kind {
-    (Length $(($codes:ident))?) => {
-        Kind::Integer
-    };
-    ($kind:ident $(($($of:tt)*))?) => {
-        $kind $(($($of)*))?
-    };
 }
 
 /// What a field is refused with that is not as long as this integer says.
@@ -54,15 +23,6 @@ macro_rules! codes {
     };
     ($kind:ident $(($($of:tt)*))?) => {
         code::INVALID_PARAMETER
-    };
-}
-
-macro_rules! is_length {
-    (Length $(($codes:ident))?) => {
-        true
-    };
-    ($kind:ident $(($($of:tt)*))?) => {
-        false
     };
 }
 
@@ -96,23 +56,6 @@ macro_rules! table {
             }
         }
     )*) => {
-        /// A verb, by its number on the wire.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[repr(u16)]
-        pub enum Verb {
-            $($(#[$doc])* $verb = $number,)*
-        }
-
-        #[allow(clippy::upper_case_acronyms)]
-        enum Row { $($verb),* }
-
-        impl Verb {
-            /// Its position in the table.
-            pub(super) const fn row(self) -> usize {
-                match self { $(Self::$verb => Row::$verb as usize),* }
-            }
-        }
-
         /// Every verb.
         pub static TABLE: &[Entry] = ROWS;
 
@@ -126,8 +69,8 @@ macro_rules! table {
             audited: $audited,
             point: Point::$verb,
             keywords: $module::KEYWORDS,
-            secret: any_secret($module::PARAMETERS),
-            parameters: $module::PARAMETERS,
+            secret: any_secret(parameters::$module::PARAMETERS),
+            parameters: parameters::$module::PARAMETERS,
         }),*];
 
         $(
@@ -135,12 +78,9 @@ macro_rules! table {
             #[allow(non_camel_case_types, clippy::upper_case_acronyms, missing_docs)]
             pub mod $module {
                 use super::*;
+                use crate::parameters::$module::PARAMETERS;
                 #[allow(unused_imports)]
-                use {Kind::*, Length::*};
-                enum Position { $($parameter,)* #[allow(dead_code)] Count }
-                $(pub const $parameter: usize = Position::$parameter as usize;)*
-                const _: () = assert!((Position::Count as usize) <= crate::bounds::PARAMETERS_MAX);
-                const _: () = assert!(keys(PARAMETERS) <= crate::bounds::KEYS_MAX);
+                pub use crate::parameters::$module::{$($parameter),*};
                 pub(super) const VERB_NAME: &str = {
                     const SNAKE: &str = stringify!($module);
                     const KEBAB: [u8; SNAKE.len()] = kebab(SNAKE);
@@ -169,7 +109,6 @@ macro_rules! table {
                 const KEYWORDS_AT: Option<(usize, usize)> = keywords_at(PARAMETERS);
                 #[allow(dead_code)]
                 const CODES: &[Codes] = &[$(codes!($kind $(($($of)*))?)),*];
-                const _: () = assert!(lengths_are_named(PARAMETERS, &[$(is_length!($kind $(($($of)*))?)),*]));
                 request! {
                     'a arguments {} {} {} { $verb { $($choice: $group),* } $($others)? }
                     $($parameter: $direction $kind $(($($of)*))? [$($mark)*];)*
@@ -178,78 +117,12 @@ macro_rules! table {
                     'a answer {} {} { $verb $($parameter)* }
                     $($parameter: $direction $kind $(($($of)*))? [$($mark)*];)*
                 }
-                pub(super) const PARAMETERS: &[Parameter] = &[$(Parameter {
-                    name: {
-                        const UPPER: &str = stringify!($parameter);
-                        const LOWER: [u8; UPPER.len()] = lower(UPPER);
-                        text(&LOWER)
-                    },
-                    direction: Direction::$direction,
-                    kind: kind!($kind $(($($of)*))?),
-                    secret: has(&[$(stringify!($mark)),*], "secret"),
-                    null: null(KINDS, MUST_BE_EMPTY, $parameter, &[$(stringify!($mark)),*]),
-                }),*];
-                #[allow(dead_code)]
-                const KINDS: &[Kind] = &[$(kind!($kind $(($($of)*))?)),*];
-                #[allow(dead_code)]
-                const MUST_BE_EMPTY: &[bool] = &[$(has(&[$(stringify!($mark)),*], "empty")),*];
             }
         )*
     };
 }
 
 for_each_verb! { table }
-
-/// Whether a row marks a parameter with this word.
-const fn has(marks: &[&str], wanted: &str) -> bool {
-    let mut mark = 0;
-    while mark < marks.len() {
-        if is(marks[mark], wanted) {
-            return true;
-        }
-        mark += 1;
-    }
-    false
-}
-
-pub(super) const fn is(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let mut index = 0;
-    while index < one.len() && index < other.len() && one[index] == other[index] {
-        index += 1;
-    }
-    index == one.len() && index == other.len()
-}
-
-/// A parameter whose length is said beside it may be missing where that is 0, with its length where it must be empty.
-const fn null(kinds: &[Kind], must_be_empty: &[bool], position: usize, marks: &[&str]) -> Null {
-    match kinds[position] {
-        _ if has(marks, "reserved") => Null::Ignored,
-        _ if has(marks, "optional") => Null::Empty,
-        Kind::Integer if counts_nothing(kinds, must_be_empty, position) => Null::Empty,
-        Kind::Bytes(
-            Length::By(_) | Length::Padded { .. } | Length::Bits(_) | Length::Words(_) | Length::Keyed(_),
-        ) => Null::Empty,
-        Kind::Key { length: Length::By(_) | Length::Bits(_) | Length::Keyed(_), .. } => Null::Empty,
-        Kind::Keywords(_) => Null::Empty,
-        _ => Null::Refused,
-    }
-}
-
-/// Whether an integer counts a field that must be empty.
-const fn counts_nothing(kinds: &[Kind], must_be_empty: &[bool], integer: usize) -> bool {
-    let mut position = 0;
-    while position < kinds.len() {
-        if let Kind::Bytes(Length::By(by)) = kinds[position]
-            && by == integer
-            && must_be_empty[position]
-        {
-            return true;
-        }
-        position += 1;
-    }
-    false
-}
 
 const fn any_secret(parameters: &[Parameter]) -> bool {
     let mut position = 0;
@@ -260,22 +133,6 @@ const fn any_secret(parameters: &[Parameter]) -> bool {
         position += 1;
     }
     false
-}
-
-const fn uses(length: Length) -> Kind {
-    Kind::Key { length, role: Role::Uses }
-}
-
-const fn renews(length: Length) -> Kind {
-    Kind::Key { length, role: Role::Renews }
-}
-
-const fn makes(length: Length) -> Kind {
-    Kind::Key { length, role: Role::Makes }
-}
-
-const fn skeleton(length: Length) -> Kind {
-    Kind::Key { length, role: Role::Skeleton }
 }
 
 /// Positions of count and keywords, where a rule array comes in.
@@ -303,57 +160,9 @@ const fn gives_as_many_as_said(parameters: &[Parameter], keywords: &RuleArray) -
     is_both != keywords.answers.is_empty()
 }
 
-/// Whether each of the lengths, and no other integer, says how long a parameter is.
-const fn lengths_are_named(parameters: &[Parameter], lengths: &[bool]) -> bool {
-    let mut position = 0;
-    while position < parameters.len() {
-        let (mut named, mut other) = (false, 0);
-        while other < parameters.len() {
-            named |= match parameters[other].kind {
-                Kind::Bytes(
-                    Length::By(by) | Length::Padded { by, .. } | Length::Bits(by) | Length::Words(by),
-                )
-                | Kind::Key { length: Length::By(by) | Length::Bits(by), .. }
-                | Kind::Keywords(by) => by == position,
-                _ => false,
-            };
-            other += 1;
-        }
-        if named != lengths[position] {
-            return false;
-        }
-        position += 1;
-    }
-    true
-}
-
-/// Key parameters among these.
-const fn keys(parameters: &[Parameter]) -> usize {
-    let (mut position, mut count) = (0, 0);
-    while position < parameters.len() {
-        if matches!(parameters[position].kind, Kind::Key { .. }) {
-            count += 1;
-        }
-        position += 1;
-    }
-    count
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_a_verb_does_without_may_be_null() {
-        let null = |verb: Verb, position: usize| verb.entry().parameters[position].null;
-        let build = Verb::PkaKeyTokenBuild;
-        assert_eq!(null(build, pka_key_token_build::RESERVED_5_LENGTH), Null::Empty);
-        assert_eq!(null(build, pka_key_token_build::RESERVED_5), Null::Empty);
-        assert_eq!(null(build, pka_key_token_build::KEY_NAME_LN), Null::Refused);
-        assert_eq!(null(Verb::Encipher, encipher::INITIALIZATION_VECTOR), Null::Empty);
-        assert_eq!(null(Verb::Encipher, encipher::CHAINING_VECTOR), Null::Refused);
-        assert_eq!(null(Verb::KeyTokenBuild, key_token_build::RESERVED_FIELD_2), Null::Ignored);
-    }
 
     #[test]
     fn a_length_names_an_integer_that_travels_before_it() {

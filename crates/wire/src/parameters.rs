@@ -1,0 +1,15 @@
+//! Verbs by their numbers, and their parameters: what frames, points and the verb table name alike.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `types` | what a row says of a parameter |
+//! | `keyed` | lengths that keywords say |
+//! | `table` | [`Verb`], and a module for each verb: positions of its parameters |
+
+mod keyed;
+mod table;
+mod types;
+
+pub(crate) use keyed::Keyed;
+pub use table::*;
+pub use types::*;
