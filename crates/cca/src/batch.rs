@@ -8,7 +8,7 @@ use wire::frame::Outcome;
 use wire::point::PointSet;
 use wire::{Codes, Verb};
 
-use crate::pin::counting::Count;
+use crate::counting::Count;
 use crate::wipe::wipe;
 
 /// One request, as the card took it: rights checked, key references replaced by token bytes.

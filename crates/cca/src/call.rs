@@ -1,17 +1,21 @@
 //! The interface of a verb: its request, and its reply.
 
 use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
 
 use engine::RandomBlock;
 use payments::Decimalisation;
 use wire::control::TokenForms;
 use wire::frame::{Arguments, Outcome};
 use wire::point::{Point, PointSet, keywords};
-use wire::verb::{Fault, TypedAnswer, TypedRequest, too_small, write_no_outputs};
+use wire::verb::{TypedAnswer, TypedRequest, too_small, write_no_outputs};
 use wire::{Codes, code};
 
-use crate::pass::{Ask, Pass, Work};
-use crate::pin::counting::{Count, Counting};
+use crate::chaining::Chained;
+use crate::counting::{Count, Counting, Verifier};
+use crate::ground::Refusal;
+use crate::pass::{Ask, Derive, Derived, Pass, Work};
 use crate::registers::DomainPatterns;
 use crate::wipe::{Text, wipe};
 
@@ -41,41 +45,8 @@ pub(crate) struct Call<'p, 'a> {
 /// The result of a verb: codes of success (0 or 4), or the reason of the refusal.
 pub(crate) type Verdict = Result<Codes, Refusal>;
 
-/// Why a verb stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// With these codes.
-    Codes(Codes),
-    /// The output whose length parameter is at this position needs this much: 8/72, or 4/16 for a rule array.
-    TooSmall { position: usize, needed: usize },
-    /// It did not run at all.
-    Outcome(Outcome),
-    /// A result under numbers that a card generated failed its check, and is withheld: 16/336. No argument of a
-    /// caller's may lead here, since the card stops.
-    Unsound,
-}
-
-impl From<Codes> for Refusal {
-    fn from(codes: Codes) -> Self {
-        Self::Codes(codes)
-    }
-}
-
-impl From<token::TokenError> for Refusal {
-    fn from(error: token::TokenError) -> Self {
-        Self::Codes(error.codes())
-    }
-}
-
-impl From<Fault> for Refusal {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Refused { codes, .. } => Self::Codes(codes),
-            Fault::Reference { .. } => Self::Outcome(Outcome::KeyReference),
-            Fault::TooSmall { position, needed } => Self::TooSmall { position, needed },
-        }
-    }
-}
+/// A verb that runs: ends with its verdict.
+pub(crate) type Computation<'f> = Pin<Box<dyn Future<Output = Verdict> + 'f>>;
 
 impl<'p, 'a> Call<'p, 'a> {
     /// The typed request. Refuses with 8/90 where the role does not permit what its keywords, or those that are left
@@ -93,6 +64,22 @@ impl<'p, 'a> Call<'p, 'a> {
     /// the first of them is awaited: they run in the same pass.
     pub(crate) fn ask<W: Work<'a>>(&self, work: W) -> Ask<'p, W, W::Answer> {
         W::queue(self.pass).ask(work)
+    }
+
+    /// Starts deriving the keys that seal the chaining vectors of the call's domain.
+    pub(crate) fn chaining_keys(&self, chained: Chained) -> Ask<'p, Derive, Derived> {
+        self.ask(Derive::ChainingKeys { domain: self.domain, chained })
+    }
+
+    /// Who verifies, and where what comes of it is noted.
+    pub(crate) fn verifier(&self) -> Verifier<'p> {
+        Verifier {
+            counting: self.counting,
+            count: self.count,
+            is_counted: !self.points.permits(Point::PinUncounted),
+            domain: self.domain,
+            tenant: self.tenant,
+        }
     }
 
     /// Whether a field of the request is the token of a key record that was named by its label.

@@ -32,7 +32,8 @@ use wire::verb::{HmacMethod, MacMethod, Verb};
 use wire::{Codes, code};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::registers::{Age, Domain};
+use crate::ground::Age;
+use crate::registers::Domain;
 
 /// Length of the chaining vector of a MAC.
 pub(crate) const CHAINING_BYTES: usize = VALUE_BYTES + TAG_BYTES;

@@ -1,8 +1,6 @@
 //! The processor of a card: engine, registers of every domain, and the loop that runs a batch.
 
 use std::cell::{Cell, RefCell};
-use std::future::Future;
-use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use engine::{Engine, RandomBlock};
@@ -14,9 +12,11 @@ use wire::registers::HeldRegisters;
 use wire::{Codes, code};
 
 use crate::batch::{Batch, Request};
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::pass::{Kernel, Pass};
-use crate::pin::counting::{Count, Counting, Failures};
+use crate::call::{Call, Computation, Reply, Verdict};
+use crate::counting::{Count, Counting, Failures};
+use crate::ground::{Refusal, Step};
+use crate::kernel::Kernel;
+use crate::pass::Pass;
 use crate::registers::{Domain, DomainPatterns};
 use crate::search::{Found, Search};
 use crate::verbs;
@@ -66,22 +66,6 @@ impl std::fmt::Display for LoadError {
 }
 
 impl std::error::Error for LoadError {}
-
-/// What of a batch has just been done, for a caller that has a clock (see [`Processor::run_watched`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The arguments of all requests were read.
-    Read,
-    /// The computations went on as far as they get without kernel work.
-    Computed,
-    /// A pass did the kernel work of this kind, by the name of its queue.
-    Kernel(&'static str),
-    /// The answers are complete.
-    Answered,
-}
-
-/// A verb that runs: ends with its verdict.
-pub(crate) type Computation<'f> = Pin<Box<dyn Future<Output = Verdict> + 'f>>;
 
 impl Processor {
     /// A processor with this many domains, all of them without master keys.

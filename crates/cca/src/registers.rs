@@ -7,30 +7,9 @@ use wire::control::{Handout, MasterKeyPair, Register};
 use wire::registers::RegisterSet;
 use wire::{Codes, code};
 
-use crate::key::pka::PkaContexts;
+use crate::ground::{Age, aes_256};
 use crate::patterns;
-use crate::wrap::aeskw::aes_256;
-
-/// Which of the master keys of a register wraps a token, the newest first: of several keys the oldest is the largest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Age {
-    /// The one that is current soon, and is with other cards already.
-    Next,
-    /// The current one.
-    Current,
-    /// The one before: still opens tokens, 0/10001.
-    Old,
-}
-
-impl Age {
-    /// The codes of a verb that did everything with a key of this age.
-    pub(crate) fn codes(self) -> Codes {
-        match self {
-            Self::Next | Self::Current => code::OK,
-            Self::Old => code::OLD_MASTER_KEY,
-        }
-    }
-}
+use crate::prepared::PkaContexts;
 
 /// What may be known of one register: the verification patterns of its keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,11 +3,18 @@
 //! Before a search everything in the request is checked that can be: its verb is begun, up to the point where it requests
 //! the generation. When the key is found, the request runs as any other, and its verb is given that key.
 
-use crate::pass::generate::{Answer, COMMON_EXPONENT, GENERATION_ATTEMPTS};
-use engine::{Engine, RsaKeyError, RsaSearch};
-use wire::code;
+use engine::{Engine, RsaKeyError, RsaPrivateKey, RsaSearch};
+use wire::{Codes, code};
 
-use crate::key::rsa::key_codes;
+use crate::prepared::rsa::key_codes;
+
+/// Searches for a key, where the exponent makes them rare.
+pub(crate) const GENERATION_ATTEMPTS: usize = 4;
+/// 65537, under which a failed generation is a fault of the hardware.
+pub(crate) const COMMON_EXPONENT: &[u8] = &[1, 0, 1];
+
+/// The key, or why there is none.
+pub(crate) type Generated = Result<RsaPrivateKey, Codes>;
 
 /// A search that goes on. What it holds is wiped when it is dropped.
 pub struct Search {
@@ -21,7 +28,7 @@ pub struct Search {
 pub struct Found {
     modulus_bits: usize,
     exponent: Vec<u8>,
-    answer: Answer,
+    answer: Generated,
 }
 
 impl Search {
@@ -53,7 +60,7 @@ impl Search {
 
 impl Found {
     /// The key, where it is what is asked for.
-    pub(crate) fn answer(self, modulus_bits: usize, exponent: &[u8]) -> Option<Answer> {
+    pub(crate) fn answer(self, modulus_bits: usize, exponent: &[u8]) -> Option<Generated> {
         let is_it = (self.modulus_bits, &self.exponent[..]) == (modulus_bits, exponent);
         is_it.then_some(self.answer)
     }

@@ -7,8 +7,8 @@ use token::derivation::{Derived, Deriving};
 use wire::point::Point;
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal};
-use crate::key::Algorithm;
+use crate::call::Call;
+use crate::ground::{Algorithm, Refusal};
 use crate::key::opening::Opening;
 use crate::wrap::check_parts;
 

@@ -5,7 +5,8 @@ use wire::point::Point;
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::ground::Refusal;
 use crate::pass::{Cipher, KeyRule};
 use crate::wipe::Text;
 

@@ -13,10 +13,11 @@ use wire::point::Point;
 use wire::verb::SymmetricAlgorithm;
 
 use super::opening::Opening;
-use super::pka::{Private, Public};
-use super::{Algorithm, Key, Under, ecc, rsa};
-use crate::call::{Call, Refusal};
+use super::{Key, Under};
+use crate::call::Call;
+use crate::ground::{Algorithm, Refusal};
 use crate::pass::{Open, Opened, Skeleton};
+use crate::prepared::{Private, Public, ecc, rsa};
 use crate::wrap::By;
 
 /// A key-identifier field that holds a token, if anything.

@@ -11,14 +11,12 @@
 //! kek.wrap(call, ...)?         an external token of a key
 //! ```
 
-pub(crate) mod contexts;
-pub(crate) mod ecc;
 pub(crate) mod exchange;
 pub(crate) mod field;
 pub(crate) mod opening;
 pub(crate) mod pka;
+pub(crate) mod private;
 pub(crate) mod protection;
-pub(crate) mod rsa;
 pub(crate) mod rsa_exchange;
 pub(crate) mod target;
 #[cfg(test)]
@@ -28,11 +26,10 @@ pub(crate) mod variable_exchange;
 
 use engine::{CipherAlgorithm, SecretBytes};
 use wire::Codes;
-use wire::verb::KeyAlgorithm;
 
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::ground::{Age, Algorithm, Refusal};
 use crate::pass::{Ask, Close, Skeleton, Token};
-use crate::registers::Age;
 use crate::wrap::By;
 use field::KeyField;
 
@@ -71,36 +68,6 @@ pub(crate) enum Under {
     Key,
     /// An RSA public key.
     Rsa,
-}
-
-/// Algorithm of a symmetric key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Algorithm {
-    Des,
-    Aes,
-}
-
-impl From<KeyAlgorithm> for Algorithm {
-    fn from(keyword: KeyAlgorithm) -> Self {
-        match keyword {
-            KeyAlgorithm::Des => Self::Des,
-            KeyAlgorithm::Aes => Self::Aes,
-        }
-    }
-}
-
-impl Algorithm {
-    /// The cipher of a key of this length; of the longest for lengths that no key has.
-    pub(crate) fn cipher(self, key_bytes: usize) -> CipherAlgorithm {
-        match (self, key_bytes) {
-            (Self::Des, 8) => CipherAlgorithm::Des,
-            (Self::Des, 16) => CipherAlgorithm::Tdes2,
-            (Self::Des, _) => CipherAlgorithm::Tdes3,
-            (Self::Aes, 16) => CipherAlgorithm::Aes128,
-            (Self::Aes, 24) => CipherAlgorithm::Aes192,
-            (Self::Aes, _) => CipherAlgorithm::Aes256,
-        }
-    }
 }
 
 impl Key {

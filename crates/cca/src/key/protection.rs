@@ -12,7 +12,8 @@ use wire::code;
 
 use super::opening::Opening;
 use super::{Algorithm, Key};
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::ground::Refusal;
 
 /// A key that goes in a block, as protection keys look at it.
 pub(crate) enum Carried<'t> {

@@ -18,12 +18,13 @@ use token::variable::{ASSOCIATED_AT, VariableKey, VariableType, Wrapper};
 use wire::point::Point;
 use wire::{Codes, code};
 
-use super::rsa::{PrivateContext, PublicContext};
 use super::variable_exchange::strength_bits;
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::ground::Refusal;
 use crate::pass::Asymmetric;
 use crate::pka::encryption::Encryption;
 use crate::pka::right_justified;
+use crate::prepared::rsa::{PrivateContext, PublicContext};
 
 /// Length of the hash and the length of a key in front of it in a block of PKOAEP2.
 const HEAD_BYTES: usize = 34;

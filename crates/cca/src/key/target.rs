@@ -4,7 +4,7 @@ use token::{AesToken, DesToken, Format, TOKEN_BYTES};
 use wire::code;
 use wire::verb::TokenWrapping;
 
-use crate::call::Refusal;
+use crate::ground::Refusal;
 
 /// Whether a field of a fixed-length token has none: it is left out, or as long as a token and begins with X'00'.
 pub(crate) fn is_null(field: &[u8]) -> bool {

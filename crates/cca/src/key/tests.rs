@@ -14,9 +14,12 @@ use wire::{Codes, code};
 
 use super::field::{Found, SymmetricToken};
 use super::{Key, Under};
-use crate::call::{Call, Refusal, Verdict};
-use crate::pass::{Kernel, Pass, Skeleton, Token};
-use crate::processor::{Computation, drive};
+use crate::call::Computation;
+use crate::call::{Call, Verdict};
+use crate::ground::Refusal;
+use crate::kernel::Kernel;
+use crate::pass::{Pass, Skeleton, Token};
+use crate::processor::drive;
 use crate::registers::Domain;
 
 /// A key-encrypting key, its halves.

@@ -10,13 +10,13 @@ use token::{DesToken, KeyType};
 use wire::verb::TransportLength;
 use wire::{Codes, code};
 
-use super::rsa::PrivateContext;
 use super::{Algorithm, Format, Key, Under};
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::ground::{Age, Refusal};
 use crate::pass::{Asymmetric, Skeleton};
 use crate::pka::encryption::Encryption;
 use crate::pka::right_justified;
-use crate::registers::Age;
+use crate::prepared::rsa::PrivateContext;
 
 impl Algorithm {
     fn has_length(self, bytes: usize) -> bool {

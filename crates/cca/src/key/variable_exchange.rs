@@ -11,7 +11,8 @@ use wire::verb::SymmetricAlgorithm;
 
 use super::field::Found;
 use super::{Key, Made};
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::ground::Refusal;
 use crate::pass::{Close, Skeleton};
 use crate::wrap::By;
 

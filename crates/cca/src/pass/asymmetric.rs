@@ -14,8 +14,8 @@ use token::pka::ecc::EccCurve;
 use wire::code;
 
 use super::{Kernel, Pass, Queue, Work};
-use crate::call::Refusal;
-use crate::key::{ecc, rsa};
+use crate::ground::Refusal;
+use crate::prepared::{ecc, rsa};
 
 /// An operation; of RSA on a block of the modulus length, below the modulus.
 pub(crate) enum Asymmetric<'a> {

@@ -8,8 +8,7 @@ use wire::control::Register;
 use wire::{Codes, code};
 
 use super::emv::{self, Cryptograms, Diversify};
-use super::{Ask, Kernel, Pass, Queue, Work, aes_dukpt, dukpt};
-use crate::call::Call;
+use super::{Kernel, Pass, Queue, Work, aes_dukpt, dukpt};
 use crate::chaining::{Chained, ChainingKeys};
 use crate::patterns;
 use crate::pka::x963;
@@ -94,13 +93,6 @@ impl Derived {
             Self::Cryptograms(cryptograms) => cryptograms,
             _ => Err(code::SELF_CHECK),
         }
-    }
-}
-
-impl<'p> Call<'p, '_> {
-    /// Starts deriving the keys that seal the chaining vectors of the call's domain.
-    pub(crate) fn chaining_keys(&self, chained: Chained) -> Ask<'p, Derive, Derived> {
-        self.ask(Derive::ChainingKeys { domain: self.domain, chained })
     }
 }
 

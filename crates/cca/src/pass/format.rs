@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::cipher::key_refusal;
 use super::{Kernel, Pass, Queue, Work};
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 
 /// Length of a block in bytes.
 const BLOCK: usize = 16;

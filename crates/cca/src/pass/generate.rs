@@ -1,10 +1,11 @@
 //! Generates RSA keys; the engine has proven each by one operation.
 
-use engine::{Engine, RsaKeyError, RsaPrivateKey};
-use wire::{Codes, code};
+use engine::{Engine, RsaKeyError};
+use wire::code;
 
 use super::{Kernel, Pass, Queue, Work};
-use crate::key::rsa::key_codes;
+use crate::prepared::rsa::key_codes;
+use crate::search::{COMMON_EXPONENT, GENERATION_ATTEMPTS, Generated};
 
 /// A key pair to be found.
 pub(crate) struct Generate<'a> {
@@ -13,7 +14,7 @@ pub(crate) struct Generate<'a> {
 }
 
 /// The key.
-pub(crate) type Answer = Result<RsaPrivateKey, Codes>;
+pub(crate) type Answer = Generated;
 
 impl<'a> Work<'a> for Generate<'a> {
     type Answer = Answer;
@@ -40,8 +41,3 @@ fn generate(engine: &Engine, work: &Generate<'_>) -> Answer {
     }
     Err(code::PKA_FIELD)
 }
-
-/// Searches for a key, where the exponent makes them rare.
-pub(crate) const GENERATION_ATTEMPTS: usize = 4;
-/// 65537, under which a failed generation is a fault of the hardware.
-pub(crate) const COMMON_EXPONENT: &[u8] = &[1, 0, 1];

@@ -27,7 +27,7 @@ mod dukpt;
 pub(crate) mod emv;
 mod format;
 mod gcm;
-pub(crate) mod generate;
+mod generate;
 mod hash;
 mod key_block;
 mod mac;
@@ -35,12 +35,8 @@ mod open;
 mod pin_field;
 mod queue;
 
-use engine::Engine;
-use wire::control::TokenForms;
-
-use crate::processor::Step;
-use crate::registers::Domain;
-use crate::search::Found;
+use crate::ground::Step;
+use crate::kernel::Kernel;
 
 pub(crate) use asymmetric::Asymmetric;
 pub(crate) use block::{BLOCK_BYTES, Block, OneBlock};
@@ -67,16 +63,6 @@ pub(crate) trait Work<'a>: Sized {
 
     /// Does all of it: returns the result of each piece of work at the same index.
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Self::Answer>]);
-}
-
-/// What kernel work may use: the engine, the master keys of every domain, and which forms of internal tokens are made and
-/// taken.
-pub(crate) struct Kernel<'k> {
-    pub(crate) engine: &'k Engine,
-    pub(crate) domains: &'k mut [Domain],
-    pub(crate) tokens: TokenForms,
-    /// A key that was searched for before the batch ran.
-    pub(crate) found: &'k mut Option<Found>,
 }
 
 macro_rules! kinds {

@@ -1,5 +1,9 @@
 //! Opens keys: all tokens of one format in one call of the method that wraps it.
 
+mod ecc;
+mod pka;
+mod rsa;
+
 use engine::SecretBytes;
 use token::aes::AesKey;
 use token::{AesToken, DesToken, VariableToken};
@@ -7,8 +11,8 @@ use wire::control::TokenForm;
 use wire::{Codes, code};
 
 use super::{Kernel, Pass, Queue, Work};
-use crate::key::pka::{self, Private, Public};
-use crate::registers::Age;
+use crate::ground::Age;
+use crate::prepared::{Private, Public};
 use crate::wrap::{By, aes_cbc, check_parts, des_ecb, des_enhanced, variable, wide_block};
 
 /// A key to be taken out of its token.

@@ -17,7 +17,8 @@ use wire::{Codes, code};
 
 use super::keys::{self, Working};
 use super::{BLOCK_BYTES, Block};
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::ground::Refusal;
 use crate::key::opening::Opening;
 use crate::key::{Key, Renewal};
 use crate::pass::{Cipher, Derive, KeyRule, Token};

@@ -7,8 +7,10 @@ use wire::verb::PinExtraction;
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
-use super::{Block, counting};
-use crate::call::{Call, Refusal};
+use super::Block;
+use crate::call::Call;
+use crate::counting;
+use crate::ground::Refusal;
 
 /// How a PIN lies in a block, with what the block holds beside it.
 pub(crate) struct Form {

@@ -5,9 +5,10 @@ use payments::dukpt::tdes::{Purpose, SERIAL_BYTES, Serial};
 use token::usage::Use;
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::ground::{Algorithm, Refusal};
+use crate::key::Key;
 use crate::key::opening::Opening;
-use crate::key::{Algorithm, Key};
 use crate::pass::{Ask, Derive, Derived};
 
 /// Where a profile has the key serial number.

@@ -8,13 +8,11 @@
 //! | [`data`] | the data array of the methods |
 //! | [`derivation`] | which key of a transaction is derived, by TDES or by AES |
 //! | [`side`] | a block of 8 bytes under DES, or of ISO-4 under AES, with its form and key |
-//! | [`counting`] | what is counted of wrong PINs, and which verifications wait |
 //!
 //! A verb looks at everything in its request before a block is clear. From then on nothing depends on what is in the block
 //! but the answer: a wrong block goes the way of a right one, and is refused at the end with one code for whatever is
 //! wrong ([`rules::wrong_block`]).
 
-pub(crate) mod counting;
 pub(crate) mod data;
 pub(crate) mod derivation;
 pub(crate) mod form;
@@ -25,7 +23,8 @@ pub(crate) mod side;
 use engine::{CipherDirection, SecretBytes};
 use wire::code;
 
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::ground::Refusal;
 use crate::pass::OneBlock;
 pub(crate) use crate::pass::{BLOCK_BYTES, Block};
 

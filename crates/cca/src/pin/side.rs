@@ -11,8 +11,10 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::derivation::{Derivation, Method};
 use super::form::Form;
-use super::{BLOCK_BYTES, counting, rules};
-use crate::call::{Call, Refusal};
+use super::{BLOCK_BYTES, rules};
+use crate::call::Call;
+use crate::counting;
+use crate::ground::Refusal;
 use crate::key::opening::Opening;
 use crate::pass::PinField;
 

@@ -1,36 +1,10 @@
-//! Tokens of elliptic-curve keys as verbs make and read them.
+//! Signatures with elliptic-curve keys.
 
-use engine::SecretBytes;
-use token::pka::ecc::{EccAttributes, EccCurve, EccToken, EccWrappedBuilder};
-use token::pka::{Destination, Source};
+use token::pka::ecc::EccCurve;
 use wire::verb::SignatureHash;
 use wire::{Codes, code};
 
 use super::signature_hash_of;
-use crate::call::{Call, Refusal};
-use crate::pass::{Skeleton, Token};
-
-impl<'a> Call<'_, 'a> {
-    /// The validated elliptic-curve token of a key field.
-    pub(crate) fn ecc_token(&self, field: &'a [u8]) -> Result<EccToken<'a>, Refusal> {
-        let field = self.key(field)?.bytes();
-        Ok(EccToken::parse(field).map_err(|error| error.codes())?)
-    }
-}
-
-/// The internal token of a private value, wrapped under the current master key.
-pub(crate) async fn internal(
-    call: Call<'_, '_>,
-    curve: EccCurve,
-    value: SecretBytes,
-    point: &[u8],
-    attributes: &EccAttributes,
-    source: Source,
-) -> Result<Token, Refusal> {
-    let builder = EccWrappedBuilder::new(Destination::Internal(source), curve, point, attributes)
-        .map_err(|error| error.codes())?;
-    Ok(call.make(Skeleton::Ecc(Box::new(builder)), value).await?)
-}
 
 /// A method of signatures with elliptic-curve keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,20 +1,15 @@
-//! What the verbs of PKA keys share: hashes for token sections, key fields, data formats.
+//! What the verbs of PKA keys share: hashes and data formats.
 
 pub(crate) mod curve;
 pub(crate) mod encryption;
 pub(crate) mod premaster;
-pub(crate) mod self_test;
 pub(crate) mod signature;
-pub(crate) mod transport;
 pub(crate) mod x931;
 pub(crate) mod x963;
 
-use engine::{HashAlgorithm, SecretBytes, sha1, sha256};
-use token::pka::PkaToken;
+use engine::{HashAlgorithm, SecretBytes};
 use wire::Codes;
 use wire::verb::{RsaHash, SignatureHash};
-
-use crate::call::{Call, Refusal};
 
 /// The hash of a keyword.
 pub(crate) fn hash_of(keyword: RsaHash) -> HashAlgorithm {
@@ -36,14 +31,6 @@ pub(crate) fn signature_hash_of(keyword: SignatureHash) -> HashAlgorithm {
         SignatureHash::Sha384 => HashAlgorithm::Sha384,
         SignatureHash::Sha512 => HashAlgorithm::Sha512,
         SignatureHash::Ripemd160 => HashAlgorithm::Ripemd160,
-    }
-}
-
-impl<'a> Call<'_, 'a> {
-    /// The validated RSA token of a key field.
-    pub(crate) fn pka_token(&self, field: &'a [u8]) -> Result<PkaToken<'a>, Refusal> {
-        let field = self.key(field)?.bytes();
-        Ok(PkaToken::parse(field, &(sha1, sha256)).map_err(|error| error.codes())?)
     }
 }
 

@@ -21,8 +21,9 @@ use token::variable::{CipherMode, VariableUse};
 use wire::verb::{AesKeyRule, AesMethod, AesPosition, Buffer};
 use wire::{Codes, code};
 
-use crate::call::{Call, Place, Refusal, Reply, Verdict};
-use crate::key::{Algorithm, Key};
+use crate::call::{Call, Place, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
+use crate::key::Key;
 use crate::pass::{Cipher, Gcm, KeyRule};
 use crate::wipe::Text;
 

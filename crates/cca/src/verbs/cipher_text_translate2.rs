@@ -30,11 +30,12 @@ use wire::verb::{DesChaining, DesMethod, KeyInAlgorithm, KeyOutAlgorithm, Method
 
 use super::des_cipher::{self, Chained as DesText};
 use super::{aes_cipher, decipher, encipher};
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
 use crate::chaining::{Chained, HMAC_CHAINING_BYTES, Sealer};
+use crate::ground::{Algorithm, Refusal};
 use crate::key::field::Found;
 use crate::key::opening::Opening;
-use crate::key::{Algorithm, Key, Under};
+use crate::key::{Key, Under};
 use crate::pass::{Cipher, KeyRule};
 use crate::wipe::Text;
 

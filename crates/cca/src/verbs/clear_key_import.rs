@@ -9,7 +9,8 @@ use wire::verb::TokenWrapping;
 use wire::verb::clear_key_import::{Answer, Request};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::key::target::des_target;
 use crate::parity;
 use crate::pass::{Skeleton, Token};

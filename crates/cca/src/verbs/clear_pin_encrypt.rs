@@ -10,8 +10,8 @@ use wire::verb::PinSource;
 use wire::verb::clear_pin_encrypt::{Answer, Request};
 use zeroize::Zeroizing;
 
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
 use crate::pin::{self, data, form::Form};
 
 /// Answers with the block.

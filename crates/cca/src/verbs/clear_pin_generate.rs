@@ -17,7 +17,7 @@ use wire::verb::PinMethod;
 use wire::verb::clear_pin_generate::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::pin::data::{self, Data};
 use crate::pin::{self, Block};
 

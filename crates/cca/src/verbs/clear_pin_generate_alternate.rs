@@ -11,7 +11,7 @@ use wire::verb::PinAlternateMethod;
 use wire::verb::clear_pin_generate_alternate::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::pin::data::{self, Data};
 use crate::pin::form::Form;
 use crate::pin::{self, Block, rules};

@@ -8,7 +8,7 @@ use wire::verb::cryptographic_variable_encipher::{Answer, Request};
 
 use super::des_cipher::{whole_blocks, work};
 use crate::call::{Call, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::wipe::Text;
 
 /// Answers with the ciphertext, which is as long as the text.

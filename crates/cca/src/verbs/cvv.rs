@@ -14,10 +14,10 @@ use wire::verb::{CvvDigits, CvvPan};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
-use crate::call::{Call, Refusal};
-use crate::key::Algorithm;
+use crate::call::Call;
+use crate::counting::{self, AtWork, Purpose};
+use crate::ground::{Algorithm, Refusal};
 use crate::pass::{Mac, Token};
-use crate::pin::counting::{self, AtWork, Purpose};
 
 /// The card of a request.
 pub(super) struct Card<'a> {
@@ -99,7 +99,7 @@ pub(super) async fn compute<'p, 'a>(
     let subject = counting::of_card(card.digits());
     let at_work = match is_compared {
         true => {
-            let begun = counting::begin(&call, Purpose::CardValue, &key, &subject)?;
+            let begun = counting::begin(call.verifier(), Purpose::CardValue, &key, &subject)?;
             Some(begun.of_block(&counting::of_text(&text))?)
         }
         false => None,

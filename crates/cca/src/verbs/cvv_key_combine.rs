@@ -21,8 +21,8 @@ use wire::verb::{Import2Translation, Import2Wrapping};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
 use crate::pass::Skeleton;
 
 /// Answers with the token.

@@ -9,7 +9,8 @@ use wire::{Codes, code};
 use super::des_cipher::{
     self, BLOCK_BYTES, Chained, NO_CHAINING, chaining_vector, short_block, whole_blocks, work,
 };
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::key::Key;
 use crate::wipe::Text;
 

@@ -22,7 +22,7 @@ use wire::verb::derive_icc_mk::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
 use crate::chip::{card, issuer};
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::pass::emv::{Diversify, Session};
 use crate::pass::{Derive, Skeleton};
 

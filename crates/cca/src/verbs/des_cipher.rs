@@ -20,9 +20,10 @@ use token::usage::Use;
 use wire::verb::{DesChaining, DesMethod};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::ground::{Algorithm, Refusal};
+use crate::key::Key;
 use crate::key::opening::Opening;
-use crate::key::{Algorithm, Key};
 use crate::pass::{Cipher, KeyRule};
 use crate::wipe::Text;
 

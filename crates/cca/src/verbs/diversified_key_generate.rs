@@ -22,9 +22,9 @@ use wire::verb::Diversification;
 use wire::verb::diversified_key_generate::{Answer, Request};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
 use crate::chip::issuer;
-use crate::key::Algorithm;
+use crate::ground::{Algorithm, Refusal};
 use crate::key::target::{des_target, with_wrapping};
 use crate::parity;
 use crate::pass::emv::{Diversify, Session};

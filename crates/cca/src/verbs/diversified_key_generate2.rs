@@ -18,7 +18,8 @@ use wire::verb::diversified_key_generate2::{Answer, Request};
 use zeroize::Zeroizing;
 
 use super::key_generate2::internal;
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::pass::{Cipher, KeyRule, Skeleton};
 use crate::wipe::Text;
 

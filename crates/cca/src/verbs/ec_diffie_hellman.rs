@@ -38,12 +38,13 @@ use wire::verb::ec_diffie_hellman::{Answer, Request};
 use wire::verb::{AgreedKeyType, AgreementHash, KeyAgreement};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::ecc::PrivateContext;
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::key::exchange::side_of;
+use crate::key::private::{open_transported, strength_of_curve};
 use crate::parity;
 use crate::pass::{Asymmetric, Derive};
-use crate::pka::transport::{open_transported, strength_of_curve};
+use crate::prepared::ecc::PrivateContext;
 use target::Target;
 
 /// Longest party identifier in bytes.

@@ -24,8 +24,9 @@ use wire::code;
 use wire::verb::emv_transaction::{Answer, Request};
 use wire::verb::{EmvAction, EmvResponse, EmvScheme, EmvSession};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
 use crate::chip::{card, issuer};
+use crate::ground::Refusal;
 use crate::pass::Derive;
 use crate::pass::emv::{Diversify, Response, ResponseOf, Session, Transaction};
 

@@ -11,7 +11,7 @@ use wire::verb::PinEncryptedMethod;
 use wire::verb::encrypted_pin_generate::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::pin::data::{self, Data};
 use crate::pin::form::Form;
 use crate::pin::{self, Block};

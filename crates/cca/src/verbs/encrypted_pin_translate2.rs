@@ -28,7 +28,8 @@ use wire::verb::encrypted_pin_translate2::{Answer, Request};
 use wire::verb::{PanChangeMessage, PinTranslation};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::key::Key;
 use crate::pass::Mac;
 use crate::pin::derivation::Method;

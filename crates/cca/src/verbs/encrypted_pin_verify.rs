@@ -18,13 +18,13 @@ use wire::code;
 use wire::verb::PinVerifyMethod;
 use wire::verb::encrypted_pin_verify::{Answer, Request};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::Algorithm;
-use crate::pin::counting::Purpose;
+use crate::call::{Call, Reply, Verdict};
+use crate::counting::{self, Purpose};
+use crate::ground::{Algorithm, Refusal};
 use crate::pin::data::{self, Data, VisaData};
 use crate::pin::derivation::{Derivation, Method};
 use crate::pin::form::Form;
-use crate::pin::{self, counting, rules};
+use crate::pin::{self, rules};
 
 /// Answers whether the PIN is right.
 pub(crate) async fn encrypted_pin_verify(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -41,7 +41,7 @@ pub(crate) async fn encrypted_pin_verify(call: Call<'_, '_>, reply: &mut Reply<'
     let pin_opening = call.key(pin_field)?.of(Algorithm::Des)?.for_use(usage)?;
     let (block_key, pin_key) = (block_opening.await, pin_opening.await);
     let (block_key, pin_key) = (block_key?, pin_key?);
-    let at_work = counting::begin(&call, Purpose::Pin, &pin_key.secret, &reference.subject())?;
+    let at_work = counting::begin(call.verifier(), Purpose::Pin, &pin_key.secret, &reference.subject())?;
     let renewed = (derivation.renew(call, &block_key, block_field)?, pin_key.renew(call, pin_field)?);
     let under = derivation.working(call, &block_key)?.key().await?;
 

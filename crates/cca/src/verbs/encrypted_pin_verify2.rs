@@ -15,11 +15,12 @@ use wire::verb::encrypted_pin_verify2::{Answer, Request};
 use wire::verb::{PinComparison, PinDerivationOf, PinExtraction};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::pin::counting::Purpose;
+use crate::call::{Call, Reply, Verdict};
+use crate::counting::{self, Purpose};
+use crate::ground::Refusal;
 use crate::pin::derivation::Method;
 use crate::pin::side::Side;
-use crate::pin::{counting, data, rules};
+use crate::pin::{data, rules};
 
 /// Answers whether the PINs are the same.
 pub(crate) async fn encrypted_pin_verify2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -59,7 +60,8 @@ pub(crate) async fn encrypted_pin_verify2(call: Call<'_, '_>, reply: &mut Reply<
 
     let own_clear = own.decipher(call, &own_under, own_block).await?;
     let other_clear = other.decipher(call, &other_under, other_block).await?;
-    let at_work = counting::begin(&call, Purpose::Pin, &other_key.secret, &other.bound(&other_clear))?;
+    let at_work =
+        counting::begin(call.verifier(), Purpose::Pin, &other_key.secret, &other.bound(&other_clear))?;
     let at_work = at_work.of_block(&own.bound(&own_clear))?;
     let ((found, is_block), (reference, is_reference)) = (own.pin(&own_clear), other.pin(&other_clear));
     let is_right = match checked {

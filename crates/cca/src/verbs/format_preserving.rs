@@ -14,7 +14,7 @@ use wire::verb::{FormatAlphabets, FormatMethod};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
-use crate::call::Refusal;
+use crate::ground::Refusal;
 
 /// Of which characters text and tweak are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,8 +14,9 @@ use token::variable::{HmacHash, VariableUse};
 use wire::verb::{Buffer, HmacMethod, Segment};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal};
+use crate::call::Call;
 use crate::chaining::{Chained, HMAC_CHAINING_BYTES, Sealer};
+use crate::ground::Refusal;
 use crate::pass::{Hash, HashOutput, HashText, Token};
 
 /// Shortest MAC that is made and verified, in bytes.

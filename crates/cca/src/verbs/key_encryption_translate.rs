@@ -18,7 +18,8 @@ use wire::verb::KeyEncryption;
 use wire::verb::key_encryption_translate::{Answer, Request};
 
 use super::key_import::source;
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::key::Key;
 use crate::key::exchange::AskedType;
 use crate::key::field::KeyField;

@@ -10,8 +10,8 @@ use token::usage::{Side, Wrapping};
 use wire::Codes;
 use wire::verb::key_export::{Answer, Request};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
 use crate::key::exchange::{AskedType, exportable};
 use crate::pass::Token;
 

@@ -16,12 +16,12 @@ use wire::point::keywords::word;
 use wire::verb::key_generate::{Answer, Request};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Age, Refusal};
 use crate::key::Key;
 use crate::key::target::{aes_target, des_target, external_des_target};
 use crate::parity;
 use crate::pass::{Skeleton, Token};
-use crate::registers::Age;
 use forms::{Form, Place, Set};
 
 /// Answers with the token, or both.

@@ -30,10 +30,10 @@ use wire::verb::{Buffer, VariableAlgorithm, VariableKeyForm};
 use super::key_generate::forms::{Form, Place, Set};
 use super::key_token_build2::attribute_codes;
 use super::pka_key_token_build::name;
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Age, Refusal};
 use crate::key::{Key, Made};
 use crate::pass::{Skeleton, Token};
-use crate::registers::Age;
 
 /// Answers with the token, or both.
 pub(crate) async fn key_generate2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

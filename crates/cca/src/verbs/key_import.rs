@@ -13,7 +13,8 @@ use wire::point::Point;
 use wire::verb::key_import::{Answer, Request};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::key::exchange::AskedType;
 use crate::key::field::KeyField;
 use crate::key::target::des_target;

@@ -24,8 +24,8 @@ use wire::verb::key_part_import::{Answer, Request};
 use wire::verb::{KeyPart, TokenWrapping};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
 use crate::parity;
 use crate::pass::Skeleton;
 

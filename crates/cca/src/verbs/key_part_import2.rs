@@ -20,7 +20,8 @@ use wire::verb::{KeyPartsLeast, VariableAlgorithm, VariableKeyPart};
 use wire::{Codes, code};
 
 use super::key_generate2::internal;
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::pass::Skeleton;
 
 /// Answers with the token.

@@ -18,8 +18,9 @@ use wire::verb::key_test::{Answer, Request};
 use wire::verb::{TestAlgorithm, TestParity, TestProcess, TestRegister, TestSource};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::{Algorithm, Renewal};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
+use crate::key::Renewal;
 use crate::parity;
 use crate::pass::{Cipher, Derive, KeyRule, Token};
 use crate::wipe::Text;

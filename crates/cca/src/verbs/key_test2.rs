@@ -31,10 +31,11 @@ use wire::{Codes, code};
 
 use super::key_import::source;
 use super::key_test::{enc_zero, master_key};
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
+use crate::key::Key;
 use crate::key::exchange::{AskedType, side_of_tested};
 use crate::key::field::KeyField;
-use crate::key::{Algorithm, Key};
 use crate::pass::{Derive, Mac, Token};
 
 /// Tokens under the old master key or in another form come back renewed. GENERATE answers with the pattern; VERIFY with 4/1 where

@@ -15,7 +15,7 @@ use wire::verb::{ExtendedTestAlgorithm, TestAlgorithm, TestProcess};
 use super::key_import::source;
 use super::key_test::{is_same, values};
 use crate::call::{Call, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::key::exchange::{AskedType, side_of_tested};
 use crate::key::field::KeyField;
 

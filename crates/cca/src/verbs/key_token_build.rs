@@ -25,7 +25,8 @@ use wire::verb::{
 };
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 
 /// Answers with the token.
 pub(crate) async fn key_token_build(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

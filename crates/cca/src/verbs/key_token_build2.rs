@@ -20,7 +20,8 @@ use wire::verb::{TokenOrigin, VariableAlgorithm, VariableContent, VariableKeyTyp
 use wire::{Codes, code};
 
 use super::pka_key_token_build::name;
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 
 /// Answers with the token.
 pub(crate) async fn key_token_build2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

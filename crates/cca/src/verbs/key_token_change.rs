@@ -12,8 +12,8 @@ use wire::code;
 use wire::verb::key_token_change::{Answer, Request};
 use wire::verb::{ChangedAlgorithm, TokenWrapping, WrappingBound};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
 use crate::pass::Skeleton;
 
 pub(crate) async fn key_token_change(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -35,8 +35,8 @@ use wire::{Codes, code};
 
 use super::key_import::source;
 use super::key_token_build2::attribute_codes;
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
 use crate::key::exchange::AskedType;
 use crate::key::field::KeyField;
 use crate::key::target::is_null;

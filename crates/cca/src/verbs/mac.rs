@@ -21,9 +21,10 @@ use wire::point::Point;
 use wire::verb::{MacFormat, MacMethod, Segment};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
 use crate::chaining::{CHAINING_BYTES, Chained, Sealer};
-use crate::key::{Algorithm, Key};
+use crate::ground::{Algorithm, Refusal};
+use crate::key::Key;
 use crate::pass::{Ask, Cipher, Ciphered, KeyRule, Mac, MacOutput};
 use crate::wipe::Text;
 

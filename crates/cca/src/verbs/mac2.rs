@@ -12,8 +12,9 @@ use wire::code;
 use wire::verb::{Buffer, HmacMethod, KeyedHash, Segment, VariableAlgorithm};
 
 use super::hmac::{self, Computed, Value};
-use crate::call::{Call, Refusal};
+use crate::call::Call;
 use crate::chaining::{Chained, HMAC_CHAINING_BYTES, Sealer};
+use crate::ground::Refusal;
 use crate::pass::Mac;
 
 /// What a request of either verb has.

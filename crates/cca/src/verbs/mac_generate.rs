@@ -7,7 +7,8 @@ use wire::code;
 use wire::verb::mac_generate::{Answer, Request};
 
 use super::mac::{self, Computed};
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 
 /// Answers with the MAC after ONLY and LAST, with the chaining vector after FIRST and MIDDLE.
 pub(crate) fn mac_generate<'f, 'r, 'w>(

@@ -107,8 +107,8 @@ mod unique_key_derive;
 use wire::Verb;
 use wire::frame::Outcome;
 
-use crate::call::{Call, Refusal, Reply};
-use crate::processor::Computation;
+use crate::call::{Call, Computation, Reply};
+use crate::ground::Refusal;
 
 macro_rules! served {
     (Daemon $module:ident $call:ident $reply:ident) => {

@@ -21,9 +21,9 @@ use wire::verb::pin_change_unblock::{Answer, Request};
 use wire::verb::{Diversification, PinChange, PinChangeSession};
 
 use super::diversified_key_generate::session;
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
 use crate::chip::issuer;
-use crate::key::Algorithm;
+use crate::ground::{Algorithm, Refusal};
 use crate::key::opening::Opening;
 use crate::pass::emv::{Diversify, Session};
 use crate::pass::{Cipher, Derive, KeyRule};

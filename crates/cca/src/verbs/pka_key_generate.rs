@@ -30,14 +30,15 @@ use wire::verb::{OutputKekType, PkaOutput};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::key::Key;
 use crate::key::exchange::side_of_private;
 use crate::key::opening::Opening;
+use crate::key::pka::internal_ecc;
+use crate::key::private::{check_kind, strength_of_curve, strength_of_modulus, values_of};
 use crate::key::target::is_null;
 use crate::pass::{Asymmetric, Close, Generate, Skeleton, Token};
-use crate::pka::curve;
-use crate::pka::transport::{check_kind, strength_of_curve, strength_of_modulus, values_of};
 use crate::wrap::By;
 
 /// A longer modulus is stronger than a key of TDES.
@@ -188,7 +189,7 @@ async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Rep
         PkaOutput::Retained => return Err(code::KEYWORD.into()),
         PkaOutput::Master => {
             let value = SecretBytes::from_slice(value);
-            let made = curve::internal(call, curve, value, point, &attributes, Source::Random).await?;
+            let made = internal_ecc(call, curve, value, point, &attributes, Source::Random).await?;
             Zeroizing::new(made.to_vec())
         }
     };

@@ -26,11 +26,12 @@ use wire::verb::pka_key_import::{Answer, Request};
 use wire::verb::{ChangedPkaAlgorithm, ImporterKind};
 
 use super::pka_key_generate::internal;
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::key::opening::Opening;
+use crate::key::pka::internal_ecc;
+use crate::key::private::{check_kind, open_transported, strength_of_curve, strength_of_modulus};
 use crate::key::target::is_null;
-use crate::pka::curve;
-use crate::pka::transport::{check_kind, open_transported, strength_of_curve, strength_of_modulus};
 
 pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
@@ -116,7 +117,7 @@ async fn transported_curve<'a>(
     let codes = kek.age.codes();
     let value = open_transported(call, kek, request.source_key_token).await?;
     let from = Source::ExternalEncrypted;
-    let token = curve::internal(call, curve, value, source.point(), &attributes, from).await?;
+    let token = internal_ecc(call, curve, value, source.point(), &attributes, from).await?;
     reply.write(Answer { target_key_identifier: Some(&token) })?;
     Ok(codes)
 }
@@ -147,7 +148,7 @@ async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Rep
     // Preparing it proves that the public key is that of the private one.
     call.key(request.source_key_token)?.private_ecc().await?;
     let (curve, point, attributes) = (source.curve(), source.point(), source.attributes());
-    let token = curve::internal(call, curve, value, point, &attributes, Source::ExternalClear).await?;
+    let token = internal_ecc(call, curve, value, point, &attributes, Source::ExternalClear).await?;
     reply.write(Answer { target_key_identifier: Some(&token) })?;
     Ok(code::OK)
 }

@@ -18,8 +18,8 @@ use wire::verb::pka_key_token_change::{Answer, Request};
 
 use super::pka_key_generate::{Generated, internal, register_of};
 use crate::call::{Call, Reply, Verdict};
-use crate::pka::curve;
-use crate::registers::Age;
+use crate::ground::Age;
+use crate::key::pka::internal_ecc;
 
 pub(crate) async fn pka_key_token_change(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
@@ -66,7 +66,7 @@ async fn of_curve<'a>(call: Call<'_, 'a>, field: &'a [u8], reply: &mut Reply<'_,
         return Ok(code::OK);
     }
     let (value, attributes) = (context.key.value(), token.attributes());
-    let changed = curve::internal(call, context.curve, value, &context.point, &attributes, source).await?;
+    let changed = internal_ecc(call, context.curve, value, &context.point, &attributes, source).await?;
     reply.write(Answer { key_identifier: Some(&changed) })?;
     Ok(code::OK)
 }

@@ -21,10 +21,11 @@ use wire::verb::PrivateKeyTranslation;
 use wire::verb::pka_key_translate::{Answer, Request};
 
 use super::pka_key_generate::{Generated, under_apka};
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::key::opening::Opening;
+use crate::key::private::{check_kind, open_transported, strength_of_modulus};
 use crate::key::target::is_null;
-use crate::pka::transport::{check_kind, open_transported, strength_of_modulus};
 
 /// Answers with the token.
 pub(crate) async fn pka_key_translate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -7,7 +7,7 @@ use wire::code;
 use wire::verb::prohibit_export::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::pass::Skeleton;
 
 /// Refuses a part of a key, and one without a control vector, with 8/39.

@@ -13,7 +13,7 @@ use wire::point::Point;
 use wire::verb::recover_pin_from_offset::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::pin::data::Data;
 use crate::pin::form::Form;
 use crate::pin::{self, Block};

@@ -27,8 +27,8 @@ use wire::{Codes, code};
 
 use super::key_import::source;
 use super::prohibit_export::EXPORT_BIT;
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
 use crate::key::exchange::{AskedType, side_of};
 use crate::key::field::KeyField;
 use crate::key::variable_exchange::may_come;

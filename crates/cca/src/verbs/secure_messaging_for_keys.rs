@@ -12,7 +12,7 @@ use wire::verb::secure_messaging_for_keys::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
 use crate::chip::message::Message;
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::key::exchange::exportable;
 
 const KEY_BYTES: usize = 16;

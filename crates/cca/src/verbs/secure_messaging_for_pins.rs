@@ -13,7 +13,7 @@ use wire::verb::{PinInMessage, PinMessageMode};
 
 use crate::call::{Call, Reply, Verdict};
 use crate::chip::message::Message;
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::pin::form::Form;
 use crate::pin::{self, rules};
 

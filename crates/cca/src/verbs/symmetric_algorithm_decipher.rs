@@ -7,7 +7,8 @@ use wire::verb::TypedAnswer;
 use wire::verb::symmetric_algorithm_decipher::{Answer, Request};
 
 use super::aes_cipher::{self, End};
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 
 /// Answers with the text, its length, and chaining data.
 pub(crate) fn symmetric_algorithm_decipher<'f, 'r, 'w>(

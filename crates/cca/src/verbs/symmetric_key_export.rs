@@ -24,7 +24,7 @@ use wire::verb::symmetric_key_export::{Answer, Request};
 use wire::verb::{ExportAlgorithm, ExportFormat};
 
 use crate::call::{Call, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::key::field::{Found, KeyField};
 use crate::key::rsa_exchange::{
     carries_rakw, is_weaker, may_go_under_rsa, oaep2_bytes, rakw_bytes, seal_oaep2, seal_rakw,

@@ -20,7 +20,7 @@ use wire::verb::symmetric_key_generate::{Answer, Request};
 use wire::verb::{GeneratedLength, LocalCopy};
 
 use crate::call::{Call, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::key::target::is_null;
 use crate::key::transport::{Transport, data_skeleton};
 use crate::parity;

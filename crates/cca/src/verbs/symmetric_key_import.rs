@@ -13,7 +13,7 @@ use wire::code;
 use wire::verb::symmetric_key_import::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::ground::Algorithm;
 use crate::key::rsa_exchange::may_import;
 use crate::key::transport::{Transport, data_skeleton};
 use crate::parity;

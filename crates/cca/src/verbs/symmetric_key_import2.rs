@@ -23,7 +23,8 @@ use wire::verb::symmetric_key_import2::{Answer, Request};
 use wire::verb::{Import2Algorithm, Import2Format};
 
 use super::pka_key_token_build::name;
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::key::Made;
 use crate::key::field::{Found, KeyField};
 use crate::key::rsa_exchange::{is_weaker, may_go_under_rsa, may_import, open_oaep2, open_rakw};

@@ -28,7 +28,8 @@ use wire::{Codes, code};
 use zeroize::Zeroizing;
 
 use super::key_block::{VECTOR_USAGE, refusal, vector_block, vector_data};
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::key::exchange::exportable_in_blocks;
 use crate::key::protection::Carried;
 use crate::key::target::is_null;
@@ -47,7 +48,7 @@ pub(crate) async fn tr31_key_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_
     let field = call.key(request.source_key_identifier)?;
     let (found, is_aes) = match token::Format::of(field.bytes()) {
         token::Format::VariableInternal => (field.variable()?, true),
-        _ => (field.of(crate::key::Algorithm::Des)?, false),
+        _ => (field.of(crate::ground::Algorithm::Des)?, false),
     };
     check_source(request.source, is_aes)?;
     let (vector, in_blocks_alone) = if is_aes {

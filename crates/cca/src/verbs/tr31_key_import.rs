@@ -32,7 +32,8 @@ use wire::verb::{
 use wire::{Codes, code};
 
 use super::key_block::{VECTOR_USAGE, protection_number, refusal, vector_of};
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use crate::key::protection::Carried;
 use crate::key::target::is_null;
 use crate::pass::{KeyBlock, KeyBlockTask, Skeleton};

@@ -9,7 +9,8 @@ use wire::verb::KeyBlockReading;
 use wire::verb::tr31_optional_data_read::{Answer, NUM_OPT_BLOCKS, Request};
 
 use super::tr31_key_token_parse::parse;
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 
 /// Answers with the lists, or the data.
 pub(crate) async fn tr31_optional_data_read(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -19,10 +19,10 @@ use wire::verb::transaction_validation::{Answer, Request};
 use wire::verb::{SecurityCodeAction, SecurityCodeVersion, SecurityCodes};
 use zeroize::Zeroizing;
 
-use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::Algorithm;
-use crate::pin::counting::Purpose;
-use crate::pin::{self, Block, counting};
+use crate::call::{Call, Reply, Verdict};
+use crate::counting::{self, Purpose};
+use crate::ground::{Algorithm, Refusal};
+use crate::pin::{self, Block};
 
 /// Answers with the codes, or whether those of the request are right.
 pub(crate) async fn transaction_validation(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -62,7 +62,7 @@ pub(crate) async fn transaction_validation(call: Call<'_, '_>, reply: &mut Reply
         None => None,
         Some(_) => {
             let subject = counting::of_card(&card.pan);
-            Some(counting::begin(&call, Purpose::CardValue, &key.secret, &subject)?)
+            Some(counting::begin(call.verifier(), Purpose::CardValue, &key.secret, &subject)?)
         }
     };
     let result = card.enciphered(call, &key.secret).await?;

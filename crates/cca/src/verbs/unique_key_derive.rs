@@ -30,12 +30,13 @@ use wire::verb::unique_key_derive::{Answer, Request};
 use wire::verb::{Buffer, DerivationStandard, DerivedPinKey};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
 use crate::key::exchange::exportable_in_blocks;
 use crate::key::field::Found;
 use crate::key::protection::Carried;
 use crate::key::target::{des_target, is_null, with_wrapping};
-use crate::key::{Algorithm, Key, variable_exchange};
+use crate::key::{Key, variable_exchange};
 use crate::parity;
 use crate::pass::{Ask, Derive, Derived, KeyBlock, KeyBlockTask, Skeleton, Token};
 

@@ -12,8 +12,8 @@ use wire::control::{Register, TokenForm};
 use wire::{Codes, code};
 
 use super::By;
-use crate::pass::Kernel;
-use crate::registers::Age;
+use crate::ground::Age;
+use crate::kernel::Kernel;
 
 /// A key on its way through the kernel.
 pub(crate) struct Lane {

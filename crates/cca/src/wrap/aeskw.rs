@@ -5,7 +5,7 @@
 //!
 //! A failure gives no detail, and is determined only after the whole payload was processed.
 
-use engine::{CipherAlgorithm, CipherDirection, CipherKey, Engine, KeyWrapItem, SecretBytes};
+use engine::{CipherDirection, CipherKey, Engine, KeyWrapItem, SecretBytes};
 use subtle::{Choice, ConstantTimeEq};
 use token::pka::unconfirmed::{AESKW_HEADER_BYTES, OPK_CONFOUNDER_BYTES};
 use wire::{Codes, code};
@@ -19,11 +19,6 @@ const PADDING_BYTES_MAX: usize = 31;
 /// The payload did not come out of the same key and associated data, or has another shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnwrapFailed;
-
-/// A prepared wrapping key.
-pub(crate) fn aes_256(engine: &Engine, key: &[u8]) -> Result<CipherKey, Codes> {
-    engine.cipher_key_internal(CipherAlgorithm::Aes256, key).map_err(|_| code::SELF_CHECK)
-}
 
 /// Runs the network over many payloads in place, each under its own wrapping key.
 ///
@@ -174,6 +169,7 @@ fn checked(bytes: &[u8], hash: &[u8], key_bytes: usize) -> Result<SecretBytes, U
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ground::aes_256;
     use engine::Options;
     use openssl::aes::{AesKey, unwrap_key, wrap_key};
     use proptest::prelude::*;

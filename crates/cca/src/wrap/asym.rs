@@ -11,8 +11,8 @@ use wire::control::Register;
 use wire::{Codes, code};
 
 use super::{By, des_cbc};
-use crate::pass::Kernel;
-use crate::registers::Age;
+use crate::ground::Age;
+use crate::kernel::Kernel;
 
 /// The private values of a token, in its order.
 ///

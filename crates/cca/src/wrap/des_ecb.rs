@@ -9,8 +9,8 @@ use wire::{Codes, code};
 use zeroize::Zeroize;
 
 use super::{By, Under, under_to_close, under_to_open};
-use crate::pass::Kernel;
-use crate::registers::Age;
+use crate::ground::Age;
+use crate::kernel::Kernel;
 
 /// A key on its way through the kernel, wiped on drop: the variants of the wrapping key are one for all of it, or one for each
 /// side of the border.

@@ -19,8 +19,9 @@ use wire::{Codes, code};
 use zeroize::Zeroize;
 
 use super::{By, Under, under_to_close, under_to_open};
-use crate::pass::Kernel;
-use crate::registers::{Age, derive};
+use crate::ground::Age;
+use crate::kernel::Kernel;
+use crate::registers::derive;
 
 /// A key on its way through the kernel, wiped on drop.
 pub(crate) struct Lane {

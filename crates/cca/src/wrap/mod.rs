@@ -33,8 +33,8 @@ use token::pattern::PATTERN_BYTES;
 use wire::control::Register;
 use wire::{Codes, code};
 
-use crate::pass::Kernel;
-use crate::registers::Age;
+use crate::ground::Age;
+use crate::kernel::Kernel;
 
 /// What wraps a key.
 pub(crate) enum By {

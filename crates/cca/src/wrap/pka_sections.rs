@@ -13,10 +13,11 @@ use wire::control::Register;
 use wire::{Codes, code};
 
 use super::By;
-use super::aeskw::{self, aes_256};
+use super::aeskw;
 use super::variable::{pattern_of, transport_key};
-use crate::pass::Kernel;
-use crate::registers::{Age, MasterKey};
+use crate::ground::{Age, aes_256};
+use crate::kernel::Kernel;
+use crate::registers::MasterKey;
 
 /// How an object protection key fills its field.
 #[derive(Clone, Copy)]

@@ -23,10 +23,9 @@ use wire::{Codes, code};
 
 use super::By;
 use super::aeskw;
-use crate::key::Algorithm;
-use crate::pass::Kernel;
+use crate::ground::{Age, Algorithm};
+use crate::kernel::Kernel;
 use crate::patterns;
-use crate::registers::Age;
 
 /// A key on its way through the network.
 pub(crate) struct Lane {

@@ -23,8 +23,8 @@ use wire::control::Register;
 use wire::{Codes, code};
 use zeroize::Zeroize;
 
-use crate::pass::Kernel;
-use crate::registers::Age;
+use crate::ground::Age;
+use crate::kernel::Kernel;
 
 /// A key on its way through the kernel, wiped on drop.
 pub(crate) struct Lane {

@@ -10,7 +10,8 @@ use wire::point::Point;
 use wire::verb::OutputKekType;
 use wire::verb::ec_diffie_hellman::Request;
 
-use crate::call::{Call, Refusal};
+use crate::call::Call;
+use crate::ground::Refusal;
 use crate::pass::Skeleton;
 
 /// The token that a derived key goes into, without its key.

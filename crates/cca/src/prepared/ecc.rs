@@ -1,13 +1,11 @@
-//! Elliptic-curve keys: tokens opened and checked, keys prepared.
+//! Elliptic-curve keys that are prepared.
 
 use engine::{Curve, EcPrivateKey, EcPublicKey, Ed25519Key, Engine, SecretBytes, is_ed25519_public};
 use token::pka::Usage;
-use token::pka::ecc::{EccCurve, EccToken, EccValue};
+use token::pka::ecc::EccCurve;
 use wire::{Codes, code};
 
-use crate::pass::Kernel;
-use crate::registers::Age;
-use crate::wrap::pka_sections;
+use crate::ground::Age;
 
 /// The engine's word for a curve.
 fn curve_of(curve: EccCurve) -> Curve {
@@ -45,7 +43,7 @@ impl PrivateKey {
     ///
     /// # Errors
     /// 8/770 for zero, and for what is not below the order.
-    fn new(curve: EccCurve, value: &[u8]) -> Result<Self, Codes> {
+    pub(crate) fn new(curve: EccCurve, value: &[u8]) -> Result<Self, Codes> {
         if curve == EccCurve::Ed25519 {
             let seed = value.try_into().map_err(|_| code::PKA_FIELD)?;
             return Ok(Self::Edwards(Ed25519Key::from_seed(seed)));
@@ -102,51 +100,6 @@ impl PrivateContext {
     }
 }
 
-/// The private key of a token.
-///
-/// # Errors
-/// 8/47 for a token without one; 8/770 where the public key beside it is another one's; the token's own and those of its
-/// opening.
-pub(super) fn prepare_private(
-    kernel: &Kernel<'_>,
-    domain: u16,
-    token: &[u8],
-) -> Result<PrivateContext, Codes> {
-    let view = EccToken::parse(token).map_err(|error| error.codes())?;
-    let (curve, private) = (view.curve(), view.private().ok_or(code::TOKEN_INVALID)?);
-    let (key, age) = match private.value {
-        EccValue::Skeleton | EccValue::Transported(_) => return Err(code::TOKEN_INVALID),
-        EccValue::Clear(value) => (PrivateKey::new(curve, value)?, None),
-        EccValue::Wrapped(wrapped) => {
-            let (value, age) = pka_sections::open_ecc(kernel, domain, curve, &wrapped)?;
-            (PrivateKey::new(curve, &value)?, Some(age))
-        }
-    };
-    let point = key.point();
-    if point != view.point() {
-        return Err(code::PKA_FIELD);
-    }
-    Ok(PrivateContext { key, curve, point, usage: private.usage, age })
-}
-
-/// The private value of an external token under a key-encrypting key, which is that of the public key beside it.
-///
-/// # Errors
-/// 8/47 where it does not open, whatever is wrong with it.
-pub(super) fn open_transported(
-    engine: &Engine,
-    wrapping: &SecretBytes,
-    token: &[u8],
-) -> Result<SecretBytes, Codes> {
-    let view = EccToken::parse(token).map_err(|error| error.codes())?;
-    let Some(EccValue::Transported(wrapped)) = view.private().map(|private| private.value) else {
-        return Err(code::TOKEN_INVALID);
-    };
-    let value = pka_sections::open_transported_ecc(engine, wrapping, view.curve(), &wrapped)?;
-    let key = PrivateKey::new(view.curve(), &value).map_err(|_| code::TOKEN_INVALID)?;
-    if key.point() == view.point() { Ok(value) } else { Err(code::TOKEN_INVALID) }
-}
-
 /// A public key of a curve.
 pub(crate) enum PublicKey {
     Weierstrass(EcPublicKey),
@@ -192,23 +145,4 @@ pub(crate) fn agree(key: &PrivateContext, peer: &PublicContext) -> Result<Secret
         }
         _ => Err(code::CURVE),
     }
-}
-
-/// Whether a token has a private section that opens without another key: the public key beside one that does not is a claim, as in
-/// a public token.
-///
-/// # Errors
-/// The token's own.
-pub(super) fn is_private(token: &[u8]) -> Result<bool, Codes> {
-    let view = EccToken::parse(token).map_err(|error| error.codes())?;
-    Ok(view.private().is_some_and(|private| !matches!(private.value, EccValue::Transported(_))))
-}
-
-/// The public key of a public token.
-///
-/// # Errors
-/// As [`PublicContext::new`]; the token's own.
-pub(super) fn prepare_public(token: &[u8]) -> Result<PublicContext, Codes> {
-    let view = EccToken::parse(token).map_err(|error| error.codes())?;
-    PublicContext::new(view.curve(), view.point())
 }

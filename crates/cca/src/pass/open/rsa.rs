@@ -1,57 +1,17 @@
 //! RSA keys: tokens opened and checked, keys prepared.
 
 use engine::{
-    CipherDirection, Engine, RSA_BITS_STRONG, RsaCrt, RsaKeyError, RsaPrivateKey, RsaPublicKey, SecretBytes,
-    sha1, sha256,
+    CipherDirection, Engine, RSA_BITS_STRONG, RsaCrt, RsaPrivateKey, RsaPublicKey, SecretBytes, sha1, sha256,
 };
 use subtle::ConstantTimeEq;
-use token::pka::{PkaToken, PrivateSection, PrivateValues, Source, SplitValues, Transported, Usage};
+use token::pka::{PkaToken, PrivateSection, PrivateValues, Source, SplitValues, Transported};
 use wire::{Codes, code};
 
-use crate::pass::Kernel;
+use crate::ground::Age;
+use crate::kernel::Kernel;
 use crate::pka::premaster::Substitutes;
-use crate::registers::Age;
+use crate::prepared::rsa::{PrivateContext, PublicContext, key_codes};
 use crate::wrap::{asym, des_cbc, pka_sections};
-
-/// A private key ready for use, and what its token says of it.
-pub(crate) struct PrivateContext {
-    pub(crate) key: RsaPrivateKey,
-    pub(crate) usage: Usage,
-    /// Master key that wrapped the token; `None` for a clear token.
-    pub(crate) age: Option<Age>,
-    pub(crate) modulus: Vec<u8>,
-    pub(crate) modulus_bits: usize,
-    /// Whether a card generated the numbers; otherwise a caller supplied them.
-    pub(crate) generated: bool,
-    /// What stands for premaster secrets that do not open; of a key that opens any.
-    pub(crate) premaster: Option<Substitutes>,
-}
-
-impl PrivateContext {
-    /// Length of the modulus in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        self.modulus.len()
-    }
-
-    /// Codes of a verb that did everything with this key.
-    pub(crate) fn codes(&self) -> Codes {
-        self.age.map_or(code::OK, Age::codes)
-    }
-}
-
-/// A public key ready for use.
-pub(crate) struct PublicContext {
-    pub(crate) key: RsaPublicKey,
-    pub(crate) modulus: Vec<u8>,
-    pub(crate) modulus_bits: usize,
-}
-
-impl PublicContext {
-    /// Length of the modulus in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        self.modulus.len()
-    }
-}
 
 /// The private key of a token.
 ///
@@ -184,16 +144,6 @@ fn open_enciphered(
     }
     let values = transported.values(&opened).ok_or(code::TOKEN_INVALID)?;
     Ok(SecretBytes::from_slice(values))
-}
-
-/// Codes for a key that the engine refuses.
-pub(crate) fn key_codes(error: RsaKeyError) -> Codes {
-    match error {
-        RsaKeyError::Weak { .. } => code::WEAK_ALGORITHM,
-        RsaKeyError::Size { .. } | RsaKeyError::SizeStep { .. } => code::RSA_KEY_LENGTH,
-        RsaKeyError::Generation { .. } => code::SELF_CHECK,
-        _ => code::PKA_FIELD,
-    }
 }
 
 /// Refuses a key that only the setting for weak algorithms allows.

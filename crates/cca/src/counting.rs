@@ -5,7 +5,7 @@
 //! | key | the verification key |
 //! | key and tenant | the same, for one tenant |
 //! | subject | the key, and what the caller says that the right PIN belongs to: validation data, or the PAN in the parameter of VISA and Interbank; of a reference, what its block says of itself; of a card verification value, its PAN |
-//! | block | the key, and what the block says of itself ([`Form::bound`](super::form::Form::bound)): the PAN that it is bound to, or the whole clear block; of a card verification value, what is authenticated |
+//! | block | the key, and what the block says of itself ([`Form::bound`](crate::pin::form::Form::bound)): the PAN that it is bound to, or the whole clear block; of a card verification value, what is authenticated |
 //! | caller | the tenant, and the same of the block, whichever the key |
 //!
 //! The last three are counted by the day. Offsets, PVVs and decimalisation tables are no part of any: with other ones the
@@ -30,10 +30,9 @@ use payments::Mask;
 use wire::code;
 use wire::frame::Outcome;
 use wire::pin::{BlockGuess, CountingKey, Digest, Guess, Standing};
-use wire::point::Point;
 use zeroize::Zeroizing;
 
-use crate::call::{Call, Refusal};
+use crate::ground::Refusal;
 
 /// What is known of failures under digests: the daemon decides, a card looks.
 pub trait Failures {
@@ -409,24 +408,35 @@ struct Judged {
     tenant: u32,
 }
 
+/// Who verifies, and where what comes of it is noted.
+#[derive(Clone, Copy)]
+pub(crate) struct Verifier<'p> {
+    pub(crate) counting: &'p RefCell<Counting>,
+    pub(crate) count: &'p Cell<Option<Count>>,
+    /// Whether the role has verifications counted.
+    pub(crate) is_counted: bool,
+    pub(crate) domain: u16,
+    pub(crate) tenant: u32,
+}
+
 /// Begins a verification under a key, of a subject, before the block is clear. The one that it gives is asked for the verdict.
 ///
 /// # Errors
 /// 8/90 where failures are too many. Where an earlier verification of the subject is at work, the request is not answered:
 /// it comes again.
 pub(crate) fn begin<'p>(
-    call: &Call<'p, '_>,
+    verifier: Verifier<'p>,
     purpose: Purpose,
     key: &SecretBytes,
     subject: &Subject,
 ) -> Result<AtWork<'p>, Refusal> {
-    let (counting, count) = (call.counting, call.count);
-    if call.points.permits(Point::PinUncounted) {
+    let Verifier { counting, count, is_counted, domain, tenant } = verifier;
+    if !is_counted {
         return Ok(AtWork { counting, count, judged: None });
     }
-    let entered = counting.borrow_mut().enter(purpose, key, subject, call.tenant);
+    let entered = counting.borrow_mut().enter(purpose, key, subject, tenant);
     let (guess, secret) = entered.map_err(|entry| refusal(count, entry))?;
-    let judged = Judged { guess, secret, domain: call.domain, tenant: call.tenant };
+    let judged = Judged { guess, secret, domain, tenant };
     Ok(AtWork { counting, count, judged: Some(judged) })
 }
 

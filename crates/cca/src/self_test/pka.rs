@@ -16,7 +16,7 @@ use crate::processor::Processor;
 ///
 /// # Errors
 /// Names the first answer that is wrong.
-pub(crate) fn run(engine: Engine) -> Result<(), &'static str> {
+pub(super) fn run(engine: Engine) -> Result<(), &'static str> {
     curves(&engine)?;
     let mut keys: [MasterKeyPair; 4] = Default::default();
     keys[APKA].current = MASTER_KEY.to_vec();

@@ -9,10 +9,11 @@ use token::variable::{PrivateAlgorithm, VariableUse};
 use wire::code;
 use wire::point::Point;
 
-use crate::call::{Call, Refusal};
-use crate::key::Key;
-use crate::key::opening::Opening;
-use crate::key::variable_exchange::side_of_type;
+use super::Key;
+use super::opening::Opening;
+use super::variable_exchange::side_of_type;
+use crate::call::Call;
+use crate::ground::Refusal;
 use crate::pass::{Close, Open, Opened, Skeleton, Token};
 use crate::wrap::By;
 
