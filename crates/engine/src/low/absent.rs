@@ -284,7 +284,12 @@ pub(super) mod des {
         pub(crate) type ByteSliced = super::Absent<crate::low::cpu::Avx512, 64>;
     }
 
-    /// The same, half a block as the rows of a matrix.
+    /// The vectors of AVX2, half a block as a row of indices.
+    pub(crate) mod rows_avx2 {
+        pub(crate) type RowsAvx2 = super::Absent<crate::low::cpu::Avx2, 16>;
+    }
+
+    /// Those of AVX-512, half a block as the rows of a matrix.
     pub(crate) mod rows_avx512 {
         pub(crate) type Rows8 = super::Absent<crate::low::cpu::Avx512, 8>;
         pub(crate) type Rows16 = super::Absent<crate::low::cpu::Avx512, 16>;

@@ -193,8 +193,11 @@ mod tests {
         {
             use crate::low::cpu::Cpu;
 
-            use super::super::{bit_sliced_avx2, bit_sliced_avx512, byte_sliced_avx512, rows_avx512};
+            use super::super::{
+                bit_sliced_avx2, bit_sliced_avx512, byte_sliced_avx512, rows_avx2, rows_avx512,
+            };
             if let Some(token) = Cpu::up_to_avx2().avx2 {
+                check::<rows_avx2::RowsAvx2>(token);
                 check::<bit_sliced_avx2::BitSliced256>(token);
             }
             if let Some(token) = Cpu::up_to_avx512().avx512 {

@@ -1,4 +1,4 @@
-//! What every form on 512-bit vectors must do, compared with the plain twin and with OpenSSL.
+//! What every form of lookups in vectors must do, compared with the plain twin and with OpenSSL.
 
 use openssl::symm::{Cipher, Crypter, Mode};
 use seeded::Random;
@@ -6,7 +6,24 @@ use seeded::Random;
 use super::lines::Line;
 use super::plain::{self, Plain};
 use super::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage};
-use crate::low::cpu::{Avx512, Cpu};
+use crate::low::cpu::{Avx2, Avx512, Cpu};
+
+/// What enters a kernel, where the processor has what it proves.
+pub(crate) trait Token: Copy {
+    fn had() -> Option<Self>;
+}
+
+impl Token for Avx2 {
+    fn had() -> Option<Avx2> {
+        Cpu::up_to_avx2().avx2
+    }
+}
+
+impl Token for Avx512 {
+    fn had() -> Option<Avx512> {
+        Cpu::up_to_avx512().avx512
+    }
+}
 
 const ENCIPHER: [Stage; 3] = [Stage::encipher(0), Stage::decipher(1), Stage::encipher(2)];
 const DECIPHER: [Stage; 3] = [Stage::decipher(2), Stage::encipher(1), Stage::decipher(0)];
@@ -25,8 +42,8 @@ fn cases() -> usize {
 }
 
 /// Keys of so many lanes: three for each, and what the kernel made of them.
-fn own_keys<F: Form<Token = Avx512>>(
-    token: Avx512,
+fn own_keys<F: Form<Token: Token>>(
+    token: F::Token,
     random: &mut Random,
     lanes: usize,
 ) -> (Vec<[Block; 3]>, F::Keys) {
@@ -39,8 +56,8 @@ fn own_keys<F: Form<Token = Avx512>>(
     (own, keys)
 }
 
-pub(crate) fn every_program_at_every_number_of_lanes<F: Form<Token = Avx512>>() {
-    let Some(token) = Cpu::up_to_avx512().avx512 else { return };
+pub(crate) fn every_program_at_every_number_of_lanes<F: Form<Token: Token>>() {
+    let Some(token) = F::Token::had() else { return };
     let mut random = Random(0x3141_5926);
     let mut done = 0;
     for lanes in (0..=F::LANES).rev().cycle() {
@@ -69,8 +86,8 @@ fn openssl_cbc(mode: Mode, keys: &[Block; 3], chain: Block, text: &[u8]) -> Vec<
     out
 }
 
-pub(crate) fn cbc_of_many_streams_at_every_count<F: Form<Token = Avx512>>() {
-    let Some(token) = Cpu::up_to_avx512().avx512 else { return };
+pub(crate) fn cbc_of_many_streams_at_every_count<F: Form<Token: Token>>() {
+    let Some(token) = F::Token::had() else { return };
     let mut random = Random(0x2718_2818);
     let mut done = 0;
     for lanes in (0..=F::LANES).cycle() {
@@ -102,8 +119,8 @@ pub(crate) fn cbc_of_many_streams_at_every_count<F: Form<Token = Avx512>>() {
 
 /// Streams where they lie, of different lengths and behind each other, of which so many pieces are taken; what is beside them is
 /// left alone. Enciphered, and their MACs alone.
-pub(crate) fn lines_of_many_streams<F: Form<Token = Avx512>>() {
-    let Some(token) = Cpu::up_to_avx512().avx512 else { return };
+pub(crate) fn lines_of_many_streams<F: Form<Token: Token>>() {
+    let Some(token) = F::Token::had() else { return };
     let mut random = Random(0x1414_0202);
     let mut done = 0;
     for lanes in (1..=F::LANES).cycle() {
@@ -141,8 +158,8 @@ pub(crate) fn lines_of_many_streams<F: Form<Token = Avx512>>() {
 
 const LINE_BYTES: usize = size_of::<Line>();
 
-pub(crate) fn one_stream_at_every_border<F: Form<Token = Avx512>>() {
-    let Some(token) = Cpu::up_to_avx512().avx512 else { return };
+pub(crate) fn one_stream_at_every_border<F: Form<Token: Token>>() {
+    let Some(token) = F::Token::had() else { return };
     let mut random = Random(0x1618_0339);
     let own = [random.array(), random.array(), random.array()];
     let (mut keys, mut plain_keys) = (F::empty_keys(token), Plain::empty_keys(()));
@@ -182,8 +199,8 @@ pub(crate) fn one_stream_at_every_border<F: Form<Token = Avx512>>() {
 }
 
 /// SP 800-67, section 3.3.2: twice a weak key, or both keys of a semi-weak pair, leave the text as it is.
-pub(crate) fn weak_keys_cancel<F: Form<Token = Avx512>>() {
-    let Some(token) = Cpu::up_to_avx512().avx512 else { return };
+pub(crate) fn weak_keys_cancel<F: Form<Token: Token>>() {
+    let Some(token) = F::Token::had() else { return };
     let pairs: [(u64, u64); 10] = [
         (0x0101010101010101, 0x0101010101010101),
         (0xfefefefefefefefe, 0xfefefefefefefefe),
@@ -215,8 +232,8 @@ pub(crate) fn weak_keys_cancel<F: Form<Token = Avx512>>() {
 }
 
 /// A program may name a key that all lanes share beside keys of their own, and a key may be set anew.
-pub(crate) fn one_key_for_all_beside_keys_for_each<F: Form<Token = Avx512>>() {
-    let Some(token) = Cpu::up_to_avx512().avx512 else { return };
+pub(crate) fn one_key_for_all_beside_keys_for_each<F: Form<Token: Token>>() {
+    let Some(token) = F::Token::had() else { return };
     let mut random = Random(0x1732_0508);
     for lanes in [1, 2, F::LANES] {
         let (mut own, mut keys) = own_keys::<F>(token, &mut random, lanes);
@@ -234,8 +251,8 @@ pub(crate) fn one_key_for_all_beside_keys_for_each<F: Form<Token = Avx512>>() {
     }
 }
 
-pub(crate) fn parity_bits_are_not_looked_at<F: Form<Token = Avx512>>() {
-    let Some(token) = Cpu::up_to_avx512().avx512 else { return };
+pub(crate) fn parity_bits_are_not_looked_at<F: Form<Token: Token>>() {
+    let Some(token) = F::Token::had() else { return };
     let mut random = Random(0x1414_2135);
     let own = random.arrays(F::LANES);
     let mut keys = F::empty_keys(token);

@@ -19,7 +19,8 @@
 //! 2. Refilling a lane means setting the keys of all lanes, for the kernels work on all of them at once.
 //!    That costs about as much as a block of TDES; so it is done when a third of the lanes has ended.
 //! 3. While streams wait, a step ends where that third does; while none waits it takes whole pieces.
-//! 4. What is left of a round goes on in a form of fewer lanes as soon as that is cheaper.
+//! 4. What is left of a round goes on in a form of fewer lanes as soon as that is cheaper. Where a form takes the time of the
+//!    lanes that are filled, a round ends with that third even if none waits.
 //! 5. Requests of one length, the common case, have no steps but for a last part of a line: one look finds how many lines all
 //!    lanes have, and the kernel takes them without a word to this scheduler. So do mixed lengths until the shortest of a
 //!    round ends; from there on blocks are copied to pieces and back, a step at a time.
@@ -103,7 +104,7 @@ impl<S: Streams> Job for Round<'_, S> {
     fn run<F: Form, const LANES: usize>(self, token: F::Token) -> usize {
         const { assert!(F::LANES == LANES) }
         let Round { cpu, program, streams, waiting } = self;
-        let others_wait = waiting.len() > LANES;
+        let refills = waiting.len() > LANES || Forms::of(cpu).is_by_lane(LANES);
         let lanes = waiting.len().min(LANES);
         let queue = &mut waiting[..lanes];
         let lanes_min = Forms::of(cpu).lanes_min(LANES);
@@ -121,12 +122,11 @@ impl<S: Streams> Job for Round<'_, S> {
             ends = chains;
         }
         let goes_on =
-            |ended| ended < lanes && (ended < ends_wanted || !others_wait) && lanes - ended >= lanes_min;
+            |ended| ended < lanes && (ended < ends_wanted || !refills) && lanes - ended >= lanes_min;
         if goes_on(ended) {
             let mut pieces = [Piece([[0; BLOCK_BYTES]; PIECE_BLOCKS]); LANES];
             while goes_on(ended) {
-                let count =
-                    if others_wait { step_to_refill(queue, ends_wanted) } else { longest_step(queue) };
+                let count = if refills { step_to_refill(queue, ends_wanted) } else { longest_step(queue) };
                 for (piece, entry) in pieces.iter_mut().zip(&*queue) {
                     if entry.left > 0 {
                         streams.load(entry.item as usize, entry.left, piece);
