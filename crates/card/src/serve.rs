@@ -541,7 +541,8 @@ impl Server {
             let (own, tokens) = payload.split_at(admitted.payload_bytes);
             let (processor, domain) = (&self.processor, attached.grant.domain);
             let is_prepared = |token: &[u8]| processor.has_prepared(domain, token);
-            self.collecting.work_ns += work_ns(admitted.verb, own, tokens, is_prepared);
+            let level = processor.engine().level();
+            self.collecting.work_ns += work_ns(level, admitted.verb, own, tokens, is_prepared);
             let of = (attached.grant.tenant, attached.grant.domain);
             self.collecting.batch.keep(admitted.verb, of, points, admitted.payload_bytes);
         }

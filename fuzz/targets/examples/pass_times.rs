@@ -3,7 +3,7 @@
 //!
 //! A pass has as many of a request as a card takes that knows nothing of its cost ([`card::work`]). Times are of the processor, so that
 //! other programs on the machine do not count. `cargo run --release -p fuzz-targets --example pass_times -- 10` prints ten requests of
-//! each verb instead of one; exits with 1 where a pass takes longer than 60 ms.
+//! each verb instead of one, `-- 1 avx2` one of each with kernels of that level; exits with 1 where a pass takes longer than 60 ms.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use card::work::{WORK_NS_MAX, work_ns};
+use engine::Level;
 use fuzz_targets::passes::{Passes, without_request};
 use wire::bounds::{BATCH_BYTES_MAX, BATCH_MAX};
 
@@ -22,7 +23,9 @@ const SHORT: Duration = Duration::from_micros(90);
 
 fn main() -> ExitCode {
     let rows = std::env::args().nth(1).and_then(|rows| rows.parse().ok()).unwrap_or(1);
-    let mut passes = Passes::new();
+    let level = std::env::args().nth(2).map(|name| name.parse::<Level>().expect("a level"));
+    let mut passes = Passes::new(level);
+    let level = passes.level();
     let found = passes.extremes(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/verb"));
     println!("{} requests; verbs without any: {:?}", found.len(), without_request(&found));
     let mut worst: BTreeMap<&str, Vec<_>> = BTreeMap::new();
@@ -38,7 +41,7 @@ fn main() -> ExitCode {
             if count == BATCH_MAX || work >= WORK_NS_MAX || bytes >= BATCH_BYTES_MAX {
                 break;
             }
-            work += work_ns(extreme.verb, payload, &[], |_| false);
+            work += work_ns(level, extreme.verb, payload, &[], |_| false);
             bytes += payload.len();
             count += 1;
         }

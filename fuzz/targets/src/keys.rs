@@ -1,7 +1,7 @@
 //! A processor with master keys of its own, and valid tokens under them.
 
 use cca::{Batch, Incoming, Processor};
-use engine::{Engine, Options};
+use engine::{Engine, Level, Options};
 use lab::load::keys::rsa_test_key;
 use token::pka::{self, Attributes, ClearKey, CrtComponents, Form, PkaToken, Usage};
 use wire::control::{Handout, MasterKeyPair, Register, TokenForm, TokenForms};
@@ -58,7 +58,15 @@ impl Keys {
     /// AES, and that encipher messages to cards (SECMSG); then AES keys that protect key
     /// blocks, a pair of keys of card verification values, and an AES key of FF1.
     pub fn new() -> Self {
-        let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).expect("an engine");
+        Self::with_level(None)
+    }
+
+    /// The same with kernels of this level at the most.
+    ///
+    /// # Panics
+    /// Where the machine lacks it.
+    pub fn with_level(limit: Option<Level>) -> Self {
+        let engine = Engine::new(Options { limit, weak_algorithms: true }).expect("an engine");
         let mut processor = Processor::new(engine, 1);
         let keys = Register::ALL.map(|register| MasterKeyPair {
             current: (0..register.key_bytes()).map(|index| 0x10 + 3 * index as u8).collect(),

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use cca::{Batch, Incoming, Step};
-use engine::{Curve, EcPrivateKey, Ed25519Key};
+use engine::{Curve, EcPrivateKey, Ed25519Key, Level};
 use lab::load::keys::rsa_test_key;
 use token::pka::ecc::{self, EccCurve};
 use token::pka::{self, Attributes, ClearKey, CrtComponents, Form, Usage};
@@ -77,11 +77,16 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// With kernels of the best level of this machine.
-    pub fn new() -> Self {
-        let mut keys = Keys::new();
+    /// With kernels of this level, or of the best one of this machine.
+    pub fn new(level: Option<Level>) -> Self {
+        let mut keys = Keys::with_level(level);
         let pka = pka_keys(&mut keys);
         Self { keys, pka }
+    }
+
+    /// The level of its kernels.
+    pub fn level(&self) -> Level {
+        self.keys.processor.engine().level()
     }
 
     /// Runs so many requests as one pass, which finds no key prepared.
@@ -185,12 +190,6 @@ impl Passes {
                 _ => {}
             }
         }
-    }
-}
-
-impl Default for Passes {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

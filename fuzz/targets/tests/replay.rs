@@ -50,7 +50,7 @@ fn kept_requests_reach_inside_the_verbs() {
 #[test]
 fn no_request_calls_for_many_kernels() {
     const KERNELS_MAX: usize = 16;
-    let mut passes = Passes::new();
+    let mut passes = Passes::new(None);
     let found = passes.extremes(&fuzz_folder().join("corpus/verb"));
     let missing = fuzz_targets::passes::without_request(&found);
     assert!(missing.is_empty(), "no kept request is of {missing:?}");
