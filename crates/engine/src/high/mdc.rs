@@ -7,13 +7,15 @@
 //! MDC-2 of a block t:  K', L' = step(K, L, t, t)
 //! MDC-4:               K', L' = step(step(K, L, t, t), L, K)
 //! ```
-//! Each step waits for the one before it, and takes two lanes of a pass of DES: one text alone leaves the others of them empty.
+//! Each step waits for the one before it, and takes two lanes of a pass of DES: one text alone leaves the others of them empty. So with
+//! AVX-512 up to four texts of one hash share a kernel of their own from block to block; below, many share the passes of each step.
 //! A text may be secret; its bytes are keys and blocks of the constant-time kernels, and nothing else.
 
 use crate::error::HashError;
 use crate::low::cpu::Cpu;
+use crate::low::des::mdc::{self, MDC_TEXTS_MAX, Pair};
 use crate::low::des::{BLOCK_BYTES, Block};
-use crate::low::wipe_bytes;
+use crate::low::{wipe_bytes, wipe_stack};
 use crate::mid::des::{DesKey, Program, forms};
 
 /// Length of a code, and of the state between blocks, in bytes.
@@ -56,89 +58,114 @@ impl<'a> MdcItem<'a> {
 struct Running<'a> {
     four: bool,
     blocks: &'a [Block],
-    keys: [Block; 2],
-    /// The keys before the first step of a block of MDC-4, while its second is to be done.
-    crossed: Option<[Block; 2]>,
+    state: Pair,
+    /// The state before the first step of a block of MDC-4, while its second is to be done.
+    before: Option<Pair>,
 }
 
 impl Running<'_> {
     /// What the next step enciphers; none at the end.
-    fn inputs(&self) -> Option<[Block; 2]> {
-        match self.crossed {
-            Some([left, right]) => Some([right, left]),
+    fn inputs(&self) -> Option<Pair> {
+        match self.before {
+            Some(before) => Some(mdc::crossed(before)),
             None => self.blocks.first().map(|block| [*block, *block]),
         }
     }
 
     /// Takes what a step enciphered.
-    fn advance(&mut self, inputs: [Block; 2], outputs: &[Block]) {
-        let before = self.keys;
-        for (side, (input, output)) in inputs.iter().zip(outputs).enumerate() {
-            for (index, (plain, enciphered)) in input.iter().zip(output).enumerate() {
-                let to = if index < BLOCK_BYTES / 2 { side } else { 1 - side };
-                self.keys[to][index] = plain ^ enciphered;
-            }
-        }
-        if self.four && self.crossed.is_none() {
-            self.crossed = Some(before);
+    fn advance(&mut self, inputs: &Pair, outputs: &[Block]) {
+        let before = self.state;
+        self.state = mdc::after(inputs, outputs);
+        if self.four && self.before.is_none() {
+            self.before = Some(before);
         } else {
-            self.crossed = None;
+            self.before = None;
             self.blocks = &self.blocks[1..];
         }
     }
 }
 
-/// All of them, step by step side by side.
+/// All of them: what is many at this level step by step, and the rest from text to text.
 pub(crate) fn batch(cpu: Cpu, items: &mut [MdcItem<'_>]) {
+    run(cpu, items);
+    wipe_stack();
+}
+
+/// Not inlined, so that what it leaves on the stack is where [`batch`] wipes it.
+#[inline(never)]
+fn run(cpu: Cpu, items: &mut [MdcItem<'_>]) {
     let mut running = Vec::with_capacity(items.len());
     for item in &mut *items {
         let (blocks, rest) = item.data.as_chunks::<BLOCK_BYTES>();
         item.result =
             if rest.is_empty() { Ok(()) } else { Err(HashError::NotOnBlock { block_bytes: BLOCK_BYTES }) };
-        let (keys, _) = item.state.as_chunks::<BLOCK_BYTES>();
+        let (state, _) = item.state.as_chunks::<BLOCK_BYTES>();
         let blocks = if rest.is_empty() { blocks } else { &[] };
         let four = item.algorithm == MdcAlgorithm::Mdc4;
-        running.push(Running { four, blocks, keys: [keys[0], keys[1]], crossed: None });
+        running.push(Running { four, blocks, state: [state[0], state[1]], before: None });
     }
+    many(cpu, &mut running);
+    for four in [false, true] {
+        few(cpu, four, &mut running);
+    }
+    for (item, text) in items.iter_mut().zip(&mut running) {
+        item.state.copy_from_slice(text.state.as_flattened());
+        wipe_bytes(text.state.as_flattened_mut());
+    }
+}
+
+/// A step of all texts at a time, until so few of them are left that they are cheaper on their own.
+fn many(cpu: Cpu, running: &mut [Running<'_>]) {
     let (mut keys, mut blocks) = (Vec::new(), Vec::new());
-    keys.reserve_exact(2 * running.len());
-    blocks.reserve_exact(2 * running.len());
     loop {
+        let is_between = running.iter().all(|text| text.before.is_none());
+        let left = running.iter().filter(|text| !text.blocks.is_empty()).count();
+        if is_between && left <= forms::mdc_texts(cpu) {
+            return;
+        }
         keys.clear();
         blocks.clear();
-        for text in &running {
+        keys.reserve_exact(2 * left);
+        blocks.reserve_exact(2 * left);
+        for text in &*running {
             let Some(inputs) = text.inputs() else { continue };
-            keys.extend(text.keys.iter().zip(KEY_BITS).filter_map(|(key, bits)| des_key(key, bits)));
+            let mut both = mdc::keys(&text.state);
+            keys.extend(both.iter().filter_map(|key| DesKey::new(key)));
+            wipe_bytes(both.as_flattened_mut());
             blocks.extend(inputs);
-        }
-        if blocks.is_empty() {
-            break;
         }
         forms::own_blocks(cpu, Program::DES, |index| &keys[index], &mut blocks);
         let mut outputs = blocks.chunks_exact(2);
-        for text in &mut running {
+        for text in &mut *running {
             let Some(inputs) = text.inputs() else { continue };
             if let Some(outputs) = outputs.next() {
-                text.advance(inputs, outputs);
+                text.advance(&inputs, outputs);
             }
         }
         wipe_bytes(blocks.as_flattened_mut());
     }
-    for (item, text) in items.iter_mut().zip(&mut running) {
-        item.state.copy_from_slice(text.keys.as_flattened());
-        wipe_bytes(text.keys.as_flattened_mut());
-    }
 }
 
-/// Bits 1 and 2 of the left and the right key, which keep the two apart and neither weak.
-const KEY_BITS: [u8; 2] = [0x40, 0x20];
-
-fn des_key(key: &Block, bits: u8) -> Option<DesKey> {
-    let mut key = *key;
-    key[0] = key[0] & 0x9F | bits;
-    let prepared = DesKey::new(&key);
-    wipe_bytes(&mut key);
-    prepared
+/// The texts of one of the hashes, so many of them at a time as a kernel takes, until the shortest of those ends.
+fn few(cpu: Cpu, four: bool, running: &mut [Running<'_>]) {
+    let is_left = |text: &Running<'_>| text.four == four && !text.blocks.is_empty();
+    let mut states = [[[0; BLOCK_BYTES]; 2]; MDC_TEXTS_MAX];
+    let mut first = 0;
+    while let Some(skipped) = running[first..].iter().position(is_left) {
+        first += skipped;
+        let mut texts: [&[Block]; MDC_TEXTS_MAX] = [&[]; MDC_TEXTS_MAX];
+        let (mut taken, mut count) = (0, usize::MAX);
+        for text in running[first..].iter().filter(|text| is_left(text)).take(MDC_TEXTS_MAX) {
+            (states[taken], texts[taken]) = (text.state, text.blocks);
+            count = count.min(text.blocks.len());
+            taken += 1;
+        }
+        forms::mdc(cpu, four, &mut states[..taken], &texts[..taken]);
+        for (text, state) in running[first..].iter_mut().filter(|text| is_left(text)).zip(&states[..taken]) {
+            (text.state, text.blocks) = (*state, &text.blocks[count..]);
+        }
+    }
+    wipe_bytes(states.as_flattened_mut().as_flattened_mut());
 }
 
 #[cfg(test)]
@@ -196,6 +223,39 @@ mod tests {
                 for (at, item) in items.iter().enumerate() {
                     assert_eq!(item.result, Ok(()));
                     assert_eq!(item.state, plain(algorithm(at), start(at), &data[at]), "{texts} {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_text_and_few_of_every_length() {
+        let text = |at: usize, blocks: usize| -> Vec<u8> {
+            (0..8 * blocks).map(|byte| (byte * byte + 7 * at + blocks) as u8).collect()
+        };
+        let state = |at: usize| std::array::from_fn(|byte| (at * 89 + byte * 23) as u8);
+        for cpu in [Cpu::PORTABLE, Cpu::up_to_avx2(), Cpu::up_to_avx512()] {
+            for count in 1..=9 {
+                for blocks in 0..=17 {
+                    for algorithm in [MdcAlgorithm::Mdc2, MdcAlgorithm::Mdc4] {
+                        // Of one length, and each a block longer than the one before.
+                        for longer in [0, 1] {
+                            let texts: Vec<_> = (0..count).map(|at| text(at, blocks + longer * at)).collect();
+                            let mut items: Vec<_> = texts
+                                .iter()
+                                .enumerate()
+                                .map(|(at, text)| MdcItem {
+                                    state: state(at),
+                                    ..MdcItem::new(algorithm, text)
+                                })
+                                .collect();
+                            batch(cpu, &mut items);
+                            for (at, item) in items.iter().enumerate() {
+                                let expected = plain(algorithm, state(at), &texts[at]);
+                                assert_eq!(item.state, expected, "{algorithm:?} {count} {at} {blocks}");
+                            }
+                        }
+                    }
                 }
             }
         }

@@ -288,6 +288,32 @@ mod tests {
         );
     }
 
+    #[test]
+    fn detection_codes() {
+        check(
+            "MDC",
+            |random| (random.arrays::<MDC_BYTES>(40), random.arrays::<72>(40), Vec::new()),
+            |engine, (states, texts, codes)| {
+                for count in [1, 2, 4, 7, 40] {
+                    for algorithm in [MdcAlgorithm::Mdc2, MdcAlgorithm::Mdc4] {
+                        let mut items: Vec<_> =
+                            texts[..count].iter().map(|text| MdcItem::new(algorithm, text)).collect();
+                        for (item, state) in items.iter_mut().zip(&*states) {
+                            item.state.copy_from_slice(state);
+                        }
+                        engine.mdc_batch(&mut items);
+                        codes.extend(items.iter().map(|item| item.state.to_vec()));
+                    }
+                }
+            },
+            |_, (states, texts, codes), secrets| {
+                states.iter().for_each(|state| secrets.add("state", state, 8));
+                texts.iter().for_each(|text| secrets.add("text", text, 8));
+                codes.iter().for_each(|code| secrets.add("code", &code[..], 8));
+            },
+        );
+    }
+
     /// Columns of so many requests: a key over tokens, tokens, raw keys, and texts of nine blocks for MACs and for ciphers.
     struct Columns {
         lanes: usize,

@@ -42,6 +42,7 @@ pub(crate) mod lines;
 #[cfg(target_arch = "x86_64")]
 mod mac_lines;
 pub(crate) mod macs;
+pub(crate) mod mdc;
 #[cfg(test)]
 pub(crate) mod plain;
 pub(crate) mod tables;
@@ -82,6 +83,7 @@ mod rows_vector;
 
 use lines::Lines;
 use macs::{Macs, Texts};
+use mdc::Pair;
 
 /// One block.
 pub(crate) type Block = [u8; 8];
@@ -146,7 +148,7 @@ impl Stage {
 }
 
 /// A form of DES: so many lanes in one pass, each with a key of its own or all with the same.
-pub(crate) trait Form {
+pub(crate) trait Form: Sized {
     /// Lanes of a pass.
     const LANES: usize;
     /// What enters the kernel.
@@ -170,6 +172,12 @@ pub(crate) trait Form {
     /// A MAC for each lane, at most [`Form::LANES`]: `chains` go in as the blocks before the texts and come out as their last
     /// chaining values, through the last step.
     fn macs<T: Texts>(token: Self::Token, keys: &Self::Keys, macs: &Macs<'_, T>, chains: &mut [Block]);
+
+    /// MDC-2, or MDC-4, of up to [`mdc::MDC_TEXTS_MAX`] texts side by side, in two lanes each: as many blocks of each as the shortest
+    /// has. As many states as texts, which go in as the codes before and come out as those after.
+    fn mdc(token: Self::Token, four: bool, states: &mut [Pair], texts: &[&[Block]]) {
+        mdc::in_passes::<Self>(token, four, states, texts);
+    }
 
     /// CBC of one stream per lane: lane `i` enciphers the first `count` blocks (1 to [`PIECE_BLOCKS`]) of
     /// `pieces[i]` in place. `chains[i]` goes in as the block before and comes out as the last of the

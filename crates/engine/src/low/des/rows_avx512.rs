@@ -16,6 +16,7 @@
 //! Where the layout is from: `rows_layout.rs`; the rounds and their limits: `rows_rounds.rs`; keys: `rows_keys.rs`.
 
 mod macs;
+mod mdc;
 
 use std::arch::x86_64::*;
 use std::{array, slice};
@@ -24,6 +25,7 @@ use super::byte_sliced_vector::{Scratch, load, store, transpose_quads};
 use super::lines::Lines;
 use super::mac_lines::{load_lanes, store_lanes};
 use super::macs::{Macs, Texts};
+use super::mdc::Pair;
 use super::rows_keys::{RowKeys, ScheduleRef};
 use super::rows_rounds::{Half, des};
 use super::rows_vector::{blocks_of_halves, halves_of_blocks};
@@ -82,6 +84,11 @@ impl<const VECTORS: usize> Form for Rows<VECTORS> {
     fn macs<T: Texts>(_: Avx512, keys: &RowKeys<VECTORS>, macs: &Macs<'_, T>, chains: &mut [Block]) {
         // SAFETY: the token proves the instructions.
         unsafe { self::macs::macs(keys, macs, chains) }
+    }
+
+    fn mdc(_: Avx512, four: bool, states: &mut [Pair], texts: &[&[Block]]) {
+        // SAFETY: the token proves the instructions.
+        unsafe { self::mdc::mdc(four, states, texts) }
     }
 
     fn cbc_encipher(

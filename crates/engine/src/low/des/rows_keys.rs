@@ -91,7 +91,7 @@ impl<const VECTORS: usize> RowKeys<VECTORS> {
         // SAFETY: a schedule is three vectors in a row, aligned for them and exclusively borrowed; as vectors that may
         // be uninitialised they may be written at will.
         let steps = unsafe { &mut *steps };
-        for (step, vector) in steps.iter_mut().zip(schedule(key)) {
+        for (step, vector) in steps.iter_mut().zip(schedule(in_all(key))) {
             step.write(vector);
         }
         self.set[index] = Set::One;
@@ -111,7 +111,7 @@ impl<const VECTORS: usize> RowKeys<VECTORS> {
         for vector in 0..VECTORS {
             let mut schedules = Scratch([[_mm512_setzero_si512(); GROUP]; 3]);
             for (lane, key) in groups.next().unwrap_or_default().iter().enumerate() {
-                let [first, second, third] = schedule(key);
+                let [first, second, third] = schedule(in_all(key));
                 schedules.0[0][lane] = first;
                 schedules.0[1][lane] = second;
                 schedules.0[2][lane] = third;
@@ -149,11 +149,18 @@ impl<const VECTORS: usize> Drop for RowKeys<VECTORS> {
     }
 }
 
-/// The steps of a schedule, a quad word each: eight, eight, two and six that are zero.
+/// A key in all quad words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-fn schedule(key: &Block) -> [__m512i; 3] {
-    let halves = doubled(picked(load(&HALVES_OF_KEYS.0), _mm512_set1_epi64(i64::from_ne_bytes(*key))));
+fn in_all(key: &Block) -> __m512i {
+    _mm512_set1_epi64(i64::from_ne_bytes(*key))
+}
+
+/// The steps of the schedule of a key in all quad words, a quad word each: eight, eight, two and six that are zero.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+pub(crate) fn schedule(key: __m512i) -> [__m512i; 3] {
+    let halves = doubled(picked(load(&HALVES_OF_KEYS.0), key));
     let early = round_keys(halves, &KEY_WINDOWS[0]);
     let late = round_keys(halves, &KEY_WINDOWS[1]);
     let none = _mm512_setzero_si512();

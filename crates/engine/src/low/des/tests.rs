@@ -4,6 +4,7 @@ use openssl::symm::{Cipher, Crypter, Mode};
 use seeded::Random;
 
 use super::lines::Line;
+use super::mdc::{self, Pair};
 use super::plain::{self, Plain};
 use super::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage};
 use crate::low::cpu::{Avx2, Avx512, Cpu};
@@ -264,12 +265,52 @@ pub(crate) fn parity_bits_are_not_looked_at<F: Form<Token: Token>>() {
     assert_eq!(blocks, text);
 }
 
+/// As many blocks as the shortest text has, by the form's own way and by passes of blocks.
+pub(crate) fn mdc_of_up_to_four_texts<F: Form<Token = Avx512>>() {
+    let Some(token) = Cpu::up_to_avx512().avx512 else { return };
+    let mut random = Random(0x3DC4);
+    let step = |state: Pair, inputs: Pair| {
+        let mut outputs = inputs;
+        for (key, output) in mdc::keys(&state).iter().zip(&mut outputs) {
+            *output = plain::des(key, true, *output);
+        }
+        mdc::after(&inputs, &outputs)
+    };
+    for (count, blocks, four) in (0..=mdc::MDC_TEXTS_MAX)
+        .flat_map(|count| (0..20).flat_map(move |blocks| [false, true].map(|four| (count, blocks, four))))
+    {
+        let texts: Vec<Vec<Block>> = (0..count).map(|text| random.arrays(blocks + text * 5 % 3)).collect();
+        let texts: Vec<&[Block]> = texts.iter().map(|text| &text[..]).collect();
+        let before: Vec<Pair> = (0..count).map(|_| [random.array(), random.array()]).collect();
+        let mut expected = before.clone();
+        for (state, text) in expected.iter_mut().zip(&texts) {
+            for block in &text[..blocks] {
+                let before = *state;
+                *state = step(before, [*block; 2]);
+                if four {
+                    *state = step(*state, mdc::crossed(before));
+                }
+            }
+        }
+        let (mut ours, mut passes) = (before.clone(), before);
+        F::mdc(token, four, &mut ours, &texts);
+        mdc::in_passes::<F>(token, four, &mut passes, &texts);
+        assert_eq!(ours, expected, "{count} texts of {blocks} blocks, {four}");
+        assert_eq!(passes, expected, "{count} texts of {blocks} blocks, {four}, in passes");
+    }
+}
+
 /// The tests above, for a form.
 macro_rules! form_tests {
     ($form:ty) => {
         #[test]
         fn every_program_at_every_number_of_lanes() {
             $crate::low::des::tests::every_program_at_every_number_of_lanes::<$form>();
+        }
+
+        #[test]
+        fn mdc_of_up_to_four_texts() {
+            $crate::low::des::tests::mdc_of_up_to_four_texts::<$form>();
         }
 
         #[test]

@@ -25,6 +25,7 @@
 
 use crate::low::cpu::Cpu;
 use crate::low::des::bit_sliced_portable::BitSliced64;
+use crate::low::des::mdc::Pair;
 use crate::low::des::{BLOCK_BYTES, Block, Form, KEYS_MAX};
 use crate::low::des::{
     bit_sliced_avx2::BitSliced256,
@@ -202,6 +203,30 @@ impl<'k, K: Fn(usize) -> &'k DesKey> Job for OwnBlocks<'_, K> {
         columns.set::<F>(token, &mut keys, self.program.key_parts);
         F::blocks(token, &keys, self.program.stages, &mut self.blocks[..lanes]);
         lanes
+    }
+}
+
+/// Texts up to which [`mdc`], of as many as it takes, one call after the other, is cheaper than passes of all of them.
+pub(crate) fn mdc_texts(cpu: Cpu) -> usize {
+    if cpu.avx512.is_some() { usize::MAX } else { 1 }
+}
+
+/// As many blocks of each text as the shortest has, into the states of MDC-2 or MDC-4; so many texts as [`Form::mdc`] takes.
+pub(crate) fn mdc(cpu: Cpu, four: bool, states: &mut [Pair], texts: &[&[Block]]) {
+    in_fitting_form(cpu, 2 * texts.len(), Mdc { four, states, texts });
+}
+
+struct Mdc<'r> {
+    four: bool,
+    states: &'r mut [Pair],
+    texts: &'r [&'r [Block]],
+}
+
+impl Job for Mdc<'_> {
+    type Output = ();
+
+    fn run<F: Form, const LANES: usize>(self, token: F::Token) {
+        F::mdc(token, self.four, self.states, self.texts);
     }
 }
 

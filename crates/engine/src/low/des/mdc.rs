@@ -1,0 +1,74 @@
+//! Steps of MDC-2 and MDC-4 (ISO/IEC 10118-2): what a step enciphers, under which keys, and what follows from it.
+
+use super::{BLOCK_BYTES, Block, Form, Stage};
+use crate::low::wipe_bytes;
+
+/// The left and the right key, and so both halves of a code.
+pub(crate) type Pair = [Block; 2];
+
+/// Texts that [`Form::mdc`] takes side by side.
+pub(crate) const MDC_TEXTS_MAX: usize = 4;
+
+/// What of the first byte of a chaining value is the key's.
+pub(super) const KEY_MASK: u8 = 0x9f;
+
+/// Bits 1 and 2 of the left and the right key, which keep the two apart and neither weak.
+pub(super) const KEY_BITS: [u8; 2] = [0x40, 0x20];
+
+/// The keys of a step.
+pub(crate) fn keys(state: &Pair) -> Pair {
+    let mut keys = *state;
+    for (key, bits) in keys.iter_mut().zip(KEY_BITS) {
+        key[0] = key[0] & KEY_MASK | bits;
+    }
+    keys
+}
+
+/// What the second step of a block of MDC-4 enciphers: the state before the first, crossed.
+pub(crate) fn crossed([left, right]: Pair) -> Pair {
+    [right, left]
+}
+
+/// The state after a step: the sums of what went in and what came out, their right halves exchanged.
+pub(crate) fn after(inputs: &Pair, outputs: &[Block]) -> Pair {
+    let mut state = [[0; BLOCK_BYTES]; 2];
+    for (side, (input, output)) in inputs.iter().zip(outputs).enumerate() {
+        for (index, (plain, enciphered)) in input.iter().zip(output).enumerate() {
+            let to = if index < BLOCK_BYTES / 2 { side } else { 1 - side };
+            state[to][index] = plain ^ enciphered;
+        }
+    }
+    state
+}
+
+/// [`Form::mdc`] by passes of blocks of any form.
+pub(super) fn in_passes<F: Form>(token: F::Token, four: bool, states: &mut [Pair], texts: &[&[Block]]) {
+    let none = [[[0; BLOCK_BYTES]; 2]; MDC_TEXTS_MAX];
+    let (mut own, mut inputs, mut blocks) = (none, none, none);
+    let lanes = ..states.len();
+    for index in 0..texts.iter().map(|text| text.len()).min().unwrap_or(0) {
+        for (inputs, text) in inputs.iter_mut().zip(texts) {
+            *inputs = [text[index]; 2];
+        }
+        for is_last in [!four, true] {
+            for (own, state) in own.iter_mut().zip(&*states) {
+                *own = keys(state);
+            }
+            let mut keys = F::empty_keys(token);
+            F::set_keys(token, &mut keys, 0, own[lanes].as_flattened());
+            blocks = inputs;
+            F::blocks(token, &keys, &[Stage::encipher(0)], blocks[lanes].as_flattened_mut());
+            for ((state, inputs), outputs) in states.iter_mut().zip(&mut inputs).zip(&blocks) {
+                let before = *state;
+                *state = after(inputs, outputs);
+                *inputs = crossed(before);
+            }
+            if is_last {
+                break;
+            }
+        }
+    }
+    for pairs in [&mut own, &mut inputs, &mut blocks] {
+        wipe_bytes(pairs.as_flattened_mut().as_flattened_mut());
+    }
+}
