@@ -9,9 +9,7 @@ pub(crate) mod start;
 use crate::Facility;
 use crate::control::connection::{ANSWER_WAIT, Patience, Repeat};
 use crate::error::{FacilityError, ProtocolError};
-use crate::request::labels::Opened;
 use std::path::Path;
-use wire::Label;
 use wire::bounds::LIST_ROWS_MAX;
 use wire::control::{
     CardRow, ClientReply, ClientRequest, MasterKeyName, OfficerOrder, OfficerReply, Record, RecordRow,
@@ -19,6 +17,18 @@ use wire::control::{
 };
 use wire::pin::{DecimalisationTable, Digest, FailureRow};
 use wire::tenant::{Change, TenantRow};
+use wire::{KeyReference, Label};
+
+/// What the daemon says of an opened label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// What is put into requests.
+    pub reference: KeyReference,
+    /// Store that the label was found in.
+    pub store: Store,
+    /// Length of its token in bytes.
+    pub token_bytes: u32,
+}
 
 impl Facility {
     /// The state of the installation.

@@ -42,6 +42,8 @@ mod cards;
 mod control;
 mod error;
 mod local;
+mod processors;
+mod reply;
 mod request;
 mod state;
 
@@ -64,16 +66,16 @@ pub use cards::counters::CardCounters;
 pub use cards::observe::{self, Observation};
 pub use cards::pool::QUEUES_PER_CARD_AND_DOMAIN_MAX;
 pub use cards::route::Selection;
+pub use control::Opened;
 pub use control::connection::Welcome;
 pub use control::start::start_daemon;
 pub use control::{credential, officer};
 pub use error::{FacilityError, Fault, ProtocolError, Ran, StartError};
 pub use local::clear;
+pub use reply::{Reply, Timing};
 pub use request::completions::{Completions, LOOP_REQUESTS_MAX};
 pub use request::filled::fill_in;
-pub use request::labels::Opened;
 pub use request::private_keys;
-pub use request::reply::{Reply, Timing};
 pub use request::ticket::Ticket;
 /// Verbs, labels, codes and messages, as this library speaks them.
 pub use wire;
@@ -312,7 +314,7 @@ impl Facility {
         let Some(work) = caller.work(arguments) else { return false };
         let want = Request::want(domain, self.selection, verb.entry());
         let wait_ns = around.pool.wait_ns(around.connection, &want);
-        if !caller.takes_call(&work, around.pool.in_flight(), cards::pool::processors(), wait_ns) {
+        if !caller.takes_call(&work, around.pool.in_flight(), processors::usable(), wait_ns) {
             return false;
         }
         caller.run_now(work, reply);

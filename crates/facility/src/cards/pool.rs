@@ -16,6 +16,7 @@ use crate::cards::figures::{Figures, Reading};
 use crate::cards::route::{self, Around, Candidate, Chosen, Selection};
 use crate::control::connection::Connection;
 use crate::error::FacilityError;
+use crate::processors;
 use link::{ClientQueue, InFlight, LinkError, StatusView, world};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -402,7 +403,7 @@ impl Pool {
     /// Processors that this process may use, or that its cards were seen on, whichever are more.
     pub fn processors(&self) -> u64 {
         let seen = self.read().iter().fold(0, |seen, attached| seen | attached.figures.processor());
-        processors().max(u64::from(seen.count_ones()))
+        processors::usable().max(u64::from(seen.count_ones()))
     }
 
     /// How long a request would wait before a card began with it, in nanoseconds. None where no card is
@@ -520,7 +521,7 @@ impl Pool {
             count = kept;
             stay = stay.filter(|stay| *stay < count);
         }
-        let around = Around { processors: processors(), running, stay, dice: dice() };
+        let around = Around { processors: processors::usable(), running, stay, dice: dice() };
         let chosen = route::choose(said[..count].iter().copied(), &around)?;
         let attached = Arc::clone(&table[places[chosen.index]]);
         let number = u64::from(attached.card) + 1;
@@ -614,19 +615,6 @@ fn after(span: Duration) -> u64 {
 /// A span in counts of the time-stamp counter.
 fn span_tsc(span: Duration) -> u64 {
     link::ns_to_tsc(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
-}
-
-/// Processors that this process may use; asked once.
-pub(crate) fn processors() -> u64 {
-    static PROCESSORS: AtomicU64 = AtomicU64::new(0);
-    match PROCESSORS.load(Ordering::Relaxed) {
-        0 => {
-            let count = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-            PROCESSORS.store(count, Ordering::Relaxed);
-            count
-        }
-        count => count,
-    }
 }
 
 /// A random number for choosing among cards (xorshift); 0 while the thread ends.

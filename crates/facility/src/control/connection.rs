@@ -274,7 +274,7 @@ impl Connection {
             let is_ahead = !self.observe && channel.try_send(&ClientRequest::Cards, &[]).is_ok();
             asked_ahead = is_ahead.then(world::now);
             // Found out while the daemon is at work: a first request needs it as well.
-            let _ = crate::cards::pool::processors();
+            let _ = crate::processors::usable();
             channel.recv_timeout::<ClientReply>(GREETING_WAIT)
         });
         match answer {

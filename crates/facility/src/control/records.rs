@@ -4,7 +4,7 @@ use crate::Facility;
 use crate::control::connection::Repeat;
 use crate::control::{refusals, unexpected};
 use crate::error::FacilityError;
-use crate::request::reply::Reply;
+use crate::reply::Reply;
 use wire::Label;
 use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::{ClientReply, ClientRequest, Refusal, Store};

@@ -14,7 +14,7 @@
 //! A request that cannot be parsed here (a token that is not clear, a wrong length, a weak key) goes to
 //! a card, which refuses it with the right codes.
 
-use crate::request::reply::Reply;
+use crate::reply::Reply;
 use engine::{
     Engine, RSA_BITS_STRONG, RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem, RsaPublicKey, SecretBytes,
 };

@@ -4,6 +4,7 @@
 //! when its record is written, deleted or revoked: the card then refuses it, and the label is
 //! opened again, once a request.
 
+use crate::control::Opened;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -17,17 +18,6 @@ pub(crate) struct OpenLabel {
     pub label: Label,
     reference: Mutex<KeyReference>,
     used: AtomicU64,
-}
-
-/// What the daemon says of an opened label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opened {
-    /// What is put into requests.
-    pub reference: KeyReference,
-    /// Store that the label was found in.
-    pub store: Store,
-    /// Length of its token in bytes.
-    pub token_bytes: u32,
 }
 
 /// Placeholder for the reference of a label that is not opened yet: no generation of a key is 0.

@@ -3,9 +3,9 @@
 use super::{Judged, RESENT_MAX, Request, TAKEN_MAX, Unopened, held};
 use crate::cards::pool::{Attached, NotSent, Pool, Want};
 use crate::cards::route;
+use crate::control::Opened;
 use crate::error::{FacilityError, ProtocolError, Ran};
-use crate::request::labels::Opened;
-use crate::request::reply::Reply;
+use crate::reply::Reply;
 use link::{InFlight, LinkError};
 use std::sync::Arc;
 use std::time::Duration;

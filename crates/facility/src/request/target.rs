@@ -13,8 +13,8 @@
 
 use crate::control::{refusals, unexpected};
 use crate::error::FacilityError;
+use crate::reply::Reply;
 use crate::request::labels::NOT_YET;
-use crate::request::reply::Reply;
 use wire::bounds::{LABEL_BYTES, TOKEN_BYTES_MAX};
 use wire::code;
 use wire::control::{ClientReply, ClientRequest, Refusal};

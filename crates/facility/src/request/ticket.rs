@@ -3,7 +3,7 @@
 use crate::Facility;
 use crate::error::FacilityError;
 use crate::local::caller::{self, Holding};
-use crate::request::reply::Reply;
+use crate::reply::Reply;
 use crate::request::{Request, Stay, liveness_tsc};
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,7 +7,7 @@ use super::{Completions, EVENTS_EVERY_NS, TICK};
 use crate::cards::pool::{KEYS_WAIT, NotSent, Want};
 use crate::control::connection::{ANSWER_WAIT, RECONNECT_WAIT, Repeat};
 use crate::error::FacilityError;
-use crate::request::reply::Reply;
+use crate::reply::Reply;
 use crate::request::target::WRITE_TARGETS;
 use crate::request::{Fate, Judged, OPEN_LABEL, Unopened, is_broken, opened};
 use link::world;

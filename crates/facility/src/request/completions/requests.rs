@@ -1,8 +1,8 @@
 //! The requests of a loop, by a number of the loop's own.
 
 use crate::error::FacilityError;
+use crate::reply::Reply;
 use crate::request::Request;
-use crate::request::reply::Reply;
 use std::time::Instant;
 use wire::Codes;
 use wire::verb::Verb;
