@@ -6,20 +6,16 @@
 //! channel can block the card: notices are sent without waiting, or kept until there is room for
 //! them, and a daemon that does not read [`NOTICES_MAX`] of them is treated as gone.
 
-use crate::serve::Server;
-use link::world::Event;
-use link::{
-    CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, FailureView, Listener, tsc, world,
-};
+use link::{Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, Listener};
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
-use wire::bounds::{CARD_ROLES_MAX, CONTROL_BYTES_MAX, QUEUES_PER_CARD_MAX, TENANTS_MAX};
-use wire::control::{CardNotice, CardOrder, CardState, Delivery, Isolation, Personality, Received, Register};
+use wire::bounds::QUEUES_PER_CARD_MAX;
+use wire::control::{
+    CardNotice, CardOrder, CardStart, CardState, Delivery, Isolation, Personality, Received,
+};
 use wire::grant::Grant;
-use wire::pin::CountingKey;
-use wire::registers::RegisterSet;
+use wire::role::Role;
 
 /// Connections that may be open without having adopted the card.
 const NEWCOMERS_MAX: usize = 4;
@@ -28,15 +24,8 @@ const NOTICES_MAX: usize = 3 * QUEUES_PER_CARD_MAX;
 /// Longest sleep of an idle card, without and with notices that wait for room.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 const SLEEP_WAITING_MAX: Duration = Duration::from_millis(5);
-/// How long a card that starts waits for its keeper: that of a home takes as long to start as a card.
-const KEEPER_WAIT: Duration = Duration::from_secs(10);
 /// Messages handled from one channel before requests are served again.
-const MESSAGES_MAX: usize = 16;
-
-/// Roles of a message in bytes: each has four words of at most ten bytes, and its number.
-const ROLES_BYTES_MAX: usize = CARD_ROLES_MAX * 48;
-/// Bytes of the adoption message for grants; the rest of the message has the other fields.
-const GRANTS_BYTES_MAX: usize = CONTROL_BYTES_MAX - ROLES_BYTES_MAX - 4096;
+pub(crate) const MESSAGES_MAX: usize = 16;
 
 const _: () = assert!(NEWCOMERS_MAX + 3 <= EXTRA_DESCRIPTORS_MAX);
 
@@ -51,6 +40,18 @@ pub struct Identity {
     /// User id that the card runs as: the only one that may adopt it. In a system service, where the daemon has another,
     /// none: whoever reaches the listener may, which the daemon's file mode keeps to itself.
     pub user: Option<u32>,
+}
+
+/// What a card that serves is, for a later daemon.
+pub(crate) struct Standing {
+    /// What it was started as.
+    pub start: CardStart,
+    /// Where it stands in its life.
+    pub state: CardState,
+    /// Roles that its grants name.
+    pub roles: Vec<Role>,
+    /// Its queues.
+    pub queues: Vec<Grant>,
 }
 
 /// The control channels.
@@ -120,26 +121,13 @@ impl Control {
         if self.waiting.is_empty() && self.owed.is_empty() { SLEEP_MAX } else { SLEEP_WAITING_MAX }
     }
 
-    /// Takes the registers of every domain before the first request, if the card has a keeper: a card that
-    /// served without them would refuse what another card carries out. Without an answer the card continues
-    /// after [`KEEPER_WAIT`], for requests with clear keys. Breaks if the daemon ordered the end.
-    pub fn await_registers(&mut self, server: &mut Server, domains: u16) -> ControlFlow<()> {
-        let is_linked = self.keeper.is_some();
-        let end = world::now() + KEEPER_WAIT;
-        loop {
-            if self.is_ready() {
-                self.attend(server)?;
-            }
-            let is_handed = self.has_registers(domains);
-            let left = end.saturating_duration_since(world::now());
-            if !is_linked || is_handed || left.is_zero() {
-                return ControlFlow::Continue(());
-            }
-            self.wait(left);
-        }
+    /// Whether there is a keeper to get registers from.
+    pub(crate) fn has_keeper(&self) -> bool {
+        self.keeper.is_some()
     }
 
-    fn has_registers(&self, domains: u16) -> bool {
+    /// Whether the keeper has handed over the registers of this many domains.
+    pub(crate) fn has_registers(&self, domains: u16) -> bool {
         self.handed.count_ones() >= u32::from(domains)
     }
 
@@ -159,56 +147,36 @@ impl Control {
         self.notify(CardNotice::Offence { queue, rule });
     }
 
-    /// Handles received messages. Breaks if the daemon ordered the end.
-    pub fn attend(&mut self, server: &mut Server) -> ControlFlow<()> {
-        // Master keys first: a daemon that has just had them handed out may send work next.
-        self.hear_keeper(server);
-        self.admit_newcomers();
-        for _ in 0..MESSAGES_MAX {
-            let Some(daemon) = &self.daemon else { break };
-            match daemon.try_recv::<CardOrder>() {
-                Ok((CardOrder::Stop, _)) => {
-                    self.tell_denials_of(server);
-                    return ControlFlow::Break(());
-                }
-                Ok((order, descriptors)) => self.obey(server, order, descriptors),
-                Err(ChannelError::WouldBlock) => break,
-                Err(_) => self.daemon = None,
+    /// What the keeper hands over, if anything; it waits for the answer, [`Control::received`].
+    pub(crate) fn hear_keeper(&mut self) -> Option<Delivery> {
+        match self.keeper.as_ref()?.try_recv::<Delivery>() {
+            Ok((delivery, _)) => {
+                self.handed |= 1_u16.checked_shl(delivery.handout.domain.into()).unwrap_or(0);
+                return Some(delivery);
             }
+            Err(ChannelError::WouldBlock) => {}
+            // The keeper is gone: the card keeps what it has.
+            Err(_) => self.keeper = None,
         }
-        self.hear_newcomers(server);
-        ControlFlow::Continue(())
+        None
     }
 
-    fn hear_keeper(&mut self, server: &mut Server) {
-        for _ in 0..MESSAGES_MAX {
-            let Some(keeper) = &self.keeper else { return };
-            match keeper.try_recv::<Delivery>() {
-                Ok((delivery, _)) => {
-                    let domain = delivery.handout.domain;
-                    self.handed |= 1_u16.checked_shl(domain.into()).unwrap_or(0);
-                    // What is wiped stays wiped; a domain that the card does not have is not its own.
-                    if server.life.state() != CardState::Zeroized {
-                        let _ = server.processor.load_with_next(&delivery.handout, &delivery.next);
-                        server.tell_registers();
-                        if domain == 0 {
-                            let registers = Register::ALL.iter().zip(&delivery.next);
-                            let expected = registers.filter(|(_, key)| !key.is_empty());
-                            let expected =
-                                expected.fold(RegisterSet::NONE, |set, (register, _)| set.with(*register));
-                            world::saw(Event::Expects(expected));
-                        }
-                    }
-                    // Whatever runs from here on runs under these keys: passes and orders have one thread.
-                    self.owed.retain(|owed| owed.domain != domain);
-                    self.owed.push(Received { domain, serial: delivery.serial });
-                    self.tell_keeper();
-                }
-                Err(ChannelError::WouldBlock) => return,
-                // The keeper is gone: the card keeps what it has.
-                Err(_) => self.keeper = None,
-            }
+    /// Whatever runs from here on runs under the keys of this delivery.
+    pub(crate) fn received(&mut self, delivery: &Delivery) {
+        let domain = delivery.handout.domain;
+        self.owed.retain(|owed| owed.domain != domain);
+        self.owed.push(Received { domain, serial: delivery.serial });
+        self.tell_keeper();
+    }
+
+    /// What the daemon orders, if anything, with the descriptors that came with it.
+    pub(crate) fn hear_daemon(&mut self) -> Option<(CardOrder, Vec<OwnedFd>)> {
+        match self.daemon.as_ref()?.try_recv::<CardOrder>() {
+            Ok(order) => return Some(order),
+            Err(ChannelError::WouldBlock) => {}
+            Err(_) => self.daemon = None,
         }
+        None
     }
 
     /// Tells the keeper what was received, as far as there is room.
@@ -222,53 +190,8 @@ impl Control {
         });
     }
 
-    fn obey(&mut self, server: &mut Server, order: CardOrder, descriptors: Vec<OwnedFd>) {
-        let notice = match order {
-            CardOrder::Attach { grant, slots } => attach(server, grant, slots, descriptors),
-            CardOrder::Detach { queue } => {
-                server.end_queue(queue);
-                CardNotice::Detached { queue }
-            }
-            CardOrder::Quiesce => {
-                // Before the move: what was taken of limits while the card served is given back.
-                if server.life.serves() {
-                    server.end_searches();
-                }
-                if server.life.quiesce().is_ok() {
-                    server.processor.forget_contexts();
-                }
-                self.moved(server)
-            }
-            CardOrder::Resume => {
-                let _ = server.life.resume();
-                self.moved(server)
-            }
-            CardOrder::Zeroize => {
-                server.end_searches();
-                if server.life.zeroize().is_ok() {
-                    server.show_all();
-                    server.zeroize();
-                }
-                self.moved(server)
-            }
-            CardOrder::Tables(tables) => return server.processor.set_tables(&tables),
-            CardOrder::Counting { key } => return count(server, &key, descriptors),
-            CardOrder::Counted { number } => return server.counted(number),
-            CardOrder::Role(role) => return server.define_role(role),
-            CardOrder::Regrant { grant } => return server.regrant(grant),
-            CardOrder::Adopt => return self.adopted(server),
-            // A second start, or the end that `attend` has dealt with: no order for a card that runs.
-            CardOrder::Start(_) | CardOrder::Stop => return,
-        };
-        self.notify(notice);
-    }
-
-    fn moved(&self, server: &Server) -> CardNotice {
-        server.status.set_state(server.life.state());
-        CardNotice::State(server.life.state())
-    }
-
-    fn admit_newcomers(&mut self) {
+    /// Lets those in that have connected and may.
+    pub(crate) fn admit_newcomers(&mut self) {
         while let Ok(Some(newcomer)) = self.listener.try_accept() {
             let adopts = |user| newcomer.peer().is_ok_and(|peer| peer.uid == user);
             let known = self.identity.user.is_none_or(adopts);
@@ -278,37 +201,39 @@ impl Control {
         }
     }
 
-    /// A newcomer's first message must be the adoption.
-    fn hear_newcomers(&mut self, server: &mut Server) {
-        let mut index = 0;
-        while index < self.newcomers.len() {
-            match self.newcomers[index].try_recv::<CardOrder>() {
-                Err(ChannelError::WouldBlock) => index += 1,
+    /// Whether one of the newcomers, from this place among them on, adopts the card: it is the daemon from here on. A
+    /// newcomer's first message must be the adoption.
+    pub(crate) fn is_adopted(&mut self, place: &mut usize) -> bool {
+        while *place < self.newcomers.len() {
+            match self.newcomers[*place].try_recv::<CardOrder>() {
+                Err(ChannelError::WouldBlock) => *place += 1,
                 Ok((CardOrder::Adopt, _)) => {
-                    self.daemon = Some(self.newcomers.swap_remove(index));
+                    self.daemon = Some(self.newcomers.swap_remove(*place));
                     // It is told of everything at once, and knows of no order that they answer.
                     self.waiting.clear();
-                    self.adopted(server);
+                    return true;
                 }
-                _ => drop(self.newcomers.swap_remove(index)),
+                _ => drop(self.newcomers.swap_remove(*place)),
             }
         }
+        false
     }
 
-    fn adopted(&mut self, server: &mut Server) {
+    /// Tells a daemon that adopts the card what the card is.
+    pub(crate) fn adopted(&mut self, standing: Standing) {
         let Identity { level, lanes, isolation, .. } = &self.identity;
+        let Standing { start, state, roles, queues } = standing;
         let notice = CardNotice::Adopted {
-            start: server.start.clone(),
-            state: server.life.state(),
+            holds_registers: self.has_registers(start.domains)
+                || start.personality == Personality::Accelerator,
+            start,
+            state,
             level: level.clone(),
             lanes: *lanes,
             isolation: isolation.clone(),
-            holds_registers: self.has_registers(server.start.domains)
-                || server.start.personality == Personality::Accelerator,
-            roles: server.roles.among(server.queues.iter().map(|attached| attached.grant.role)),
-            queues: server.queues.iter().map(|attached| attached.grant.clone()).collect(),
+            roles,
+            queues,
         };
-        server.counting.tell_again();
         if let Some(daemon) = &self.daemon
             && daemon.try_send(&notice, &self.views.each_ref().map(OwnedFd::as_fd)).is_err()
         {
@@ -316,29 +241,13 @@ impl Control {
         }
     }
 
-    /// Tells what became of verifications of PINs, as far as there is room and somebody to hear it.
-    pub fn tell_guesses(&mut self, server: &mut Server) {
-        self.flush();
-        while self.daemon.is_some() && self.waiting.is_empty() && server.counting.has_unsent() {
-            self.notify(CardNotice::Guesses(server.counting.next_told()));
-        }
+    /// Whether somebody hears, and there is room for more notices.
+    pub(crate) fn has_room(&self) -> bool {
+        self.daemon.is_some() && self.waiting.is_empty()
     }
 
-    /// Tells of refusals for want of a right, from time to time, as far as there is room and somebody to hear it.
-    pub fn tell_denials(&mut self, server: &mut Server) {
-        if server.denials.is_due(tsc()) {
-            self.flush();
-            self.tell_denials_of(server);
-        }
-    }
-
-    fn tell_denials_of(&mut self, server: &mut Server) {
-        while self.daemon.is_some() && self.waiting.is_empty() && !server.denials.is_empty() {
-            self.notify(server.denials.take(tsc()));
-        }
-    }
-
-    fn notify(&mut self, notice: CardNotice) {
+    /// Tells the daemon, where there is one, once there is room.
+    pub(crate) fn notify(&mut self, notice: CardNotice) {
         if self.daemon.is_some() {
             self.waiting.push_back(notice);
             self.flush();
@@ -362,63 +271,5 @@ impl Control {
         if self.daemon.is_none() {
             self.waiting.clear();
         }
-    }
-}
-
-/// Begins to count. Without a table that it can join the card goes on as before: it judges no PIN that it does not count.
-fn count(server: &mut Server, key: &CountingKey, descriptors: Vec<OwnedFd>) {
-    let table = descriptors.into_iter().next().and_then(|table| FailureView::join(table.as_fd()).ok());
-    if let Some(table) = table {
-        server.begin_counting(key, table);
-    }
-}
-
-/// Joins a new queue. Descriptors: request memory, reply memory, and where the client waits on
-/// events the card's end of the completion socket.
-fn attach(server: &mut Server, grant: Grant, slots: u32, descriptors: Vec<OwnedFd>) -> CardNotice {
-    let queue = grant.queue;
-    let rejected = |why: String| CardNotice::Rejected { queue, why };
-    let mut descriptors = descriptors.into_iter();
-    let (Some(request), Some(reply)) = (descriptors.next(), descriptors.next()) else {
-        return rejected("a queue comes with its request and its reply memory".to_owned());
-    };
-    let parts = CardParts { request, reply, completion: descriptors.next(), slots, queue };
-    let joined = match CardQueue::join(parts) {
-        Ok(joined) => joined,
-        Err(cause) => return rejected(cause.to_string()),
-    };
-    let grant_bytes = wire::control::encode(&grant).map_or(usize::MAX, |bytes| bytes.len());
-    match unserved(server, &grant, grant_bytes) {
-        None => {
-            server.begin_queue(joined, grant, grant_bytes);
-            CardNotice::Attached { queue }
-        }
-        Some(why) => {
-            // The client may have it already: this tells it that the queue has ended.
-            drop(joined);
-            rejected(why)
-        }
-    }
-}
-
-/// Why a queue with this grant, which takes this many bytes in a message, is refused; none if it is not.
-fn unserved(server: &Server, grant: &Grant, grant_bytes: usize) -> Option<String> {
-    let told = || server.queues.iter().map(|attached| attached.grant_bytes).sum::<usize>();
-    if !matches!(server.life.state(), CardState::Ready | CardState::Quiescing) {
-        Some(format!("the card is {:?}", server.life.state()))
-    } else if server.queues.len() >= QUEUES_PER_CARD_MAX {
-        Some(format!("the card has {QUEUES_PER_CARD_MAX} queues, the most it may"))
-    } else if !server.has_room_for_queue() {
-        Some("the card's secret memory is full".to_owned())
-    } else if grant.domain >= server.start.domains {
-        Some(format!("the card has {} domains, not domain {}", server.start.domains, grant.domain))
-    } else if grant.account as usize >= TENANTS_MAX {
-        Some(format!("account {} is none of the {TENANTS_MAX} that there are", grant.account))
-    } else if server.queues.iter().any(|attached| attached.grant.queue == grant.queue) {
-        Some(format!("queue {} is attached already", grant.queue))
-    } else if told().saturating_add(grant_bytes) > GRANTS_BYTES_MAX {
-        Some("the card could not tell a later daemon of any more queues".to_owned())
-    } else {
-        None
     }
 }

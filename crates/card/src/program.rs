@@ -202,7 +202,7 @@ fn run_card(
         Ok((mut server, parts)) => {
             let mut control =
                 Control::new(channel, parts.keeper, parts.listener, parts.identity, parts.views);
-            if control.await_registers(&mut server, parts.domains).is_break() {
+            if server.await_registers(&mut control).is_break() {
                 return Ok(ExitCode::SUCCESS);
             }
             control.ready();
@@ -235,7 +235,6 @@ struct ControlParts {
     listener: link::Listener,
     identity: Identity,
     views: [std::os::fd::OwnedFd; 2],
-    domains: u16,
 }
 
 fn begin_card(
@@ -264,10 +263,9 @@ fn begin_card(
     parts.status.set_state(life.state());
     let identity = Identity { level, lanes: lanes.most(parts.start.personality) as u32, isolation, user };
     let start::Parts { start, doorbell, listener, status, keys, accounts, samples, views, keeper } = parts;
-    let domains = start.domains;
     let memories = Memories { status, doorbell, keys, accounts, samples };
     let server = Server::new(start, life, memories, processor, lanes, waits);
-    Ok((server, ControlParts { keeper, listener, identity, views, domains }))
+    Ok((server, ControlParts { keeper, listener, identity, views }))
 }
 
 fn run_keeper(level: Option<Level>) -> Result<ExitCode, Failure> {

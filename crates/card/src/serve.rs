@@ -51,6 +51,7 @@ mod collect;
 mod counting;
 mod generating;
 mod holding;
+mod orders;
 mod owed;
 mod pacing;
 mod room;
@@ -159,9 +160,9 @@ pub struct Server {
     holding: Holding,
     generating: Generating,
     /// What is told of verifications of PINs, and what waits for it.
-    pub(crate) counting: Counting,
+    counting: Counting,
     /// What was refused for want of a right, for the daemon.
-    pub(crate) denials: Denials,
+    denials: Denials,
     /// Queues to be ended after the batch, and the rule that their clients broke.
     offences: Vec<(u64, String)>,
 }
@@ -215,10 +216,10 @@ impl Server {
         let mut there = There::default();
         loop {
             if self.counting.has_unsent() {
-                control.tell_guesses(self);
+                self.tell_guesses(control);
             }
             if !self.denials.is_empty() {
-                control.tell_denials(self);
+                self.tell_denials(control);
             }
             let room = self.show_due(there.all());
             let has_found = self.generating.has_found();
@@ -233,7 +234,7 @@ impl Server {
                     if now.wrapping_sub(looked) >= control_every {
                         looked = now;
                         control.flush();
-                        if control.is_ready() && control.attend(self).is_break() {
+                        if control.is_ready() && self.attend(control).is_break() {
                             return End::Stopped;
                         }
                     }
@@ -248,7 +249,7 @@ impl Server {
                 let woken = self.idle(control, room);
                 looked = tsc();
                 control.flush();
-                if woken.extra != 0 && control.attend(self).is_break() {
+                if woken.extra != 0 && self.attend(control).is_break() {
                     return End::Stopped;
                 }
                 self.status.set_heartbeat(looked);
@@ -306,7 +307,7 @@ impl Server {
             if now.wrapping_sub(looked) >= control_every {
                 looked = now;
                 control.flush();
-                if control.is_ready() && control.attend(self).is_break() {
+                if control.is_ready() && self.attend(control).is_break() {
                     return End::Stopped;
                 }
                 // Queues may have come and gone.

@@ -44,8 +44,8 @@ fn engine() -> Option<Engine> {
 
 /// A card with this control channel.
 pub fn card(control: OwnedFd, stage: &Arc<Stage>) {
-    let Some((mut server, mut control, domains)) = begin_card(control, stage) else { return };
-    if control.await_registers(&mut server, domains).is_break() {
+    let Some((mut server, mut control)) = begin_card(control, stage) else { return };
+    if server.await_registers(&mut control).is_break() {
         return;
     }
     control.ready();
@@ -59,7 +59,7 @@ pub fn card(control: OwnedFd, stage: &Arc<Stage>) {
     }
 }
 
-fn begin_card(control: OwnedFd, stage: &Arc<Stage>) -> Option<(Server, Control, u16)> {
+fn begin_card(control: OwnedFd, stage: &Arc<Stage>) -> Option<(Server, Control)> {
     let channel = Channel::from_fd(control).ok()?;
     let start::Parts { start, doorbell, listener, status, views, keys, accounts, samples, keeper } =
         start::receive(&channel).ok()?;
@@ -76,9 +76,9 @@ fn begin_card(control: OwnedFd, stage: &Arc<Stage>) -> Option<(Server, Control, 
         user: Some(user),
     };
     let memories = Memories { status, doorbell, keys, accounts, samples };
-    let (domains, waits) = (start.domains, waits(stage, start.index));
+    let waits = waits(stage, start.index);
     let server = Server::new(start, life, memories, processor, Lanes::new(|_| [LANES; 2]), waits);
-    Some((server, Control::new(channel, keeper, listener, identity, views), domains))
+    Some((server, Control::new(channel, keeper, listener, identity, views)))
 }
 
 /// Which answers of a card wait: those that a log records, in some plans.

@@ -18,7 +18,7 @@ use wire::pin::{CountingKey, Digest, Guess, Standing, Told};
 
 /// What a card knows of verifications.
 #[derive(Default)]
-pub(crate) struct Counting {
+pub(super) struct Counting {
     /// To be told.
     unsent: VecDeque<Told>,
     /// Failures that were told and are not durable yet.
