@@ -1,12 +1,16 @@
 //! Copying the files of a home, while it serves or is stopped.
 
-use crate::storage::{CopyStore, storage};
-use home::Home;
+use crate::store::StoreError;
+use home::{Home, HomeError};
 use link::world;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use wire::control::Refusal;
+
+/// Writes a copy of a store that is a file of the home to a new file, and lets the other function run now and
+/// then meanwhile. A store that is no file of the home has none: its records are kept safe by other means.
+pub type CopyStore<S> = fn(&S, &Path, &mut dyn FnMut()) -> Result<(), StoreError>;
 
 /// Copies a home into an existing, empty folder, and records the time; the version file comes last, so that a partial copy
 /// is not a home.
@@ -78,4 +82,15 @@ fn copy_into<S>(
         home::write_durably(&folder.join(name), &content).map_err(|error| storage(&error))?;
     }
     Ok(())
+}
+
+/// A failed file operation of a home, for a client.
+pub(crate) fn storage(error: &HomeError) -> Refusal {
+    match error {
+        HomeError::Io { operation, path, cause } => Refusal::Storage {
+            operation: format!("{operation} {}", path.display()),
+            cause: crate::store::sqlite::system_cause(cause).to_string(),
+        },
+        other => Refusal::Storage { operation: "use the home".into(), cause: other.to_string() },
+    }
 }

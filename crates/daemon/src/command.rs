@@ -4,8 +4,8 @@
 //! serves the home, 4 no program may start the daemon because it needs one (`--on-demand`).
 
 use crate::audit_log::TARGET;
+use crate::backup::CopyStore;
 use crate::log::{LOG_BYTES_MAX, Log};
-use crate::storage::CopyStore;
 use crate::store::{KeyStore, StoreError};
 use crate::{Daemon, DaemonError, Ended, Ready, StartedBy};
 use home::Home;

@@ -41,6 +41,7 @@ pub mod error;
 pub mod health;
 pub mod labels;
 pub mod log;
+mod manager;
 pub mod outbox;
 pub mod pin_failures;
 pub mod poller;

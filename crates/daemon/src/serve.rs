@@ -72,7 +72,7 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 use wire::control::LevelLimit;
 
-pub use ready::{Ready, notify};
+pub use ready::Ready;
 pub use start::{StartedBy, check, copy_stopped};
 
 /// A running daemon.

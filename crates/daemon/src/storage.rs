@@ -5,10 +5,10 @@
 //! order; the event loop can therefore keep its table of opened labels true to the store. A backup
 //! lets other tasks run in between.
 
-use crate::backup;
+use crate::backup::{self, CopyStore, storage};
 use crate::store::{Changes, Checked, Done, Job, KeyStore, StorageCause, StoreError};
 use crate::verbs::{Answer, Call};
-use home::{Home, HomeError};
+use home::Home;
 use link::world::{self, Receiver, Sender, Thread, channel};
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
@@ -56,10 +56,6 @@ pub enum Outcome {
     /// It was not done.
     Failed(Refusal),
 }
-
-/// Writes a copy of a store that is a file of the home to a new file, and lets the other function run now and
-/// then meanwhile. A store that is no file of the home has none: its records are kept safe by other means.
-pub type CopyStore<S> = fn(&S, &Path, &mut dyn FnMut()) -> Result<(), StoreError>;
 
 /// The storage thread.
 pub struct Storage {
@@ -208,16 +204,5 @@ fn sealed(path: &Path) -> Outcome {
             let operation = format!("read {}", path.display());
             Outcome::Failed(Refusal::Storage { operation, cause: error.to_string() })
         }
-    }
-}
-
-/// A failed file operation of a home, for a client.
-pub(crate) fn storage(error: &HomeError) -> Refusal {
-    match error {
-        HomeError::Io { operation, path, cause } => Refusal::Storage {
-            operation: format!("{operation} {}", path.display()),
-            cause: crate::store::sqlite::system_cause(cause).to_string(),
-        },
-        other => Refusal::Storage { operation: "use the home".into(), cause: other.to_string() },
     }
 }

@@ -3,7 +3,6 @@
 use crate::HOME_VERSION;
 use crate::limits::Limited;
 use crate::settings::SettingsError;
-use crate::trust::Distrust;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -105,6 +104,50 @@ impl std::error::Error for HomeError {
             Self::Settings { cause, .. } => Some(cause),
             Self::Io { cause, .. } => Some(cause),
             _ => None,
+        }
+    }
+}
+
+/// Why nothing is run or written at a path.
+#[derive(Debug)]
+pub enum Distrust {
+    /// It belongs to another user, who could choose what this process runs or writes.
+    Owner {
+        /// The user's name, or number where the machine knows none.
+        owner: String,
+        /// The user that this process runs as.
+        runs_as: String,
+    },
+    /// Others than its owner may write to it: the permission bits.
+    Writable(u32),
+    /// Others than its owner may read or write it, and nobody but the owner should: the permission bits.
+    Readable(u32),
+    /// It is not of the kind that belongs there.
+    Kind {
+        /// What belongs there: "a folder", "a regular file".
+        expected: &'static str,
+        /// What lies there.
+        found: &'static str,
+    },
+}
+
+impl std::fmt::Display for Distrust {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Owner { owner, runs_as } => write!(
+                f,
+                "it belongs to user {owner} and this process runs as {runs_as}, which would run and write what \
+                 {owner} chooses; run the command as {owner}, or give it to {runs_as} with `chown`"
+            ),
+            Self::Writable(mode) => write!(
+                f,
+                "its mode {mode:04o} lets other users than its owner change what lies there; `chmod go-w` it"
+            ),
+            Self::Readable(mode) => write!(
+                f,
+                "its mode {mode:04o} lets other users than its owner read it; `chmod go=` it, and take it that they have read it"
+            ),
+            Self::Kind { expected, found } => write!(f, "it is {found}, not {expected}"),
         }
     }
 }

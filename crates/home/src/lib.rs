@@ -34,7 +34,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 pub use autostart::{NoAutostart, OF_SERVICE_MANAGER, StoppedBy};
-pub use error::HomeError;
+pub use error::{Distrust, HomeError};
 pub use manager::notify;
 pub use programs::program_beside;
 pub use service::{OFFICERS_MAX, SERVICE_FILE, Service, ServiceUsers};

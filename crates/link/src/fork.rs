@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
-use crate::memory::PAGE_BYTES;
-
 /// The highest epoch assigned by this process or, in a child that has not assigned one, by its parent.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
+
+/// What is asked for; the kernel gives, and wipes, the whole page.
+const WORD_BYTES: usize = size_of::<AtomicU64>();
 
 /// A number that differs between a process and each of its ancestors by fork.
 ///
@@ -47,12 +48,12 @@ fn page() -> Option<&'static AtomicU64> {
         unsafe {
             let base = rustix::mm::mmap_anonymous(
                 std::ptr::null_mut(),
-                PAGE_BYTES,
+                WORD_BYTES,
                 ProtFlags::READ | ProtFlags::WRITE,
                 MapFlags::PRIVATE,
             )
             .ok()?;
-            rustix::mm::madvise(base, PAGE_BYTES, Advice::LinuxWipeOnFork).ok()?;
+            rustix::mm::madvise(base, WORD_BYTES, Advice::LinuxWipeOnFork).ok()?;
             Some(&*base.cast::<AtomicU64>())
         }
     })

@@ -1,8 +1,8 @@
 //! Reporting the home's health: to clients with the status, and to the service manager when it changes.
 
 use super::Daemon;
-use super::ready::notify;
 use crate::health::{CardView, View, findings, line, why_not_started};
+use crate::manager::notify;
 use crate::supervise::card::Card;
 use link::world;
 use std::time::{Duration, Instant};

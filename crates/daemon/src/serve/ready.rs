@@ -1,5 +1,6 @@
 //! Telling whoever started the daemon that its cards are ready.
 
+use crate::manager::notify;
 use std::fs::File;
 use std::io::Write;
 
@@ -47,12 +48,5 @@ impl Ready {
             let _ = line.write_all(b"ready\n");
         }
         notify("READY=1");
-    }
-}
-
-/// Tells the service manager, where there is one.
-pub fn notify(state: &str) {
-    if let Err(error) = home::notify(state) {
-        tracing::warn!("the service manager was not told {state}: {error}");
     }
 }

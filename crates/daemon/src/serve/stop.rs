@@ -31,7 +31,7 @@ impl Daemon {
 
     /// Begins to end. Cards finish the requests they took; a process that does not end in time is killed.
     pub(super) fn wind_down(&mut self) {
-        super::ready::notify("STOPPING=1");
+        crate::manager::notify("STOPPING=1");
         self.doors.close(&mut self.poller);
         Doors::remove(&self.home);
         self.renewals.clear();

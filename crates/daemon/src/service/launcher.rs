@@ -9,7 +9,7 @@
 //! have a card killed that is stuck.
 
 use crate::bounded::Allowance;
-use crate::serve::notify;
+use crate::manager::notify;
 use crate::supervise::program::Program;
 use home::{Service, ServiceUsers};
 use link::{Channel, ChannelError, Listener, PidFd, world};
