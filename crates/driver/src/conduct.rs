@@ -169,7 +169,7 @@ fn find_knee(
             }
             break;
         }
-        let step = Step::of(rate, &outcome, bound);
+        let step = Step::of(rate, &outcome.tally, outcome.per_second(), bound);
         if step.holds || search.knee().is_none() {
             best = Some(outcome);
         }

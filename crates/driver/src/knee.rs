@@ -1,7 +1,7 @@
 //! The highest rate that a server still serves in time.
 
 use crate::plan::RATE_MAX;
-use crate::report::Outcome;
+use crate::tally::Tally;
 use std::time::Duration;
 
 /// The quantile that is to stay within its bound, and the share of starts that may be late.
@@ -32,15 +32,14 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// What an outcome says of a rate.
-    pub(crate) fn of(rate: f64, outcome: &Outcome, bound: Duration) -> Self {
-        let tally = &outcome.tally;
+    /// What was counted says of a rate, with so many transactions done a second.
+    pub(crate) fn of(rate: f64, tally: &Tally, per_second: f64, bound: Duration) -> Self {
         let p99_us = tally.transaction.quantile_us(QUANTILE);
         let (late, errors) = (tally.late + tally.never, tally.failed());
         let is_in_time = p99_us <= bound.as_secs_f64() * 1e6;
         let is_begun = late as f64 <= LATE_SHARE * (tally.begun + tally.never) as f64;
         let holds = tally.transactions > 0 && errors == 0 && is_in_time && is_begun;
-        Self { rate, per_second: outcome.per_second(), p99_us, late, errors, holds }
+        Self { rate, per_second, p99_us, late, errors, holds }
     }
 }
 

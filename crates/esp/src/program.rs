@@ -1,13 +1,12 @@
 //! The program's arguments.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::commands;
 use crate::place::DEVICE;
-use crate::supervisor::{self, Serve};
+use crate::supervisor::Serve;
 
 const HELP: &str = "\
 IPsec's data plane in user space. It is started by `cryptand ipsec up`, and by its service.
@@ -28,8 +27,6 @@ Usage: cryptand-esp serve [--folder DIR] [--device NAME] [--mtu BYTES] [--thread
 
 /// Exit codes beside 0.
 mod exit {
-    /// It could not begin, or failed.
-    pub const FAILED: u8 = 1;
     /// The arguments make no sense.
     pub const USAGE: u8 = 2;
 }
@@ -49,7 +46,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         ["drive", json] => driven(traffic::command::drive(json, &itself())),
         ["drive-serve", json] => driven(traffic::command::serve(json)),
         ["serve", options @ ..] => match read(options) {
-            Ok(settings) => serve(&settings),
+            Ok(settings) => commands::serve::run(&settings),
             Err(why) => {
                 eprint!("cryptand-esp: {why}\n\n{HELP}");
                 ExitCode::from(exit::USAGE)
@@ -91,24 +88,6 @@ fn read(options: &[&str]) -> Result<Serve, String> {
         }
     }
     Ok(settings)
-}
-
-/// Serves, and says so to whoever waits: the service manager, and the command `up` by its standard output.
-pub fn serve(settings: &Serve) -> ExitCode {
-    let ready = || {
-        // Who started it may have gone; it serves all the same.
-        let _ = writeln!(std::io::stdout(), "ready");
-        if let Err(cause) = home::notify("READY=1") {
-            tell!("the service manager was not told that the data plane serves: {cause}");
-        }
-    };
-    match supervisor::serve(settings, ready) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(cause) => {
-            tell!("{cause}");
-            ExitCode::from(exit::FAILED)
-        }
-    }
 }
 
 /// How this program is started at the ends of a pair of namespaces.

@@ -4,13 +4,25 @@ use std::io::IoSlice;
 use std::sync::Arc;
 
 use engine::Engine;
-use ipsec::Worker;
+use ipsec::{Outer, Worker};
 
 use crate::bounds::{FRAMES_MAX, IN_BYTES, OUT_BYTES};
 use crate::counters::Figures;
-use crate::outbound::Placed;
 use crate::path::KnownPaths;
 use crate::shared::Shared;
+
+/// Where a packet of ESP is, and what is outside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    /// What is outside it.
+    pub outer: Outer,
+    /// Where it begins in the memory.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// Where it is longer than its path and may be cut outside: bytes of each piece, headers of IP included.
+    pub cut: Option<usize>,
+}
 
 /// Where packets go.
 pub trait Ways {

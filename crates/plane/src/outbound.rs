@@ -3,29 +3,17 @@
 use std::io::IoSlice;
 
 use ipsec::{
-    Amount, Family, Fit, Frame, Gathered, HEAD_ROOM, Inner, Mode, Outcome, Outer, Path, Route, Sa, SealItem,
-    Time, fit, fragment_ipv4, inner_mtu, too_big,
+    Amount, Family, Fit, Frame, Gathered, HEAD_ROOM, Inner, Mode, Outcome, Path, Route, Sa, SealItem, Time,
+    fit, fragment_ipv4, inner_mtu, too_big,
 };
 
 use crate::bounds::{FRAMES_MAX, OUT_BYTES, TURN_LOOKS, TURN_SPINS, TURN_YIELD};
-use crate::core::{Core, Ways};
+use crate::core::{Core, Placed, Ways};
 use crate::counters::{Figures, Loss};
-use crate::shared::{Tables, lock};
+use crate::lock::lock;
+use crate::shared::Tables;
 use crate::split::Superpacket;
 use crate::vnet::Vnet;
-
-/// Where a packet of ESP is, and what is outside it.
-#[derive(Clone, Copy, Debug)]
-pub struct Placed {
-    /// What is outside it.
-    pub outer: Outer,
-    /// Where it begins in the memory.
-    pub start: usize,
-    /// Where it ends.
-    pub end: usize,
-    /// Where it is longer than its path and may be cut outside: bytes of each piece, headers of IP included.
-    pub cut: Option<usize>,
-}
 
 /// A packet that waits to be sealed, with room around it.
 #[derive(Debug)]

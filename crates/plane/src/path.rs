@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ipsec::{Family, Time};
 
 use crate::bounds::{PATH_MTU_MIN_V4, PATH_MTU_MIN_V6, PATH_SECONDS, PATHS_MAX};
-use crate::shared::lock;
+use crate::lock::lock;
 
 /// MTU of the paths to peers, as routes and devices say, in bytes from IP's header on.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -21,10 +21,9 @@ use rustix::net::addr::SocketAddrArg;
 use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
 
 use crate::bounds::{FULL_WAIT_MS, SEGMENTED_BYTES_MAX, SEGMENTS_MAX};
-use crate::core::Ways;
+use crate::core::{Placed, Ways};
 use crate::counters::Loss;
 use crate::io::Io;
-use crate::outbound::Placed;
 
 fn storage(endpoint: Endpoint) -> SockaddrStorage {
     SocketAddr::new(endpoint.address, endpoint.port).into()

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::Engine;
@@ -14,6 +14,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::bounds::{ADDRESSES_MAX, EVENTS_WAITING_MAX, THREADS_MAX};
 use crate::counters::{Figures, Window};
+use crate::lock::lock;
 use crate::path::{PathMtus, Paths};
 
 /// A snapshot of what decides about packets. Whoever changes it publishes another.
@@ -337,10 +338,6 @@ impl Seat {
         }
         std::mem::take(&mut *lock(&self.changes))
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for Shared {

@@ -1,6 +1,6 @@
 //! What certificates of clients are held against, as it lies in files.
 
-use crate::material::FileState;
+use crate::file_state::FileState;
 use crate::settings::{At, ClientsSettings, Settings, Wrong, read_bounded};
 use certificates::{Authorities, ListFacts};
 use std::fmt::Display;

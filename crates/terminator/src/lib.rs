@@ -18,6 +18,7 @@
 mod backend;
 pub mod cert;
 mod clients;
+mod file_state;
 mod labels;
 mod limits;
 mod log;
@@ -26,6 +27,7 @@ mod metrics;
 pub mod networks;
 mod observe;
 pub mod proxy;
+mod report;
 mod said;
 pub mod serve;
 mod session;

@@ -1,6 +1,7 @@
 //! Certificates and keys, as they lie in files and under labels.
 
 use crate::clients::{self, ClientRules};
+use crate::file_state::FileState;
 use crate::labels::{self, Field};
 use crate::log::timestamp;
 use crate::settings::{CertificateSettings, ClientsSettings, KeySettings, Settings, Wrong, read_bounded};
@@ -9,7 +10,6 @@ use crate::tickets::Tickets;
 use facility::Facility;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -89,10 +89,6 @@ pub(crate) enum KeyPlace {
     /// On cards, under this label.
     Label(Field),
 }
-
-/// What tells one content of a file from a later one.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct FileState([i64; 7]);
 
 impl Material {
     /// Reads what the settings name; what did not change since `before` is taken from there.
@@ -469,14 +465,6 @@ fn same_key(old: &KeySettings, new: &KeySettings) -> bool {
         (KeySettings::File(old), KeySettings::File(new)) => old.value == new.value,
         (KeySettings::Label(old), KeySettings::Label(new)) => old.value == new.value,
         _ => false,
-    }
-}
-
-impl FileState {
-    pub(crate) fn of(path: &Path) -> Option<Self> {
-        let of = std::fs::metadata(path).ok()?;
-        let (device, file, size) = (of.dev() as i64, of.ino() as i64, of.size() as i64);
-        Some(Self([device, file, size, of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()]))
     }
 }
 

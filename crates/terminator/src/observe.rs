@@ -5,9 +5,9 @@
 //! connections in number; what comes beyond waits in the kernel's queue.
 
 use crate::metrics::{Metrics, page};
+use crate::report;
 use crate::said::say;
 use crate::settings::{MetricsAt, Settings, StatusAt, Wrong};
-use crate::status;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -317,7 +317,7 @@ impl Answering {
             Kind::Metrics => (Doing::Asking(Vec::new()), now + REQUEST_WITHIN),
             Kind::Status if !may_read(&socket) => return,
             Kind::Status => {
-                (Doing::Answered(status::report(&self.metrics).into_bytes(), 0), now + ANSWER_WITHIN)
+                (Doing::Answered(report::report(&self.metrics).into_bytes(), 0), now + ANSWER_WITHIN)
             }
         };
         self.doors[at].guests.push(Guest { socket, doing, until });

@@ -7,9 +7,9 @@ mod question;
 use crate::limits::Permit;
 use crate::log::Entry;
 use crate::material::Material;
-use crate::metrics::Seen;
-use crate::settings::{Limits, Service};
-use crate::workers::Listener;
+use crate::metrics::{OfListener, Seen};
+use crate::networks::Network;
+use crate::settings::{Limits, ListenAt, Service};
 use answers::Messages;
 use certificates::Client;
 use question::Question;
@@ -19,11 +19,27 @@ use rustix::net::Shutdown;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use streams::{Server, Side, WATCHED};
-use tls::{Cause, Connection, Facts, Failure, KeyRequest, Progress, Read};
+use tls::{Acceptor, Cause, Connection, Facts, Failure, KeyRequest, Progress, Protocols, Read};
 use zeroize::Zeroizing;
+
+/// A listener, as connections see it.
+pub(crate) struct Listener {
+    pub(crate) place: ListenAt,
+    pub(crate) name: String,
+    pub(crate) acceptor: Acceptor,
+    pub(crate) protocols: Option<Protocols>,
+    /// Who says whom connections are of; none where nobody does.
+    pub(crate) accept_proxy: Option<Vec<Network>>,
+    /// Whether backends are told whom connections are of.
+    pub(crate) sends_proxy: bool,
+    pub(crate) service: Service,
+    /// Whose turn it is among the backends of each list.
+    pub(crate) turns: Vec<AtomicUsize>,
+    pub(crate) metrics: Arc<OfListener>,
+}
 
 /// Rounds of one connection before others have their turn.
 const ROUNDS_MAX: usize = 16;

@@ -1,7 +1,7 @@
 //! Keys for tickets in a file, for machines that go on with each other's sessions: a line for each, the newest first, of a name (32
 //! hexadecimal digits) and the key (64), with a space between them. Empty lines and lines that begin with `#` mean nothing.
 
-use crate::tickets::fill;
+use rustix::rand::{GetRandomFlags, getrandom};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -158,6 +158,15 @@ fn replace(path: &Path, text: &[u8], owner: Option<(u32, u32)>) -> io::Result<()
     written.and_then(|()| fs::rename(&new, path)).inspect_err(|_| {
         let _ = fs::remove_file(&new);
     })
+}
+
+/// Fills this with the system's random numbers.
+pub(crate) fn fill(mut bytes: &mut [u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let count = getrandom(&mut *bytes, GetRandomFlags::empty())?;
+        bytes = &mut bytes[count..];
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 //! opens a listener with a strong one.
 
 use crate::sessions::{CacheSettings, SessionCache};
-use crate::ticket_file::FileKey;
-use rustix::rand::{GetRandomFlags, getrandom};
+use crate::ticket_file::{FileKey, fill};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -109,14 +108,6 @@ fn new_key(now: u64) -> io::Result<TicketKey> {
     fill(&mut key.name)?;
     fill(&mut key.key[..])?;
     Ok(key)
-}
-
-pub(crate) fn fill(mut bytes: &mut [u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let count = getrandom(&mut *bytes, GetRandomFlags::empty())?;
-        bytes = &mut bytes[count..];
-    }
-    Ok(())
 }
 
 #[cfg(test)]

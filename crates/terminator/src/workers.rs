@@ -5,10 +5,9 @@ use crate::labels::{self, NotSent};
 use crate::limits::Counts;
 use crate::log::{Entry, Log};
 use crate::material::{KeyPlace, Material};
-use crate::metrics::{KeyError, OfListener};
-use crate::networks::Network;
-use crate::session::{Around, Session, Step};
-use crate::settings::{Limits, ListenAt, Service};
+use crate::metrics::KeyError;
+use crate::session::{Around, Listener, Session, Step};
+use crate::settings::Limits;
 use facility::{Completions, Facility, Reply};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
@@ -19,11 +18,10 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use streams::WATCHED;
-use tls::{Acceptor, Facts, KeyRequest, Protocols};
+use tls::{Facts, KeyRequest};
 
 /// Events that are taken at once.
 const EVENTS_MAX: usize = 256;
@@ -46,22 +44,6 @@ const COMPLETIONS: u64 = OTHER | 2 << 32;
 /// A connection's number: its slot, and how often that was used before. Events say behind it whether they are of its backend.
 const SLOT_BITS: u32 = 32;
 const USES_MAX: u64 = (1 << 30) - 1;
-
-/// A listener, as connections see it.
-pub(crate) struct Listener {
-    pub(crate) place: ListenAt,
-    pub(crate) name: String,
-    pub(crate) acceptor: Acceptor,
-    pub(crate) protocols: Option<Protocols>,
-    /// Who says whom connections are of; none where nobody does.
-    pub(crate) accept_proxy: Option<Vec<Network>>,
-    /// Whether backends are told whom connections are of.
-    pub(crate) sends_proxy: bool,
-    pub(crate) service: Service,
-    /// Whose turn it is among the backends of each list.
-    pub(crate) turns: Vec<AtomicUsize>,
-    pub(crate) metrics: Arc<OfListener>,
-}
 
 /// What is served from now on.
 pub(crate) struct Generation {

@@ -2,7 +2,7 @@
 
 use crate::certificate::{Certificate, key_bits};
 use crate::clients::Clients;
-use crate::key::KeyNumber;
+use crate::exchange::KeyNumber;
 use crate::policy::Policy;
 use s2n_tls::cert_chain::{Builder, CertificateChain};
 use std::fmt;

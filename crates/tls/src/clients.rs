@@ -1,14 +1,6 @@
 //! Certificates of clients as values: whom they are asked of, and what a caller says of those that are shown. The library checks only
 //! that the client has the private key of the first one.
 
-use crate::ffi;
-use crate::key::{Exchange, refused};
-use s2n_tls::callbacks::{CertValidationCallback, CertValidationInfo, ConnectionFuture};
-use s2n_tls::connection::Connection;
-use s2n_tls::error::Error;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
 /// Bytes of a certificate's length in a chain (RFC 8446, 4.4.2).
 const LENGTH_BYTES: usize = 3;
 
@@ -54,49 +46,6 @@ impl Refusal {
                 Some(Self { alert: 42, name: "malformed" })
             }
             _ => None,
-        }
-    }
-}
-
-/// Has the caller judge instead of the library.
-pub(crate) struct AskForVerdict(pub(crate) Clients);
-
-impl CertValidationCallback for AskForVerdict {
-    fn validate_cert(
-        &self,
-        connection: &mut Connection,
-        info: CertValidationInfo,
-    ) -> Result<Option<Pin<Box<dyn ConnectionFuture>>>, Error> {
-        let certificates = ffi::client_chain(connection).and_then(|chain| split(&chain));
-        let certificates = certificates.ok_or_else(|| refused("a chain that does not hold together"))?;
-        let exchange = connection
-            .application_context_mut::<Exchange>()
-            .ok_or_else(|| refused("a connection that is nobody's"))?;
-        exchange.client_chain = Some(ClientChain { number: self.0.number, certificates });
-        Ok(Some(Box::pin(Waiting { info: Some(info) })))
-    }
-}
-
-/// A handshake that waits for the caller's verdict.
-struct Waiting {
-    info: Option<CertValidationInfo>,
-}
-
-impl ConnectionFuture for Waiting {
-    fn poll(
-        mut self: Pin<&mut Self>,
-        connection: &mut Connection,
-        _context: &mut Context<'_>,
-    ) -> Poll<Result<(), Error>> {
-        let Some(exchange) = connection.application_context_mut::<Exchange>() else {
-            return Poll::Ready(Err(refused("a connection that is nobody's")));
-        };
-        let Some(verdict) = exchange.verdict.take() else { return Poll::Pending };
-        exchange.refusal = verdict.err();
-        exchange.is_client_verified = verdict.is_ok();
-        match self.info.take() {
-            Some(info) => Poll::Ready(ffi::resolve(info, connection, verdict.is_ok())),
-            None => Poll::Ready(Err(refused("a verdict that nobody waits for"))),
         }
     }
 }

@@ -4,9 +4,10 @@ use crate::acceptor::{Acceptor, Inner};
 use crate::alpn::Protocols;
 use crate::clients::{self, ClientChain, Refusal};
 use crate::error::{Cause, Failure};
+use crate::exchange::{Exchange, KeyNumber};
 use crate::ffi::{self, FATAL, WARNING, Wired};
-use crate::key::{Exchange, KeyNumber, KeyRequest};
-use crate::stream::{self, Unwritten};
+use crate::key::KeyRequest;
+use crate::stream::{self, Read, Unwritten};
 use s2n_tls::enums::{Blinding, Version};
 use s2n_tls::error::{Error, ErrorType};
 use std::sync::Arc;
@@ -47,17 +48,6 @@ pub enum Progress {
     NeedsKey,
     /// It goes on when the client's certificates are judged ([`Connection::take_client_chain`], [`Connection::judge`]).
     NeedsVerdict,
-}
-
-/// What reading gave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Read {
-    /// So many bytes of the client's data.
-    Bytes(usize),
-    /// Nothing before the client sends more.
-    NeedsBytes,
-    /// The client has said that it sends no more.
-    End,
 }
 
 /// What was agreed.

@@ -1,11 +1,12 @@
 //! The client's end of connections.
 
 use crate::chain::Chain;
-use crate::connection::{Facts, Progress, Read, version_name};
+use crate::connection::{Facts, Progress, version_name};
 use crate::error::{Cause, Failure};
+use crate::exchange::{AskCaller, Exchange};
 use crate::ffi::{Wired, trust_everybody};
-use crate::key::{AskCaller, Exchange, KeyRequest};
-use crate::stream::{self, Unwritten};
+use crate::key::KeyRequest;
+use crate::stream::{self, Read, Unwritten};
 use s2n_tls::callbacks::{SessionTicket, SessionTicketCallback};
 use s2n_tls::config::{Builder, Config};
 use s2n_tls::connection::Connection;

@@ -1,9 +1,19 @@
 //! Data of a connection, which both halves read and write in the same way.
 
-use crate::connection::Read;
 use s2n_tls::connection::Connection;
 use s2n_tls::error::Error;
 use std::task::Poll;
+
+/// What reading gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// So many bytes of the client's data.
+    Bytes(usize),
+    /// Nothing before the client sends more.
+    NeedsBytes,
+    /// The client has said that it sends no more.
+    End,
+}
 
 /// Why not all was written.
 pub(crate) enum Unwritten {

@@ -3,7 +3,8 @@
 //! Each takes its options as one object of JSON, which the command line made. With `namespaces` the program starts itself once more at each
 //! end of a [`Pair`]: a server at the one, the load at the other, between them the tunnel that was asked for.
 
-use crate::drive::{DriveFailure, Progress};
+use crate::drive::Progress;
+use crate::failure::DriveFailure;
 use crate::namespaces::{End, NamespaceError, Options as PairOptions, Pair};
 use crate::plan::{Plan, Typed, address};
 use crate::report::Report;

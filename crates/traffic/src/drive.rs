@@ -1,13 +1,10 @@
 //! A run from begin to end.
 
 use crate::client::{Share, Shared, Stage, Tally};
-use crate::header::Workload;
+use crate::failure::DriveFailure;
 use crate::plan::Plan;
 use crate::report::{Booked, Report};
 use pacing::usage::{self, Seconds, Used};
-use rustix::io::Errno;
-use std::fmt;
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -15,96 +12,6 @@ use std::time::{Duration, Instant};
 /// How often who looks on is told, and an interruption is looked for.
 const LOOK: Duration = Duration::from_millis(50);
 const INTERRUPTED: &str = "interrupted: this is what was measured until then";
-
-/// Why a run was none.
-#[derive(Debug)]
-pub enum DriveFailure {
-    /// What was typed makes no sense.
-    Usage(String),
-    /// The server is not reached.
-    Target {
-        /// It.
-        target: String,
-        /// Why.
-        why: String,
-    },
-    /// Contents arrived that were not those that were sent.
-    Wrong(Workload),
-    /// A stream arrived, but not all of it.
-    Lost {
-        /// Bytes that were sent.
-        sent: u64,
-        /// Bytes that the server has counted.
-        received: u64,
-    },
-    /// The server closed a stream before its end.
-    Closed,
-    /// Not a byte of a stream moved for so long.
-    Stands(Duration),
-    /// Not one transaction was done.
-    Nothing,
-    /// The system, and what it was asked for.
-    System(&'static str, io::Error),
-    /// The load in a namespace failed with this code, and has said why.
-    Elsewhere(i32),
-    /// Namespaces.
-    Namespaces(crate::namespaces::NamespaceError),
-}
-
-impl DriveFailure {
-    /// 2 for what was typed, 1 for the rest.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Usage(_) => 2,
-            Self::Elsewhere(code) => u8::try_from(*code).unwrap_or(1),
-            _ => 1,
-        }
-    }
-
-    pub(crate) fn system(what: &'static str) -> impl Fn(Errno) -> Self + Copy {
-        move |errno| Self::System(what, errno.into())
-    }
-
-    pub(crate) fn io(what: &'static str) -> impl Fn(io::Error) -> Self + Copy {
-        move |error| Self::System(what, error)
-    }
-
-    pub(crate) fn target(target: &str) -> impl Fn(Errno) -> Self {
-        move |errno| Self::Target { target: target.to_owned(), why: io::Error::from(errno).to_string() }
-    }
-}
-
-impl fmt::Display for DriveFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Usage(why) => f.write_str(why),
-            Self::Target { target, why } => write!(
-                f,
-                "connect to {target}: {why}; `cryptand ipsec drive serve` must run there, and the way to it be open"
-            ),
-            Self::Wrong(workload) => write!(
-                f,
-                "{workload}: bytes arrived that are not those that were sent: something on the way changes, repeats or swaps them"
-            ),
-            Self::Lost { sent, received } => {
-                write!(f, "stream: {sent} bytes were sent and {received} arrived, without an error")
-            }
-            Self::Closed => f.write_str(
-                "the server closed a connection before its end: contents were wrong there, it has too many connections, or it was stopped",
-            ),
-            Self::Stands(time) => {
-                write!(f, "not a byte moved for {} s: the way to the server is interrupted", time.as_secs_f64())
-            }
-            Self::Nothing => f.write_str("not one transaction was done: give it more --seconds, or look at the way to the server"),
-            Self::System(what, error) => write!(f, "cannot {what}: {error}"),
-            Self::Elsewhere(code) => write!(f, "the load in the namespace ended with {code}"),
-            Self::Namespaces(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for DriveFailure {}
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq)]

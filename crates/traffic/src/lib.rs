@@ -19,6 +19,7 @@
 mod client;
 pub mod command;
 mod drive;
+mod failure;
 mod header;
 pub mod namespaces;
 mod pattern;
@@ -27,7 +28,8 @@ mod report;
 mod server;
 mod wake;
 
-pub use drive::{DriveFailure, Progress, drive};
+pub use drive::{Progress, drive};
+pub use failure::DriveFailure;
 pub use header::{Header, HeaderError, Workload};
 pub use plan::{Plan, Typed};
 pub use report::{Datagrams, Percentiles, ProcessTime, Report, Starts};

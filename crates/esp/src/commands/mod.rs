@@ -19,6 +19,7 @@ pub mod check;
 mod down;
 pub mod netlink;
 mod run;
+pub mod serve;
 mod show;
 mod table;
 mod up;

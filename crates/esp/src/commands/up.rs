@@ -6,9 +6,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
 
-use super::{Failure, Up};
+use super::{Failure, Up, serve};
 use crate::place::Place;
-use crate::program;
 use crate::supervisor::Serve;
 
 /// What a supervisor that could not begin may say, in bytes.
@@ -19,7 +18,7 @@ pub fn run(asked: Up) -> Result<ExitCode, Failure> {
     let foreground = asked.foreground;
     let settings = asked.how.serve(asked.folder, asked.keep);
     if foreground {
-        return Ok(program::serve(&settings));
+        return Ok(serve::run(&settings));
     }
     // It lives on: nobody waits for it here.
     start(&settings).map(|_| ExitCode::SUCCESS)

@@ -1,7 +1,7 @@
 //! Datagrams from client to server, at a rate or as fast as they go; a connection beside them brings the server's counts.
 
 use super::{Share, Stage, Tally, random};
-use crate::drive::DriveFailure;
+use crate::failure::DriveFailure;
 use crate::header::DATAGRAM_HEAD_BYTES;
 use crate::pattern::Place;
 use crate::server::{COUNTS_BYTES, Counts};

@@ -3,7 +3,7 @@
 
 use super::exchange::{Exchange, Turn, name};
 use super::{Share, Shared, Stage, Tally, random};
-use crate::drive::DriveFailure;
+use crate::failure::DriveFailure;
 use crate::header::Workload;
 use crate::pattern::PIECE_BYTES_MAX;
 use crate::plan::Plan;

@@ -5,7 +5,7 @@ mod exchange;
 mod looped;
 mod stream;
 
-use crate::drive::DriveFailure;
+use crate::failure::DriveFailure;
 use crate::header::Workload;
 use crate::plan::Plan;
 use crate::wake::Wake;

@@ -1,7 +1,7 @@
 //! One way, as fast as it goes: from client to server, or back.
 
 use super::{Share, Stage, Tally, random};
-use crate::drive::DriveFailure;
+use crate::failure::DriveFailure;
 use crate::header::{HEADER_BYTES, Workload};
 use crate::pattern::{PIECE_BYTES_MAX, Place};
 use crate::wake::WAKE;
