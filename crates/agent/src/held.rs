@@ -1,6 +1,6 @@
 //! The keys that are held, each until a moment; and the answers to requests about them. Pure: time comes in with each request.
 
-use crate::message::{Refusal, Reply, Request, Row, SECONDS_MAX};
+use crate::message::{KEYS_MAX, Refusal, Reply, Request, Row, SECONDS_MAX};
 use openpgp::private_key::ClearKey;
 use openpgp::session_key::bytes;
 use openpgp::{HashAlgorithm, PlainSessionKey, PrivateKey, PrivateKeyError};
@@ -9,9 +9,6 @@ use pgp::types::{SignatureBytes, Tag};
 use std::sync::Arc;
 use std::time::Duration;
 use zeroize::Zeroizing;
-
-/// Most keys that are held at once.
-pub const KEYS_MAX: usize = 64;
 
 /// The keys that are held.
 #[derive(Default)]

@@ -12,6 +12,9 @@ pub const VERSION: u16 = 1;
 /// Longest time that a key is held, in seconds: a day.
 pub const SECONDS_MAX: u32 = 24 * 60 * 60;
 
+/// Most keys that are held at once.
+pub const KEYS_MAX: usize = 64;
+
 /// What a client asks.
 #[derive(Serialize, Deserialize)]
 pub enum Request {
@@ -131,7 +134,7 @@ impl fmt::Display for Refusal {
             ),
             Self::NoHello => out.write_str("the connection did not begin with a greeting"),
             Self::NotHeld => out.write_str("the key is not held any more"),
-            Self::Full => write!(out, "it holds {} keys already", crate::held::KEYS_MAX),
+            Self::Full => write!(out, "it holds {} keys already", KEYS_MAX),
             Self::Seconds => write!(out, "a key is held for 1 to {SECONDS_MAX} seconds"),
             Self::Malformed(cause) => write!(out, "malformed: {cause}"),
             Self::NotOpened => out.write_str("the session key was not opened"),

@@ -16,6 +16,7 @@
 //! overlap.
 
 mod call;
+mod chosen;
 mod entry_points;
 mod fields;
 mod lists;

@@ -3,7 +3,7 @@
 //! No lock is held meanwhile, which a thread could hold that does not exist in a child of fork: threads that come first at
 //! once may open several, and one of them stays. What a facility does in a child is its own matter ([`facility`]).
 
-use crate::resources;
+use crate::chosen;
 use facility::{Facility, FacilityError, Options, Reply, Selection};
 use home::place;
 use rustix::fs::{MemfdFlags, fstat, memfd_create};
@@ -39,8 +39,8 @@ static OPEN: AtomicPtr<Open> = AtomicPtr::new(ptr::null_mut());
 /// Codes for what goes wrong on the way to it.
 pub(crate) fn call(arguments: &Arguments<'_>, reply: &mut Reply) -> Result<(), Codes> {
     let open = open()?;
-    let domain = resources::domain().unwrap_or(open.domain);
-    let called = match resources::selection() {
+    let domain = chosen::domain().unwrap_or(open.domain);
+    let called = match chosen::selection() {
         None => open.facility.call_into(domain, arguments, reply),
         Some(selection) => open.facility.with_selection(selection).call_into(domain, arguments, reply),
     };
@@ -53,7 +53,7 @@ pub(crate) fn call(arguments: &Arguments<'_>, reply: &mut Reply) -> Result<(), C
 /// As [`call`].
 pub(crate) fn facility() -> Result<(&'static Facility, u16), Codes> {
     let open = open()?;
-    Ok((&open.facility, resources::domain().unwrap_or(open.domain)))
+    Ok((&open.facility, chosen::domain().unwrap_or(open.domain)))
 }
 
 fn codes(error: FacilityError) -> Codes {
@@ -110,7 +110,7 @@ fn selection(name: &str) -> Option<Selection> {
     if ANY.contains(&name) {
         return Some(Selection::default());
     }
-    resources::card_of(name).map(Selection::card)
+    chosen::card_of(name).map(Selection::card)
 }
 
 /// The domain of a number; the first one where none is named.

@@ -7,13 +7,12 @@
 //!
 //! A card is a thread's, a domain the process's. One is allocated until it is deallocated by its own name.
 
+use crate::chosen::{self, Chosen, card_of, choose, domain, selection};
 use crate::memory::Pointer;
 use crate::process;
 use facility::{Facility, Selection};
-use std::cell::Cell;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering};
-use wire::bounds::{CARDS_MAX, DOMAINS_MAX, KEYWORD_BYTES};
+use wire::bounds::{DOMAINS_MAX, KEYWORD_BYTES};
 use wire::control::Personality;
 use wire::frame::Arguments;
 use wire::verb::{Verb, cryptographic_facility_query as query};
@@ -32,50 +31,10 @@ pub(crate) enum Change {
 const KEYWORDS: i64 = 2;
 /// Longest name of a card.
 const NAME_BYTES: usize = 8;
-/// What the name of a card by its number begins with.
-const CARD: &str = "CRP";
 /// What a keyword begins with that names a domain.
 const DOMAIN: &str = "DOMN";
 /// Where STATCRD2 has the serial number.
 const SERIAL_ELEMENT: usize = 14;
-
-/// The card of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Chosen {
-    /// That of the environment.
-    Default,
-    /// Any, whatever the environment says.
-    Any,
-    Card(u32),
-}
-
-thread_local! {
-    static CHOSEN: Cell<Chosen> = const { Cell::new(Chosen::Default) };
-}
-
-/// The domain of the process.
-static ALLOCATED: AtomicU32 = AtomicU32::new(NO_DOMAIN);
-const NO_DOMAIN: u32 = u32::MAX;
-
-/// The cards that this thread has allocated, if any.
-pub(crate) fn selection() -> Option<Selection> {
-    match CHOSEN.try_with(Cell::get) {
-        Ok(Chosen::Any) => Some(Selection::default()),
-        Ok(Chosen::Card(index)) => Some(Selection::card(index)),
-        Ok(Chosen::Default) | Err(_) => None,
-    }
-}
-
-/// The domain that is allocated, if any.
-pub(crate) fn domain() -> Option<u16> {
-    u16::try_from(ALLOCATED.load(Ordering::Relaxed)).ok()
-}
-
-/// The index of the card of a name, `CRP01` and so on.
-pub(crate) fn card_of(name: &str) -> Option<u32> {
-    let number: usize = name.strip_prefix(CARD).filter(|digits| digits.len() == 2)?.parse().ok()?;
-    (1..=CARDS_MAX).contains(&number).then(|| number as u32 - 1)
-}
 
 /// What a rule array asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -174,7 +133,7 @@ fn allocate(asked: Asked<'_>) -> Result<Codes, Codes> {
     // All that can fail comes first.
     let chosen = asked.card.map(chosen).transpose()?;
     if let Some(Domain::Number(number)) = asked.domain {
-        ALLOCATED.store(number.into(), Ordering::Relaxed);
+        chosen::allocate(Some(number));
     }
     if let Some(chosen) = chosen {
         choose(chosen);
@@ -188,7 +147,7 @@ fn deallocate(asked: Asked<'_>) -> Result<Codes, Codes> {
         Some(Domain::Allocated) => domain().is_some(),
         Some(Domain::Number(number)) => domain() == Some(number),
     };
-    let own = CHOSEN.try_with(Cell::get).unwrap_or(Chosen::Default);
+    let own = chosen::own();
     let is_own = match (asked.card, own) {
         (None, _) | (Some(Card::Any), Chosen::Any) => true,
         (Some(Card::Device(name)), own) => {
@@ -204,17 +163,12 @@ fn deallocate(asked: Asked<'_>) -> Result<Codes, Codes> {
         return Err(code::ALLOCATION);
     }
     if asked.domain.is_some() {
-        ALLOCATED.store(NO_DOMAIN, Ordering::Relaxed);
+        chosen::allocate(None);
     }
     if asked.card.is_some() {
         choose(Chosen::Default);
     }
     Ok(code::OK)
-}
-
-fn choose(chosen: Chosen) {
-    // A thread whose variables have ended calls no more.
-    let _ = CHOSEN.try_with(|own| own.set(chosen));
 }
 
 /// The coprocessor that is meant; it is there, and the caller may use it.

@@ -7,7 +7,7 @@
 //! Not used either is what is there on other architectures than x86-64, whose kernels are others: those of 2.30 for aarch64
 //! read beyond the end of a text, and `tests/borders.rs` ends by a signal with them.
 
-use crate::inflater::{InflateError, Inflated};
+use crate::inflated::{InflateError, Inflated};
 use libloading::Library;
 use std::ffi::{OsStr, c_int};
 use std::mem::{MaybeUninit, offset_of, size_of};

@@ -44,6 +44,7 @@
 
 mod backend;
 mod deflater;
+mod inflated;
 mod inflater;
 #[allow(unsafe_code)]
 mod isal_ffi;
@@ -51,7 +52,8 @@ mod zlib;
 
 pub use backend::Backend;
 pub use deflater::{DICTIONARY_BYTES_MAX, Deflater, PIECE_BYTES};
-pub use inflater::{InflateError, Inflated, Inflater};
+pub use inflated::{InflateError, Inflated};
+pub use inflater::Inflater;
 pub use zlib::{Adler32, zlib_header};
 
 /// OpenPGP's compression algorithms 1, 2 and 3 (RFC 9580, 9.4).

@@ -26,6 +26,8 @@ pub enum KeyringError {
     TooLong {
         /// Which.
         path: PathBuf,
+        /// The bound.
+        bytes_max: u64,
     },
     /// More certificates than the store holds.
     TooMany {
@@ -67,11 +69,10 @@ impl fmt::Display for KeyringError {
                     folder.display()
                 )
             }
-            Self::TooLong { path } => write!(
+            Self::TooLong { path, bytes_max } => write!(
                 out,
-                "{}: longer than the {} bytes that a certificate may have",
-                path.display(),
-                crate::files::FILE_BYTES_MAX
+                "{}: longer than the {bytes_max} bytes that a certificate may have",
+                path.display()
             ),
             Self::TooMany { folder, count_max } => {
                 write!(

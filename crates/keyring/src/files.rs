@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
 /// Longest file of the store in bytes. Certificates with tens of thousands of signatures fit.
-pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
+const FILE_BYTES_MAX: u64 = 16 << 20;
 /// How long a change waits for another process that is changing the store.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
 /// How often it looks.
@@ -80,7 +80,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, KeyringErr
     let mut bytes = Zeroizing::new(Vec::with_capacity(length as usize + 1));
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(KeyringError::io("read", path))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(KeyringError::TooLong { path: path.to_owned() });
+        return Err(KeyringError::TooLong { path: path.to_owned(), bytes_max: FILE_BYTES_MAX });
     }
     Ok(Some(bytes))
 }
@@ -90,7 +90,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], access: Access) -> Result<(), K
     static SERIAL: AtomicU32 = AtomicU32::new(0);
     // What is not read again is not written.
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(KeyringError::TooLong { path: path.to_owned() });
+        return Err(KeyringError::TooLong { path: path.to_owned(), bytes_max: FILE_BYTES_MAX });
     }
     let folder = path.parent().unwrap_or(Path::new("."));
     make_folder(folder)?;

@@ -5,8 +5,8 @@
 use crate::error::{OffloadError, Status};
 use crate::given::{self, STRUCTURE_BYTES_MAX, invalid};
 use crate::handles;
-use crate::offload::{Answer, Finished, Key, LoopOptions, Offload};
-use crate::work::{ANSWER_BYTES_MAX, CIPHERTEXT_BYTES_MAX, Kind};
+use crate::offload::{Finished, Key, LoopOptions, Offload};
+use crate::work::{ANSWER_BYTES_MAX, Answer, CIPHERTEXT_BYTES_MAX, Kind};
 use facility::{Options, credential};
 use home::place;
 use std::cell::RefCell;

@@ -34,5 +34,7 @@ pub use error::{OffloadError, Status};
 pub use facility::{Facility, Options, private_keys};
 pub use ffi::*;
 pub use handles::HANDLES_MAX;
-pub use offload::{Answer, Finished, KEYS_MAX, Key, LoopOptions, Offload, Operation};
-pub use work::{ANSWER_BYTES_MAX, CIPHERTEXT_BYTES_MAX, Hash, Kind, PREMASTER_BYTES, Padding, Scheme};
+pub use offload::{Finished, KEYS_MAX, Key, LoopOptions, Offload};
+pub use work::{
+    ANSWER_BYTES_MAX, Answer, CIPHERTEXT_BYTES_MAX, Hash, Kind, Operation, PREMASTER_BYTES, Padding, Scheme,
+};

@@ -1,7 +1,7 @@
 //! One event loop's private key operations.
 
 use crate::error::{OffloadError, Status};
-use crate::work::{CIPHERTEXT_BYTES_MAX, Kind, PREMASTER_BYTES, Scheme};
+use crate::work::{Answer, CIPHERTEXT_BYTES_MAX, Operation, Scheme};
 use facility::private_keys::{self, Field, Padding};
 use facility::{Completions, Facility, FacilityError, LOOP_REQUESTS_MAX, Label, Options, Reply};
 use std::collections::HashMap;
@@ -11,7 +11,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use wire::bounds::DOMAINS_MAX;
-use zeroize::Zeroizing;
 
 /// Labels that one loop names.
 pub const KEYS_MAX: usize = 16 * 1024;
@@ -51,49 +50,6 @@ impl LoopOptions {
 /// A label that a loop knows. Of no use in another loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(pub(crate) u64);
-
-/// What was asked for. The numbers are those of the C interface, and never change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Operation {
-    /// A signature.
-    Sign = 1,
-    /// A premaster.
-    Premaster = 2,
-    /// A public key.
-    PublicKey = 3,
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Sign => "sign with",
-            Self::Premaster => "open a premaster with",
-            Self::PublicKey => "read the public key of",
-        })
-    }
-}
-
-/// What a request gave. Secrets in it are wiped when it is dropped.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// A signature: as long as the modulus for RSA, a DER structure for ECDSA.
-    Signature(Vec<u8>),
-    /// A premaster, or random bytes in its place: which of them, nobody can tell.
-    Premaster(Zeroizing<[u8; PREMASTER_BYTES]>),
-    /// A public key: its kind, and SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7).
-    PublicKey(Kind, Vec<u8>),
-}
-
-impl fmt::Debug for Answer {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Signature(bytes) => out.debug_tuple("Signature").field(&bytes.len()).finish(),
-            Self::Premaster(_) => out.write_str("Premaster"),
-            Self::PublicKey(kind, der) => out.debug_tuple("PublicKey").field(kind).field(&der.len()).finish(),
-        }
-    }
-}
 
 /// A request that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! What is asked of a card, and what its answer means.
 
 use crate::error::{OffloadError, Status};
-use crate::offload::{Answer, Operation};
 use engine::HashAlgorithm;
 pub use facility::private_keys::Padding;
 use facility::private_keys::{Field, MODULUS_BYTES_MAX, SignatureRequest};
 use keyfiles::{PublicKey, ecdsa_sig_value};
+use std::fmt;
 use token::pka::ecc::EccCurve;
 use wire::frame::Arguments;
 use wire::verb::{digital_signature_generate as dsg, pka_public_key_extract as pkx, tls_premaster as tlsp};
@@ -98,6 +98,49 @@ pub enum Kind {
     P521 = 4,
     /// Ed25519.
     Ed25519 = 5,
+}
+
+/// What was asked for. The numbers are those of the C interface, and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Operation {
+    /// A signature.
+    Sign = 1,
+    /// A premaster.
+    Premaster = 2,
+    /// A public key.
+    PublicKey = 3,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Sign => "sign with",
+            Self::Premaster => "open a premaster with",
+            Self::PublicKey => "read the public key of",
+        })
+    }
+}
+
+/// What a request gave. Secrets in it are wiped when it is dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// A signature: as long as the modulus for RSA, a DER structure for ECDSA.
+    Signature(Vec<u8>),
+    /// A premaster, or random bytes in its place: which of them, nobody can tell.
+    Premaster(Zeroizing<[u8; PREMASTER_BYTES]>),
+    /// A public key: its kind, and SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7).
+    PublicKey(Kind, Vec<u8>),
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signature(bytes) => out.debug_tuple("Signature").field(&bytes.len()).finish(),
+            Self::Premaster(_) => out.write_str("Premaster"),
+            Self::PublicKey(kind, der) => out.debug_tuple("PublicKey").field(kind).field(&der.len()).finish(),
+        }
+    }
 }
 
 impl Answer {

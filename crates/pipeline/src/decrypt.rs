@@ -21,10 +21,11 @@ use crate::lines::LocalLines;
 use crate::opening::Opening;
 use crate::request::{Decrypt, Input, Output, Unauthenticated};
 use crate::run::{Provider, Run};
-use crate::sink::{Content, Sink};
+use crate::sink::Sink;
 use crate::source::Source;
 use crate::summary::{Stage, Summary};
 use crate::times::Account;
+use crate::unnamed::Content;
 use crate::unwrap::{Found, Unwrap};
 use crate::verdicts::{self, Window};
 

@@ -24,11 +24,12 @@ use crate::request::{Compression, Encrypt, Input, Output};
 use crate::run::{Provider, Run};
 use crate::sealing::Sealing;
 use crate::signing::Signing;
-use crate::sink::{Content, Sink};
+use crate::sink::Sink;
 use crate::source::Source;
 use crate::summary::{Stage, Summary};
 use crate::text::Text;
 use crate::times::Account;
+use crate::unnamed::Content;
 
 pub(crate) fn encrypt(
     input: Input,

@@ -16,11 +16,12 @@ use crate::flow::{Flow, Step};
 use crate::request::{Input, LiteralMode, Output, Sign, SignatureKind};
 use crate::run::Run;
 use crate::signing::Signing;
-use crate::sink::{Content, Sink};
+use crate::sink::Sink;
 use crate::source::{Reader, Source};
 use crate::summary::{Stage, Summary};
 use crate::text::Text;
 use crate::times::Account;
+use crate::unnamed::Content;
 
 pub(crate) fn sign(input: Input, output: Output, what: &Sign<'_>, run: &Run<'_>) -> Result<Summary, Error> {
     let account = Account::open();

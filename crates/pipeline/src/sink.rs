@@ -15,16 +15,7 @@ use crate::error::Error;
 use crate::place::Place;
 use crate::request::Output;
 use crate::source::{Identity, wait_until};
-use crate::unnamed::Unnamed;
-
-/// What the output holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
-    /// What anybody may see, as far as the process's mask allows.
-    Public,
-    /// Text that was secret: for the owner alone.
-    Secret,
-}
+use crate::unnamed::{Content, Unnamed};
 
 /// An output that is open. Dropped before [`Sink::finish`], it leaves nothing behind that could be taken back.
 pub(crate) struct Sink<'a> {

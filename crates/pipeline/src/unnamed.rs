@@ -11,7 +11,15 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, open, renameat
 use rustix::io::Errno;
 
 use crate::place::folder_of;
-use crate::sink::Content;
+
+/// What the output holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// What anybody may see, as far as the process's mask allows.
+    Public,
+    /// Text that was secret: for the owner alone.
+    Secret,
+}
 
 /// A file on its way to its name.
 pub(crate) struct Unnamed {

@@ -20,11 +20,11 @@ use crate::flow::{Flow, Step};
 use crate::request::{Input, Output, Verify};
 use crate::run::Run;
 use crate::sign::read_all;
-use crate::sink::{Content, Sink};
+use crate::sink::Sink;
 use crate::source::Source;
 use crate::summary::{SignatureReport, Stage, Summary};
 use crate::times::Account;
-use crate::unnamed::Unnamed;
+use crate::unnamed::{Content, Unnamed};
 use crate::unwrap::{Found, Unwrap};
 use crate::verdicts::{self, Window};
 

@@ -6,15 +6,14 @@ use crate::failure::{of_recipient, told};
 use crate::holders::{Known, Openers, normalized, signers, variants};
 use crate::keys::{described, now, unsupported};
 use crate::objects::{Certs, Keys};
-use crate::signatures::{Window, run_options, verifications};
+use crate::signatures::{Window, literal, run_options, uncompressed, verifications};
 use openpgp::certificate::{Announced, EncryptionKey, strongest_form};
 use openpgp::form::CHUNK_BITS_WRITTEN;
 use openpgp::private_key::PrivateCertificate;
 use openpgp::{
-    AeadAlgorithm, CompressionAlgorithm, Form, Passphrase, PlainSessionKey, Protection,
-    SymmetricKeyAlgorithm, Timestamp,
+    AeadAlgorithm, Form, Passphrase, PlainSessionKey, Protection, SymmetricKeyAlgorithm, Timestamp,
 };
-use pipeline::{Compression, Limits, Literal, LiteralMode, Unauthenticated};
+use pipeline::{Limits, Unauthenticated};
 use sop::errors::Error;
 use sop::ops::{self, EncryptAs, Ready, Verification};
 use sop::{Password, Result, SessionKey};
@@ -176,17 +175,6 @@ impl Ready<Option<SessionKey>> for ReadyToEncrypt<'_, '_> {
         let summary = data::run(tool.streams, sink, |output| pipeline::encrypt(input, output, &what, &run))?;
         summary.session_key.map(|key| exported(&key, form)).transpose()
     }
-}
-
-/// Neither encrypted nor signed text is compressed: the draft leaves it open, and uncompressed lengths reveal less.
-pub(crate) fn uncompressed() -> Compression {
-    Compression { algorithm: CompressionAlgorithm::Uncompressed, level: 1 }
-}
-
-/// A literal packet that tells nothing about where the text is from.
-pub(crate) fn literal(is_text: bool) -> Literal {
-    let mode = if is_text { LiteralMode::Utf8 } else { LiteralMode::Binary };
-    Literal { name: Vec::new(), mode, modified: Timestamp::from_secs(0) }
 }
 
 /// A session key as the draft writes it.

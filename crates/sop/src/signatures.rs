@@ -5,12 +5,13 @@ use crate::data;
 use crate::failure::{of_pipeline, told};
 use crate::holders::{Known, signers, variants};
 use crate::keys::now;
-use crate::messages::{literal, uncompressed};
 use crate::objects::{Certs, Keys, Packets, Sigs};
 use openpgp::private_key::PrivateCertificate;
 use openpgp::signature::Signer;
-use openpgp::{Passphrase, Timestamp};
-use pipeline::{Limits, NoProgress, Provider, Run, SignatureKind, Summary, Verdict};
+use openpgp::{CompressionAlgorithm, Passphrase, Timestamp};
+use pipeline::{
+    Compression, Limits, Literal, LiteralMode, NoProgress, Provider, Run, SignatureKind, Summary, Verdict,
+};
 use sop::errors::Error;
 use sop::ops::{self, InlineSignAs, Micalg, Ready, SignAs, SignatureMode, Verification, VerifySignatures};
 use sop::{Password, Result};
@@ -30,6 +31,17 @@ pub(crate) fn run_options() -> Run<'static> {
         is_durable: false,
         interrupted: None,
     }
+}
+
+/// Neither encrypted nor signed text is compressed: the draft leaves it open, and uncompressed lengths reveal less.
+pub(crate) fn uncompressed() -> Compression {
+    Compression { algorithm: CompressionAlgorithm::Uncompressed, level: 1 }
+}
+
+/// A literal packet that tells nothing about where the text is from.
+pub(crate) fn literal(is_text: bool) -> Literal {
+    let mode = if is_text { LiteralMode::Utf8 } else { LiteralMode::Binary };
+    Literal { name: Vec::new(), mode, modified: Timestamp::from_secs(0) }
 }
 
 /// When signatures have to be made to count.
