@@ -1,7 +1,7 @@
 //! A client program: one process and one thread, which opens one facility after the other and sends requests.
 
+use crate::oracle::outside_key;
 use crate::oracle::{self, Class};
-use crate::outside;
 use crate::plan::Sabotage;
 use crate::requests::{cipher, generate, hash, marked_vector, text_of};
 use crate::stage::Stage;
@@ -387,12 +387,12 @@ impl Client {
 
     /// The key of a label that another host changes, used again and again.
     fn use_outside(&mut self, facility: &Facility) {
-        let Ok(label) = Label::new(outside::LABEL) else { return };
+        let Ok(label) = Label::new(outside_key::LABEL) else { return };
         for _ in 0..self.random.usize(1..8) {
             let number = self.begin(Class::Pure);
             self.stage.state().oracle.needs_key(number);
             let (field, vector) = (label.to_field(), marked_vector(number));
-            let result = facility.call(0, &cipher(Verb::Encipher, &field, &outside::TEXT, &vector));
+            let result = facility.call(0, &cipher(Verb::Encipher, &field, &outside_key::TEXT, &vector));
             let mut state = self.stage.state();
             match result {
                 Ok(reply) if reply.codes() == code::OK => {

@@ -65,7 +65,7 @@ impl Fate {
         self.watch_daemon();
         for number in 0..clients {
             let (stage, folder) = (Arc::clone(&self.stage), self.folder.clone());
-            let tenant = crate::tenants::is_tenant(seed).then_some(number);
+            let tenant = crate::plan::is_tenant(seed).then_some(number);
             let client = crate::client::Client::new(stage, folder, seed ^ (u64::from(number) << 40), tenant);
             if let Ok(index) = self.stage.start_process(Role::Client, move || client.run(tasks)) {
                 self.clients.push(index);

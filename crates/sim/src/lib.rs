@@ -9,12 +9,13 @@
 //! | the programs as actors | [`programs`], [`client`], [`clear`], [`officer`] |
 //! | the clients' requests | [`requests`] |
 //! | tenants and their limits | [`tenants`] |
-//! | the tenants' rights, and the officer who changes them | [`rights`] |
+//! | the officer who changes the tenants' rights | [`rights`] |
 //! | a key store that another host changes, and that host | [`outside`] |
 //! | answers that wait for an audit log | [`audits`] |
+//! | a tenant whose requests kill cards | [`hostile`] |
 //! | faults | [`fate`] |
 //! | shared memories, and what the dead left in them | [`memory`] |
-//! | what must hold | [`oracle`] |
+//! | what must hold, for tenants, their rights and the keys of other hosts too | [`oracle`] |
 //! | one run from its seed | [`run`] |
 //!
 //! `docs/simulation.md` says what is real and what is simulated.

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const HELP: &str = "\
 Runs facility, link, daemon and cards in one process, with time, order and faults from a seed.
 
-Usage: sim [--from N | --from random | --from today] [--seeds N] [--jobs N] [--seed N [--trace]]
+Usage: sim [--from N | --from random | --from today] [--seeds N] [--jobs N] [--twice] [--seed N [--trace]]
 
   --from N   the first seed (default 1); `random` draws one, `today` takes a million times the days since 1970 (UTC), and both
              say which
   --seeds N  how many (default 200)
   --jobs N   runs at a time (default: processors of the machine)
+  --twice    run each seed twice: a second run that takes other steps than the first is a finding
   --seed N   only this one
   --trace    say what happens at every step, on standard error
 ";
@@ -24,6 +25,8 @@ struct Arguments {
     seeds: u64,
     jobs: u64,
     trace: bool,
+    /// Each seed is run a second time, and must take the same steps.
+    twice: bool,
     /// The first seed is none that was typed.
     is_drawn: bool,
 }
@@ -39,11 +42,15 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(30);
 
 fn arguments() -> Option<Arguments> {
     let jobs = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-    let mut read = Arguments { from: 1, seeds: 200, jobs, trace: false, is_drawn: false };
+    let mut read = Arguments { from: 1, seeds: 200, jobs, trace: false, twice: false, is_drawn: false };
     let mut given = std::env::args().skip(1);
     while let Some(name) = given.next() {
         if name == "--trace" {
             read.trace = true;
+            continue;
+        }
+        if name == "--twice" {
+            read.twice = true;
             continue;
         }
         let text = given.next()?;
@@ -93,8 +100,15 @@ fn main() -> ExitCode {
                     if seed >= end {
                         return;
                     }
-                    let outcome = sim::run(Plan::new(seed), arguments.trace);
-                    let outcome = outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                    let run = || {
+                        let outcome = sim::run(Plan::new(seed), arguments.trace);
+                        outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+                    };
+                    let mut outcome = run();
+                    if arguments.twice {
+                        let again = run();
+                        outcome.findings.extend(again.differs(&outcome));
+                    }
                     tell(&outcome);
                     let mut outcomes = outcomes.lock().expect("no one panics with it");
                     outcomes.push(outcome);

@@ -4,11 +4,15 @@
 //! Cards and the storage thread note what they run, by a number in each request, in a
 //! place that the code under test cannot see.
 
-use crate::hostile::{Watched, is_quarantine};
-use crate::outside::OutsideKey;
+pub mod outside_key;
+pub mod quarantine;
+pub mod rights;
+
 use crate::plan::Plan;
-use crate::rights::Rights;
 use facility::{FacilityError, Ran};
+use outside_key::OutsideKey;
+use quarantine::{Watched, is_quarantine};
+use rights::Rights;
 use std::collections::BTreeMap;
 use wire::code::{self, Codes};
 use wire::tenant::Limits;

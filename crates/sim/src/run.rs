@@ -2,8 +2,8 @@
 
 use crate::fate::Fate;
 use crate::oracle::Counts;
+use crate::oracle::rights::Rights;
 use crate::plan::{Plan, Role, Sabotage};
-use crate::rights::Rights;
 use crate::stage::Stage;
 use home::{Development, Home, Programs, Settings};
 use std::path::Path;
@@ -26,6 +26,18 @@ pub struct Outcome {
     pub counts: Counts,
 }
 
+impl Outcome {
+    /// What makes this run of a seed another than an earlier one of the same seed; none where both took the same steps.
+    pub fn differs(&self, earlier: &Self) -> Option<String> {
+        let told = |outcome: &Self| format!("{} steps, hash {:016x}", outcome.steps, outcome.hash);
+        let is_same = (self.steps, self.hash) == (earlier.steps, earlier.hash);
+        (!is_same).then(|| {
+            let found = self.findings.join("; ");
+            format!("run twice, it took {} and then {} {found}", told(earlier), told(self))
+        })
+    }
+}
+
 /// Runs a plan in a home of its own; with `trace`, says on standard error what happens.
 ///
 /// # Errors
@@ -41,11 +53,11 @@ pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
     settings.cards.accelerators = plan.accelerators;
     settings.cards.poll = plan.poll;
     settings.tenant_number_next = plan.clients + 2;
-    settings.quarantine = crate::hostile::rules(&plan);
+    settings.quarantine = crate::oracle::quarantine::rules(&plan);
     if plan.sabotage == Some(Sabotage::ForgetsDeaths) {
         settings.quarantine.deaths = 0;
     }
-    settings.roles = crate::rights::roles(&plan);
+    settings.roles = crate::oracle::rights::roles(&plan);
     settings.tenants = crate::tenants::told(&plan);
     Home::create(&folder, &settings).map_err(std::io::Error::other)?;
 

@@ -1,6 +1,8 @@
 //! Tenants of a run: each client has one, with limits; an operator changes tenants and cards.
 
-use crate::plan::{Plan, Sabotage};
+use crate::oracle::quarantine::NAME;
+use crate::oracle::rights::{first, with};
+use crate::plan::{Plan, Sabotage, is_tenant};
 use sha2::{Digest, Sha256};
 use wire::control::{Personality, PollMode};
 use wire::tenant::{CardChange, Change, Credential, Limits, Tenant};
@@ -18,11 +20,11 @@ pub fn all(plan: &Plan) -> Vec<Tenant> {
 
 /// What the home's settings say of them.
 pub fn told(plan: &Plan) -> Vec<Tenant> {
-    let first = |(number, tenant)| crate::rights::with(tenant, crate::rights::first(plan, number));
+    let first = |(number, tenant)| with(tenant, first(plan, number));
     let mut tenants: Vec<_> = (0..).zip(all(plan)).map(first).collect();
     if plan.hostile > 0 {
         let plain = tenant(plan.clients, false, &mut fastrand::Rng::with_seed(plan.seed));
-        tenants.push(Tenant { name: crate::hostile::NAME.into(), ..plain });
+        tenants.push(Tenant { name: NAME.into(), ..plain });
     }
     if plan.sabotage == Some(Sabotage::ForgetsLimits) {
         tenants.iter_mut().for_each(|tenant| tenant.limits = Limits::default());
@@ -34,11 +36,6 @@ pub fn told(plan: &Plan) -> Vec<Tenant> {
 pub fn limits(plan: &Plan, client: u32) -> Option<Limits> {
     let tenant = all(plan).into_iter().nth(client as usize)?;
     (is_tenant(plan.seed) && plan.reloads == 0).then_some(tenant.limits)
-}
-
-/// Whether the clients of this seed show themselves to be tenants.
-pub fn is_tenant(seed: u64) -> bool {
-    !seed.is_multiple_of(3)
 }
 
 fn tenant(number: u32, limited: bool, random: &mut fastrand::Rng) -> Tenant {
