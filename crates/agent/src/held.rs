@@ -1,4 +1,5 @@
-//! The keys that are held, each until a moment; and the answers to requests about them. Pure: time comes in with each request.
+//! The keys that are held, each until a moment; and the answers to requests about them. Pure: time comes in with each
+//! request.
 
 use crate::message::{KEYS_MAX, Refusal, Reply, Request, Row, SECONDS_MAX};
 use openpgp::private_key::ClearKey;

@@ -1,5 +1,5 @@
-//! Unlocked OpenPGP private keys, held for a time in a process of their own: the program `cryptand-agent`, and the client that
-//! other programs reach it by.
+//! Unlocked OpenPGP private keys, held for a time in a process of their own: the program `cryptand-agent`, and the
+//! client that other programs reach it by.
 //!
 //! | need | item |
 //! |---|---|
@@ -10,10 +10,10 @@
 //! | the keys, and until when each is held | [`held`] |
 //! | the agent's connections | [`serve`] |
 //!
-//! The agent is started by the first key that it is to hold, and ends when it holds none and nobody is connected. It gives no key
-//! out: it opens session keys and signs. It is confined as a card is ([`confine`]), so that its keys are neither swapped nor dumped
-//! and no other process of its user can read them; and it serves its own user alone (SO_PEERCRED), who can have it use a key for
-//! as long as the key is held.
+//! The agent is started by the first key that it is to hold, and ends when it holds none and nobody is connected. It
+//! gives no key out: it opens session keys and signs. It is confined as a card is ([`confine`]), so that its keys are
+//! neither swapped nor dumped and no other process of its user can read them; and it serves its own user alone
+//! (SO_PEERCRED), who can have it use a key for as long as the key is held.
 #![forbid(unsafe_code)]
 
 mod client;

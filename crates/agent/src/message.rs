@@ -1,6 +1,6 @@
-//! What a client and the agent say to each other: one request, one reply, over a sequenced-packet socket, in the encoding of the
-//! control sockets (`wire::control`). A message is at most `wire::bounds::CONTROL_BYTES_MAX`
-//! bytes long.
+//! What a client and the agent say to each other: one request, one reply, over a sequenced-packet socket, in the
+//! encoding of the control sockets (`wire::control`). A message is at most `wire::bounds::CONTROL_BYTES_MAX` bytes
+//! long.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,4 +1,5 @@
-//! The agent's connections: clients of its own user, one request at a time each, until it holds no key and nobody is connected.
+//! The agent's connections: clients of its own user, one request at a time each, until it holds no key and nobody is
+//! connected.
 
 use crate::held::Held;
 use crate::message::{Refusal, Reply, Request, VERSION};
@@ -13,8 +14,8 @@ use std::time::Duration;
 const CLIENTS_MAX: usize = 64;
 /// How long the agent waits for its first client, which is the process that started it.
 const FIRST_CLIENT_WAIT: Duration = Duration::from_secs(10);
-/// Longest sleep between two looks at the clock: sleeps do not count the time in which the machine is suspended, and the time
-/// of keys does.
+/// Longest sleep between two looks at the clock: sleeps do not count the time in which the machine is suspended, and
+/// the time of keys does.
 const SLEEP_MAX: Duration = Duration::from_secs(10);
 
 /// A client.
@@ -24,7 +25,8 @@ struct Client {
     has_greeted: bool,
 }
 
-/// Serves clients of the user `uid` until there is nothing left to do. The listener does not block; `lacks` is what the sandbox lacks on this machine.
+/// Serves clients of the user `uid` until there is nothing left to do. The listener does not block; `lacks` is what the
+/// sandbox lacks on this machine.
 ///
 /// # Errors
 /// Of the system calls of the listener; keys are forgotten then too.

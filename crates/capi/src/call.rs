@@ -17,8 +17,8 @@ use wire::verb::Entry;
 pub enum Body {
     /// Calls the verb of this row.
     Verb(&'static Entry),
-    /// Gives this text and a zero byte in its second parameter, whose length is the first: its room before, and how many
-    /// bytes they are after.
+    /// Gives this text and a zero byte in its second parameter, whose length is the first: its room before, and how
+    /// many bytes they are after.
     Text(&'static str),
     /// Does what no row of the verb table says.
     Own(Own),
@@ -62,8 +62,8 @@ impl Body {
 /// | 12/338 | no home, no daemon, or a fault in the library, which standard error then shows |
 ///
 /// # Safety
-/// Each pointer that is not null points to a `long`, or to as many bytes as the row says for the other arguments; nobody
-/// else writes there meanwhile. Of a body that refuses only the codes' pointers are looked at.
+/// Each pointer that is not null points to a `long`, or to as many bytes as the row says for the other arguments;
+/// nobody else writes there meanwhile. Of a body that refuses only the codes' pointers are looked at.
 pub unsafe fn call(body: Body, return_code: *mut c_long, reason_code: *mut c_long, pointers: &[*mut c_void]) {
     // SAFETY: the caller's promise.
     let answered = catch_unwind(AssertUnwindSafe(|| unsafe { run(body, pointers) }));

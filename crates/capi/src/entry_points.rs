@@ -17,9 +17,9 @@ pub const fn is_given(marks: &[&str]) -> bool {
     !marks.is_empty()
 }
 
-/// Makes an exported function of each name, and `PROTOTYPES`, which lists them. A name does what the row of the verb table
-/// does whose entry point it is, whose parameters must be as many; one that no row has is refused. A name that `gives` a text
-/// answers with it, and one that `does` something ([`Own`](crate::Own)) does that.
+/// Makes an exported function of each name, and `PROTOTYPES`, which lists them. A name does what the row of the verb
+/// table does whose entry point it is, whose parameters must be as many; one that no row has is refused. A name that
+/// `gives` a text answers with it, and one that `does` something ([`Own`](crate::Own)) does that.
 ///
 /// ```text
 /// capi::entry_points! {

@@ -37,8 +37,8 @@ impl Fields {
     /// 8/35, 8/72 and 8/184 as [`crate::call`] says.
     ///
     /// # Safety
-    /// There is a pointer for each parameter of the row. Each that is not null points to a `long`, or to as many bytes as
-    /// the row says for the other arguments.
+    /// There is a pointer for each parameter of the row. Each that is not null points to a `long`, or to as many bytes
+    /// as the row says for the other arguments.
     pub unsafe fn read(entry: &'static Entry, pointers: &[*mut c_void]) -> Result<Self, Codes> {
         let pointers = pointers.iter().copied().map(Pointer::of);
         let mut fields = Vec::with_capacity(entry.parameters.len());
@@ -104,8 +104,8 @@ impl Fields {
         Ok(())
     }
 
-    /// The keywords that are given. Of a rule array that also goes out, elements behind them that hold nothing are room for
-    /// what is returned: callers count it, or do not.
+    /// The keywords that are given. Of a rule array that also goes out, elements behind them that hold nothing are room
+    /// for what is returned: callers count it, or do not.
     ///
     /// # Safety
     /// As [`Fields::read`].
@@ -180,8 +180,8 @@ impl Fields {
         Ok(sent)
     }
 
-    /// Whether a field is a part of a DES key of triple length, which is longer than that of others: no integer and no keyword
-    /// says so, but the token that the key goes into.
+    /// Whether a field is a part of a DES key of triple length, which is longer than that of others: no integer and no
+    /// keyword says so, but the token that the key goes into.
     ///
     /// # Safety
     /// As [`Fields::read`].
@@ -264,8 +264,8 @@ fn is_triple(token: &[u8; LABEL_BYTES]) -> bool {
 /// Length of a part of such a key.
 const TRIPLE_PART_BYTES: usize = 24;
 
-/// How many bytes of a key's field are sent, that has at least a token's header. Clients state the room of their buffer, in
-/// which the token may be shorter.
+/// How many bytes of a key's field are sent, that has at least a token's header. Clients state the room of their
+/// buffer, in which the token may be shorter.
 fn key_bytes(role: Role, header: [u8; TOKEN_HEADER_BYTES], room: usize) -> usize {
     let own = Length::own(&header);
     let fits = (TOKEN_HEADER_BYTES..=room).contains(&own);
@@ -300,7 +300,8 @@ mod tests {
             if let Some(key) = key {
                 pointers[TRANSPORT_KEY_IDENTIFIER] = key.as_mut_ptr().cast();
             }
-            // SAFETY: each pointer is null, to an integer of this function, or to as many bytes as the token in them says.
+            // SAFETY: each pointer is null, to an integer of this function, or to as many bytes as the token in them
+            // says.
             let fields = unsafe { Fields::read(entry, &pointers) }?;
             Ok(fields.arguments().bytes(TRANSPORT_KEY_IDENTIFIER).len())
         };

@@ -12,8 +12,8 @@
 //! | `lists` | key records listed into a file |
 //! | `resources` | which card a thread uses and which domain the process does |
 //!
-//! A field of the caller is copied before it is looked at, and outputs are written when the verb has answered: fields may
-//! overlap.
+//! A field of the caller is copied before it is looked at, and outputs are written when the verb has answered: fields
+//! may overlap.
 
 mod call;
 mod chosen;

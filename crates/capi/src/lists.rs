@@ -1,7 +1,7 @@
 //! Lists of key records, each in a file that the process writes itself.
 //!
-//! The daemon lists what its caller may see, and no more: it never writes where a client says. The file is the calling user's own, in a folder
-//! of his choice.
+//! The daemon lists what its caller may see, and no more: it never writes where a client says. The file is the calling
+//! user's own, in a folder of his choice.
 
 mod file;
 mod layout;
@@ -19,14 +19,15 @@ use wire::{Codes, code};
 /// Room for the name of the file.
 const NAME_BYTES: usize = 64;
 
-/// Lists the records of a store whose labels match a pattern. Pointers are: of stores but that of DES keys to the number of
-/// keywords, which is 0, and to a rule array, which is not looked at; to the pattern, blank-padded; to a `long` that is set to the length of
-/// the file's name; to 64 bytes for that name, of which no others are written; to the name of a server, which is not looked at.
+/// Lists the records of a store whose labels match a pattern. Pointers are: of stores but that of DES keys to the
+/// number of keywords, which is 0, and to a rule array, which is not looked at; to the pattern, blank-padded; to a
+/// `long` that is set to the length of the file's name; to 64 bytes for that name, of which no others are written; to
+/// the name of a server, which is not looked at.
 ///
 /// # Errors
-/// 8/184 for a null pointer; 8/35 for a keyword; 8/32 for a pattern that no label matches; 8/72 for a folder whose name leaves no room;
-/// 8/90 in a role without the right to list; 8/161 where no file can be made in the folder; 8/185 where the disk is full;
-/// 12/97 and 12/338 as of a verb.
+/// 8/184 for a null pointer; 8/35 for a keyword; 8/32 for a pattern that no label matches; 8/72 for a folder whose name
+/// leaves no room; 8/90 in a role without the right to list; 8/161 where no file can be made in the folder; 8/185 where
+/// the disk is full; 12/97 and 12/338 as of a verb.
 ///
 /// # Safety
 /// There are as many pointers as [`Own::pointers`](crate::Own) says, each null or as above.

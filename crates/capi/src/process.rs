@@ -1,7 +1,7 @@
 //! The one home and facility of the process: opened at the first call that needs a card, and kept.
 //!
-//! No lock is held meanwhile, which a thread could hold that does not exist in a child of fork: threads that come first at
-//! once may open several, and one of them stays. What a facility does in a child is its own matter ([`facility`]).
+//! No lock is held meanwhile, which a thread could hold that does not exist in a child of fork: threads that come first
+//! at once may open several, and one of them stays. What a facility does in a child is its own matter ([`facility`]).
 
 use crate::chosen;
 use facility::{Facility, FacilityError, Options, Reply, Selection};
@@ -121,8 +121,8 @@ fn domain(name: &str) -> Option<u16> {
     name.parse().ok().filter(|domain| usize::from(*domain) < DOMAINS_MAX)
 }
 
-/// A file that nobody else knows of. Where its descriptor names another one, or none, the host has closed descriptors that it
-/// did not open, and may have given their numbers to files of its own: none of them is used or closed any more.
+/// A file that nobody else knows of. Where its descriptor names another one, or none, the host has closed descriptors
+/// that it did not open, and may have given their numbers to files of its own: none of them is used or closed any more.
 #[derive(Debug)]
 pub struct Witness {
     descriptor: OwnedFd,

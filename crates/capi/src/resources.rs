@@ -88,9 +88,9 @@ fn domain_of(word: &str) -> Option<u16> {
 /// Allocates or deallocates.
 ///
 /// # Errors
-/// 8/184 for a null pointer; 8/35 for no keyword, or more than two; 8/33 and 8/34 for keywords; 8/72 for a name that is longer
-/// than any; 8/21 for one that no card can have; 12/338 for a card that the caller may not use, or that is not there; 8/2089 where
-/// another one is allocated, or none.
+/// 8/184 for a null pointer; 8/35 for no keyword, or more than two; 8/33 and 8/34 for keywords; 8/72 for a name that is
+/// longer than any; 8/21 for one that no card can have; 12/338 for a card that the caller may not use, or that is not
+/// there; 8/2089 where another one is allocated, or none.
 ///
 /// # Safety
 /// There are four pointers, each null or to a `long`, or to as many keywords or bytes as the one before it says.

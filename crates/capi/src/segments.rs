@@ -1,7 +1,8 @@
 //! Texts that are longer than one request carries: cut into the segments that their verb has, and answered as one text.
 //!
-//! A verb goes on from a chaining vector, which here is the library's own between two segments. Nothing of the caller's is
-//! written before the last segment has been answered, so that a text is enciphered in place, and a refusal leaves no half of it.
+//! A verb goes on from a chaining vector, which here is the library's own between two segments. Nothing of the caller's
+//! is written before the last segment has been answered, so that a text is enciphered in place, and a refusal leaves no
+//! half of it.
 
 mod places;
 
@@ -97,8 +98,8 @@ pub(crate) struct Cut<'a> {
 }
 
 impl<'a> Cut<'a> {
-    /// Whether a call has a text that is too long for one request, and can be cut; every other call goes its usual way, in
-    /// which it may be refused.
+    /// Whether a call has a text that is too long for one request, and can be cut; every other call goes its usual way,
+    /// in which it may be refused.
     ///
     /// # Safety
     /// As [`crate::call`].

@@ -172,8 +172,9 @@ fn resolve(
     Ok(())
 }
 
-/// What decided that a request was refused as [`Outcome::Denied`], and the key reference that it was about, or its first. `refused` is
-/// that of [`Refused`]: references before it have been replaced by places of tokens, which look like references.
+/// What decided that a request was refused as [`Outcome::Denied`], and the key reference that it was about, or its
+/// first. `refused` is that of [`Refused`]: references before it have been replaced by places of tokens, which look
+/// like references.
 pub fn denied_by(
     number: u16,
     payload: &[u8],

@@ -4,7 +4,8 @@ use crate::cost::Kind;
 use link::CardQueue;
 use wire::grant::Grant;
 
-/// Whether a request is cheap or expensive (dear), by the measured cost of such requests; a pass has only one of the two.
+/// Whether a request is cheap or expensive (dear), by the measured cost of such requests; a pass has only one of the
+/// two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
     /// Passes are short, and take many.
@@ -99,8 +100,8 @@ impl Attached {
         self.held_back |= std::mem::take(&mut self.waiting);
     }
 
-    /// Leaves requests for a verb, always the same, to a later sweep; returns how many others wait. Each slot is looked into
-    /// once.
+    /// Leaves requests for a verb, always the same, to a later sweep; returns how many others wait. Each slot is looked
+    /// into once.
     pub fn hold_back_verb(&mut self, verb: u16) -> u32 {
         let mut fresh = self.waiting & !self.seen;
         while fresh != 0 {

@@ -1,10 +1,9 @@
 //! The control channels of a card: the daemon's, the keeper's, and the listener for a later daemon.
 //!
-//! The daemon may go away; the card continues to serve, and a later daemon connects to the listener and
-//! takes over with [`CardOrder::Adopt`]. Whoever connects must be the user the card runs as, or in a system service reach
-//! the listener, which its file's mode keeps to the daemon. No
-//! channel can block the card: notices are sent without waiting, or kept until there is room for
-//! them, and a daemon that does not read [`NOTICES_MAX`] of them is treated as gone.
+//! The daemon may go away; the card continues to serve, and a later daemon connects to the listener and takes over with
+//! [`CardOrder::Adopt`]. Whoever connects must be the user the card runs as, or in a system service reach the listener,
+//! which its file's mode keeps to the daemon. No channel can block the card: notices are sent without waiting, or kept
+//! until there is room for them, and a daemon that does not read [`NOTICES_MAX`] of them is treated as gone.
 
 use link::{Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, Listener};
 use std::collections::VecDeque;
@@ -37,8 +36,8 @@ pub struct Identity {
     pub lanes: u32,
     /// How it is confined.
     pub isolation: Isolation,
-    /// User id that the card runs as: the only one that may adopt it. In a system service, where the daemon has another,
-    /// none: whoever reaches the listener may, which the daemon's file mode keeps to itself.
+    /// User id that the card runs as: the only one that may adopt it. In a system service, where the daemon has
+    /// another, none: whoever reaches the listener may, which the daemon's file mode keeps to itself.
     pub user: Option<u32>,
 }
 

@@ -28,8 +28,8 @@ const MOST_NS: u64 = 4_000_000_000;
 /// A pass multiplies what it was estimated at by no more than this, so that one which was interrupted
 /// does not make its requests dear for long.
 const FACTOR_MAX: u64 = 16;
-/// A request is expensive (dear) if its kernel takes this long with full lanes, in nanoseconds: eight RSA-1024 operations
-/// do, and 64 texts of TDES from a kibibyte on; no request under a DES or AES key with a short text does.
+/// A request is expensive (dear) if its kernel takes this long with full lanes, in nanoseconds: eight RSA-1024
+/// operations do, and 64 texts of TDES from a kibibyte on; no request under a DES or AES key with a short text does.
 const DEAR_FILLING_NS: u32 = 60_000;
 /// The least that the generation of an RSA key costs, in nanoseconds. Only its verb can be told from outside: the
 /// skeleton token of a short modulus is as long as that of a long one.

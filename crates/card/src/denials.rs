@@ -1,8 +1,9 @@
 //! Refusals for want of a right that the daemon is told of, for its auditor.
 //!
-//! A tenant can be refused a million times a second. So refusals are counted by kind, [`KINDS_MAX`] kinds of a tenant one by one
-//! and the others as one, and the daemon is told of all since the last time at most once in [`TELL_EVERY_NS`]. No tenant's
-//! refusals take the place of another's while there are rows, and those without a row are counted together.
+//! A tenant can be refused a million times a second. So refusals are counted by kind, [`KINDS_MAX`] kinds of a tenant
+//! one by one and the others as one, and the daemon is told of all since the last time at most once in
+//! [`TELL_EVERY_NS`]. No tenant's refusals take the place of another's while there are rows, and those without a row
+//! are counted together.
 
 use crate::admit::denied_by;
 use link::ns_to_tsc;

@@ -28,8 +28,8 @@ pub trait Waits {
     /// Called once for each request of a pass, in order, before the work is done.
     fn until(&mut self, now_tsc: u64, slot: usize) -> Until;
 
-    /// Records are durable up to this sequence number. Asked whenever the card looks for what it may show; whoever makes
-    /// them durable rings the card's doorbell after that.
+    /// Records are durable up to this sequence number. Asked whenever the card looks for what it may show; whoever
+    /// makes them durable rings the card's doorbell after that.
     fn durable(&self) -> u64 {
         0
     }

@@ -5,8 +5,9 @@
 //! start; the daemon forwards them and sees ciphertext. Each coprocessor has a socket pair to the
 //! keeper, on which it gets the registers of every domain at first and after each change ([`spread`]).
 //!
-//! In a system service another program starts it and has the daemon's role here: it hands over connections of cards
-//! and orders of officers, whom it identifies by the user ids of their processes. Some orders take two officers ([`officers`]).
+//! In a system service another program starts it and has the daemon's role here: it hands over connections of cards and
+//! orders of officers, whom it identifies by the user ids of their processes. Some orders take two officers
+//! ([`officers`]).
 
 use crate::keeper::registers::Registers;
 use engine::{Engine, SealingKey};
@@ -152,8 +153,8 @@ pub struct Keeper {
     isolation: Isolation,
     /// What sealing may take.
     memory: sealed::Memory,
-    /// The registers as they come back in a keeper that starts anew: as they were when they were sealed or unsealed, or as
-    /// the seed of a development home makes them.
+    /// The registers as they come back in a keeper that starts anew: as they were when they were sealed or unsealed, or
+    /// as the seed of a development home makes them.
     sealed_rows: Vec<RegisterRow>,
     passphrases: Passphrases,
     /// How it was unsealed as it started.
@@ -436,8 +437,8 @@ impl Keeper {
         if is_settled { Ok(()) } else { Err(OfficerRefusal::Spreading) }
     }
 
-    /// Before a sealed copy is opened it is not known which keys the records are under: new ones in cards, or in the copy,
-    /// would take those away.
+    /// Before a sealed copy is opened it is not known which keys the records are under: new ones in cards, or in the
+    /// copy, would take those away.
     fn check_unsealed(
         &self,
         order: &OfficerOrder,

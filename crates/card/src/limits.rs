@@ -12,8 +12,8 @@
 //! | in flight over all cards | an answer of any card | after its own; else each [`LOOK_NS_MIN`] to [`LOOK_NS_MAX`] |
 //! | each second | time | at that time |
 //!
-//! Cards that hold requests of a tenant back publish this in the accounts. If other cards do, a card that has answered takes
-//! no more than its share of the limit at once, and more only after the others had time to look; otherwise the
+//! Cards that hold requests of a tenant back publish this in the accounts. If other cards do, a card that has answered
+//! takes no more than its share of the limit at once, and more only after the others had time to look; otherwise the
 //! card that answers first would take every place each time.
 
 use link::{CardAccounts, ns_to_tsc};

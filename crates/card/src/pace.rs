@@ -13,9 +13,9 @@
 //! never waits: after a pass of one that left nothing, one is wanted. Open-loop clients do not send
 //! again; they cost the wait, a sixteenth of a pass.
 //!
-//! One client sends 64 long texts one after the other, and a pass over ten of them takes as long as one over
-//! all. So if a pass takes long whatever its fill, the wait is extended while requests keep coming, up to half a pass: then
-//! more than sixteen come in the time of a pass, each of which would otherwise wait for a further pass.
+//! One client sends 64 long texts one after the other, and a pass over ten of them takes as long as one over all. So if
+//! a pass takes long whatever its fill, the wait is extended while requests keep coming, up to half a pass: then more
+//! than sixteen come in the time of a pass, each of which would otherwise wait for a further pass.
 //!
 //! A pass whose time grows with its fill gains little from being full. Of many requests it takes half: then those who
 //! send them work while the card does, on the other half, and not in turns with it.
@@ -27,8 +27,8 @@ const WAIT_SHARE: u64 = 16;
 /// All waiting before a pass whose time does not depend on its fill is the last pass divided by this.
 const LINGER_SHARE: u64 = 2;
 
-/// A pass whose time grows with its fill takes half of the requests from so many on: of fewer, what each pass costs beside
-/// its requests outweighs what is gained.
+/// A pass whose time grows with its fill takes half of the requests from so many on: of fewer, what each pass costs
+/// beside its requests outweighs what is gained.
 const HALVES_MIN: usize = 24;
 
 /// What a card remembers of its last pass.
@@ -88,7 +88,8 @@ impl Pace {
         self.most
     }
 
-    /// Whether more than `there` requests would make a pass more efficient and are likely to come: the last pass had several.
+    /// Whether more than `there` requests would make a pass more efficient and are likely to come: the last pass had
+    /// several.
     pub fn could_gain(&self, there: usize) -> bool {
         there != 0 && self.wanted > 1 && there < self.lanes
     }
@@ -191,8 +192,9 @@ mod tests {
         assert_eq!(pace.most(), usize::MAX);
     }
 
-    /// Requests per second of one client with a processor of its own, which has `jobs` in flight and takes 600 ns for each, at a
-    /// card that takes 8 us a pass and 800 ns for each: answers are seen one by one, at the end of their pass.
+    /// Requests per second of one client with a processor of its own, which has `jobs` in flight and takes 600 ns for
+    /// each, at a card that takes 8 us a pass and 800 ns for each: answers are seen one by one, at the end of their
+    /// pass.
     fn of_one_client(jobs: usize, mut pace: Pace) -> f64 {
         const PASS_NS: u64 = 8_000;
         const AT_CARD_NS: u64 = 800;

@@ -343,7 +343,8 @@ impl Server {
         self.queues.push(Attached::new(queue, grant, grant_bytes, tenant));
     }
 
-    /// Publishes which master keys the card holds: those of each queue's domain to its client, all of them to observers.
+    /// Publishes which master keys the card holds: those of each queue's domain to its client, all of them to
+    /// observers.
     pub fn tell_registers(&self) {
         let held = self.processor.registers();
         self.accounting.samples.set_registers(held);
@@ -353,7 +354,8 @@ impl Server {
         world::saw(Event::Holds(held.of(0)));
     }
 
-    /// Wipes all master keys. This is published to clients first, so that they do not send requests that would be refused.
+    /// Wipes all master keys. This is published to clients first, so that they do not send requests that would be
+    /// refused.
     pub fn zeroize(&mut self) {
         self.accounting.samples.set_registers(HeldRegisters::NONE);
         self.queues.iter().for_each(|attached| attached.queue.set_registers(RegisterSet::NONE));

@@ -105,7 +105,8 @@ pub fn receive(channel: &Channel) -> Result<Parts, StartError> {
     receive_in(channel, None)
 }
 
-/// As [`receive`], for a card of a system service: a coprocessor connects itself to the keeper that listens at this path.
+/// As [`receive`], for a card of a system service: a coprocessor connects itself to the keeper that listens at this
+/// path.
 ///
 /// # Errors
 /// [`StartError`].

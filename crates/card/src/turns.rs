@@ -24,7 +24,8 @@ use std::collections::BinaryHeap;
 
 /// The whole card, in hundredths of a percent.
 const WHOLE: u32 = 10_000;
-/// The least part of the card for tenants without a share, in hundredths of a percent, even if shares add up to all of it.
+/// The least part of the card for tenants without a share, in hundredths of a percent, even if shares add up to all of
+/// it.
 const REST_MIN: u32 = 50;
 /// Clocks count nanoseconds in parts of this many bits, so that division by a weight loses nothing.
 const FRACTION_BITS: u32 = 32;

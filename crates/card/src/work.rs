@@ -1,8 +1,9 @@
 //! What a request asks for, told from itself before it runs: about how long it takes in the worst case.
 //!
-//! Estimates that are learned ([`crate::cost`]) are of a verb and a length, and a client chooses what else a request is: first a
-//! verification under an exponent of two bits, which is learned, then 64 under exponents as long as the modulus. So a batch
-//! ends as soon as what it asks for may take [`WORK_NS_MAX`], whatever was learned. Nobody is charged by it.
+//! Estimates that are learned ([`crate::cost`]) are of a verb and a length, and a client chooses what else a request
+//! is: first a verification under an exponent of two bits, which is learned, then 64 under exponents as long as the
+//! modulus. So a batch ends as soon as what it asks for may take [`WORK_NS_MAX`], whatever was learned. Nobody is
+//! charged by it.
 //!
 //! | part of a request | grows with |
 //! |---|---|
@@ -11,11 +12,11 @@
 //! | a key of an elliptic curve | the curve |
 //! | a text | its length; of format-preserving encryption its square |
 //!
-//! Times are those of the library on one processor of 2.5 GHz without kernels of 512 bits. A pass of a kernel with lanes takes less.
-//! Those of texts in DES, whose blocks follow one another, depend on the level. With AVX-512 texts side by side take about as long as
-//! the longest alone, and nothing is counted for it. With AVX2 they do so two by two. Without either up to 64 take as long as one, up
-//! to 800 ns a byte: ending a batch earlier would make nobody wait less for one that has begun, and the others longer. docs/queues.md
-//! says how long passes take.
+//! Times are those of the library on one processor of 2.5 GHz without kernels of 512 bits. A pass of a kernel with
+//! lanes takes less. Those of texts in DES, whose blocks follow one another, depend on the level. With AVX-512 texts
+//! side by side take about as long as the longest alone, and nothing is counted for it. With AVX2 they do so two by
+//! two. Without either up to 64 take as long as one, up to 800 ns a byte: ending a batch earlier would make nobody wait
+//! less for one that has begun, and the others longer. docs/queues.md says how long passes take.
 
 use engine::Level;
 use token::pka::{Claim, claims, stated_token};
@@ -30,7 +31,8 @@ pub const WORK_NS_MAX: u64 = 16_000_000;
 const MULTIPLICATION_NS: u64 = 4_500;
 /// The modulus that takes that, in bits.
 const BITS: u64 = 4096;
-/// In a pass of several operations under private keys, one of this many counts: kernels with lanes take them side by side.
+/// In a pass of several operations under private keys, one of this many counts: kernels with lanes take them side by
+/// side.
 const PRIVATE_SHARE: u64 = 3;
 /// One operation with a key of a curve of 384 bits by general arithmetic, and of 521 bits by that of its own.
 const GENERAL_CURVE_NS: u64 = 2_000_000;
@@ -39,8 +41,8 @@ const NIST_CURVE_NS: u64 = 800_000;
 /// A byte of a text in triple DES with AVX2, of which two go side by side.
 const CHAINED_AVX2_NS: u64 = 24;
 
-/// What a request of this verb asks for, in nanoseconds, with kernels of this level: its own payload, and the tokens behind its key
-/// references. `is_prepared` says of the private key of a token whether it is at hand.
+/// What a request of this verb asks for, in nanoseconds, with kernels of this level: its own payload, and the tokens
+/// behind its key references. `is_prepared` says of the private key of a token whether it is at hand.
 pub fn work_ns(
     level: Level,
     verb: Verb,
@@ -200,8 +202,8 @@ mod tests {
         (count, count * multiplications)
     }
 
-    /// Whatever exponents a client chooses after those that were learned: a batch of them is some ten thousand multiplications, of
-    /// which one operation under the longest has 4,095.
+    /// Whatever exponents a client chooses after those that were learned: a batch of them is some ten thousand
+    /// multiplications, of which one operation under the longest has 4,095.
     #[test]
     fn long_exponents_are_known_before_they_run() {
         for by_reference in [true, false] {

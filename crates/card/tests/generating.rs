@@ -1,4 +1,5 @@
-//! RSA keys are searched for between passes: whoever shares the card is served meanwhile, and hears of it by nothing else.
+//! RSA keys are searched for between passes: whoever shares the card is served meanwhile, and hears of it by nothing
+//! else.
 
 mod common;
 

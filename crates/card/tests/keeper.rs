@@ -252,8 +252,8 @@ fn sealed_registers_are_not_replaced_unopened() {
     assert!(!is_sealed(&unsealed));
 }
 
-/// A keeper that has just started does not know the keys of the sealed copy: others, given to cards, would take the place of
-/// those that cards have still.
+/// A keeper that has just started does not know the keys of the sealed copy: others, given to cards, would take the
+/// place of those that cards have still.
 #[test]
 fn no_keys_are_loaded_or_set_beside_a_sealed_copy_that_was_not_opened() {
     let passphrase = b"a long passphrase";

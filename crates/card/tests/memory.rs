@@ -186,8 +186,9 @@ fn what_cannot_be_locked_is_said() {
     assert!(card.isolation.missing.iter().any(|measure| measure == "locked memory"));
 }
 
-/// Hostile requests of all lengths, with keys that are prepared once each, RSA of 4096 bits and ECDSA among them, many at a time: whatever the limit, each has an
-/// answer, the card lives, and none of its memory is unlocked or beyond what it began with.
+/// Hostile requests of all lengths, with keys that are prepared once each, RSA of 4096 bits and ECDSA among them, many
+/// at a time: whatever the limit, each has an answer, the card lives, and none of its memory is unlocked or beyond what
+/// it began with.
 #[test]
 fn a_card_that_is_full_says_so_and_goes_on() {
     let long_key = LongKey::new();

@@ -451,8 +451,8 @@ fn a_pass_of_dear_requests_fills_the_lanes_of_its_kernel_and_no_more() {
     assert_eq!(fills, expected, "{lanes} lanes");
 }
 
-/// A client teaches the card what a verb and a length cost, and then asks for what only its key tells apart: a public exponent as long as
-/// the modulus. By the estimate all of these would share a pass.
+/// A client teaches the card what a verb and a length cost, and then asks for what only its key tells apart: a public
+/// exponent as long as the modulus. By the estimate all of these would share a pass.
 #[test]
 fn a_pass_is_bounded_by_what_its_requests_ask_for_whatever_was_learned() {
     use wire::verb::clear_rsa_public as public;

@@ -20,7 +20,8 @@ use wire::verb::{Verb, digital_signature_generate, pka_decrypt, pka_public_key_e
 const SECTION_AT: usize = 8;
 const PUBLIC_SECTION: u8 = 0x04;
 const EXPONENT_AT: usize = 12;
-/// Codes of a block that cannot be deciphered, whatever is wrong: its format, or a number that is not below the modulus.
+/// Codes of a block that cannot be deciphered, whatever is wrong: its format, or a number that is not below the
+/// modulus.
 const NOT_OPENED: [Codes; 2] = [code::RSA_BLOCK, code::TEXT_LENGTH];
 
 /// A key that is a label in a home, and on its cards.

@@ -1,4 +1,5 @@
-//! OpenPGP private keys whose operations run on the cards of a home, for `openpgp`, which itself does no input or output.
+//! OpenPGP private keys whose operations run on the cards of a home, for `openpgp`, which itself does no input or
+//! output.
 //!
 //! | need | item |
 //! |---|---|

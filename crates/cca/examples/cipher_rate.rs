@@ -1,10 +1,9 @@
 //! What Encipher (TDES) and Symmetric_Algorithm_Encipher (AES-128) in CBC reach in batches of texts of 4 KiB under
 //! secure keys, in MB/s: the best of many short runs. `cargo run --release -p cca --example cipher_rate`.
 
-use std::time::Instant;
-
 use cca::{Batch, Incoming, Processor};
 use engine::{Engine, Options};
+use std::time::Instant;
 use wire::bounds::BATCH_MAX;
 use wire::control::{Handout, MasterKeyPair};
 use wire::frame::Arguments;

@@ -2,10 +2,9 @@
 //! sizes, in nanoseconds: the best of many short runs. `cargo run --release -p cca --example mac_rate`; a
 //! size after `--` runs that one alone, as a profiler wants it.
 
-use std::time::Instant;
-
 use cca::{Batch, Incoming, Processor};
 use engine::{Engine, Options};
+use std::time::Instant;
 use wire::control::{Handout, MasterKeyPair};
 use wire::frame::Arguments;
 use wire::verb::{Verb, key_generate, mac_generate};

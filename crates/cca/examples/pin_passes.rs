@@ -1,18 +1,19 @@
-//! Where the time of a PIN verb goes: each step of a batch by itself, from its requests to its answers, in nanoseconds a request.
+//! Where the time of a PIN verb goes: each step of a batch by itself, from its requests to its answers, in nanoseconds
+//! a request.
 //!
 //! ```text
 //! cargo run --release -p cca --example pin_passes -- [ROUNDS [SECONDS]]
 //! ```
-//! The verbs run in process, with keys of their own in each request and as many requests side by side as a card with 64 outstanding
-//! may have, and alone: what queues, grants and the counting of a card take is not in it. Rounds (3) of the verbs and batches alternate, each for
-//! so many seconds (0.2). A line of output is `ROUND,OPERATION,REQUESTS,STEP,NANOSECONDS`; `cryptand bench --only payments` reads them.
-//! Each step has one reading of the clock in it, some 25 ns for a whole batch.
-
-use std::time::{Duration, Instant};
+//! The verbs run in process, with keys of their own in each request and as many requests side by side as a card with 64
+//! outstanding may have, and alone: what queues, grants and the counting of a card take is not in it. Rounds (3) of the
+//! verbs and batches alternate, each for so many seconds (0.2). A line of output is
+//! `ROUND,OPERATION,REQUESTS,STEP,NANOSECONDS`; `cryptand bench --only payments` reads them. Each step has one reading
+//! of the clock in it, some 25 ns for a whole batch.
 
 use cca::{Batch, Incoming, Processor, Step};
 use engine::{Engine, Options};
 use seeded::Random;
+use std::time::{Duration, Instant};
 use wire::code;
 use wire::control::{Handout, MasterKeyPair};
 use wire::frame::Arguments;
@@ -96,8 +97,8 @@ impl Bench {
         Ok(Self { processor, batch: Batch::new(), random: Random(0x0070_6173_7365_7321) })
     }
 
-    /// Runs batches of these requests for a time: what each step took, in nanoseconds a request, in the median of the batches, so that
-    /// what the system did in between counts little.
+    /// Runs batches of these requests for a time: what each step took, in nanoseconds a request, in the median of the
+    /// batches, so that what the system did in between counts little.
     fn timed(&mut self, payloads: &[Vec<u8>], steps: Names, time: Duration) -> Result<Vec<f64>, Failure> {
         let mut laps: Vec<Vec<Duration>> = vec![Vec::new(); 1 + steps.len()];
         let begun = Instant::now();

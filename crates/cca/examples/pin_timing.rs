@@ -1,20 +1,21 @@
-//! Whether the time of a verb tells what is in a PIN block: the statistic of dudect (Reparaz, Balasch and Verbauwhede, "Dude, is my code
-//! constant time?", 2017) over whole requests.
+//! Whether the time of a verb tells what is in a PIN block: the statistic of dudect (Reparaz, Balasch and Verbauwhede,
+//! "Dude, is my code constant time?", 2017) over whole requests.
 //!
 //! ```text
 //! cargo run --release -p cca --example pin_timing -- [REQUESTS]
 //! ```
-//! Requests of each verb (200,000), with right blocks and with each kind of wrong ones in an order by chance, are computed one after the
-//! other in a role with every control. Printed is Welch's t of each kind against the one that it must not be told from: of a PIN with one
-//! wrong digit any other, of a wrong block one with another fault. Whether a PIN is right the answer itself tells. Times are cut at several quantiles, which takes out what the system did in between,
-//! and the largest |t| counts. It fails where one is beyond 10, or where an answer is not the one that its kind has.
-
-use std::process::ExitCode;
-use std::time::Instant;
+//! Requests of each verb (200,000), with right blocks and with each kind of wrong ones in an order by chance, are
+//! computed one after the other in a role with every control. Printed is Welch's t of each kind against the one that it
+//! must not be told from: of a PIN with one wrong digit any other, of a wrong block one with another fault. Whether a
+//! PIN is right the answer itself tells. Times are cut at several quantiles, which takes out what the system did in
+//! between, and the largest |t| counts. It fails where one is beyond 10, or where an answer is not the one that its
+//! kind has.
 
 use cca::{Batch, Incoming, Processor};
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, Mode, Options};
 use seeded::Random;
+use std::process::ExitCode;
+use std::time::Instant;
 use wire::control::{Handout, MasterKeyPair};
 use wire::frame::Arguments;
 use wire::point::{Point, PointSet};

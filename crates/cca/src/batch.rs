@@ -3,13 +3,12 @@
 //! Each request is copied from its client's memory directly into a buffer that the batch lends, and
 //! checked there.
 
+use crate::counting::Count;
+use crate::wipe::wipe;
 use wire::bounds::BATCH_MAX;
 use wire::frame::Outcome;
 use wire::point::PointSet;
 use wire::{Codes, Verb};
-
-use crate::counting::Count;
-use crate::wipe::wipe;
 
 /// One request, as the card took it: rights checked, key references replaced by token bytes.
 #[derive(Clone, Copy)]
@@ -37,8 +36,8 @@ pub struct Answer {
     /// output says what is needed (8/72) or is as it came. A key identifier that the verb did not
     /// change is empty too.
     pub payload: Vec<u8>,
-    /// Whether a result under numbers that a card generated failed its check, so that they must not be used any more. The
-    /// codes are 16/336 then, which a verb may also answer with for less.
+    /// Whether a result under numbers that a card generated failed its check, so that they must not be used any more.
+    /// The codes are 16/336 then, which a verb may also answer with for less.
     pub is_unsound: bool,
     /// What is to be done about a verification of a PIN before this answer may be seen, if it may.
     pub count: Option<Count>,
@@ -153,8 +152,9 @@ impl Batch {
         Ok(payload)
     }
 
-    /// Takes what the buffer that was lent holds for a request of this tenant in this domain, in a role with these points:
-    /// `payload_bytes` of payload, then the tokens that stand for its key references (see [`wire::frame::place_token`]).
+    /// Takes what the buffer that was lent holds for a request of this tenant in this domain, in a role with these
+    /// points: `payload_bytes` of payload, then the tokens that stand for its key references (see
+    /// [`wire::frame::place_token`]).
     ///
     /// # Panics
     /// If no buffer was lent since the last request.

@@ -1,23 +1,21 @@
 //! The interface of a verb: its request, and its reply.
 
-use std::cell::{Cell, RefCell};
-use std::future::Future;
-use std::pin::Pin;
-
-use engine::RandomBlock;
-use payments::Decimalisation;
-use wire::control::TokenForms;
-use wire::frame::{Arguments, Outcome};
-use wire::point::{Point, PointSet, keywords};
-use wire::verb::{TypedAnswer, TypedRequest, too_small, write_no_outputs};
-use wire::{Codes, code};
-
 use crate::chaining::Chained;
 use crate::counting::{Count, Counting, Verifier};
 use crate::ground::Refusal;
 use crate::pass::{Ask, Derive, Derived, Pass, Work};
 use crate::registers::DomainPatterns;
 use crate::wipe::{Text, wipe};
+use engine::RandomBlock;
+use payments::Decimalisation;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use wire::control::TokenForms;
+use wire::frame::{Arguments, Outcome};
+use wire::point::{Point, PointSet, keywords};
+use wire::verb::{TypedAnswer, TypedRequest, too_small, write_no_outputs};
+use wire::{Codes, code};
 
 /// One request in the hands of its verb. Cheap to copy; valid while the batch runs.
 #[derive(Clone, Copy)]
@@ -122,8 +120,8 @@ impl<'r, 'a> Reply<'r, 'a> {
     }
 
     /// A copy of a text in the memory of the answer, where its last output will lie: behind `head` bytes
-    /// ([`TypedAnswer::head_bytes`]), and with room for `room` more bytes of text. Work that is done on it there need not be
-    /// copied by [`Reply::write_text`].
+    /// ([`TypedAnswer::head_bytes`]), and with room for `room` more bytes of text. Work that is done on it there need
+    /// not be copied by [`Reply::write_text`].
     ///
     /// The memory is the card's own; none of it is seen by the caller before the verb has ended, and what is lent
     /// and not written is wiped.

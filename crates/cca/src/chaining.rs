@@ -1,9 +1,9 @@
-//! Chaining vectors of MACs and HMACs: the intermediate value of a text in segments, sealed so that only a card of the domain can
-//! continue from it.
+//! Chaining vectors of MACs and HMACs: the intermediate value of a text in segments, sealed so that only a card of the
+//! domain can continue from it.
 //!
-//! The result of FIRST and MIDDLE is the MAC of the text so far: in the clear, it would let a key that may only verify make
-//! MACs. The 18 bytes of CCA's chaining vector hold 8 bytes of value and a tag, with no room for a nonce, so they are sealed
-//! deterministically, in the manner of SIV (RFC 5297):
+//! The result of FIRST and MIDDLE is the MAC of the text so far: in the clear, it would let a key that may only verify
+//! make MACs. The 18 bytes of CCA's chaining vector hold 8 bytes of value and a tag, with no room for a nonce, so they
+//! are sealed deterministically, in the manner of SIV (RFC 5297):
 //!
 //! ```text
 //! tag    (10) = HMAC-SHA-256(K, 1 | bound | value), its first bytes
@@ -11,29 +11,30 @@
 //! bound       = verb (2) | method (1) | length of the MAC key (1) | the MAC key
 //! K           = HMAC-SHA-256(master key, 00000001 | label | 00 | domain (2) | 00000100): SP 800-108, counter mode
 //! ```
-//! The 128 bytes of an HMAC's vector are sealed alike: a value of 72 bytes, which is the chaining value of the hash and the length of the
-//! text so far, masked by three HMACs with the numbers 2 to 4, a tag of 32 bytes, and zeros. Instead of its key, which may be
-//! longer, SHA-256 of it is bound.
+//! The 128 bytes of an HMAC's vector are sealed alike: a value of 72 bytes, which is the chaining value of the hash and
+//! the length of the text so far, masked by three HMACs with the numbers 2 to 4, a tag of 32 bytes, and zeros. Instead
+//! of its key, which may be longer, SHA-256 of it is bound.
 //!
-//! So are those of a CMAC, whose value is 16 bytes, and of a translation of texts: the chaining values of both its ciphers, 16 bytes
-//! each, with SHA-256 of both keys bound. That of a translation by CUSP would lay open the text of a short block.
+//! So are those of a CMAC, whose value is 16 bytes, and of a translation of texts: the chaining values of both its
+//! ciphers, 16 bytes each, with SHA-256 of both keys bound. That of a translation by CUSP would lay open the text of a
+//! short block.
 //!
-//! A vector of another verb, method, key or domain, or a changed one, opens with a probability of 2^-80 under each of up
-//! to three keys; all failures have one code. Equal vectors reveal that two texts have the same value, and nothing more. No
-//! card keeps state: the same vector may be continued twice, as a text may be.
+//! A vector of another verb, method, key or domain, or a changed one, opens with a probability of 2^-80 under each of
+//! up to three keys; all failures have one code. Equal vectors reveal that two texts have the same value, and nothing
+//! more. No card keeps state: the same vector may be continued twice, as a text may be.
 //!
-//! K follows the master key of the register that the keys of MACs are under, DES or AES, so that the segments of a text may go to any card of the domain. A
-//! vector is sealed under the current one and opens under that, the next and the old one, as tokens do.
+//! K follows the master key of the register that the keys of MACs are under, DES or AES, so that the segments of a text
+//! may go to any card of the domain. A vector is sealed under the current one and opens under that, the next and the
+//! old one, as tokens do.
 
+use crate::ground::Age;
+use crate::registers::Domain;
 use engine::{Engine, HASH_STATE_BYTES, HashAlgorithm, HmacItem, HmacKey};
 use subtle::ConstantTimeEq;
 use wire::control::Register;
 use wire::verb::{HmacMethod, MacMethod, Verb};
 use wire::{Codes, code};
 use zeroize::{Zeroize, Zeroizing};
-
-use crate::ground::Age;
-use crate::registers::Domain;
 
 /// Length of the chaining vector of a MAC.
 pub(crate) const CHAINING_BYTES: usize = VALUE_BYTES + TAG_BYTES;

@@ -1,4 +1,5 @@
-//! Counting of wrong PINs and card verification values: what a verification is counted under, and which ones may not be judged now.
+//! Counting of wrong PINs and card verification values: what a verification is counted under, and which ones may not be
+//! judged now.
 //!
 //! | digest | of |
 //! |---|---|
@@ -8,31 +9,30 @@
 //! | block | the key, and what the block says of itself ([`Form::bound`](crate::pin::form::Form::bound)): the PAN that it is bound to, or the whole clear block; of a card verification value, what is authenticated |
 //! | caller | the tenant, and the same of the block, whichever the key |
 //!
-//! The last three are counted by the day. Offsets, PVVs and decimalisation tables are no part of any: with other ones the
-//! same block is another guess of the same PIN. With other validation data it is that too: so the block counts, whatever it is
-//! compared with. A right PIN takes nothing back. Whoever can make blocks has right ones for any PAN, and with them would have
-//! the guesses of somebody else's block forgotten.
+//! The last three are counted by the day. Offsets, PVVs and decimalisation tables are no part of any: with other ones
+//! the same block is another guess of the same PIN. With other validation data it is that too: so the block counts,
+//! whatever it is compared with. A right PIN takes nothing back. Whoever can make blocks has right ones for any PAN,
+//! and with them would have the guesses of somebody else's block forgotten.
 //!
-//! What the daemon is told are digests under the home's counting key. A key is hashed by its clear value without parity bits, so
-//! that it is one key in whichever token it comes, under whichever master key; what has no key in it is hashed with a secret of
-//! the domain's master key, for the counting key stands in a file.
+//! What the daemon is told are digests under the home's counting key. A key is hashed by its clear value without parity
+//! bits, so that it is one key in whichever token it comes, under whichever master key; what has no key in it is hashed
+//! with a secret of the domain's master key, for the counting key stands in a file.
 //!
-//! Of each of these but the key a card judges one verification at a time. The next one waits until the first was right, or until
-//! its failure is durable: a batch of guesses is not judged before the first of them is counted. Of failures of a tenant's that
-//! are not durable yet a card has few, under one key and under all: whether a PIN was right shows by its answer's coming.
+//! Of each of these but the key a card judges one verification at a time. The next one waits until the first was right,
+//! or until its failure is durable: a batch of guesses is not judged before the first of them is counted. Of failures
+//! of a tenant's that are not durable yet a card has few, under one key and under all: whether a PIN was right shows by
+//! its answer's coming.
 
+use crate::ground::Refusal;
+use engine::{Engine, HashAlgorithm, HmacKey, SecretBytes};
+use payments::Mask;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
-
-use engine::{Engine, HashAlgorithm, HmacKey, SecretBytes};
-use payments::Mask;
 use wire::code;
 use wire::frame::Outcome;
 use wire::pin::{BlockGuess, CountingKey, Digest, Guess, Standing};
 use zeroize::Zeroizing;
-
-use crate::ground::Refusal;
 
 /// What is known of failures under digests: the daemon decides, a card looks.
 pub trait Failures {
@@ -43,8 +43,8 @@ pub trait Failures {
 /// What is to be done about a request that verified a PIN, or would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// The PIN was wrong: the answer may be seen once that is durable, and [`Processor::counted`](crate::Processor::counted)
-    /// is told so.
+    /// The PIN was wrong: the answer may be seen once that is durable, and
+    /// [`Processor::counted`](crate::Processor::counted) is told so.
     Failed(Guess),
     /// It was not judged: an earlier verification under this digest is at work. It is to be brought again once
     /// [`Processor::released`](crate::Processor::released) names it.
@@ -108,8 +108,8 @@ impl Counting {
         self.domains.get(usize::from(domain))?.as_ref()
     }
 
-    /// The random bytes for a block that is made of one with this content: the same each time, and nobody's guess. None where the
-    /// domain has no master key.
+    /// The random bytes for a block that is made of one with this content: the same each time, and nobody's guess. None
+    /// where the domain has no master key.
     pub(crate) fn filling(&self, domain: u16, content: &Subject) -> Option<Secret> {
         Some(Zeroizing::new(hashed(self.of_domain(domain)?, b'F', content, 0).0))
     }
@@ -365,8 +365,8 @@ pub(crate) fn of_card(digits: &[u8]) -> Subject {
     subject(b'D', &packed)
 }
 
-/// The content of a card verification value: what is authenticated. The same digits are other PANs, with the first of the expiration
-/// date among them.
+/// The content of a card verification value: what is authenticated. The same digits are other PANs, with the first of
+/// the expiration date among them.
 pub(crate) fn of_text(text: &[u8; 16]) -> Subject {
     subject(b'T', text)
 }
@@ -419,11 +419,12 @@ pub(crate) struct Verifier<'p> {
     pub(crate) tenant: u32,
 }
 
-/// Begins a verification under a key, of a subject, before the block is clear. The one that it gives is asked for the verdict.
+/// Begins a verification under a key, of a subject, before the block is clear. The one that it gives is asked for the
+/// verdict.
 ///
 /// # Errors
-/// 8/90 where failures are too many. Where an earlier verification of the subject is at work, the request is not answered:
-/// it comes again.
+/// 8/90 where failures are too many. Where an earlier verification of the subject is at work, the request is not
+/// answered: it comes again.
 pub(crate) fn begin<'p>(
     verifier: Verifier<'p>,
     purpose: Purpose,

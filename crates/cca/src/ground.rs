@@ -41,7 +41,8 @@ impl From<Fault> for Refusal {
     }
 }
 
-/// What of a batch has just been done, for a caller that has a clock (see [`Processor::run_watched`](crate::Processor::run_watched)).
+/// What of a batch has just been done, for a caller that has a clock (see
+/// [`Processor::run_watched`](crate::Processor::run_watched)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The arguments of all requests were read.

@@ -1,13 +1,12 @@
 //! What a pass works with.
 
+use crate::registers::Domain;
+use crate::search::Found;
 use engine::Engine;
 use wire::control::TokenForms;
 
-use crate::registers::Domain;
-use crate::search::Found;
-
-/// What kernel work may use: the engine, the master keys of every domain, and which forms of internal tokens are made and
-/// taken.
+/// What kernel work may use: the engine, the master keys of every domain, and which forms of internal tokens are made
+/// and taken.
 pub(crate) struct Kernel<'k> {
     pub(crate) engine: &'k Engine,
     pub(crate) domains: &'k mut [Domain],

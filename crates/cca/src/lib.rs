@@ -18,8 +18,8 @@
 //! | what is counted of wrong PINs | [`Count`], [`Failures`] |
 //! | verification patterns of master keys | [`patterns`] |
 //!
-//! This crate does no I/O, reads no clock and starts no thread. Clear symmetric keys live as long as
-//! the request that unwrapped them; prepared RSA and elliptic-curve keys are cached, within a bound, until their master key is replaced.
+//! This crate does no I/O, reads no clock and starts no thread. Clear symmetric keys live as long as the request that
+//! unwrapped them; prepared RSA and elliptic-curve keys are cached, within a bound, until their master key is replaced.
 #![forbid(unsafe_code)]
 
 mod batch;

@@ -9,16 +9,16 @@ use zeroize::Zeroize;
 
 /// The verification pattern of a master key, of the length of its register.
 ///
-/// AES and APKA: first 8 bytes of SHA-256 of X'01' and the key. SYM: the same with SHA-1, or, where the
-/// third part equals the first, the pattern of a double-length key. ASYM: the 16 bytes of MDC-4 of the key. A key of another
+/// AES and APKA: first 8 bytes of SHA-256 of X'01' and the key. SYM: the same with SHA-1, or, where the third part
+/// equals the first, the pattern of a double-length key. ASYM: the 16 bytes of MDC-4 of the key. A key of another
 /// length has a pattern too, but no register takes it.
 pub fn master_key_pattern(engine: &Engine, register: Register, key: &[u8]) -> MasterKeyPattern {
     let field = if register == Register::Asym { mdc_4(engine, key) } else { both(engine, register, key) };
     MasterKeyPattern::new(register, field)
 }
 
-/// What CSNBKYT shows of a master key: the first 16 bytes of the hash of its register, or the pattern of a double-length
-/// key and zeros.
+/// What CSNBKYT shows of a master key: the first 16 bytes of the hash of its register, or the pattern of a
+/// double-length key and zeros.
 pub(crate) fn both(engine: &Engine, register: Register, key: &[u8]) -> [u8; 2 * PATTERN_BYTES] {
     let mut out = [0; 2 * PATTERN_BYTES];
     if register == Register::Sym && key.len() == 24 && key[..8] == key[16..] {
@@ -86,8 +86,8 @@ pub(crate) fn key_test(engine: &Engine, key: &[u8], random: &[u8; 8]) -> [u8; 8]
     out
 }
 
-/// The pattern of an HMAC key, SHA2VP1: the first 16 bytes of SHA-256 of the algorithm and the type of the key as tokens of variable
-/// length have them (X'03', X'0002'), its bits (2 bytes, the high one first), and the key.
+/// The pattern of an HMAC key, SHA2VP1: the first 16 bytes of SHA-256 of the algorithm and the type of the key as
+/// tokens of variable length have them (X'03', X'0002'), its bits (2 bytes, the high one first), and the key.
 ///
 /// Linux on Z CCA, "SHAVP1 algorithm".
 pub(crate) fn hmac_key(key: &[u8]) -> [u8; 16] {

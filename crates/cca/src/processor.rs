@@ -1,16 +1,5 @@
 //! The processor of a card: engine, registers of every domain, and the loop that runs a batch.
 
-use std::cell::{Cell, RefCell};
-use std::task::{Context, Poll, Waker};
-
-use engine::{Engine, RandomBlock};
-use payments::Decimalisation;
-use wire::control::{Handout, Register, TokenForms};
-use wire::frame::{Arguments, Outcome};
-use wire::pin::{CountingKey, DecimalisationTable, Digest, Guess, Standing};
-use wire::registers::HeldRegisters;
-use wire::{Codes, code};
-
 use crate::batch::{Batch, Request};
 use crate::call::{Call, Computation, Reply, Verdict};
 use crate::counting::{Count, Counting, Failures};
@@ -20,6 +9,15 @@ use crate::pass::Pass;
 use crate::registers::{Domain, DomainPatterns};
 use crate::search::{Found, Search};
 use crate::verbs;
+use engine::{Engine, RandomBlock};
+use payments::Decimalisation;
+use std::cell::{Cell, RefCell};
+use std::task::{Context, Poll, Waker};
+use wire::control::{Handout, Register, TokenForms};
+use wire::frame::{Arguments, Outcome};
+use wire::pin::{CountingKey, DecimalisationTable, Digest, Guess, Standing};
+use wire::registers::HeldRegisters;
+use wire::{Codes, code};
 
 /// Everything that serves secure-key requests: owns the master keys, which are wiped on drop.
 pub struct Processor {
@@ -94,8 +92,8 @@ impl Processor {
         self.tokens = tokens;
     }
 
-    /// Counts wrong PINs from now on, under digests by this key, and judges what is not refused. Until then PINs are verified in
-    /// those roles alone that have none counted.
+    /// Counts wrong PINs from now on, under digests by this key, and judges what is not refused. Until then PINs are
+    /// verified in those roles alone that have none counted.
     pub fn count_failures(&mut self, key: &CountingKey, failures: Box<dyn Failures>) {
         self.counting.get_mut().begin(&self.engine, key, failures);
     }
@@ -204,8 +202,8 @@ impl Processor {
         self.found = Some(found);
     }
 
-    /// Wipes every prepared RSA and elliptic-curve key, and those under which PINs were verified lately, as a card does when it is
-    /// quiesced. The next use of a key prepares it anew.
+    /// Wipes every prepared RSA and elliptic-curve key, and those under which PINs were verified lately, as a card does
+    /// when it is quiesced. The next use of a key prepares it anew.
     pub fn forget_contexts(&mut self) {
         self.domains.iter_mut().for_each(|domain| domain.pka = Default::default());
         self.counting.get_mut().forget_keys();
@@ -359,9 +357,8 @@ pub(crate) fn drive(
 
 #[cfg(test)]
 mod tests {
-    use engine::Options;
-
     use super::*;
+    use engine::Options;
 
     #[test]
     fn codes_of_a_failed_self_check_alone_do_not_stop_a_card() {

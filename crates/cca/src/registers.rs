@@ -1,15 +1,13 @@
 //! The master keys of a domain: current and old, as the keeper handed them out.
 
-use std::sync::Arc;
-
-use engine::{CipherAlgorithm, CipherKey, Engine, Hctr2Key, SecretBytes};
-use wire::control::{Handout, MasterKeyPair, Register};
-use wire::registers::RegisterSet;
-use wire::{Codes, code};
-
 use crate::ground::{Age, aes_256};
 use crate::patterns;
 use crate::prepared::PkaContexts;
+use engine::{CipherAlgorithm, CipherKey, Engine, Hctr2Key, SecretBytes};
+use std::sync::Arc;
+use wire::control::{Handout, MasterKeyPair, Register};
+use wire::registers::RegisterSet;
+use wire::{Codes, code};
 
 /// What may be known of one register: the verification patterns of its keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -232,8 +230,8 @@ impl Domain {
     }
 }
 
-/// A key of 32 bytes for one purpose, from another key: the counter mode of SP 800-108 with HMAC-SHA-256, with a counter
-/// and a length of 32 bits, and no context.
+/// A key of 32 bytes for one purpose, from another key: the counter mode of SP 800-108 with HMAC-SHA-256, with a
+/// counter and a length of 32 bits, and no context.
 pub(crate) fn derive(from: &[u8], label: &[u8]) -> SecretBytes {
     let mut derived = SecretBytes::new(32);
     engine::kbkdf_sha256(from, &[label, &[0], &256u32.to_be_bytes()], &mut derived);

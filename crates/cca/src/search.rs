@@ -1,12 +1,11 @@
 //! The search for the RSA key that a request generates, in steps between which a card serves others.
 //!
-//! Before a search everything in the request is checked that can be: its verb is begun, up to the point where it requests
-//! the generation. When the key is found, the request runs as any other, and its verb is given that key.
-
-use engine::{Engine, RsaKeyError, RsaPrivateKey, RsaSearch};
-use wire::{Codes, code};
+//! Before a search everything in the request is checked that can be: its verb is begun, up to the point where it
+//! requests the generation. When the key is found, the request runs as any other, and its verb is given that key.
 
 use crate::prepared::rsa::key_codes;
+use engine::{Engine, RsaKeyError, RsaPrivateKey, RsaSearch};
+use wire::{Codes, code};
 
 /// Searches for a key, where the exponent makes them rare.
 pub(crate) const GENERATION_ATTEMPTS: usize = 4;

@@ -5,6 +5,9 @@
 
 mod pka;
 
+use crate::batch::{Batch, Incoming};
+use crate::patterns;
+use crate::processor::Processor;
 use engine::Engine;
 use wire::control::{Handout, MasterKeyPair, Register, TokenForm, TokenForms};
 use wire::frame::{Argument, Arguments, Outcome};
@@ -13,10 +16,6 @@ use wire::verb::{
     random_number_generate, symmetric_algorithm_encipher as aes,
 };
 use wire::{Codes, code};
-
-use crate::batch::{Batch, Incoming};
-use crate::patterns;
-use crate::processor::Processor;
 
 /// A known answer came out wrong: the card must not serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

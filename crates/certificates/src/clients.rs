@@ -122,8 +122,8 @@ pub struct ListFacts {
 }
 
 impl Authorities {
-    /// The authorities of a PEM file. Between a client's certificate and one of these there may be `depth` others, up to
-    /// [`CLIENT_DEPTH_MAX`].
+    /// The authorities of a PEM file. Between a client's certificate and one of these there may be `depth` others, up
+    /// to [`CLIENT_DEPTH_MAX`].
     ///
     /// # Errors
     /// [`CertificateError::Chain`], with the number of the certificate.
@@ -152,8 +152,8 @@ impl Authorities {
         })
     }
 
-    /// Adds the revocation lists of a file, in PEM, several if need be, or one in DER. With at least one list, each certificate of a
-    /// client, and each above it but the authority's, needs one of who signed it.
+    /// Adds the revocation lists of a file, in PEM, several if need be, or one in DER. With at least one list, each
+    /// certificate of a client, and each above it but the authority's, needs one of who signed it.
     ///
     /// # Errors
     /// [`CertificateError::Chain`], with the number of the list.
@@ -193,8 +193,8 @@ impl Authorities {
         Ok(added)
     }
 
-    /// Whether a list that says that it is of an authority is signed by it. Those of others, who stand between, are looked at when a client
-    /// shows their certificates.
+    /// Whether a list that says that it is of an authority is signed by it. Those of others, who stand between, are
+    /// looked at when a client shows their certificates.
     fn knows(&self, list: &PlainList) -> Result<(), &'static str> {
         let named = self.anchors.iter().zip(&self.certificates);
         let mut named = named.filter(|(anchor, _)| list.is_of(anchor.subject.as_ref())).peekable();
@@ -224,7 +224,8 @@ impl Authorities {
         self.anchors.len()
     }
 
-    /// Whether a client with these certificates in DER, its own first, is let in at this time. That it has the key is not checked here.
+    /// Whether a client with these certificates in DER, its own first, is let in at this time. That it has the key is
+    /// not checked here.
     ///
     /// # Errors
     /// [`Refused`].
@@ -266,9 +267,9 @@ impl Authorities {
         .map_err(|error| refused(&error))
     }
 
-    /// What plain lists say of each certificate of a path to the authority with this place. Where they are needed, another list of the same
-    /// signer will do in their place, at which the library has looked: one for all its certificates, since the library does not tell
-    /// whether it has used one for some.
+    /// What plain lists say of each certificate of a path to the authority with this place. Where they are needed,
+    /// another list of the same signer will do in their place, at which the library has looked: one for all its
+    /// certificates, since the library does not tell whether it has used one for some.
     fn check_plain(
         &self,
         path: &VerifiedPath<'_>,
@@ -296,7 +297,8 @@ impl Authorities {
         check(signed, authority)
     }
 
-    /// What the library does not look at: how long a path is, and whether its authority is still one; the place of that.
+    /// What the library does not look at: how long a path is, and whether its authority is still one; the place of
+    /// that.
     fn check_path(&self, path: &VerifiedPath<'_>, now: i64) -> Result<usize, webpki::Error> {
         if path.intermediate_certificates().count() > usize::from(self.depth) {
             return Err(webpki::Error::MaximumPathDepthExceeded);

@@ -1,6 +1,6 @@
-//! Revocation lists without extensions: those of version 1, and those of version 2 in which entries alone have some (RFC 5280, 5.1).
-//! `openssl ca` writes them where its settings name neither a number nor extensions. The library that builds paths reads none of
-//! them.
+//! Revocation lists without extensions: those of version 1, and those of version 2 in which entries alone have some
+//! (RFC 5280, 5.1). `openssl ca` writes them where its settings name neither a number nor extensions. The library that
+//! builds paths reads none of them.
 
 use crate::chain::parsed;
 use pki_types::CertificateDer;
@@ -91,7 +91,8 @@ impl PlainList {
         if is_right { Ok(()) } else { Err(Error::InvalidCrlSignatureForPublicKey) }
     }
 
-    /// Whether it says at this second since 1970 that a certificate with this number, signed by that of another one, is not revoked.
+    /// Whether it says at this second since 1970 that a certificate with this number, signed by that of another one, is
+    /// not revoked.
     ///
     /// # Errors
     /// [`Error`]: it is revoked, or the list says nothing.
@@ -113,8 +114,8 @@ impl PlainList {
     }
 }
 
-/// What lists say of a certificate, by its number, the content of its signer's name, and the signer's certificate in DER: whether one of
-/// them lets it pass. Where that is not needed, only a revocation is an error.
+/// What lists say of a certificate, by its number, the content of its signer's name, and the signer's certificate in
+/// DER: whether one of them lets it pass. Where that is not needed, only a revocation is an error.
 ///
 /// # Errors
 /// [`Error::CertRevoked`]; where it is needed, why no list of the signer lets it pass.

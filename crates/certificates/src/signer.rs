@@ -1,4 +1,5 @@
-//! The key under a label as a signer of certificates: the card signs, and the private numbers are never in this process.
+//! The key under a label as a signer of certificates: the card signs, and the private numbers are never in this
+//! process.
 
 use crate::CertificateError;
 use engine::{HashAlgorithm, sha256};

@@ -96,7 +96,8 @@ fn params(signer: &LabelSigner, wanted: &Wanted) -> Result<CertificateParams, Ce
             Name::Ip(address) => Ok(SanType::IpAddress(*address)),
         })
         .collect::<Result<_, _>>()?;
-    // Which usages a key needs that signs (TLS 1.3, and 1.2 with ECDHE) or that secrets are enciphered for (RSA in TLS 1.2).
+    // Which usages a key needs that signs (TLS 1.3, and 1.2 with ECDHE) or that secrets are enciphered for (RSA in TLS
+    // 1.2).
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     if matches!(signer.public(), keyfiles::PublicKey::Rsa { .. }) {
         params.key_usages.push(KeyUsagePurpose::KeyEncipherment);

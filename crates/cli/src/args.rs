@@ -1,5 +1,5 @@
-//! The command line: every command and option is defined here once. Manual pages, completions and `--help` are generated
-//! from these definitions.
+//! The command line: every command and option is defined here once. Manual pages, completions and `--help` are
+//! generated from these definitions.
 
 pub mod agent;
 mod card;
@@ -45,9 +45,9 @@ pub use token::Token;
 
 /// Encrypts files with OpenPGP, and keeps keys where no other program can read them.
 ///
-/// Such keys are in cards: sandboxed processes that compute for other programs and never hand a key out. A home is the folder of
-/// one installation of cards: settings, key store, sealed master keys. `init` makes a home, `serve` starts its cards. `encrypt`,
-/// `decrypt`, `sign`, `verify` and `pgp` need no home, unless a private key is on its cards.
+/// Such keys are in cards: sandboxed processes that compute for other programs and never hand a key out. A home is the
+/// folder of one installation of cards: settings, key store, sealed master keys. `init` makes a home, `serve` starts
+/// its cards. `encrypt`, `decrypt`, `sign`, `verify` and `pgp` need no home, unless a private key is on its cards.
 #[derive(Parser, Debug)]
 #[command(name = "cryptand", version, max_term_width = 110, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -229,8 +229,8 @@ pub struct Init {
     /// Make the home without master keys; load them later with `cryptand master-key`
     #[arg(long, conflicts_with = "insecure_dev")]
     pub no_master_keys: bool,
-    /// An officer unseals the master keys by typing the passphrase after each start of the keeper (the default if there is no
-    /// terminal to ask at)
+    /// An officer unseals the master keys by typing the passphrase after each start of the keeper (the default if there
+    /// is no terminal to ask at)
     #[arg(long, conflicts_with_all = ["unattended", "service"])]
     pub attended: bool,
     /// The keeper unseals itself with the credential `cryptand-passphrase` of the daemon's unit
@@ -239,8 +239,8 @@ pub struct Init {
     /// Draw each part at random and show it to its officer, who types it back
     #[arg(long, conflicts_with_all = ["insecure_dev", "no_master_keys", "from_stdin", "service"])]
     pub random: bool,
-    /// Read parts and passphrase as lines of standard input, which need not be a terminal: for tests and for parts that were
-    /// drawn elsewhere
+    /// Read parts and passphrase as lines of standard input, which need not be a terminal: for tests and for parts that
+    /// were drawn elsewhere
     #[arg(long, conflicts_with_all = ["insecure_dev", "no_master_keys"])]
     pub from_stdin: bool,
     /// Make the home of the system service that this file describes: its officers give the master keys to its keeper
@@ -264,8 +264,9 @@ pub struct Stop {
     pub lose_keys: bool,
 }
 
-/// `cryptand upgrade`, after new programs were installed. The keeper hands its keys to a new one, cards are replaced one after the
-/// other, then the daemon. Programs with another version of the control protocol are refused, and nothing is changed.
+/// `cryptand upgrade`, after new programs were installed. The keeper hands its keys to a new one, cards are replaced
+/// one after the other, then the daemon. Programs with another version of the control protocol are refused, and nothing
+/// is changed.
 #[derive(Args, Debug)]
 pub struct Upgrade {
     /// Say what would be replaced, and replace nothing
@@ -384,9 +385,10 @@ pub enum Key {
     },
     /// Enter a key in clear parts, each typed by another person: how two partners get their first shared key
     ///
-    /// A part is typed on a terminal, twice, and is not shown; of a pipe it is a line. It is never an argument. Its check value
-    /// is printed, then that of what the key is so far; compare them with what is on the sheets. The key is used by nothing until
-    /// its last part is in. What was typed wrong is begun anew: `cryptand key delete LABEL`, then `first`.
+    /// A part is typed on a terminal, twice, and is not shown; of a pipe it is a line. It is never an argument. Its
+    /// check value is printed, then that of what the key is so far; compare them with what is on the sheets. The key is
+    /// used by nothing until its last part is in. What was typed wrong is begun anew: `cryptand key delete LABEL`, then
+    /// `first`.
     #[command(after_help = PART_EXAMPLES)]
     Part {
         /// The label, such as LINK.KEK1
@@ -411,8 +413,8 @@ pub enum Key {
     },
     /// Import a clear private key, of RSA or a curve: from then on only cards work with it
     ///
-    /// The file keeps the key: destroy it and its copies, or better make a new key (`key generate`) and ask for a certificate
-    /// of it.
+    /// The file keeps the key: destroy it and its copies, or better make a new key (`key generate`) and ask for a
+    /// certificate of it.
     #[command(after_help = IMPORT_EXAMPLES)]
     Import {
         /// The label, such as WEB.RSA1
@@ -462,7 +464,8 @@ pub enum Key {
     ImportPublic {
         /// The label
         label: String,
-        /// PEM file with a SubjectPublicKeyInfo or an RSAPublicKey, as `openssl pkey -pubout` writes it (- for standard input)
+        /// PEM file with a SubjectPublicKeyInfo or an RSAPublicKey, as `openssl pkey -pubout` writes it (- for standard
+        /// input)
         file: PathBuf,
     },
     /// Print a key's check value and verification pattern, or compare them with a partner's: exit code 4 if they differ
@@ -493,15 +496,16 @@ pub enum Key {
         /// Say which would be renewed, and change nothing
         #[arg(long)]
         dry_run: bool,
-        /// Renew them although master keys in use are in no sealed copy: if the keeper ends, records are lost with these
+        /// Renew them although master keys in use are in no sealed copy: if the keeper ends, records are lost with
+        /// these
         #[arg(long)]
         lose_keys: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Put records that are under old master keys under the current ones: run it after each change of master keys, and before
-    /// the next. Requests are served meanwhile; if it is interrupted, run it again
+    /// Put records that are under old master keys under the current ones: run it after each change of master keys, and
+    /// before the next. Requests are served meanwhile; if it is interrupted, run it again
     Reencipher {
         /// Labels that match this; `*` stands for anything
         #[arg(default_value = "*")]
@@ -509,7 +513,8 @@ pub enum Key {
         /// Count the records that would change, and change nothing
         #[arg(long)]
         dry_run: bool,
-        /// Change them although master keys in use are in no sealed copy: if the keeper ends, records are lost with these
+        /// Change them although master keys in use are in no sealed copy: if the keeper ends, records are lost with
+        /// these
         #[arg(long)]
         lose_keys: bool,
         /// Print JSON
@@ -593,8 +598,8 @@ pub enum MasterKey {
         /// Draw the part at random and show it on the terminal, for the officer to write down and type back
         #[arg(long, conflicts_with = "from_stdin")]
         random: bool,
-        /// Read the part as a line of standard input, which need not be a terminal: for tests and for parts that were drawn
-        /// elsewhere
+        /// Read the part as a line of standard input, which need not be a terminal: for tests and for parts that were
+        /// drawn elsewhere
         #[arg(long)]
         from_stdin: bool,
     },
@@ -606,13 +611,14 @@ pub enum MasterKey {
         #[arg(long, default_value_t = 0)]
         domain: u16,
     },
-    /// Put all complete new keys of a domain into use, at once. The current keys become the old ones, and the old ones are
-    /// discarded: refused while key records are under those
+    /// Put all complete new keys of a domain into use, at once. The current keys become the old ones, and the old ones
+    /// are discarded: refused while key records are under those
     Set {
         /// The domain
         #[arg(long, default_value_t = 0)]
         domain: u16,
-        /// How many key records may be left under no master key, so that no card can use them, or `all` to set without counting
+        /// How many key records may be left under no master key, so that no card can use them, or `all` to set without
+        /// counting
         #[arg(long, value_name = "N|all", value_parser = parse_loss)]
         lose: Option<Loss>,
     },
@@ -662,8 +668,8 @@ pub struct Verb {
     /// Name or entry point (mac-generate, CSNBMGN); without one, the table is listed
     #[arg(conflicts_with = "lines")]
     pub name: Option<String>,
-    /// Parameters as a JSON object: integers, "hex:00ff", "text:ABC", "label:A.B", rule_array as a list of the verb's keywords;
-    /// @FILE reads them from a file, - from standard input. Without parameters the verb is described
+    /// Parameters as a JSON object: integers, "hex:00ff", "text:ABC", "label:A.B", rule_array as a list of the verb's
+    /// keywords; @FILE reads them from a file, - from standard input. Without parameters the verb is described
     pub parameters: Option<String>,
     /// Domain to call it in
     #[arg(long, default_value_t = 0)]
@@ -671,8 +677,8 @@ pub struct Verb {
     /// Write the bytes of this output parameter to a file instead of printing them (repeat for more)
     #[arg(long, value_name = "PARAMETER=FILE", conflicts_with = "lines")]
     pub out: Vec<String>,
-    /// Call a verb for each line of standard input, a JSON object with "verb", "parameters" and optionally "domain" and "id",
-    /// and answer with one line each: for programs in any language, over one connection
+    /// Call a verb for each line of standard input, a JSON object with "verb", "parameters" and optionally "domain" and
+    /// "id", and answer with one line each: for programs in any language, over one connection
     #[arg(long)]
     pub lines: bool,
 }

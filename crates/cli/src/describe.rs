@@ -1,4 +1,5 @@
-//! A key token as fields for people: what it is for, in CCA's keywords, and what it is wrapped under. No clear key is shown.
+//! A key token as fields for people: what it is for, in CCA's keywords, and what it is wrapped under. No clear key is
+//! shown.
 //!
 //! | tokens | module |
 //! |---|---|

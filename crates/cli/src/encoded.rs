@@ -1,4 +1,5 @@
-//! Key tokens in files: as bytes, in hexadecimal or in base64, as people and programs pass them on. They may hold clear keys.
+//! Key tokens in files: as bytes, in hexadecimal or in base64, as people and programs pass them on. They may hold clear
+//! keys.
 
 use crate::failure::Failure;
 use crate::prompt;
@@ -41,8 +42,8 @@ pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     Ok(token)
 }
 
-/// The token in text, if text it is; a token begins with a byte that no text begins with. A key block of TR-31 and a label are text
-/// themselves.
+/// The token in text, if text it is; a token begins with a byte that no text begins with. A key block of TR-31 and a
+/// label are text themselves.
 fn decoded(given: Zeroizing<Vec<u8>>) -> Zeroizing<Vec<u8>> {
     let text = given
         .trim_ascii()

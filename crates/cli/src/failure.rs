@@ -57,8 +57,8 @@ pub enum Failure {
         /// What to do.
         hint: String,
     },
-    /// Not every line of many requests was answered as it was asked, which was printed in its place: exit code 3 where some failed,
-    /// 4 where some do not verify.
+    /// Not every line of many requests was answered as it was asked, which was printed in its place: exit code 3 where
+    /// some failed, 4 where some do not verify.
     Lines {
         /// All of them.
         lines: u64,
@@ -203,8 +203,8 @@ impl Failure {
         matches!(self, Self::Io { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// 2 for what was typed, 3 for a verb's refusal, 4 for a value that a verb found wrong, 4 to 6 for a home's health, 1 for
-    /// the rest; of OpenPGP commands see docs/openpgp.md.
+    /// 2 for what was typed, 3 for a verb's refusal, 4 for a value that a verb found wrong, 4 to 6 for a home's health,
+    /// 1 for the rest; of OpenPGP commands see docs/openpgp.md.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Level(level::LevelError::Variable(_)) => 2,

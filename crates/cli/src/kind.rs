@@ -1,4 +1,5 @@
-//! Kinds of keys, by the names that are typed after `--type`: `key generate` makes each, `key part` enters the symmetric ones.
+//! Kinds of keys, by the names that are typed after `--type`: `key generate` makes each, `key part` enters the
+//! symmetric ones.
 //!
 //! | kinds | tokens |
 //! |---|---|

@@ -16,7 +16,8 @@ pub fn print(text: &str) -> Result<(), Failure> {
         .map_err(Failure::io("write to standard output"))
 }
 
-/// Writes a file that is for its owner alone, and must not be there yet: what is there may be the only copy of something.
+/// Writes a file that is for its owner alone, and must not be there yet: what is there may be the only copy of
+/// something.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = || Failure::io(format!("write {}", shown(path)));
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);

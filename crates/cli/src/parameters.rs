@@ -1,9 +1,9 @@
 //! A verb's parameters and answer as JSON, made from the verb table.
 //!
-//! Bytes are written `"hex:00FF"` or `"text:ABC"`, a key also `"label:A.B"`, a rule array as a list of
-//! keywords, which are checked against the table's groups before anything is sent. Lengths and counts are filled in where
-//! they are left out; fixed fields are padded (text with blanks, bytes with zeros); an output field without a length gets
-//! room enough.
+//! Bytes are written `"hex:00FF"` or `"text:ABC"`, a key also `"label:A.B"`, a rule array as a list of keywords, which
+//! are checked against the table's groups before anything is sent. Lengths and counts are filled in where they are left
+//! out; fixed fields are padded (text with blanks, bytes with zeros); an output field without a length gets room
+//! enough.
 
 use crate::failure::Failure;
 use crate::keywords;

@@ -1,5 +1,5 @@
-//! Keeps the memory of this process, with parts of master keys, passphrases and keys, out of core files and out of the reach
-//! of other processes.
+//! Keeps the memory of this process, with parts of master keys, passphrases and keys, out of core files and out of the
+//! reach of other processes.
 
 use crate::failure::Failure;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};

@@ -504,8 +504,8 @@ fn a_home_with_records_is_given_no_other_keys_by_init() {
     assert!(!place.home().join("master-keys.sealed").exists());
 }
 
-/// A keeper that comes back sealed beside cards that still have their keys, as after any end of its process: whoever loads new
-/// keys then would take the working ones from the cards.
+/// A keeper that comes back sealed beside cards that still have their keys, as after any end of its process: whoever
+/// loads new keys then would take the working ones from the cards.
 #[test]
 fn a_sealed_keeper_takes_no_new_keys_and_takes_none_away() {
     let place = Place::new();

@@ -51,7 +51,8 @@ fn pins_are_translated_verified_and_made() {
     lines(&home);
 }
 
-/// An issuer's key of PVVs: with one for every method, ISSUER.PVK, whoever may verify PINs also guesses them by offsets of IBM 3624.
+/// An issuer's key of PVVs: with one for every method, ISSUER.PVK, whoever may verify PINs also guesses them by offsets
+/// of IBM 3624.
 fn of_one_method(home: &Served) {
     let generate = ["key", "generate", "ISSUER.PVV", "--type", "tdes-pingen"];
     let (code, said) = home.refused(&generate);

@@ -1,5 +1,5 @@
-//! Output that cannot be written changes neither what a program does nor its exit code: full devices, closed descriptors, and pipes
-//! that nobody reads.
+//! Output that cannot be written changes neither what a program does nor its exit code: full devices, closed
+//! descriptors, and pipes that nobody reads.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ const UNWRITABLE: &[&str] = &["2>/dev/full", "2>&-", "2>&9"];
 /// What a line of the shell came to: its exit code, and the files that are there afterwards.
 type Came = (Option<i32>, BTreeMap<PathBuf, Length>);
 
-/// Length of a file, of which a few bytes are chance: numbers of signatures are as short as they come (RFC 9580, section 3.2), and
-/// armor makes four bytes of three.
+/// Length of a file, of which a few bytes are chance: numbers of signatures are as short as they come (RFC 9580,
+/// section 3.2), and armor makes four bytes of three.
 #[derive(Clone, Copy, Debug)]
 struct Length(u64);
 

@@ -137,8 +137,9 @@ fn class_of(layout: Layout) -> Option<usize> {
     }
 }
 
-/// A layout as it is cut from the region: it begins at a multiple of [`GRAIN`] and ends with talc's word behind it at another. So whatever is free does too, and
-/// what is long enough for a block has room for it: pieces that are never taken would be looked at for each block.
+/// A layout as it is cut from the region: it begins at a multiple of [`GRAIN`] and ends with talc's word behind it at
+/// another. So whatever is free does too, and what is long enough for a block has room for it: pieces that are never
+/// taken would be looked at for each block.
 fn piece(layout: Layout) -> Option<Layout> {
     let bytes = layout.size().checked_next_multiple_of(GRAIN)?.checked_add(GRAIN - size_of::<usize>())?;
     Layout::from_size_align(bytes, layout.align().max(GRAIN)).ok()
@@ -250,7 +251,8 @@ impl Heap {
         for class in 0..CLASSES {
             let mut head = FREE.with(|free| free[class].replace(std::ptr::null_mut()));
             while let Some(block) = NonNull::new(head) {
-                // SAFETY: a block of this thread's free list is memory of the arena that nobody uses, cut as its class is.
+                // SAFETY: a block of this thread's free list is memory of the arena that nobody uses, cut as its class
+                // is.
                 unsafe {
                     head = block.as_ref().next;
                     self.with(|inner| inner.give_back(block.cast(), class_layout(class)));
@@ -465,7 +467,8 @@ mod tests {
             peak_bytes: 0,
         };
         let mut inner = Inner { region: Talc::new(ErrOnOom), report };
-        // SAFETY: the memory outlives the region, and nobody else uses it; blocks are given back once, with their layouts.
+        // SAFETY: the memory outlives the region, and nobody else uses it; blocks are given back once, with their
+        // layouts.
         unsafe {
             inner.region.claim(Span::from_base_size(memory.as_mut_ptr().cast(), BYTES)).unwrap();
             let mut live = Vec::new();

@@ -1,4 +1,5 @@
-//! What a process that holds keys is made of, before it holds one: a sandbox, and memory that is kept from everybody else.
+//! What a process that holds keys is made of, before it holds one: a sandbox, and memory that is kept from everybody
+//! else.
 //!
 //! | need | module |
 //! |---|---|

@@ -5,7 +5,8 @@
 //! mandatory step fails, the program ends; what the machine lacks is returned by name, to
 //! be shown to the operator.
 //!
-//! A program whose threads serve takes them in two parts: [`enter_before_threads`], and [`confine_threads`] once its threads run.
+//! A program whose threads serve takes them in two parts: [`enter_before_threads`], and [`confine_threads`] once its
+//! threads run.
 
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
@@ -158,8 +159,8 @@ pub fn enter() -> Result<Entered, SandboxError> {
     take(|_| true)
 }
 
-/// Takes the steps that threads inherit: all but resource limits, which would forbid threads, and the system-call policy. The calling thread
-/// must be the only one of its process.
+/// Takes the steps that threads inherit: all but resource limits, which would forbid threads, and the system-call
+/// policy. The calling thread must be the only one of its process.
 ///
 /// # Errors
 /// As [`enter`].
@@ -178,8 +179,9 @@ pub struct Kept {
     pub calls: &'static [Rule],
 }
 
-/// Takes the other steps for all threads of the process, after [`enter_before_threads`]: no further threads, and the system-call policy. Each thread
-/// must have come to its first line: what the C library does before it is not in the policy.
+/// Takes the other steps for all threads of the process, after [`enter_before_threads`]: no further threads, and the
+/// system-call policy. Each thread must have come to its first line: what the C library does before it is not in the
+/// policy.
 ///
 /// # Errors
 /// [`SandboxError`]; the process must end.
@@ -264,8 +266,8 @@ fn unshare(flags: UnshareFlags) -> Result<(), Trouble> {
     unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(Trouble::Lacks)
 }
 
-/// A mount namespace whose only file system is an empty one, read-only. Where it cannot be finished, as in containers whose
-/// rules forbid mounts, files are as far away as without it.
+/// A mount namespace whose only file system is an empty one, read-only. Where it cannot be finished, as in containers
+/// whose rules forbid mounts, files are as far away as without it.
 fn empty_root() -> Result<(), Trouble> {
     use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
     unshare(UnshareFlags::NEWNS)?;

@@ -1,10 +1,12 @@
 //! How Linux schedules the threads of such a process.
 
-/// Starts threads that serve many requests at a time: they, and not the caller, are scheduled as batch jobs (`SCHED_BATCH`, sched(7)). A thread that is woken
-/// then takes the processor when whoever runs gives it up or has had its share, and not at once: meanwhile more comes together, and neither side changes
-/// places for every single packet. On a processor that idles it is as soon there as any.
+/// Starts threads that serve many requests at a time: they, and not the caller, are scheduled as batch jobs
+/// (`SCHED_BATCH`, sched(7)). A thread that is woken then takes the processor when whoever runs gives it up or has had
+/// its share, and not at once: meanwhile more comes together, and neither side changes places for every single packet.
+/// On a processor that idles it is as soon there as any.
 ///
-/// Another policy than the normal one (`SCHED_OTHER`) is the operator's choice, and stays; so does the normal one where a container's rules forbid another.
+/// Another policy than the normal one (`SCHED_OTHER`) is the operator's choice, and stays; so does the normal one where
+/// a container's rules forbid another.
 pub fn as_batch<T>(start: impl FnOnce() -> T) -> T {
     // SAFETY: asks for a number about the calling thread.
     let policy = unsafe { libc::sched_getscheduler(0) };

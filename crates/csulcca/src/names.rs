@@ -1,9 +1,9 @@
-//! The exported names, with their parameters after `exit_data`: those of CCA's C header, one that older programs ask for,
-//! and verbs that the header lacks: of chip cards (CSNBDCM, CSNBEAC), of PINs under AES keys (CSNBPTR2), of PINs that are compared
-//! (CSNBPVR2), of FF1 (CSNBFFXE, CSNBFFXD, CSNBFFXT).
+//! The exported names, with their parameters after `exit_data`: those of CCA's C header, one that older programs ask
+//! for, and verbs that the header lacks: of chip cards (CSNBDCM, CSNBEAC), of PINs under AES keys (CSNBPTR2), of PINs
+//! that are compared (CSNBPVR2), of FF1 (CSNBFFXE, CSNBFFXD, CSNBFFXT).
 
-/// What Cryptographic_Facility_Version gives: the level of the interface, by which programs choose what they call, and the day
-/// of the build as eight digits. These are zeros: the same sources give the same library on any day.
+/// What Cryptographic_Facility_Version gives: the level of the interface, by which programs choose what they call, and
+/// the day of the build as eight digits. These are zeros: the same sources give the same library on any day.
 const VERSION: &str = "8.3.0   00000000";
 
 capi::entry_points! {

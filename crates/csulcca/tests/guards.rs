@@ -1,9 +1,9 @@
-//! Every exported function is called with fields between pages that may not be touched, with each pointer null, and with
-//! lengths that no field has: nothing is read or written outside of a field, and nothing at all is written but by an
-//! answer that has outputs.
+//! Every exported function is called with fields between pages that may not be touched, with each pointer null, and
+//! with lengths that no field has: nothing is read or written outside of a field, and nothing at all is written but by
+//! an answer that has outputs.
 //!
-//! The functions are called by a program part in C that is made from the list of names, with the header. The same calls are then made by
-//! a program whose fields lie on the heap, once under AddressSanitizer and once under valgrind.
+//! The functions are called by a program part in C that is made from the list of names, with the header. The same calls
+//! are then made by a program whose fields lie on the heap, once under AddressSanitizer and once under valgrind.
 
 use capi::CUT_TEXT_BYTES_MAX;
 use csulcca::PROTOTYPES;
@@ -27,7 +27,8 @@ const PAGE: usize = 4096;
 const OPEN: usize = 2 * PAGE;
 /// The file of the calls that are made again.
 const RECORDED: &str = "calls";
-/// Accesses outside of fields are errors; what the library reads of its host's fields may be memory that was never written.
+/// Accesses outside of fields are errors; what the library reads of its host's fields may be memory that was never
+/// written.
 const VALGRIND: [&str; 4] = ["valgrind", "--quiet", "--error-exitcode=1", "--undef-value-errors=no"];
 /// What surrounds a field within its area.
 const AROUND: u8 = 0xE7;
@@ -101,7 +102,8 @@ impl Functions {
         source.push_str("    }\n}\n");
         std::fs::write(folder.join("calls.c"), source).unwrap();
         let part = compile(folder, "calls.so", &["-shared", "-fPIC"]);
-        // SAFETY: what was just made has no code that runs when it is loaded; the library's has none that asks for anything.
+        // SAFETY: what was just made has no code that runs when it is loaded; the library's has none that asks for
+        // anything.
         let library = unsafe { Library::new(part) }.unwrap();
         let most = PROTOTYPES.iter().map(|prototype| prototype.parameters.len()).max().unwrap();
         Self { library, areas: (0..COMMON + most).map(|_| Area::new()).collect() }
@@ -329,8 +331,8 @@ fn tries<'a>(entry: &Entry, key: &'a [u8]) -> Vec<Try<'a>> {
 /// What a list writes: a number, and a name.
 const LISTED: [&str; 2] = ["data_set_name_length", "data_set_name"];
 
-/// Calls a function that lists key records: with patterns that are and are not one, with each number of keywords, and with each pointer
-/// null. Its calls are recorded too.
+/// Calls a function that lists key records: with patterns that are and are not one, with each number of keywords, and
+/// with each pointer null. Its calls are recorded too.
 fn call_list(functions: &Functions, index: usize, recorded: &mut Vec<u8>) -> u64 {
     let prototype = &PROTOTYPES[index];
     let areas = &functions.areas[COMMON..];
@@ -392,8 +394,9 @@ fn call_list(functions: &Functions, index: usize, recorded: &mut Vec<u8>) -> u64
     calls
 }
 
-/// Calls a function of the library's own, whose parameters are lengths, each with its field: with each pointer null, and each
-/// length that no field has. What it answers is a refusal, and what it refuses for its length it does not look at.
+/// Calls a function of the library's own, whose parameters are lengths, each with its field: with each pointer null,
+/// and each length that no field has. What it answers is a refusal, and what it refuses for its length it does not look
+/// at.
 fn call_own(functions: &Functions, index: usize) {
     let prototype = &PROTOTYPES[index];
     let areas = &functions.areas[COMMON..];

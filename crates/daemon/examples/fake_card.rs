@@ -1,13 +1,12 @@
 //! A card and a keeper without any cryptography, which speak the control protocol: for the daemon's
 //! own tests, and for trying a daemon without real cards.
 //!
-//! A card answers every verb with its own codes and its own process id as payload, or, quiesced, that it is not
-//! ready. A keeper answers
-//! officers by the book, hands nothing to cards, and says that they have all. A file `fake-card` in the home says what else a
-//! process does at its start: `exit`, `fail`, `mute` (never says ready), `leave` (closes its channel),
-//! `claim` (tells a later daemon of one queue more, of a number that cannot be),
-//! `hold` (never says that a queue has ended), `deaf` (closes its doorbell), `reject` (serves no queue),
-//! `late` (before it maps a queue, waits until somebody opens the pipe `fake-card-go` of the home for writing).
+//! A card answers every verb with its own codes and its own process id as payload, or, quiesced, that it is not ready.
+//! A keeper answers officers by the book, hands nothing to cards, and says that they have all. A file `fake-card` in
+//! the home says what else a process does at its start: `exit`, `fail`, `mute` (never says ready), `leave` (closes its
+//! channel), `claim` (tells a later daemon of one queue more, of a number that cannot be), `hold` (never says that a
+//! queue has ended), `deaf` (closes its doorbell), `reject` (serves no queue), `late` (before it maps a queue, waits
+//! until somebody opens the pipe `fake-card-go` of the home for writing).
 #![forbid(unsafe_code)]
 
 use link::{CardParts, CardQueue, Channel, ChannelError, Doorbell, Listener, Samples, StatusPage};

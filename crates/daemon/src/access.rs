@@ -6,16 +6,17 @@
 //! | `guest.sock` | users and groups of the settings, holders of a credential | a guest's rights |
 //! | `observe.sock` | owner, root, observers of the settings | observing |
 //!
-//! The owner of the folder, and root, may do everything where they come through the socket for administrators ([`Door`])
-//! and show no credential. Users and groups named in the settings may attach queues and
-//! use keys, as their role permits ([`crate::rights`]); they may not administer the home (officers' orders, backup,
-//! reload, shutdown). So may users and groups of tenants, and whoever shows a tenant's credential
-//! ([`crate::tenants`]). Everyone else is refused at the first message.
+//! The owner of the folder, and root, may do everything where they come through the socket for administrators
+//! ([`Door`]) and show no credential. Users and groups named in the settings may attach queues and use keys, as their
+//! role permits ([`crate::rights`]); they may not administer the home (officers' orders, backup, reload, shutdown). So
+//! may users and groups of tenants, and whoever shows a tenant's credential ([`crate::tenants`]). Everyone else is
+//! refused at the first message.
 //!
-//! Every resource that is bounded for a whole home has tighter bounds for each tenant of guests ([`GUEST_CONNECTIONS_MAX`],
-//! [`GUEST_QUEUES_MAX`], [`GUEST_LABELS_MAX`]), so that none of them can take all of it, and for one user with
-//! several credentials ([`GUEST_USER_CONNECTIONS_MAX`], [`GUEST_USER_LABELS_MAX`]). All guests together leave places
-//! for administrators ([`ADMINISTRATORS_CONNECTIONS`], [`ADMINISTRATORS_QUEUES`], [`ADMINISTRATORS_LABELS`]).
+//! Every resource that is bounded for a whole home has tighter bounds for each tenant of guests
+//! ([`GUEST_CONNECTIONS_MAX`], [`GUEST_QUEUES_MAX`], [`GUEST_LABELS_MAX`]), so that none of them can take all of it,
+//! and for one user with several credentials ([`GUEST_USER_CONNECTIONS_MAX`], [`GUEST_USER_LABELS_MAX`]). All guests
+//! together leave places for administrators ([`ADMINISTRATORS_CONNECTIONS`], [`ADMINISTRATORS_QUEUES`],
+//! [`ADMINISTRATORS_LABELS`]).
 
 use home::Settings;
 use link::world;
@@ -28,8 +29,8 @@ use wire::bounds::{CONNECTIONS_MAX, CONTROL_BYTES_MAX, OPEN_LABELS_MAX, QUEUES_P
 pub const GUEST_CONNECTIONS_MAX: usize = CONNECTIONS_MAX / 4;
 /// Connections that are kept for administrators.
 pub const ADMINISTRATORS_CONNECTIONS: usize = 64;
-/// Greeted connections of one user of guests, whatever credentials they show. Tenants in containers may share a user id:
-/// together they have more than each alone, and never all.
+/// Greeted connections of one user of guests, whatever credentials they show. Tenants in containers may share a user
+/// id: together they have more than each alone, and never all.
 pub const GUEST_USER_CONNECTIONS_MAX: usize = 2 * GUEST_CONNECTIONS_MAX - ADMINISTRATORS_CONNECTIONS;
 /// Queues on each card that are kept for administrators.
 pub const ADMINISTRATORS_QUEUES: usize = 64;

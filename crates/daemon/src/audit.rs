@@ -1,9 +1,10 @@
-//! Lines for an auditor: who did what to which object, and the result. They go to files of their own ([`crate::audit_log`]) and
-//! to the journal, and hold only names and numbers: no token, no part of a key, no passphrase.
+//! Lines for an auditor: who did what to which object, and the result. They go to files of their own
+//! ([`crate::audit_log`]) and to the journal, and hold only names and numbers: no token, no part of a key, no
+//! passphrase.
 //!
-//! There is a line for everything that administrators and officers request, for every read and change of key records, and
-//! for every request refused for want of a right, by the daemon or by a card, which tells the daemon of it; of what guests
-//! cause within bounds ([`crate::bounded`]). Uses of keys are counted ([`link::Samples`]).
+//! There is a line for everything that administrators and officers request, for every read and change of key records,
+//! and for every request refused for want of a right, by the daemon or by a card, which tells the daemon of it; of what
+//! guests cause within bounds ([`crate::bounded`]). Uses of keys are counted ([`link::Samples`]).
 
 use crate::bounded::{Allowance, DAY};
 use crate::verbs;
@@ -180,8 +181,8 @@ pub fn guests_acts() -> Allowance {
     Allowance::new(300, 3000)
 }
 
-/// Lines of one tenant of guests within a day, and of all: with [`GUESTS_LINE_BYTES_MAX`], one that writes all it may at the end of a
-/// day and at the beginning of the next fills no file of [`LOG_BYTES_MAX`](crate::log::LOG_BYTES_MAX).
+/// Lines of one tenant of guests within a day, and of all: with [`GUESTS_LINE_BYTES_MAX`], one that writes all it may
+/// at the end of a day and at the beginning of the next fills no file of [`LOG_BYTES_MAX`](crate::log::LOG_BYTES_MAX).
 pub fn guests_days() -> Allowance {
     Allowance::within(DAY, GUESTS_LINES_PER_DAY, 10 * GUESTS_LINES_PER_DAY)
 }

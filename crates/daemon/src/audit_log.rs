@@ -4,8 +4,8 @@
 //! log/audit.log          administrators: whatever anybody else does, nothing is written to it, nor is it rotated
 //! log/audit-guests.log   everybody else, within bounds for each user and for all
 //! ```
-//! Each is for the daemon's user alone, and has one file aside (`*.old.log`) and room of its own on the disk. The same lines go to
-//! standard error, and so to the journal.
+//! Each is for the daemon's user alone, and has one file aside (`*.old.log`) and room of its own on the disk. The same
+//! lines go to standard error, and so to the journal.
 
 use crate::log::{LOG_BYTES_MAX, Log};
 use home::Home;
@@ -121,7 +121,8 @@ mod tests {
         assert!(home.logs().join("audit-guests.old.log").exists());
     }
 
-    /// All that one tenant may write at the end of a day and at the beginning of the next, in lines as long as they may be.
+    /// All that one tenant may write at the end of a day and at the beginning of the next, in lines as long as they may
+    /// be.
     #[test]
     fn one_tenant_alone_takes_a_day_to_drive_a_line_out() {
         use crate::audit::{GUESTS_LINE_BYTES_MAX, guests_days};

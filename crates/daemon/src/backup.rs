@@ -12,9 +12,8 @@ use wire::control::Refusal;
 /// then meanwhile. A store that is no file of the home has none: its records are kept safe by other means.
 pub type CopyStore<S> = fn(&S, &Path, &mut dyn FnMut()) -> Result<(), StoreError>;
 
-/// Copies a home into an existing, empty folder, and records the time; the version file comes last, so that a partial copy
-/// is not a home.
-/// `meanwhile` is called between two parts of the key store.
+/// Copies a home into an existing, empty folder, and records the time; the version file comes last, so that a partial
+/// copy is not a home. `meanwhile` is called between two parts of the key store.
 ///
 /// # Errors
 /// [`Refusal::Storage`] and [`Refusal::Invalid`] with what was tried; nothing is left in the folder then.

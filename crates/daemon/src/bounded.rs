@@ -1,8 +1,9 @@
 //! Lines that others cause: how many of them stand in a log, and how many were left out.
 //!
-//! Whoever reaches a socket could write lines without end, and with them drive out those that matter. So a line that somebody
-//! else causes passes an [`Allowance`] first, which bounds those of each user and of all users together, and counts the
-//! others: the next line of that user says how many were left out, and one line for all says it where none comes.
+//! Whoever reaches a socket could write lines without end, and with them drive out those that matter. So a line that
+//! somebody else causes passes an [`Allowance`] first, which bounds those of each user and of all users together, and
+//! counts the others: the next line of that user says how many were left out, and one line for all says it where none
+//! comes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -105,8 +106,8 @@ impl Allowance {
         Written::Line(std::mem::take(&mut used.left_out))
     }
 
-    /// Forgets users whose span is over, and of a longer span those who caused little for [`EVERY`]: whoever has many user ids would
-    /// otherwise fill the table for a day.
+    /// Forgets users whose span is over, and of a longer span those who caused little for [`EVERY`]: whoever has many
+    /// user ids would otherwise fill the table for a day.
     fn make_room(&mut self, now: Instant) {
         let little = if self.span > EVERY { self.of_user / LITTLE } else { 0 };
         let is_kept = |used: &Used| {

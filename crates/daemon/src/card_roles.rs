@@ -1,7 +1,7 @@
 //! Which roles a card was told of, by number.
 //!
-//! A number means one set of points as long as a grant names it. When a role changes, the card gets a new number for it,
-//! grants move over to that one by one, and the old number is reused for another set only after that.
+//! A number means one set of points as long as a grant names it. When a role changes, the card gets a new number for
+//! it, grants move over to that one by one, and the old number is reused for another set only after that.
 
 use std::collections::HashSet;
 use wire::bounds::CARD_ROLES_MAX;

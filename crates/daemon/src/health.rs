@@ -254,8 +254,8 @@ pub fn line(findings: &[Finding]) -> String {
     }
 }
 
-/// Why a home that has just been started does not serve; none if it does, sealed or not. What the settings have no card for, a card
-/// that is added later serves.
+/// Why a home that has just been started does not serve; none if it does, sealed or not. What the settings have no card
+/// for, a card that is added later serves.
 pub fn why_not_started(view: &View<'_>) -> Option<String> {
     let mut found = Vec::new();
     of_what_is_there(view, &mut |finding, text| found.push(Finding { finding, text }));
@@ -409,8 +409,9 @@ mod tests {
         CardView { index, personality, state, quiesced: stands == Stands::Quiesced, serves, held }
     }
 
-    /// Every combination of what settings, processes and officers can bring about, against the operators' page as plain rules:
-    /// what each row of its table says is found exactly when it is so, and a home is healthy only if it does what it is for.
+    /// Every combination of what settings, processes and officers can bring about, against the operators' page as plain
+    /// rules: what each row of its table says is found exactly when it is so, and a home is healthy only if it does
+    /// what it is for.
     #[test]
     fn every_combination_of_states_is_told_as_the_operators_page_says() {
         use FindingKind as K;

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Disk space reserved for further lines of a log, in bytes: on a full disk it still records what was refused for lack of space.
+/// Disk space reserved for further lines of a log, in bytes: on a full disk it still records what was refused for lack
+/// of space.
 const RESERVED_BYTES: u64 = 256 << 10;
 /// Length that a log is kept to, in bytes; as much again is kept aside as `*.old.log`.
 pub const LOG_BYTES_MAX: u64 = 8 << 20;

@@ -7,12 +7,13 @@
 //! | of a tenant | rows that its failures made | from its share on: its verifications, until they are fewer |
 //! | all | rows | from [`PIN_FAILURE_ROWS_MAX`] on: everybody's verifications |
 //!
-//! No row is given up for another: whoever could fill the table would otherwise have guesses forgotten. A row goes when its
-//! failures are old, or when an administrator clears it. With it goes what else these failures are counted under, but for keys.
+//! No row is given up for another: whoever could fill the table would otherwise have guesses forgotten. A row goes when
+//! its failures are old, or when an administrator clears it. With it goes what else these failures are counted under,
+//! but for keys.
 //!
-//! Half of the rows are divided into parts for the tenants that settings name, or that have some. Of a quarter more each takes
-//! what it needs, up to half of that. So tenants that fill their shares stop themselves, however many they are. The last quarter
-//! is for failures that cards judged before they knew.
+//! Half of the rows are divided into parts for the tenants that settings name, or that have some. Of a quarter more
+//! each takes what it needs, up to half of that. So tenants that fill their shares stop themselves, however many they
+//! are. The last quarter is for failures that cards judged before they knew.
 //!
 //! Times are seconds since 1970. A clock that is set back makes refusals last longer, and never shorter.
 

@@ -5,22 +5,21 @@
 //!   apart, none --a card died with it alone, so often within a window--> refused
 //!   refused --its time is over--> apart, where one death alone is enough --nothing for long--> none
 //! ```
-//! A pass may hold requests of several tenants, and a dead card does not show whose request killed it. So a death in such
-//! a pass counts against none of them: each tenant's requests run in passes of their own from then on, and the next
-//! death is clearly one tenant's. Only such deaths count. So a tenant that kills cards can slow a neighbour down, whose
-//! passes are less full for a while, but cannot have the neighbour refused.
+//! A pass may hold requests of several tenants, and a dead card does not show whose request killed it. So a death in
+//! such a pass counts against none of them: each tenant's requests run in passes of their own from then on, and the
+//! next death is clearly one tenant's. Only such deaths count. So a tenant that kills cards can slow a neighbour down,
+//! whose passes are less full for a while, but cannot have the neighbour refused.
 //!
-//! Only deaths that requests may have caused are reported here: the card crashed, a result failed its check, or it was killed
-//! because it hung. Administrators are exempt ([`Present::add`]).
+//! Only deaths that requests may have caused are reported here: the card crashed, a result failed its check, or it was
+//! killed because it hung. Administrators are exempt ([`Present::add`]).
 
+use crate::rows::Row;
 use home::Quarantine as Rules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use wire::bounds::{QUARANTINE_DEATHS_MAX, QUARANTINE_SPAN_MAX_S, TENANTS_MAX};
 use wire::tenant::Confinement;
-
-use crate::rows::Row;
 
 /// Whose requests a card held when it died.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -249,8 +248,8 @@ impl Quarantine {
         Self { suspects: rows.into_iter().take(TENANTS_MAX).map(suspect).collect() }
     }
 
-    /// As many are remembered as a home has tenants; whose time is over first makes room, one that is not refused before
-    /// one that is.
+    /// As many are remembered as a home has tenants; whose time is over first makes room, one that is not refused
+    /// before one that is.
     fn make_room(&mut self, tenant: u32) {
         if self.suspects.contains_key(&tenant) || self.suspects.len() < TENANTS_MAX {
             return;

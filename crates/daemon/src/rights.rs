@@ -1,8 +1,8 @@
 //! Who may do what: the role of a tenant, and what it may do with a label's key.
 //!
 //! Rights are determined at greetings, at attach, when a label is opened and when a record is requested; the result is
-//! written into grants and key-table entries, against which cards check requests. It is determined again when the settings
-//! change.
+//! written into grants and key-table entries, against which cards check requests. It is determined again when the
+//! settings change.
 
 use home::{Labels, Resolved, Settings};
 use std::collections::HashMap;

@@ -44,8 +44,8 @@ impl<T: Row> Rows<T> {
         Ok(Self { file, row: PhantomData })
     }
 
-    /// Opens the file, or makes an empty one, with room on the disk for so many rows: they can be written when the disk is
-    /// full. If the space cannot be allocated the file is opened all the same, and the log says so.
+    /// Opens the file, or makes an empty one, with room on the disk for so many rows: they can be written when the disk
+    /// is full. If the space cannot be allocated the file is opened all the same, and the log says so.
     ///
     /// # Errors
     /// That of the system.

@@ -1,7 +1,7 @@
 //! Serial numbers of cards: what programs tell adapters apart by.
 //!
-//! A card is a process, and its number within the home says nothing elsewhere. Its serial number is the same after every
-//! start, and another one for every other card, home and machine.
+//! A card is a process, and its number within the home says nothing elsewhere. Its serial number is the same after
+//! every start, and another one for every other card, home and machine.
 
 use sha2::{Digest, Sha256};
 use std::fs;

@@ -172,8 +172,8 @@ impl Daemon {
     /// Serves until it is told to stop, and until everything that it started has ended, or until it is replaced.
     ///
     /// # Errors
-    /// [`DaemonError::System`] where it cannot even wait for events, [`DaemonError::NotServing`] where somebody waits for
-    /// the home to serve and it does not begin to.
+    /// [`DaemonError::System`] where it cannot even wait for events, [`DaemonError::NotServing`] where somebody waits
+    /// for the home to serve and it does not begin to.
     pub fn run(mut self) -> Result<Ended, DaemonError> {
         while !self.has_stopped() {
             if self.may_be_replaced()

@@ -1,4 +1,5 @@
-//! The programs of a system service around its daemon, each as a user of its own: the keeper, and the launcher of cards.
+//! The programs of a system service around its daemon, each as a user of its own: the keeper, and the launcher of
+//! cards.
 //!
 //! | program | module |
 //! |---|---|
@@ -17,8 +18,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Runs a program of the service: reads its file, looks that it runs as the user that the file says, and serves until it
-/// cannot.
+/// Runs a program of the service: reads its file, looks that it runs as the user that the file says, and serves until
+/// it cannot.
 fn run(
     name: &str,
     own: impl FnOnce(&ServiceUsers) -> u32,

@@ -1,7 +1,8 @@
-//! What a keeper unseals itself with where nobody attends: a credential that the service manager has opened for this process.
+//! What a keeper unseals itself with where nobody attends: a credential that the service manager has opened for this
+//! process.
 //!
-//! The file is opened and looked at here, and read by the process that holds the keys alone: this one never has a byte of it.
-//! A keeper gets it once, as it starts.
+//! The file is opened and looked at here, and read by the process that holds the keys alone: this one never has a byte
+//! of it. A keeper gets it once, as it starts.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -47,7 +48,8 @@ fn credential(folder: Option<PathBuf>) -> Result<OwnedFd, String> {
     if ![0, own].contains(&found.uid()) {
         return Err(failed(io::Error::other(format!("it belongs to user {}", found.uid()))));
     }
-    // Where the service manager lets this user read by an access list, its mask stands in the place of the group's bits.
+    // Where the service manager lets this user read by an access list, its mask stands in the place of the group's
+    // bits.
     let by_list = if found.uid() == 0 && found.gid() == 0 { 0o040 } else { 0 };
     let mode = found.mode() & 0o777;
     if mode & 0o077 & !by_list != 0 {

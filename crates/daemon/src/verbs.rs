@@ -117,8 +117,8 @@ pub fn query(entry: &'static Entry, payload: &[u8], facts: &Facts<'_>) -> Result
     answer.map_err(Refusal::Verb)
 }
 
-/// What CCA's programs know the role of their caller by: who is not logged on has a default role, which they look for by the
-/// beginning of its name.
+/// What CCA's programs know the role of their caller by: who is not logged on has a default role, which they look for
+/// by the beginning of its name.
 fn role_id(name: &str) -> [u8; 8] {
     let mut id = *b"DFLT    ";
     id[4..].iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from.to_ascii_uppercase());

@@ -161,8 +161,8 @@ fn a_lost_folder_is_made_anew() {
     assert_eq!(place.start().terminate(), 0);
     assert!(is_folder(&run));
 
-    // While everything runs: whoever is attached works on, newcomers find nobody, and a daemon that is told to stop ends what
-    // it knows. Numbers of processes go on, by which clients tell them apart.
+    // While everything runs: whoever is attached works on, newcomers find nobody, and a daemon that is told to stop
+    // ends what it knows. Numbers of processes go on, by which clients tell them apart.
     fs::remove_dir_all(&folder).unwrap();
     fs::create_dir(&folder).unwrap();
     let daemon = start_in(&place, &folder);

@@ -42,9 +42,9 @@ impl Backend {
 }
 
 /// ISA-L's level for ours, where it is ahead of zlib-rs (measured over records, source code and machine code): its 1
-/// takes two thirds of the time of zlib-rs's 1 and leaves a seventh to a quarter less; its 3 takes at most three quarters
-/// of the time of zlib-rs's 2 and leaves about as much or less. Its 2 is its 1 but for one part in a hundred, and zlib-rs's
-/// 3 leaves less than any of them.
+/// takes two thirds of the time of zlib-rs's 1 and leaves a seventh to a quarter less; its 3 takes at most three
+/// quarters of the time of zlib-rs's 2 and leaves about as much or less. Its 2 is its 1 but for one part in a hundred,
+/// and zlib-rs's 3 leaves less than any of them.
 pub(crate) fn isal_level(level: u8) -> Option<u32> {
     match level {
         0..=1 => Some(1),

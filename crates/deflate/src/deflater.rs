@@ -1,9 +1,9 @@
 //! One piece of a deflate stream, compressed independently of all others.
 //!
 //! ISA-L takes whatever match its hash table shows it, near or far. In records of fields, far matches are short
-//! coincidences of digits that cost more than they save: limited to 16 or 8 KiB, the output is 1 to 4 % smaller, in 2 to
-//! 10 % less time. In prose and programs far matches pay: with the limit, the output is 2 to 13 % larger. Only trying shows
-//! which case a text is: now and then a sample is compressed in each way, and the smallest output decides.
+//! coincidences of digits that cost more than they save: limited to 16 or 8 KiB, the output is 1 to 4 % smaller, in 2
+//! to 10 % less time. In prose and programs far matches pay: with the limit, the output is 2 to 13 % larger. Only
+//! trying shows which case a text is: now and then a sample is compressed in each way, and the smallest output decides.
 
 use crate::backend::{Backend, isal_level};
 use crate::isal_ffi;

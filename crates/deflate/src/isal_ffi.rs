@@ -4,8 +4,8 @@
 //! by assertions below. Releases before have the same file name and other layouts of `struct inflate_state`: they are
 //! told by what they lack ([`SINCE_2_24`]) and not used.
 //!
-//! Not used either is what is there on other architectures than x86-64, whose kernels are others: those of 2.30 for aarch64
-//! read beyond the end of a text, and `tests/borders.rs` ends by a signal with them.
+//! Not used either is what is there on other architectures than x86-64, whose kernels are others: those of 2.30 for
+//! aarch64 read beyond the end of a text, and `tests/borders.rs` ends by a signal with them.
 
 use crate::inflated::{InflateError, Inflated};
 use libloading::Library;
@@ -264,13 +264,14 @@ fn zeroed_state() -> Box<InflateState> {
     Box::new(unsafe { MaybeUninit::<InflateState>::zeroed().assume_init() })
 }
 
-/// Clears the upper parts of the vector registers, which the library leaves as its kernels had them: on Intel's processors
-/// the instructions of SSE, SHA's among them, then wait for these parts, and SHA-1 takes a hundred times as long.
+/// Clears the upper parts of the vector registers, which the library leaves as its kernels had them: on Intel's
+/// processors the instructions of SSE, SHA's among them, then wait for these parts, and SHA-1 takes a hundred times as
+/// long.
 fn leave_wide_registers() {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx") {
-        // SAFETY: the processor has AVX. Callers keep nothing in the upper parts: a function that is called need not preserve
-        // them.
+        // SAFETY: the processor has AVX. Callers keep nothing in the upper parts: a function that is called need not
+        // preserve them.
         unsafe { std::arch::x86_64::_mm256_zeroupper() };
     }
 }
@@ -325,8 +326,8 @@ fn length(bytes: usize) -> u32 {
 }
 
 const FILE: &str = "libisal.so.2";
-/// A function that came with the layout of `struct inflate_state` that is declared here: 2.23 has a field less, 2.22 and
-/// before tables of other lengths.
+/// A function that came with the layout of `struct inflate_state` that is declared here: 2.23 has a field less, 2.22
+/// and before tables of other lengths.
 const SINCE_2_24: &[u8] = b"isal_gzip_header_init\0";
 /// Longest text of one call, in bytes: the library counts in 32 bits.
 const CALL_BYTES_MAX: usize = 1 << 30;

@@ -53,7 +53,8 @@ impl Cache {
         }
     }
 
-    /// The session of a name that was not used for longest. It stays if it may be used again, behind the others of its name.
+    /// The session of a name that was not used for longest. It stays if it may be used again, behind the others of its
+    /// name.
     pub(crate) fn next(&mut self, name: usize, now: Instant) -> Option<Session> {
         loop {
             let number = self.of_name.get_mut(&name)?.pop_front()?;

@@ -7,7 +7,6 @@ use crate::looped::{Looped, Shared, Stage};
 use crate::plan::{End, Plan, Typed};
 use crate::report::{self, Outcome, Process};
 use crate::tally::Tally;
-
 use pacing::usage::{self, Seconds, Used};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -135,8 +134,8 @@ impl Booking {
     }
 }
 
-/// Searches the highest rate, and gives what was measured at it; where there is none, at the last one that was tried. Without a
-/// rate to begin with a closed loop gives the first one.
+/// Searches the highest rate, and gives what was measured at it; where there is none, at the last one that was tried.
+/// Without a rate to begin with a closed loop gives the first one.
 fn find_knee(
     plan: &Plan,
     library: &Library,
@@ -348,8 +347,8 @@ fn overload(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// Says where driver and a booked process may have stood in each other's way: they have processors in common, and together used
-/// most of what those give.
+/// Says where driver and a booked process may have stood in each other's way: they have processors in common, and
+/// together used most of what those give.
 fn shared_processors(processes: &[Process], own: Seconds, seconds: f64) -> Vec<String> {
     let of_driver = usage::processors(std::process::id());
     let mut warnings = Vec::new();

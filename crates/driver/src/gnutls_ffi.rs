@@ -1,8 +1,8 @@
-//! GnuTLS (`libgnutls.so.30`, Debian package `libgnutls30`), found when the program runs: as a client for one exact suite, and for
-//! suites that others no longer choose.
+//! GnuTLS (`libgnutls.so.30`, Debian package `libgnutls30`), found when the program runs: as a client for one exact
+//! suite, and for suites that others no longer choose.
 //!
-//! Only the functions that are used are declared, by `gnutls/gnutls.h` of 3.7. Sockets are not the library's: bytes that came and
-//! bytes that go lie in a [`Wire`] that its two functions read and write.
+//! Only the functions that are used are declared, by `gnutls/gnutls.h` of 3.7. Sockets are not the library's: bytes
+//! that came and bytes that go lie in a [`Wire`] that its two functions read and write.
 
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
@@ -57,7 +57,8 @@ macro_rules! functions {
         impl Functions {
             fn of(library: Library) -> Result<Self, libloading::Error> {
                 Ok(Self {
-                    // SAFETY: each is declared as the library's header declares it, and the library stays as long as they do.
+                    // SAFETY: each is declared as the library's header declares it, and the library stays as long as
+                    // they do.
                     $($name: unsafe { *library.get(concat!("gnutls_", stringify!($name), "\0").as_bytes())? },)*
                     _library: library,
                 })
@@ -214,8 +215,8 @@ impl Settings {
 
 impl Drop for Settings {
     fn drop(&mut self) {
-        // SAFETY: each was made by the library or is null, and no session is left that uses it: sessions borrow from a run that
-        // ends before.
+        // SAFETY: each was made by the library or is null, and no session is left that uses it: sessions borrow from a
+        // run that ends before.
         unsafe {
             if !self.priorities.is_null() {
                 (self.functions.priority_deinit)(self.priorities);
@@ -436,8 +437,8 @@ impl Drop for Session {
 
 /// Takes what the library sends.
 unsafe extern "C" fn push(wire: Handle, bytes: *const c_void, count: usize) -> isize {
-    // SAFETY: the library calls this within calls of a session, with that session's wire, which nothing else refers to then, and
-    // with so many bytes.
+    // SAFETY: the library calls this within calls of a session, with that session's wire, which nothing else refers to
+    // then, and with so many bytes.
     let (wire, bytes) =
         unsafe { (&mut *wire.cast::<Wire>(), std::slice::from_raw_parts(bytes.cast(), count)) };
     wire.outgoing.extend_from_slice(bytes);

@@ -15,7 +15,8 @@
 //! | when connections of an open loop begin, percentiles, processor time | [`pacing`] |
 //! | the table and the JSON | `report` |
 //!
-//! A loop holds as many connections as it was given, each in a slot; what it waits for, it waits for with all of them at once.
+//! A loop holds as many connections as it was given, each in a slot; what it waits for, it waits for with all of them
+//! at once.
 #![deny(unsafe_code)]
 
 mod cache;

@@ -1,5 +1,5 @@
-//! A loop: so many connections at a time, in one thread. In a closed loop each begins when another one ends; in an open loop at
-//! its time.
+//! A loop: so many connections at a time, in one thread. In a closed loop each begins when another one ends; in an open
+//! loop at its time.
 
 use crate::cache::Cache;
 use crate::library::Library;
@@ -143,8 +143,8 @@ impl Counted for OfTally<'_> {
 }
 
 impl<'a> Looped<'a> {
-    /// A loop with so many connections; its number among others decides with which name it begins. With a rate, of all loops
-    /// together, it is an open one.
+    /// A loop with so many connections; its number among others decides with which name it begins. With a rate, of all
+    /// loops together, it is an open one.
     pub(crate) fn new(
         plan: &'a Plan,
         shared: &'a Shared,
@@ -334,7 +334,8 @@ impl<'a> Looped<'a> {
         }
     }
 
-    /// Signs for all connections that wait for it, and goes on with them: none of them waits longer than the round that it is in.
+    /// Signs for all connections that wait for it, and goes on with them: none of them waits longer than the round that
+    /// it is in.
     fn sign(&mut self) {
         let plan = self.plan;
         let Some(signer) = &plan.signer else { return };

@@ -5,7 +5,8 @@ pub(crate) const NAMES_MAX: usize = 1 << 20;
 /// Longest name, in bytes (RFC 1035, 2.3.4).
 const NAME_BYTES_MAX: usize = 253;
 
-/// Whether it may be a name. What a name may hold is the server's business; others would not fit the extension (RFC 6066, 3).
+/// Whether it may be a name. What a name may hold is the server's business; others would not fit the extension (RFC
+/// 6066, 3).
 pub(crate) fn is_name(text: &str) -> bool {
     (1..=NAME_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

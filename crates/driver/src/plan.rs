@@ -302,7 +302,8 @@ impl Plan {
         })
     }
 
-    /// The request that servers get of HTTP, asked for the name with this number; none where it is not HTTP that they get.
+    /// The request that servers get of HTTP, asked for the name with this number; none where it is not HTTP that they
+    /// get.
     pub fn request(&self, name: usize, is_last: bool) -> Option<Vec<u8>> {
         let Work::Http { path } = &self.work else { return None };
         let host = match (self.names.get(name), &self.target) {

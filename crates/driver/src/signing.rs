@@ -1,5 +1,5 @@
-//! The signatures of the client's certificate: those of all connections that wait for one are made together, in the lanes of
-//! the engine.
+//! The signatures of the client's certificate: those of all connections that wait for one are made together, in the
+//! lanes of the engine.
 
 use engine::{
     EcdsaSignItem, Engine, EngineError, HashAlgorithm, Options, RsaPrivateItem, pkcs1_v15_sign_pad,

@@ -1,14 +1,14 @@
-//! The ones' complement sum of RFC 1071 at each level of this machine: bytes a nanosecond, medians of rounds taken in turn.
+//! The ones' complement sum of RFC 1071 at each level of this machine: bytes a nanosecond, medians of rounds taken in
+//! turn.
 //!
 //! ```text
 //! cargo run --release -p cryptand-engine --example checksums
 //! ```
 #![forbid(unsafe_code)]
 
+use engine::{Engine, Level, Options};
 use std::hint::black_box;
 use std::time::Instant;
-
-use engine::{Engine, Level, Options};
 
 const ROUNDS: usize = 201;
 const CALLS: usize = 2000;

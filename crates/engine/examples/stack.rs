@@ -1,5 +1,5 @@
-//! Prints how much stack each group of functions takes, at its most: `stack`, or `stack GROUP`. Its test runs all of them
-//! in a thread with the stack that the crate's documentation states.
+//! Prints how much stack each group of functions takes, at its most: `stack`, or `stack GROUP`. Its test runs all of
+//! them in a thread with the stack that the crate's documentation states.
 //!
 //! The smallest stack is found by trying: this program starts itself with one, and ends by a signal where it is too
 //! small. What the thread itself takes of it (a few KiB) counts.

@@ -213,8 +213,8 @@ impl Engine {
         GcmKey::new(self.cpu, key)
     }
 
-    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place. Short ones gain by standing in one
-    /// batch, under one key or each under its own.
+    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place. Short ones gain by
+    /// standing in one batch, under one key or each under its own.
     pub fn gcm_batch(&self, direction: CipherDirection, items: &mut [GcmItem<'_>]) {
         gcm::batch(self.cpu, direction, items);
     }
@@ -224,8 +224,8 @@ impl Engine {
         ChaChaKey::new(key)
     }
 
-    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place, with ChaCha20-Poly1305. Each
-    /// goes through the bound library: nothing is gained by a batch.
+    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place, with ChaCha20-Poly1305.
+    /// Each goes through the bound library: nothing is gained by a batch.
     pub fn chacha_batch(&self, direction: CipherDirection, items: &mut [ChaChaItem<'_>]) {
         chacha::batch(direction, items);
     }
@@ -261,8 +261,8 @@ impl Engine {
         hctr2::batch(self.cpu, direction, items);
     }
 
-    /// Wraps or unwraps many independent keys in place by the function W of SP 800-38F (the six passes of RFC 3394), each with an
-    /// initial value of its own, which nothing here checks.
+    /// Wraps or unwraps many independent keys in place by the function W of SP 800-38F (the six passes of RFC 3394),
+    /// each with an initial value of its own, which nothing here checks.
     pub fn key_wrap_batch(&self, direction: CipherDirection, items: &mut [KeyWrapItem<'_>]) {
         wrap::batch(self.cpu, direction, items);
     }
@@ -281,9 +281,9 @@ impl Engine {
         mac::batch(self.cpu, items);
     }
 
-    /// MACs of whole texts of one length, each under its key: a block of the algorithm each, one after the other in `macs`.
-    /// Nothing is made for a request, so that few and short ones take little more than the kernel. What ends within a block, or has
-    /// no bytes, is filled up as by [`Engine::mac_batch`].
+    /// MACs of whole texts of one length, each under its key: a block of the algorithm each, one after the other in
+    /// `macs`. Nothing is made for a request, so that few and short ones take little more than the kernel. What ends
+    /// within a block, or has no bytes, is filled up as by [`Engine::mac_batch`].
     ///
     /// # Errors
     /// [`ColumnError`], before anything is done; [`KeyError::WeakMac`] in it for X9.9 where weak algorithms are off.
@@ -316,12 +316,13 @@ impl Engine {
         columns::hmacs(self.cpu, algorithm, keys, texts, macs)
     }
 
-    /// Enciphers or deciphers texts of one length in place, in ECB or CBC, each under its key. For CBC `chains` holds a block
-    /// for each, one after the other: in, its initialization vector; out, its last block of ciphertext. For ECB it is
-    /// not looked at.
+    /// Enciphers or deciphers texts of one length in place, in ECB or CBC, each under its key. For CBC `chains` holds a
+    /// block for each, one after the other: in, its initialization vector; out, its last block of ciphertext. For ECB
+    /// it is not looked at.
     ///
     /// # Errors
-    /// [`ColumnError`], before anything is done; [`KeyError::WeakCipher`] in it for single DES where weak algorithms are off.
+    /// [`ColumnError`], before anything is done; [`KeyError::WeakCipher`] in it for single DES where weak algorithms
+    /// are off.
     #[inline]
     pub fn cipher_columns<'k>(
         &self,
@@ -336,8 +337,8 @@ impl Engine {
         columns::cipher(self.cpu, algorithm, (mode, direction), keys.into().0, chains, texts)
     }
 
-    /// As [`Engine::cipher_columns`] in ECB, but single DES is always served: for DES inside a construction that is not itself
-    /// weak, as in [`Engine::cipher_key_internal`].
+    /// As [`Engine::cipher_columns`] in ECB, but single DES is always served: for DES inside a construction that is not
+    /// itself weak, as in [`Engine::cipher_key_internal`].
     ///
     /// # Errors
     /// [`ColumnError`], before anything is done.
@@ -352,9 +353,9 @@ impl Engine {
         columns::cipher(self.cpu, algorithm, (Mode::Ecb, direction), keys.into().0, &mut [], texts)
     }
 
-    /// Takes keys of DES and TDES out of their tokens, one or several for each request of a batch, in the place of those that
-    /// `columns` held: each part of eight bytes deciphered in ECB. No parity is adjusted or checked, and whether a weak algorithm may
-    /// use a key is asked where it does.
+    /// Takes keys of DES and TDES out of their tokens, one or several for each request of a batch, in the place of
+    /// those that `columns` held: each part of eight bytes deciphered in ECB. No parity is adjusted or checked, and
+    /// whether a weak algorithm may use a key is asked where it does.
     ///
     /// # Errors
     /// [`ColumnError`]; `columns` is empty then.
@@ -381,8 +382,8 @@ impl Engine {
         Ok(hash::digest(algorithm, &[data]))
     }
 
-    /// The ones' complement sum of RFC 1071 of words of 16 bits in network order, whose complement is the checksum of IP, TCP and UDP. An odd byte at the end is the
-    /// upper half of a word.
+    /// The ones' complement sum of RFC 1071 of words of 16 bits in network order, whose complement is the checksum of
+    /// IP, TCP and UDP. An odd byte at the end is the upper half of a word.
     #[inline]
     pub fn ones_complement_sum(&self, bytes: &[u8]) -> u16 {
         checksum::sum(self.cpu, bytes)
@@ -394,7 +395,8 @@ impl Engine {
         Ok(HashState::new(algorithm))
     }
 
-    /// The same in segments that other calls go on with: [`HashState::export`], or [`HashState::export_sha3`] of SHA-3, which is slower so.
+    /// The same in segments that other calls go on with: [`HashState::export`], or [`HashState::export_sha3`] of SHA-3,
+    /// which is slower so.
     pub fn hash_state_in_segments(&self, algorithm: HashAlgorithm) -> Result<HashState, HashError> {
         self.allow_hash(algorithm)?;
         Ok(HashState::in_segments(algorithm))
@@ -417,8 +419,8 @@ impl Engine {
         hmac::batch(self.cpu, items);
     }
 
-    /// Modification detection codes of many independent texts, or of parts of them. No setting is asked: what single DES
-    /// enciphers here is no text of anyone's.
+    /// Modification detection codes of many independent texts, or of parts of them. No setting is asked: what single
+    /// DES enciphers here is no text of anyone's.
     pub fn mdc_batch(&self, items: &mut [MdcItem<'_>]) {
         mdc::batch(self.cpu, items);
     }
@@ -445,8 +447,8 @@ impl Engine {
         RsaPrivateKey::generate_with(self.cpu, bits, e)
     }
 
-    /// As [`Engine::rsa_generate`], in steps, whatever the level: without lanes by rounds over the bound library's modular
-    /// exponentiation.
+    /// As [`Engine::rsa_generate`], in steps, whatever the level: without lanes by rounds over the bound library's
+    /// modular exponentiation.
     pub fn rsa_search(&self, bits: usize, e: &[u8]) -> Result<RsaSearch, RsaKeyError> {
         if (rsa::RSA_BITS_MIN..rsa::RSA_BITS_STRONG).contains(&bits) && !self.weak_algorithms {
             return Err(RsaKeyError::Weak { bits });

@@ -1,8 +1,7 @@
 //! Errors, grouped by their cause: the caller's key, the caller's text, the peer's data, or this library.
 
-use std::fmt;
-
 use crate::algorithm::{CipherAlgorithm, Curve, HashAlgorithm, MacAlgorithm, Mode};
+use std::fmt;
 
 /// The engine cannot be started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,7 +105,8 @@ pub enum CipherError {
         /// Length given, in bytes.
         bytes: usize,
     },
-    /// ChaCha20-Poly1305 takes a nonce of 12 bytes and at most 2^38 - 64 bytes of text (RFC 8439, 2.8). Nothing was changed.
+    /// ChaCha20-Poly1305 takes a nonce of 12 bytes and at most 2^38 - 64 bytes of text (RFC 8439, 2.8). Nothing was
+    /// changed.
     ChaChaLength {
         /// Length of the nonce in bytes.
         nonce_bytes: usize,
@@ -163,8 +163,8 @@ pub enum MacError {
     LastSegmentEmpty,
 }
 
-/// Columns of a batch of equal requests do not fit what is asked, or each other. The caller's fault; nothing was changed, but that
-/// `DesColumns` to be filled are empty.
+/// Columns of a batch of equal requests do not fit what is asked, or each other. The caller's fault; nothing was
+/// changed, but that `DesColumns` to be filled are empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ColumnError {

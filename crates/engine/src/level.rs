@@ -1,9 +1,8 @@
 //! The instruction-set level that the kernels use: detected once, reported, and reducible without a rebuild.
 
+use crate::low::aws_lc::internal::feature_words;
 use std::fmt;
 use std::str::FromStr;
-
-use crate::low::aws_lc::internal::feature_words;
 
 /// A set of instructions that the kernels may use; each includes the ones before it.
 ///
@@ -11,8 +10,8 @@ use crate::low::aws_lc::internal::feature_words;
 /// bound library with the instructions that it finds there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
-    /// On x86-64 no AES or SHA instructions, no vectors wider than 128 bits, no extended multiplication; kernels in Rust
-    /// alone.
+    /// On x86-64 no AES or SHA instructions, no vectors wider than 128 bits, no extended multiplication; kernels in
+    /// Rust alone.
     Portable,
     /// Vectors of 256 bits, with the AES, SHA and carry-less multiplication instructions where the
     /// processor has them.

@@ -59,18 +59,18 @@
 //! Scratch of the wide kernels lies on the stack. Built with optimization that is up to 317 KiB for RSA of 4096
 //! bits with AVX-512 and 144 KiB for a batch of DES: a thread with less than 512 KiB must not call them.
 //!
-//! Without optimization each copy of a vector has a place of its own: the frames of RSA of 4096 bits with AVX-512 add up
-//! to about 1.8 MiB, which leaves little of the 2 MiB that threads have by default. Give a thread that calls them 4 MiB, or let
-//! Cargo optimize this crate alone, and the first figures hold:
+//! Without optimization each copy of a vector has a place of its own: the frames of RSA of 4096 bits with AVX-512 add
+//! up to about 1.8 MiB, which leaves little of the 2 MiB that threads have by default. Give a thread that calls them 4
+//! MiB, or let Cargo optimize this crate alone, and the first figures hold:
 //!
 //! ```toml
 //! [profile.dev.package.cryptand-engine]
 //! opt-level = 3
 //! ```
 //!
-//! `cargo run --release -p cryptand-engine --example stack` finds what each group of functions takes at the levels of a machine, and its
-//! test runs all of them in a thread with the stack stated here, as does `tests/rsa_lanes.rs` for RSA. The 1.8 MiB are the
-//! sum of the frames that the compiler made, not run on a machine with AVX-512.
+//! `cargo run --release -p cryptand-engine --example stack` finds what each group of functions takes at the levels of a
+//! machine, and its test runs all of them in a thread with the stack stated here, as does `tests/rsa_lanes.rs` for RSA.
+//! The 1.8 MiB are the sum of the frames that the compiler made, not run on a machine with AVX-512.
 //!
 //! # Memory
 //!

@@ -1,11 +1,9 @@
 //! Secret bytes: wiped when dropped, compared in constant time, never shown.
 
+use crate::low::wipe_bytes;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-
 use subtle::ConstantTimeEq;
-
-use crate::low::wipe_bytes;
 
 /// Longest secret that is kept inline.
 const INLINE_BYTES_MAX: usize = 64;

@@ -1,5 +1,5 @@
-//! Columns at every level: batches of equal requests against OpenSSL request by request, at numbers of requests around the
-//! lanes of every form, at every length around the borders of blocks and lines, side by side, at a distance and
+//! Columns at every level: batches of equal requests against OpenSSL request by request, at numbers of requests around
+//! the lanes of every form, at every length around the borders of blocks and lines, side by side, at a distance and
 //! scattered; keys that are unwrapped first; and what is refused.
 //!
 //! With `CRYPTAND_TEST_ALL=1` a million random requests of each kind, otherwise a hundredth of them.
@@ -317,8 +317,8 @@ fn many_ciphers_are_what_openssl_says_of_each() {
     }
 }
 
-/// The chain of a PIN translation: two keys of each request unwrapped, blocks deciphered with the one, changed in the clear
-/// and enciphered with the other.
+/// The chain of a PIN translation: two keys of each request unwrapped, blocks deciphered with the one, changed in the
+/// clear and enciphered with the other.
 fn check_chain(engines: &[Engine], random: &mut Random, lanes: usize) {
     let algorithms = [random.pick(&CIPHERS[1..]), random.pick(&CIPHERS[1..])];
     let tokens = algorithms.map(|algorithm| Records::new(random, algorithm.key_bytes(), lanes));

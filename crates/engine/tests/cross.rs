@@ -1,8 +1,6 @@
 //! On random inputs the engine and other libraries agree: OpenSSL for everything it has, and for
 //! constructions on single DES also the crate `des`, the construction then built here from single blocks.
 
-use std::sync::OnceLock;
-
 use des::cipher::{Block, BlockDecrypt, BlockEncrypt, KeyInit};
 use engine::*;
 use openssl::bn::BigNum;
@@ -22,6 +20,7 @@ use openssl::sign::{RsaPssSaltlen, Signer, Verifier};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use std::sync::OnceLock;
 
 fn engine() -> Engine {
     // Single DES is in OpenSSL's legacy provider; loading it by hand turns the default one off, so both are
@@ -510,8 +509,8 @@ fn dsa_signatures_hold_for_openssl_and_keys_that_are_none_are_refused() {
     }
 }
 
-/// Under a public key of small order R = the neutral point and S = 0 fit where the hash is a multiple of the order: of one
-/// text in eight at the least.
+/// Under a public key of small order R = the neutral point and S = 0 fit where the hash is a multiple of the order: of
+/// one text in eight at the least.
 #[test]
 fn ed25519_public_keys_of_small_order_take_forgeries_and_are_none() {
     let number = |low: u8, high: u8| -> [u8; 32] {

@@ -1,5 +1,5 @@
-//! ECDSA and X25519 in batches against OpenSSL, the bound library and published vectors: every number of requests, keys of all
-//! kinds side by side.
+//! ECDSA and X25519 in batches against OpenSSL, the bound library and published vectors: every number of requests, keys
+//! of all kinds side by side.
 //!
 //! A million random cases with `CRYPTAND_TEST_ALL=1`, a thousand otherwise, the same ones in every run but for nonces.
 

@@ -133,8 +133,8 @@ fn few_ciphers_at_every_number_of_requests() {
     }
 }
 
-/// Texts under one key beside each other, which share passes, between others under keys of their own: as many and as long as
-/// make one pass, several, and rests in every form.
+/// Texts under one key beside each other, which share passes, between others under keys of their own: as many and as
+/// long as make one pass, several, and rests in every form.
 #[test]
 fn neighbours_under_one_key_are_what_each_would_be_alone() {
     let engines = engines();
@@ -585,8 +585,8 @@ fn a_batch_would_like_so_many_requests() {
     }
 }
 
-/// The last request of a text may be empty where nothing went before: what lies behind the chaining value of eight bytes
-/// does not count. A request that is refused has no MAC, whatever stood there.
+/// The last request of a text may be empty where nothing went before: what lies behind the chaining value of eight
+/// bytes does not count. A request that is refused has no MAC, whatever stood there.
 #[test]
 fn an_empty_cmac_and_a_refused_one() {
     for engine in engines() {

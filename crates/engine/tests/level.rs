@@ -83,9 +83,8 @@ fn answers_of_this_process() {
 /// Processes under each limit.
 #[cfg(target_arch = "x86_64")]
 mod limits {
-    use std::process::Command;
-
     use super::*;
+    use std::process::Command;
 
     fn child(level: Level) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());

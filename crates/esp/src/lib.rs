@@ -1,4 +1,5 @@
-//! The program `cryptand-esp`: IPsec's ESP in user space, for machines whose kernel has none. IKE daemons, and `ip xfrm`, take it for the kernel's.
+//! The program `cryptand-esp`: IPsec's ESP in user space, for machines whose kernel has none. IKE daemons, and `ip
+//! xfrm`, take it for the kernel's.
 //!
 //! | need | module |
 //! |---|---|

@@ -1,19 +1,21 @@
 //! What supervisor and worker say to each other on their channel.
 
-use std::net::{IpAddr, SocketAddr};
-
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
 
-/// Most addresses, and most pairs of prefixes to be added and to be removed, in one message: they fit into a control message.
+/// Most addresses, and most pairs of prefixes to be added and to be removed, in one message: they fit into a control
+/// message.
 pub const LISTED_MAX: usize = 800;
 
 /// What the worker is told.
 #[derive(Serialize, Deserialize, Debug)]
 pub enum Order {
-    /// The first: its descriptors are the listeners of XFRM and of observers, the journal, and the lock, which the worker holds until it ends.
+    /// The first: its descriptors are the listeners of XFRM and of observers, the journal, and the lock, which the
+    /// worker holds until it ends.
     Start(Start),
-    /// UDP sockets of an address, one for each thread, as many as fit into a message; `more` says that another message has the rest.
+    /// UDP sockets of an address, one for each thread, as many as fit into a message; `more` says that another message
+    /// has the rest.
     Sockets {
         /// Where they are bound.
         address: SocketAddr,
@@ -29,7 +31,8 @@ pub enum Order {
     },
     /// Everything that a worker begins with was told.
     Begin,
-    /// The answer to [`Notice::Restored`]: the egress filter is as it must be, or there is to be none. Before that a worker carries no packet.
+    /// The answer to [`Notice::Restored`]: the egress filter is as it must be, or there is to be none. Before that a
+    /// worker carries no packet.
     Serve,
     /// Whether the egress filter is in force from here on.
     EgressFilter(bool),
@@ -126,7 +129,8 @@ pub enum Notice {
         remove: Vec<Pair>,
         /// Whether an answer is wanted: the last of several messages.
         last: bool,
-        /// Whether what cannot be added is to be refused, with nothing left of it. Otherwise it is tried again whenever routes change.
+        /// Whether what cannot be added is to be refused, with nothing left of it. Otherwise it is tried again whenever
+        /// routes change.
         whole: bool,
     },
     /// Policies for what goes out, beside what was told before.
@@ -140,7 +144,8 @@ pub enum Notice {
         /// Whether what cannot be added is to be refused, with nothing left of it. Otherwise it is tried again.
         whole: bool,
     },
-    /// Everything that the worker knows of earlier workers has been told: what they told beside it is void. It waits for [`Order::Serve`].
+    /// Everything that the worker knows of earlier workers has been told: what they told beside it is void. It waits
+    /// for [`Order::Serve`].
     Restored,
 }
 

@@ -1,4 +1,5 @@
-//! What observers are shown, as JSON: a line asks for it on `observe.sock`, the answer ends with the connection. No key is in it.
+//! What observers are shown, as JSON: a line asks for it on `observe.sock`, the answer ends with the connection. No key
+//! is in it.
 
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +58,8 @@ pub struct Status {
     pub memory_used_bytes: usize,
     /// Whether 3DES and NULL may be used.
     pub weak_suites: bool,
-    /// Whether an egress filter keeps programs that name a link from sending past policies: there is to be one, the kernel takes it, and it is as policies say.
+    /// Whether an egress filter keeps programs that name a link from sending past policies: there is to be one, the
+    /// kernel takes it, and it is as policies say.
     pub egress_filter: bool,
     /// SAs, those whose SPI is only reserved among them.
     pub sas: usize,

@@ -1,12 +1,11 @@
 //! The program's arguments.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::process::ExitCode;
-
 use crate::commands;
 use crate::place::DEVICE;
 use crate::supervisor::Serve;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
 
 const HELP: &str = "\
 IPsec's data plane in user space. It is started by `cryptand ipsec up`, and by its service.

@@ -1,8 +1,21 @@
-//! The supervisor: it has the rights, and no keys. It makes device, rules, routes, the egress filter and sockets, starts the worker, and starts another where that ends.
+//! The supervisor: it has the rights, and no keys. It makes device, rules, routes, the egress filter and sockets,
+//! starts the worker, and starts another where that ends.
 //!
-//! Rules, routes and the egress filter outlive the worker: what policies protect is dropped while none serves, and never sent in clear. They outlive the supervisor too, where it is killed or told so by
-//! [`Serve::keep`]; the next one finds them, and the journal, and begins with them.
+//! Rules, routes and the egress filter outlive the worker: what policies protect is dropped while none serves, and
+//! never sent in clear. They outlive the supervisor too, where it is killed or told so by [`Serve::keep`]; the next one
+//! finds them, and the journal, and begins with them.
 
+use crate::messages::{FilterRow, LISTED_MAX, Notice, Order, Refused, Start};
+use crate::place::Place;
+use command_fds::{CommandFdExt, FdMapping};
+use confine::sandbox::SOCKET_DESCRIPTOR;
+use ipnet::IpNet;
+use link::{Channel, ChannelError, Listener, PidFd};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{RecvFlags, SendFlags, SocketFlags};
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::net::IpAddr;
@@ -12,20 +25,6 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-use std::collections::BTreeSet;
-
-use command_fds::{CommandFdExt, FdMapping};
-use confine::sandbox::SOCKET_DESCRIPTOR;
-use ipnet::IpNet;
-use link::{Channel, ChannelError, Listener, PidFd};
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::net::{RecvFlags, SendFlags, SocketFlags};
-
-use crate::messages::{FilterRow, LISTED_MAX, Notice, Order, Refused, Start};
-use crate::place::Place;
 
 mod asked;
 mod claim;
@@ -51,8 +50,8 @@ use sockets::Sockets;
 
 /// The worker's program.
 const WORKER: &str = "cryptand-esp-worker";
-/// What a packet grows by at most when it is sealed, in bytes: in UDP over IPv6 with the longest suite. The device's MTU is less than that of
-/// the links outside by so much.
+/// What a packet grows by at most when it is sealed, in bytes: in UDP over IPv6 with the longest suite. The device's
+/// MTU is less than that of the links outside by so much.
 const OVERHEAD_BYTES: u32 = 100;
 /// Least MTU of the device, in bytes: what IPv6 asks for (RFC 8200, 5).
 const MTU_MIN: u32 = 1280;
@@ -99,8 +98,8 @@ enum End {
     },
 }
 
-/// Serves until a signal or a request ends it. `ready` is called once, when the first worker serves. After an error, rules and routes that were there
-/// before, or that served, stay: what policies protect is dropped.
+/// Serves until a signal or a request ends it. `ready` is called once, when the first worker serves. After an error,
+/// rules and routes that were there before, or that served, stay: what policies protect is dropped.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -132,7 +131,8 @@ pub fn serve(settings: &Serve, ready: impl FnOnce()) -> Result<(), ServeError> {
     end.map(drop)
 }
 
-/// As much locked memory as this process may have, for the worker, which inherits the limit: it keeps keys there, and refuses SAs when there is none left.
+/// As much locked memory as this process may have, for the worker, which inherits the limit: it keeps keys there, and
+/// refuses SAs when there is none left.
 fn raise_locked_memory() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let unlimited = Rlimit { current: None, maximum: None };
@@ -157,7 +157,8 @@ fn take_signals() -> Result<SignalFd, ServeError> {
         .map_err(|errno| system("waiting for signals")(errno.into()))
 }
 
-/// A listener of sequenced packets, for this user. Its path comes into being when it listens already: who looks out for the path can connect at once.
+/// A listener of sequenced packets, for this user. Its path comes into being when it listens already: who looks out for
+/// the path can connect at once.
 fn listen(path: &Path) -> Result<OwnedFd, ServeError> {
     let new = path.with_extension("new");
     let listener = Listener::bind(&new).and_then(|listener| {
@@ -196,7 +197,8 @@ struct Supervisor<'c> {
     filter: Option<Filter>,
     /// Why the filter is not as it should be, as was told.
     refused: Option<Refused>,
-    /// Whether there may be a destination of policies with neither of its routes, to which packets leave as others route them.
+    /// Whether there may be a destination of policies with neither of its routes, to which packets leave as others
+    /// route them.
     is_open: bool,
     /// When what could not be put back is tried again.
     retry_at: Option<Instant>,
@@ -650,7 +652,8 @@ impl<'c> Supervisor<'c> {
     }
 }
 
-/// Keeps the kernel from sending packets of its own into the device. Where the settings cannot be written, policies decide about such packets.
+/// Keeps the kernel from sending packets of its own into the device. Where the settings cannot be written, policies
+/// decide about such packets.
 fn quiet(device: &str) {
     // No address of the link's own, and so none to announce (RFC 4861, 6.3.7).
     for (setting, value) in [("addr_gen_mode", "1"), ("router_solicitations", "0"), ("accept_ra", "0")] {

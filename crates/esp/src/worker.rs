@@ -1,20 +1,15 @@
-//! The worker: it has the keys, and no rights. It serves programs as the kernel's XFRM does, and its threads carry packets.
+//! The worker: it has the keys, and no rights. It serves programs as the kernel's XFRM does, and its threads carry
+//! packets.
 //!
 //! ```text
 //! its start message -> device, raw sockets, engine -> first part of the sandbox -> threads, without SAs or policies -> second part
 //!   -> the journal of earlier workers -> routes and the egress filter, as it says -> packets and requests
 //! ```
-//! What a request changes is in force before it is answered: threads have the new tables, routes lead into the device, and the
-//! journal says so.
+//! What a request changes is in force before it is answered: threads have the new tables, routes lead into the device,
+//! and the journal says so.
 
-use std::collections::{BTreeMap, HashSet};
-use std::fmt;
-use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
-
+use crate::messages::{Notice, Order, Start};
+use crate::observed::Question;
 use confine::arena;
 use confine::sandbox::{self, Kept, PACKET_RULES, SandboxError};
 use confine::scheduling;
@@ -24,10 +19,14 @@ use ipsec::{PolicyDirection, Time};
 use link::{Channel, ChannelError};
 use plane::{PathMtus, Shared, Tables};
 use rustix::event::{PollFd, PollFlags, poll};
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 use xfrm::{Client, Outbox, Xfrm};
-
-use crate::messages::{Notice, Order, Start};
-use crate::observed::Question;
 
 mod clients;
 mod journal;
@@ -43,12 +42,12 @@ use observers::Observers;
 
 /// Descriptors that the worker may have open: clients, observers, and sockets of all addresses for every thread.
 const DESCRIPTORS_MAX: u64 = 16_384;
-/// Memory that must be left before a request is taken that adds something, in bytes; beside it so many for each SA and policy: tables are copied to be changed,
-/// and the journal is written anew at times.
+/// Memory that must be left before a request is taken that adds something, in bytes; beside it so many for each SA and
+/// policy: tables are copied to be changed, and the journal is written anew at times.
 const ROOM_BYTES: usize = 1 << 19;
 const ROOM_ENTRY_BYTES: usize = 1200;
-/// How long threads may take to go on to tables that were published, before SAs that are not in them are ended: looks take some milliseconds at most, unless
-/// others have the processors.
+/// How long threads may take to go on to tables that were published, before SAs that are not in them are ended: looks
+/// take some milliseconds at most, unless others have the processors.
 const TABLES_WAIT: Duration = Duration::from_secs(1);
 /// How often limits by time are looked after.
 const TICK: Duration = Duration::from_secs(1);
@@ -141,7 +140,8 @@ fn run(options: Options) -> Result<(), WorkerError> {
     let shared = Arc::new(shared);
     let entered = sandbox::enter_before_threads().map_err(WorkerError::Sandbox)?;
     let lacks: Vec<String> = confine::lacks(&entered).into_iter().map(str::to_owned).collect();
-    // One that is stopped does not see its channel end, and would keep the lock. Steps of the sandbox that change credentials would undo this.
+    // One that is stopped does not see its channel end, and would keep the lock. Steps of the sandbox that change
+    // credentials would undo this.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         .map_err(system("asking to be ended with the supervisor"))?;
     let start_threads = || plane::spawn(&shared, queues, Vec::new(), raw);
@@ -229,8 +229,8 @@ impl Worker {
         PolicyDirection::ALL.into_iter().map(|direction| self.xfrm.spd().len(direction)).sum()
     }
 
-    /// Takes up what an earlier worker left: policies, so that what they protect is not taken for what nobody protects, and the names of SAs that
-    /// are lost.
+    /// Takes up what an earlier worker left: policies, so that what they protect is not taken for what nobody protects,
+    /// and the names of SAs that are lost.
     fn restore(&mut self, journal: OwnedFd) -> Result<(), WorkerError> {
         loop {
             match self.keeping.channel().recv::<Order>().map_err(WorkerError::Channel)? {
@@ -319,7 +319,8 @@ impl Worker {
         }
     }
 
-    /// Until the next look at limits by time, or at observers that keep others out; for ever where there is no SA, and nothing that waits for one.
+    /// Until the next look at limits by time, or at observers that keep others out; for ever where there is no SA, and
+    /// nothing that waits for one.
     fn timeout(&self) -> Option<rustix::event::Timespec> {
         let is_left = self.shared.reap();
         let is_idle = self.xfrm.sad().is_empty() && self.xfrm.due().is_none() && !is_left;

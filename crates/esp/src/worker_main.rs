@@ -1,4 +1,5 @@
-//! The program `cryptand-esp-worker`: holds the keys of SAs and carries packets. It is started by `cryptand-esp`, with its channel as descriptor 3.
+//! The program `cryptand-esp-worker`: holds the keys of SAs and carries packets. It is started by `cryptand-esp`, with
+//! its channel as descriptor 3.
 #![forbid(unsafe_code)]
 
 #[macro_use]

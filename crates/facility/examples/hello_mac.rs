@@ -1,4 +1,5 @@
-//! A MAC under a key that this program never sees: `hello_mac HOME LABEL`, such as a development home and `DEV.TDES.DATA`.
+//! A MAC under a key that this program never sees: `hello_mac HOME LABEL`, such as a development home and
+//! `DEV.TDES.DATA`.
 
 use facility::wire::verb::{MacFormat, MacMethod};
 use facility::{Facility, Label, Options};

@@ -99,7 +99,8 @@ impl Facility {
         }
     }
 
-    /// What failures of PINs are counted, in the order of the digests; only those whose verifications are refused, if told so.
+    /// What failures of PINs are counted, in the order of the digests; only those whose verifications are refused, if
+    /// told so.
     ///
     /// # Errors
     /// [`FacilityError::Denied`] if the caller does not administer the home.
@@ -126,15 +127,18 @@ impl Facility {
     /// Forgets the failures that are counted under a digest, or all; returns when that is durable.
     ///
     /// # Errors
-    /// [`FacilityError::Refused`] if nothing is counted under it. [`FacilityError::Denied`] if the caller does not administer the home.
+    /// [`FacilityError::Refused`] if nothing is counted under it. [`FacilityError::Denied`] if the caller does not
+    /// administer the home.
     pub fn clear_failures(&self, digest: Option<Digest>) -> Result<(), FacilityError> {
         self.done("forget failures of PINs", &ClientRequest::ClearFailures { digest }, Repeat::Safe)
     }
 
-    /// Ends the quarantine of a tenant, or of a user without a named tenant, and forgets the deaths of cards that led to it.
+    /// Ends the quarantine of a tenant, or of a user without a named tenant, and forgets the deaths of cards that led
+    /// to it.
     ///
     /// # Errors
-    /// [`FacilityError::Refused`] if there is nothing to end. [`FacilityError::Denied`] if the caller does not administer the home.
+    /// [`FacilityError::Refused`] if there is nothing to end. [`FacilityError::Denied`] if the caller does not
+    /// administer the home.
     pub fn lift(&self, tenant: &str) -> Result<(), FacilityError> {
         self.done("lift a quarantine", &ClientRequest::Lift { tenant: tenant.to_owned() }, Repeat::Never)
     }
@@ -143,8 +147,9 @@ impl Facility {
     /// serves. For the daemon it returns as the old one ends, and the next call finds its successor.
     ///
     /// # Errors
-    /// [`FacilityError::Refused`] if the installed programs are not those of the manifest, or with the reason why the process is
-    /// not replaced, such as [`Refusal::NotSealed`]. [`FacilityError::Denied`] if the caller does not administer the home.
+    /// [`FacilityError::Refused`] if the installed programs are not those of the manifest, or with the reason why the
+    /// process is not replaced, such as [`Refusal::NotSealed`]. [`FacilityError::Denied`] if the caller does not
+    /// administer the home.
     pub fn upgrade(&self, step: Upgrade) -> Result<(), FacilityError> {
         self.done("replace a program that runs", &ClientRequest::Upgrade(step), Repeat::Never)
     }
@@ -181,8 +186,8 @@ impl Facility {
         self.done("write a backup", &request, Repeat::Never)
     }
 
-    /// A page of the records whose keys are under master keys other than these, with their tokens, in the order of their
-    /// labels; an empty page is the last. For administrators.
+    /// A page of the records whose keys are under master keys other than these, with their tokens, in the order of
+    /// their labels; an empty page is the last. For administrators.
     ///
     /// # Errors
     /// [`FacilityError::Refused`] with 8/1032 for a pattern that is not well formed.
@@ -205,11 +210,12 @@ impl Facility {
 
     /// Replaces tokens of records, each only if the record still holds the given old token, and returns which were
     /// replaced; durable when it returns. At most [`wire::bounds::REPLACEMENTS_MAX`], in a message of
-    /// [`wire::bounds::CONTROL_BYTES_MAX`]. For administrators; with `lose_keys` also while master keys in use are in no sealed copy.
+    /// [`wire::bounds::CONTROL_BYTES_MAX`]. For administrators; with `lose_keys` also while master keys in use are in
+    /// no sealed copy.
     ///
     /// # Errors
-    /// [`FacilityError::Refused`] if a token may not be stored, the store fails, or with [`Refusal::NotSealed`]: then nothing was
-    /// replaced.
+    /// [`FacilityError::Refused`] if a token may not be stored, the store fails, or with [`Refusal::NotSealed`]: then
+    /// nothing was replaced.
     pub fn token_replace(
         &self,
         replacements: Vec<Replacement>,

@@ -33,8 +33,9 @@ pub enum Ran {
     Maybe,
 }
 
-/// Why a call failed. Return and reason codes of a verb that ran are not errors of [`Facility::call`](crate::Facility::call):
-/// they are in its [`Reply`](crate::Reply), and [`Reply::ok`](crate::Reply::ok) turns them into one.
+/// Why a call failed. Return and reason codes of a verb that ran are not errors of
+/// [`Facility::call`](crate::Facility::call): they are in its [`Reply`](crate::Reply), and
+/// [`Reply::ok`](crate::Reply::ok) turns them into one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FacilityError {
@@ -75,8 +76,8 @@ pub enum FacilityError {
         /// The verb.
         verb: Verb,
     },
-    /// The caller's tenant is in quarantine, because cards died over its requests; nothing ran. When a queue is requested,
-    /// the daemon says for how long: [`Refusal::Quarantined`].
+    /// The caller's tenant is in quarantine, because cards died over its requests; nothing ran. When a queue is
+    /// requested, the daemon says for how long: [`Refusal::Quarantined`].
     Quarantined {
         /// The verb.
         verb: Verb,
@@ -164,8 +165,8 @@ pub enum FacilityError {
         /// How long it was waited for.
         waited: Duration,
     },
-    /// Every card that serves the verb has broken the rules of the link towards this process. Nothing more is sent to such a
-    /// process of a card, only to a new process in its place.
+    /// Every card that serves the verb has broken the rules of the link towards this process. Nothing more is sent to
+    /// such a process of a card, only to a new process in its place.
     CardsUnsound {
         /// The verb.
         verb: Verb,
@@ -305,8 +306,8 @@ impl FacilityError {
         }
     }
 
-    /// Whether the request had an effect. After the death of a card or of the daemon, without an answer, and after a malformed
-    /// answer this is unknown.
+    /// Whether the request had an effect. After the death of a card or of the daemon, without an answer, and after a
+    /// malformed answer this is unknown.
     pub fn ran(&self) -> Ran {
         match self {
             Self::DaemonGone { ran, .. } | Self::CardDied { ran, .. } => *ran,

@@ -19,9 +19,9 @@
 //! | authenticate as a tenant, with the credential in a file | [`credential::read`], [`Options::credential`] |
 //! | see and change tenants and cards | [`Facility::tenants`], [`Facility::change`] |
 //!
-//! The library has no async runtime, and no thread except one that reaps a daemon which it started. A queue to a card is made
-//! when a request first needs one; requests then pass through shared memory and not through the daemon. While no daemon
-//! runs, existing queues keep working; new queues and new labels wait for it.
+//! The library has no async runtime, and no thread except one that reaps a daemon which it started. A queue to a card
+//! is made when a request first needs one; requests then pass through shared memory and not through the daemon. While
+//! no daemon runs, existing queues keep working; new queues and new labels wait for it.
 //!
 //! # Cards that die
 //! A request that the dead card had not taken is sent to another card. A request that it had taken is sent
@@ -85,8 +85,8 @@ pub use wire::{Codes, Label};
 /// How a facility behaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Start the daemon if none runs, by the program that the home's settings name, unless the home was stopped or a service
-    /// manager runs its daemon ([`Home::may_autostart`]). Only the home's owner can do this.
+    /// Start the daemon if none runs, by the program that the home's settings name, unless the home was stopped or a
+    /// service manager runs its daemon ([`Home::may_autostart`]). Only the home's owner can do this.
     pub start_daemon: bool,
     /// How callers wait for answers.
     pub poll: PollMode,
@@ -144,9 +144,9 @@ impl Facility {
     /// Opens the home in this folder, and connects to its daemon.
     ///
     /// # Errors
-    /// [`FacilityError::Home`] if there is no home, or one of a newer version,
-    /// [`FacilityError::NotRunning`], [`FacilityError::NoAutostart`], [`FacilityError::StartDaemon`], [`FacilityError::Denied`], or
-    /// another error of the control connection.
+    /// [`FacilityError::Home`] if there is no home, or one of a newer version, [`FacilityError::NotRunning`],
+    /// [`FacilityError::NoAutostart`], [`FacilityError::StartDaemon`], [`FacilityError::Denied`], or another error of
+    /// the control connection.
     pub fn open(folder: &Path, options: Options) -> Result<Self, FacilityError> {
         let home = Home::open(folder)?;
         let (state, selection) = (State::new(&home, &options), options.selection);
@@ -256,8 +256,8 @@ impl Facility {
         self.state().pool.queues()
     }
 
-    /// Begins a request in a ticket that holds none. The request is constructed in place: moving it would cost as much as
-    /// sending it.
+    /// Begins a request in a ticket that holds none. The request is constructed in place: moving it would cost as much
+    /// as sending it.
     fn begin(
         &self,
         ticket: &mut Ticket,

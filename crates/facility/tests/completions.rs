@@ -2,6 +2,7 @@
 
 mod fake;
 
+use Personality::{Accelerator, Coprocessor};
 use facility::{Completions, Facility, FacilityError, LOOP_REQUESTS_MAX, Options, Ran, Reply};
 use fake::{Act, FakeHome, echo, generate, makes_keys};
 use rustix::event::{PollFd, PollFlags};
@@ -16,8 +17,6 @@ use wire::verb::{
     Verb, des_key_record_read, key_generate, key_records_write, mac_generate, one_way_hash, pka_key_generate,
 };
 use wire::{Codes, KeyReference, Label, code};
-
-use Personality::{Accelerator, Coprocessor};
 
 /// Longer than any of what is waited for takes.
 const PATIENCE: Duration = Duration::from_secs(60);

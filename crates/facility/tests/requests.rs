@@ -2,6 +2,7 @@
 
 mod fake;
 
+use Personality::{Accelerator, Coprocessor};
 use engine::{Engine, Options as EngineOptions};
 use facility::{Facility, FacilityError, Options, Ran, Reply, Selection, Ticket};
 use fake::{Act, FakeHome, Script, echo, generate, makes_keys};
@@ -17,8 +18,6 @@ use wire::verb::{
     pka_key_generate,
 };
 use wire::{KeyReference, Label, code};
-
-use Personality::{Accelerator, Coprocessor};
 
 /// Longer than any of what is waited for takes.
 const PATIENCE: Duration = Duration::from_secs(60);

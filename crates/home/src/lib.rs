@@ -228,13 +228,14 @@ impl Home {
         self.folder.join("lock")
     }
 
-    /// Generation numbers of processes, which are never reused. They are not in `run/`, since clients outlive that folder.
+    /// Generation numbers of processes, which are never reused. They are not in `run/`, since clients outlive that
+    /// folder.
     pub fn generations(&self) -> PathBuf {
         self.folder.join("generations")
     }
 
-    /// Sockets and the key table of the running daemon: a folder, or a symbolic link to one that lasts until the machine
-    /// starts again.
+    /// Sockets and the key table of the running daemon: a folder, or a symbolic link to one that lasts until the
+    /// machine starts again.
     pub fn run(&self) -> PathBuf {
         self.folder.join("run")
     }
@@ -322,8 +323,8 @@ pub fn write_durably(path: &Path, content: &[u8]) -> Result<(), HomeError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(HomeError::io("flush", folder))
 }
 
-/// Whether all that lies in a folder is what [`Home::create`] makes before the version, which makes it a home: then nothing
-/// ever ran there.
+/// Whether all that lies in a folder is what [`Home::create`] makes before the version, which makes it a home: then
+/// nothing ever ran there.
 fn is_half_made(folder: &Path, entries: fs::ReadDir) -> Result<bool, HomeError> {
     for entry in entries {
         let entry = entry.map_err(HomeError::io("read", folder))?;

@@ -5,8 +5,8 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Sends a state, such as `READY=1`, to the service manager's socket that NOTIFY_SOCKET names; does nothing where there is
-/// none.
+/// Sends a state, such as `READY=1`, to the service manager's socket that NOTIFY_SOCKET names; does nothing where there
+/// is none.
 ///
 /// # Errors
 /// Of the system, where the socket takes nothing.

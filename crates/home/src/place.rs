@@ -117,11 +117,12 @@ mod tests {
         }
     }
 
-    /// Capabilities of a file as the kernel keeps them (VFS_CAP_REVISION_2): CAP_NET_BIND_SERVICE, permitted and effective.
+    /// Capabilities of a file as the kernel keeps them (VFS_CAP_REVISION_2): CAP_NET_BIND_SERVICE, permitted and
+    /// effective.
     const BINDS_LOW_PORTS: [u8; 20] = [1, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-    /// A program whose file has capabilities keeps its user ids: these alone do not tell that it has more rights than its
-    /// starter.
+    /// A program whose file has capabilities keeps its user ids: these alone do not tell that it has more rights than
+    /// its starter.
     #[test]
     fn a_program_with_capabilities_of_its_file_does_not_look_at_the_environment() {
         if needs::lacks(needs::Need::Root) {

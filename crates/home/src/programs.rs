@@ -17,16 +17,17 @@ impl Programs {
     }
 }
 
-/// The program of this name in the installation of the program `own`: in its folder; one folder up from a build's `deps` or
-/// `examples`; seen from a `bin`, in `../libexec/cryptand`; seen from there, in `../../bin`. The path is absolute and free of
-/// links.
+/// The program of this name in the installation of the program `own`: in its folder; one folder up from a build's
+/// `deps` or `examples`; seen from a `bin`, in `../libexec/cryptand`; seen from there, in `../../bin`. The path is
+/// absolute and free of links.
 pub fn program_beside(own: &Path, name: &str) -> Option<PathBuf> {
     let own = own.canonicalize().ok()?;
     folders(&own)?.find_map(|folder| file(&folder, name))
 }
 
-/// Folders of programs that other programs start, relative to one of them. Beside its own folder each has at most one, by the
-/// name of that folder: around a program that was put somewhere else anybody's files may lie, as around a folder of `/tmp`.
+/// Folders of programs that other programs start, relative to one of them. Beside its own folder each has at most one,
+/// by the name of that folder: around a program that was put somewhere else anybody's files may lie, as around a folder
+/// of `/tmp`.
 fn folders(own: &Path) -> Option<impl Iterator<Item = PathBuf>> {
     let folder = own.parent()?;
     let other = match folder.file_name().and_then(|name| name.to_str()) {

@@ -1,4 +1,5 @@
-//! The system service: its users, and the paths where they connect. One file that only root writes, read by all of its programs.
+//! The system service: its users, and the paths where they connect. One file that only root writes, read by all of its
+//! programs.
 //!
 //! ```text
 //! keeper    holds the master keys           listens at keeper_folder: card.sock, officer.sock, daemon.sock
@@ -47,7 +48,8 @@ pub struct Service {
     pub cards_folder: PathBuf,
     /// The sealed master keys: in the keeper's own folder.
     pub sealed: PathBuf,
-    /// The daemon's home, in which records are counted for officers before master keys change; none if they cannot be counted.
+    /// The daemon's home, in which records are counted for officers before master keys change; none if they cannot be
+    /// counted.
     #[serde(default)]
     pub home: Option<PathBuf>,
     /// Memory that deriving a key from the passphrase may take, in MiB: one of [`SEAL_MEMORY_MIB`].
@@ -75,8 +77,8 @@ impl Service {
     /// Reads and checks the file.
     ///
     /// # Errors
-    /// [`HomeError::Distrusted`] where others than root could have written it, [`HomeError::Io`] where it cannot be read or
-    /// makes no sense.
+    /// [`HomeError::Distrusted`] where others than root could have written it, [`HomeError::Io`] where it cannot be
+    /// read or makes no sense.
     pub fn read(path: &Path) -> Result<Self, HomeError> {
         trust::file(path)?;
         let text = read_bounded(path)?;
@@ -112,8 +114,8 @@ impl Service {
     /// Looks up the users.
     ///
     /// # Errors
-    /// [`HomeError::Io`] names one that the machine does not know, is root, or is named twice: then one user would do what
-    /// takes two.
+    /// [`HomeError::Io`] names one that the machine does not know, is root, or is named twice: then one user would do
+    /// what takes two.
     pub fn users(&self) -> Result<ServiceUsers, HomeError> {
         let invalid = |why: String| {
             let cause = io::Error::new(io::ErrorKind::InvalidInput, why);

@@ -33,8 +33,8 @@ pub struct Settings {
     /// The number that the next new tenant gets: numbers are never reused.
     #[serde(default = "first_number")]
     pub tenant_number_next: u32,
-    /// The file of the system service that the home belongs to, whose keeper and launcher its daemon then meets; none for
-    /// a home of one user.
+    /// The file of the system service that the home belongs to, whose keeper and launcher its daemon then meets; none
+    /// for a home of one user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<PathBuf>,
     /// The cards of the home.
@@ -57,8 +57,8 @@ pub struct Settings {
     /// Who unseals the master keys after each start of the keeper; in a home of the system service its file says so.
     #[serde(default)]
     pub unseal: Unseal,
-    /// In which form cards make internal tokens, and which they accept. A file that does not say is one of a home that has
-    /// compatible ones.
+    /// In which form cards make internal tokens, and which they accept. A file that does not say is one of a home that
+    /// has compatible ones.
     #[serde(default)]
     pub tokens: TokenForms,
     /// What follows where cards end with a tenant's requests.

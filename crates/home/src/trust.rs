@@ -3,10 +3,11 @@
 //! Whoever owns a folder, or may write to one above it, decides which file a path leads to, and by the settings which
 //! programs run. So everything from the root of the file system down to a path must belong to the user that this
 //! process runs as, to root, or to the owner of the running program, who is trusted already; and nobody else may write
-//! to it, but for folders with the sticky bit (`/tmp`), where others can neither rename nor remove what they do not own,
-//! and for those above the running program itself.
-//! A path that passes cannot be led elsewhere later by any other user, so that what was checked is what is used.
+//! to it, but for folders with the sticky bit (`/tmp`), where others can neither rename nor remove what they do not
+//! own, and for those above the running program itself. A path that passes cannot be led elsewhere later by any other
+//! user, so that what was checked is what is used.
 
+use crate::error::{Distrust, HomeError};
 use nix::fcntl::OFlag;
 use nix::unistd::{Gid, Group, Uid, User, geteuid};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -14,8 +15,6 @@ use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-
-use crate::error::{Distrust, HomeError};
 
 /// Checks a folder, which must exist, and all folders above it.
 ///
@@ -161,11 +160,12 @@ pub fn regular(metadata: &Metadata) -> io::Result<()> {
     }
 }
 
-/// Opens a file for reading where somebody else may have put something: a regular one, by no symbolic link, which could name a file
-/// of somebody else's, and without waiting, which a pipe would make the caller do.
+/// Opens a file for reading where somebody else may have put something: a regular one, by no symbolic link, which could
+/// name a file of somebody else's, and without waiting, which a pipe would make the caller do.
 ///
 /// # Errors
-/// The system's, such as [`io::ErrorKind::NotFound`]; [`io::ErrorKind::InvalidInput`], with what it is, for all but a regular file.
+/// The system's, such as [`io::ErrorKind::NotFound`]; [`io::ErrorKind::InvalidInput`], with what it is, for all but a
+/// regular file.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);

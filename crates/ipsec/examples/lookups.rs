@@ -1,21 +1,22 @@
-//! What a packet takes beside its cryptography, with a thousand SAs and policies, and what packets take that are refused.
+//! What a packet takes beside its cryptography, with a thousand SAs and policies, and what packets take that are
+//! refused.
 //!
 //! ```text
 //! cargo run --release -p ipsec --example lookups -- [ROUNDS [csv]]
 //! ```
 //!
-//! Packets of 1,400 bytes under AES-128-GCM, 47 in a batch, each of another SA. Each round goes over its batch twice: the first time keys, windows and policies were
-//! not used for twenty rounds, the second time just before. A figure is the median over the rounds, in nanoseconds a packet; its share is of what opening takes. With `csv` each line is a row's
-//! name with both figures.
+//! Packets of 1,400 bytes under AES-128-GCM, 47 in a batch, each of another SA. Each round goes over its batch twice:
+//! the first time keys, windows and policies were not used for twenty rounds, the second time just before. A figure is
+//! the median over the rounds, in nanoseconds a packet; its share is of what opening takes. With `csv` each line is a
+//! row's name with both figures.
 #![forbid(unsafe_code)]
 
+use engine::{Engine, Options};
+use ipsec::*;
 use std::hint::black_box;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
-
-use engine::{Engine, Options};
-use ipsec::*;
 
 const TABLE: u32 = 1000;
 const BATCH: usize = 47;

@@ -4,18 +4,18 @@
 //! cargo run --release -p ipsec --example packets -- [PACKETS [BYTES [ROUNDS [csv]]]]
 //! ```
 //!
-//! 47 packets of 1,424 bytes, unless other numbers are given: about what one look at a TUN with segmentation offload brings. Both ways run in turn, a
-//! round each; the figure is the median over the rounds, and the ratio is between the medians. Bytes are those of the packet inside.
+//! 47 packets of 1,424 bytes, unless other numbers are given: about what one look at a TUN with segmentation offload
+//! brings. Both ways run in turn, a round each; the figure is the median over the rounds, and the ratio is between the
+//! medians. Bytes are those of the packet inside.
 #![forbid(unsafe_code)]
-
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use engine::{Engine, Options};
 use ipsec::{
     Arrival, Direction, Encryption, Endpoint, Frame, HEAD_ROOM, Integrity, KeyBytes, OpenItem, Sa,
     SaParameters, Sad, SealItem, Suite, TAIL_ROOM, Time, Worker,
 };
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -65,8 +65,8 @@ fn keys(suite: Suite) -> (Vec<u8>, Vec<u8>) {
     (encryption, vec![0xa5; suite.integrity_key_bytes()])
 }
 
-/// 3DES with HMAC-SHA-1 by OpenSSL, a packet at a time with contexts that hold the keys: seal and open, the median of each in nanoseconds a packet. It makes the
-/// packets that we make, and opens them.
+/// 3DES with HMAC-SHA-1 by OpenSSL, a packet at a time with contexts that hold the keys: seal and open, the median of
+/// each in nanoseconds a packet. It makes the packets that we make, and opens them.
 fn openssl(engine: &Engine, packets: usize, bytes: usize, rounds: usize) -> [f64; 2] {
     use openssl::cipher::Cipher;
     use openssl::cipher_ctx::CipherCtx;

@@ -1,16 +1,15 @@
 //! The checksum of IP, TCP and UDP (RFC 1071).
 
+use crate::address::{self, Family};
+use engine::Engine;
 use std::net::IpAddr;
 
-use engine::Engine;
-
-use crate::address::{self, Family};
-
-/// The sum of words of 16 bits, begun with another: for headers; [`long_sum`] is for more. An odd byte at the end is the upper half of a word; only the last
-/// part of what is summed may have one.
+/// The sum of words of 16 bits, begun with another: for headers; [`long_sum`] is for more. An odd byte at the end is
+/// the upper half of a word; only the last part of what is summed may have one.
 #[inline]
 pub fn sum(begun: u64, bytes: &[u8]) -> u64 {
-    // Sums in either order of bytes differ by their order alone (RFC 1071, 2B): words as the machine has them need no swap each.
+    // Sums in either order of bytes differ by their order alone (RFC 1071, 2B): words as the machine has them need no
+    // swap each.
     let (words, rest) = bytes.as_chunks::<4>();
     let mut all = 0_u64;
     for word in words {
@@ -37,7 +36,8 @@ pub fn fold(mut sum: u64) -> u16 {
     !(sum as u16)
 }
 
-/// The sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1) of so many bytes above IP. Both addresses are of one family.
+/// The sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1) of so many bytes above IP. Both addresses are of one
+/// family.
 #[inline]
 pub fn pseudo_header(source: IpAddr, destination: IpAddr, protocol: u8, bytes: usize) -> u64 {
     let mut words = [0; 32];
@@ -59,8 +59,9 @@ pub(crate) fn changed(checksum: u16, from: u16, to: u16) -> u16 {
     fold(u64::from(!checksum) + u64::from(!from) + u64::from(to))
 }
 
-/// Writes the checksum of a segment of TCP or a datagram of UDP; leaves others, and those that are too short, as they are. What NAT
-/// changed in the addresses made the old one wrong, and the ICV has said that the bytes are right (RFC 3948, 3.1.2).
+/// Writes the checksum of a segment of TCP or a datagram of UDP; leaves others, and those that are too short, as they
+/// are. What NAT changed in the addresses made the old one wrong, and the ICV has said that the bytes are right (RFC
+/// 3948, 3.1.2).
 pub(crate) fn write_transport(source: IpAddr, destination: IpAddr, protocol: u8, segment: &mut [u8]) {
     let at = match protocol {
         TCP => 16,

@@ -27,8 +27,8 @@ pub(crate) fn outer(inner: u8, dscp: DscpRule, ecn: bool) -> u8 {
     dscp | if ecn { inner & ECN } else { NOT_ECT }
 }
 
-/// The eight bits of an inner header once the outer one is gone (RFC 6040, figure 4), None where the packet must be dropped:
-/// congestion cannot be told to a transport that does not know ECN.
+/// The eight bits of an inner header once the outer one is gone (RFC 6040, figure 4), None where the packet must be
+/// dropped: congestion cannot be told to a transport that does not know ECN.
 pub(crate) fn opened(inner: u8, outer: u8, dscp: bool, ecn: bool) -> Option<u8> {
     let kept = if dscp { outer & !ECN } else { inner & !ECN };
     if !ecn {

@@ -50,7 +50,8 @@ pub(crate) fn write_trailer(enciphered: &mut [u8], padding: usize, next_header: 
     trailer[padding + 1] = next_header;
 }
 
-/// Payload, with TFC padding, and next header of what was deciphered; None where the padding is not what it must be (RFC 4303, 2.4).
+/// Payload, with TFC padding, and next header of what was deciphered; None where the padding is not what it must be
+/// (RFC 4303, 2.4).
 #[inline]
 pub(crate) fn read_trailer(deciphered: &[u8]) -> Option<(usize, u8)> {
     let [before @ .., padding, next_header] = deciphered else { return None };

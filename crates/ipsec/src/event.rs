@@ -11,15 +11,16 @@ pub const EVENTS_MAX: usize = 256;
 /// Something that the IKE daemon, or whoever else owns SAs and policies, acts on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// A limit of an SA was reached: a soft one asks for rekeying, after a hard one its packets are dropped. Each is told once.
+    /// A limit of an SA was reached: a soft one asks for rekeying, after a hard one its packets are dropped. Each is
+    /// told once.
     Expire {
         /// Which.
         sa: SaName,
         /// Whether it was the hard one.
         hard: bool,
     },
-    /// A packet that was authenticated, and is the newest, came from another address or port than the SA's peer. Nothing follows it until
-    /// [`crate::Sa::follow`] is called.
+    /// A packet that was authenticated, and is the newest, came from another address or port than the SA's peer.
+    /// Nothing follows it until [`crate::Sa::follow`] is called.
     Mapping {
         /// Which.
         sa: SaName,

@@ -1,23 +1,23 @@
 //! Packets that are longer than the path: cut before they are sealed, or their sender told.
 
-use std::net::IpAddr;
-
 use crate::address::{Endpoint, Family};
 use crate::checksum;
 use crate::inner::{self, Inner};
 use crate::outer::{self, Outer};
 use crate::reason::Reason;
+use std::net::IpAddr;
 
-/// Bytes of the packet that a message quotes: IP's header and eight bytes of IPv4 (RFC 792), of IPv6 as much as fits in the MTU that every link has
-/// (RFC 4443, 3.2).
+/// Bytes of the packet that a message quotes: IP's header and eight bytes of IPv4 (RFC 792), of IPv6 as much as fits in
+/// the MTU that every link has (RFC 4443, 3.2).
 const QUOTED_V4: usize = 28;
 const QUOTED_V6: usize = 1280 - 48;
 
-/// Cuts a packet of IPv4 that may be cut into pieces of at most `mtu` bytes (RFC 791, 3.2), each with its own header. Options go to all of them where
-/// they say so.
+/// Cuts a packet of IPv4 that may be cut into pieces of at most `mtu` bytes (RFC 791, 3.2), each with its own header.
+/// Options go to all of them where they say so.
 ///
 /// # Errors
-/// [`Reason::Inner`] for what is no packet, [`Reason::Fragment`] for one that may not be cut or an `mtu` that leaves no eight bytes for its pieces.
+/// [`Reason::Inner`] for what is no packet, [`Reason::Fragment`] for one that may not be cut or an `mtu` that leaves no
+/// eight bytes for its pieces.
 pub fn fragment_ipv4(packet: &[u8], mtu: usize) -> Result<Vec<Vec<u8>>, Reason> {
     let inner = Inner::read(packet)?;
     let header = &packet[..inner.payload];
@@ -56,11 +56,14 @@ pub fn fragment_ipv4(packet: &[u8], mtu: usize) -> Result<Vec<Vec<u8>>, Reason> 
     }
 }
 
-/// Cuts a packet of ESP, headers of IP included, into pieces of at most `mtu` bytes, by whoever sends it: of IPv4 with the low bits of this identification, or 1 where they are 0, whether routers may cut it or
-/// not; of IPv6 by a header of fragments with it (RFC 8200, 4.5), behind the headers that routers look at. No two packets to one peer within a minute may have the same.
+/// Cuts a packet of ESP, headers of IP included, into pieces of at most `mtu` bytes, by whoever sends it: of IPv4 with
+/// the low bits of this identification, or 1 where they are 0, whether routers may cut it or not; of IPv6 by a header
+/// of fragments with it (RFC 8200, 4.5), behind the headers that routers look at. No two packets to one peer within a
+/// minute may have the same.
 ///
 /// # Errors
-/// [`Reason::Inner`] for what is no packet, [`Reason::Fragment`] for a piece, or an `mtu` that leaves no eight bytes for its pieces.
+/// [`Reason::Inner`] for what is no packet, [`Reason::Fragment`] for a piece, or an `mtu` that leaves no eight bytes
+/// for its pieces.
 pub fn fragment_outside(packet: &mut [u8], mtu: usize, id: u32) -> Result<Vec<Vec<u8>>, Reason> {
     let inner = Inner::read(packet)?;
     if inner.is_fragment {
@@ -128,9 +131,10 @@ fn options_of_pieces(header: &[u8]) -> Vec<u8> {
     copied
 }
 
-/// The message that tells a packet's sender the MTU: fragmentation needed (RFC 792, RFC 1191), or packet too big (RFC 4443, 3.2), from an address of
-/// this machine's inside. None for what is not answered: a piece but the first, and messages of ICMP that are errors themselves (RFC 1122,
-/// 3.2.2; RFC 4443, 2.4); also where the address is of the other family.
+/// The message that tells a packet's sender the MTU: fragmentation needed (RFC 792, RFC 1191), or packet too big (RFC
+/// 4443, 3.2), from an address of this machine's inside. None for what is not answered: a piece but the first, and
+/// messages of ICMP that are errors themselves (RFC 1122, 3.2.2; RFC 4443, 2.4); also where the address is of the other
+/// family.
 pub fn too_big(packet: &[u8], mtu: usize, from: IpAddr) -> Option<Vec<u8>> {
     let inner = Inner::read(packet).ok()?;
     let (flow, family) = (inner.flow, inner.flow.family());

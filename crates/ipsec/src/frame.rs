@@ -74,7 +74,8 @@ impl<'a> Frame<'a> {
         fits
     }
 
-    /// Moves so many bytes that end `from` before the packet to where they end `to` before it. The caller sees to it that there is room for both.
+    /// Moves so many bytes that end `from` before the packet to where they end `to` before it. The caller sees to it
+    /// that there is room for both.
     pub(crate) fn move_before(&mut self, bytes: usize, from: usize, to: usize) {
         let (from, to) = (self.start - from, self.start - to);
         self.memory.copy_within(from - bytes..from, to - bytes);

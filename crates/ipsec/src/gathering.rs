@@ -1,4 +1,5 @@
-//! Pieces of packets, kept until all have come: the first alone has the ports by which policies decide about all of them (RFC 4301, 7).
+//! Pieces of packets, kept until all have come: the first alone has the ports by which policies decide about all of
+//! them (RFC 4301, 7).
 //!
 //! ```text
 //! piece ──► kept with those of its packet ──► all there: the packet as it was before it was cut
@@ -6,19 +7,19 @@
 //!               └ no place, or too late: dropped
 //! ```
 //!
-//! Bounds have names: [`GATHERED_MAX`], [`GATHERED_BYTES_MAX`], [`PIECES_MAX`], [`GATHERING_TIME`]. Where there is no place, the oldest packet goes of the source that has
-//! most of what there is no more of, packets or bytes, and of two with as much, that of the older one: a flood takes its own places. What goes is dropped and counted; nothing that was kept
-//! is ever passed on in part.
-
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::net::IpAddr;
-use std::time::Duration;
+//! Bounds have names: [`GATHERED_MAX`], [`GATHERED_BYTES_MAX`], [`PIECES_MAX`], [`GATHERING_TIME`]. Where there is no
+//! place, the oldest packet goes of the source that has most of what there is no more of, packets or bytes, and of two
+//! with as much, that of the older one: a flood takes its own places. What goes is dropped and counted; nothing that
+//! was kept is ever passed on in part.
 
 use crate::address::Family;
 use crate::checksum;
 use crate::inner::{Inner, Piece};
 use crate::time::Time;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
 
 /// Most packets of which pieces are kept.
 pub const GATHERED_MAX: usize = 256;
@@ -30,7 +31,8 @@ pub const PIECES_MAX: usize = 128;
 pub const GATHERING_TIME: Duration = Duration::from_secs(5);
 /// What keeping a piece takes beside its bytes.
 const KEEPING_BYTES: usize = 64;
-/// Least bytes of the first piece behind all headers of IP: with fewer it may lack what policies look at (RFC 1858, RFC 7112).
+/// Least bytes of the first piece behind all headers of IP: with fewer it may lack what policies look at (RFC 1858, RFC
+/// 7112).
 const FIRST_BYTES_MIN: usize = 8;
 
 /// A packet that was cut, and whose pieces have all come.
@@ -84,7 +86,8 @@ impl Kept {
 #[derive(Debug)]
 struct Partial {
     since: Time,
-    /// In the order of what they hold; none where one contradicted another: then all that comes is dropped (RFC 5722, 4).
+    /// In the order of what they hold; none where one contradicted another: then all that comes is dropped (RFC 5722,
+    /// 4).
     pieces: Option<Vec<Kept>>,
     /// Where the last one ends, once that has come.
     end: Option<usize>,
@@ -229,7 +232,8 @@ impl Gathering {
         });
     }
 
-    /// Drops the oldest packet of the source that has most, but for the one that a piece just came of; whether there was one.
+    /// Drops the oldest packet of the source that has most, but for the one that a piece just came of; whether there
+    /// was one.
     fn make_place(&mut self, full: Full, spared: Key, added: &mut Added) -> bool {
         let (mut most, mut share, mut source) = (Share::default(), Share::default(), None);
         // Those of one source stand together.

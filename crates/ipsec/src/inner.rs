@@ -1,10 +1,9 @@
 //! What a packet of IP says of itself: read strictly, copied out, and bounded.
 
-use std::net::IpAddr;
-
 use crate::address::{self, Family};
 use crate::checksum;
 use crate::reason::Reason;
+use std::net::IpAddr;
 
 /// What policies and selectors decide by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -83,8 +82,8 @@ const ICMP: u8 = 1;
 const ICMP_V6: u8 = 58;
 
 impl Inner {
-    /// Reads the packet at the front of `bytes`. [`Reason::Inner`] where its headers contradict themselves or there is less of it
-    /// than they say.
+    /// Reads the packet at the front of `bytes`. [`Reason::Inner`] where its headers contradict themselves or there is
+    /// less of it than they say.
     #[inline]
     pub fn read(bytes: &[u8]) -> Result<Inner, Reason> {
         match bytes.first().map(|first| first >> 4) {
@@ -248,8 +247,9 @@ fn with_ports(mut flow: Flow, payload: &[u8]) -> Flow {
     flow
 }
 
-/// How many bytes of a packet that was read stand before ESP in transport mode: IPv4's header with its options; of IPv6 the headers that routers look
-/// at, and options for every destination on the way (RFC 4303, 3.1.1). A header of fragments stands behind ESP, since the packet is whole.
+/// How many bytes of a packet that was read stand before ESP in transport mode: IPv4's header with its options; of IPv6
+/// the headers that routers look at, and options for every destination on the way (RFC 4303, 3.1.1). A header of
+/// fragments stands behind ESP, since the packet is whole.
 pub(crate) fn before_esp(packet: &[u8], inner: &Inner) -> usize {
     if inner.flow.family == Family::V4 {
         return inner.payload;
@@ -288,8 +288,8 @@ pub(crate) fn number_at(headers: &[u8]) -> usize {
     place
 }
 
-/// Makes the headers at the front of a packet say what is behind them, and how much; those of IPv4 get their checksum. The packet is not longer than IP
-/// allows.
+/// Makes the headers at the front of a packet say what is behind them, and how much; those of IPv4 get their checksum.
+/// The packet is not longer than IP allows.
 pub(crate) fn set_payload(packet: &mut [u8], header_bytes: usize, protocol: u8) {
     let bytes = packet.len();
     let headers = &mut packet[..header_bytes];

@@ -1,9 +1,8 @@
 //! The keys of an SA, prepared once; zero when dropped.
 
+use crate::suite::{SALT_BYTES, Suite};
 use engine::{CHACHA_KEY_BYTES, ChaChaKey, CipherKey, Engine, GcmKey, HmacKey, KeyError};
 use zeroize::Zeroizing;
-
-use crate::suite::{SALT_BYTES, Suite};
 
 /// Keys as IKE hands them over.
 #[derive(Clone, Copy)]
@@ -29,7 +28,8 @@ pub(crate) struct SeparateKeys {
 pub(crate) type Salt = Zeroizing<[u8; SALT_BYTES]>;
 
 impl Keys {
-    /// Keys of a suite. Both have the lengths that it asks for, which the caller has checked: what the engine refuses is passed on.
+    /// Keys of a suite. Both have the lengths that it asks for, which the caller has checked: what the engine refuses
+    /// is passed on.
     pub(crate) fn new(engine: &Engine, suite: Suite, bytes: KeyBytes<'_>) -> Result<Keys, KeyError> {
         Ok(match suite {
             Suite::AesGcm16(key) => {

@@ -1,5 +1,6 @@
-//! IPsec's ESP (RFC 4303) as bytes in and bytes out: packets are sealed and opened in batches, with a time and addresses that the caller says.
-//! There are no sockets here, no threads and no clock; keys come from IKE, which is left to those who do it well.
+//! IPsec's ESP (RFC 4303) as bytes in and bytes out: packets are sealed and opened in batches, with a time and
+//! addresses that the caller says. There are no sockets here, no threads and no clock; keys come from IKE, which is
+//! left to those who do it well.
 //!
 //! # Which function for which need
 //!
@@ -18,20 +19,22 @@
 //!
 //! # Threads
 //!
-//! A thread has a [`Worker`] of its own. SAs are shared: their numbers are handed out in blocks, a run of a batch at a time, and their windows are
-//! moved without a lock, so that several threads seal and open packets of one SA. [`Sad`] and [`Spd`] are read as snapshots. Numbers of two
-//! threads leave interleaved by as much as a batch: the window of the receiver should hold as many numbers as the threads have in flight.
+//! A thread has a [`Worker`] of its own. SAs are shared: their numbers are handed out in blocks, a run of a batch at a
+//! time, and their windows are moved without a lock, so that several threads seal and open packets of one SA. [`Sad`]
+//! and [`Spd`] are read as snapshots. Numbers of two threads leave interleaved by as much as a batch: the window of the
+//! receiver should hold as many numbers as the threads have in flight.
 //!
 //! # What a peer can do
 //!
-//! It makes no entry anywhere, and no event but one for each limit and each move of its own that was authenticated. What arrives is decided by
-//! SPI, length and window before anything is computed. A packet with a wrong ICV costs the computation of one; it moves neither window nor
-//! peer. Bounds have names: [`SAS_MAX`], [`POLICIES_MAX`], [`EVENTS_MAX`], [`FLOWS_REMEMBERED`], [`EXTENSIONS_MAX`], [`WINDOW_MAX`], [`GATHERED_MAX`].
+//! It makes no entry anywhere, and no event but one for each limit and each move of its own that was authenticated.
+//! What arrives is decided by SPI, length and window before anything is computed. A packet with a wrong ICV costs the
+//! computation of one; it moves neither window nor peer. Bounds have names: [`SAS_MAX`], [`POLICIES_MAX`],
+//! [`EVENTS_MAX`], [`FLOWS_REMEMBERED`], [`EXTENSIONS_MAX`], [`WINDOW_MAX`], [`GATHERED_MAX`].
 //!
 //! # Left out
 //!
-//! IKE, AH, IPComp, AES-CTR, -CCM and -GMAC; single fragments in transport mode, which the standard does not allow (RFC 4303, 3.3.4); the resynchronisation of
-//! RFC 4303, appendix A3, after 2^32 lost packets.
+//! IKE, AH, IPComp, AES-CTR, -CCM and -GMAC; single fragments in transport mode, which the standard does not allow (RFC
+//! 4303, 3.3.4); the resynchronisation of RFC 4303, appendix A3, after 2^32 lost packets.
 #![forbid(unsafe_code)]
 
 mod address;

@@ -1,8 +1,7 @@
 //! How long an SA lives: by time, bytes and packets, softly (rekey) and hard (end).
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use crate::time::Time;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// One end of a lifetime. None where it has none of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -25,8 +25,8 @@ impl Path {
     }
 }
 
-/// Length of a packet outside, from IP's header on, that holds so many bytes of payload: in tunnel mode of the packet inside, in transport mode
-/// of what stands above IP.
+/// Length of a packet outside, from IP's header on, that holds so many bytes of payload: in tunnel mode of the packet
+/// inside, in transport mode of what stands above IP.
 pub fn sealed_bytes(suite: Suite, path: Path, payload_bytes: usize) -> usize {
     path.header_bytes()
         + esp::HEADER_BYTES
@@ -71,8 +71,8 @@ pub enum Fit {
     },
 }
 
-/// What to do with a packet, given the MTU inside (RFC 4301, 8.2): one that may be cut is cut before it is sealed, so that the receiver need not
-/// put pieces together before it can authenticate them.
+/// What to do with a packet, given the MTU inside (RFC 4301, 8.2): one that may be cut is cut before it is sealed, so
+/// that the receiver need not put pieces together before it can authenticate them.
 pub fn fit(inner: &Inner, mtu: usize) -> Fit {
     if inner.bytes <= mtu {
         Fit::Fits

@@ -1,6 +1,5 @@
-//! What is outside an ESP packet: described, for callers whose sockets write headers, and written, for those who do it themselves.
-
-use std::net::IpAddr;
+//! What is outside an ESP packet: described, for callers whose sockets write headers, and written, for those who do it
+//! themselves.
 
 use crate::address::{self, Endpoint, Family};
 use crate::checksum;
@@ -8,6 +7,7 @@ use crate::frame::Frame;
 use crate::inner::Inner;
 use crate::mtu::UDP_BYTES;
 use crate::reason::Reason;
+use std::net::IpAddr;
 
 /// The number of ESP above IP.
 pub const ESP_PROTOCOL: u8 = 50;
@@ -25,8 +25,8 @@ pub struct Outer {
     pub destination: Endpoint,
     /// Whether to be sent in UDP.
     pub in_udp: bool,
-    /// Whether the frame begins with these headers, and UDP's where the SA is in UDP: they are the packet's own with options or extensions, and no
-    /// socket may write others.
+    /// Whether the frame begins with these headers, and UDP's where the SA is in UDP: they are the packet's own with
+    /// options or extensions, and no socket may write others.
     pub is_whole: bool,
     /// DSCP and ECN.
     pub traffic_class: u8,
@@ -42,8 +42,8 @@ pub struct Outer {
 pub(crate) const HOP_LIMIT: u8 = 64;
 
 impl Outer {
-    /// Writes the headers of IP, and UDP, before an ESP packet, unless it is whole. [`Reason::NoRoom`] where there is no room, [`Reason::TooLong`] where IP does not allow
-    /// such a length; the frame is as it was then.
+    /// Writes the headers of IP, and UDP, before an ESP packet, unless it is whole. [`Reason::NoRoom`] where there is
+    /// no room, [`Reason::TooLong`] where IP does not allow such a length; the frame is as it was then.
     pub fn write(&self, frame: &mut Frame<'_>) -> Result<(), Reason> {
         if self.is_whole {
             return Ok(());
@@ -129,8 +129,9 @@ impl Arrival {
         Arrival { source, destination, traffic_class: 0, hop_limit: HOP_LIMIT }
     }
 
-    /// Reads the headers of a whole packet of IP and leaves the ESP packet within it. [`Reason::Inner`] where they contradict themselves,
-    /// [`Reason::NextHeader`] for what is not ESP, [`Reason::Fragment`] for a piece of a packet (RFC 4303, 3.4.1).
+    /// Reads the headers of a whole packet of IP and leaves the ESP packet within it. [`Reason::Inner`] where they
+    /// contradict themselves, [`Reason::NextHeader`] for what is not ESP, [`Reason::Fragment`] for a piece of a packet
+    /// (RFC 4303, 3.4.1).
     pub fn read(frame: &mut Frame<'_>) -> Result<Arrival, Reason> {
         Arrival::read_headers(frame).map(|(arrival, _)| arrival)
     }

@@ -1,10 +1,5 @@
 //! What an SA is made of, and what of it makes no sense.
 
-use std::fmt;
-use std::net::IpAddr;
-
-use engine::KeyError;
-
 use crate::address::{Endpoint, Family};
 use crate::congestion::DscpRule;
 use crate::keys::KeyBytes;
@@ -13,6 +8,9 @@ use crate::replay::Window;
 use crate::selector::Selector;
 use crate::suite::{Suite, Weakness};
 use crate::time::Time;
+use engine::KeyError;
+use std::fmt;
+use std::net::IpAddr;
 
 /// Which packets an SA is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -65,7 +63,8 @@ pub struct SaParameters<'a> {
     pub in_udp: bool,
     /// Extended sequence numbers.
     pub extended: bool,
-    /// Numbers that the replay window holds: [`crate::WINDOW_MIN`] to [`crate::WINDOW_MAX`], or 0 for none. Of no meaning outbound.
+    /// Numbers that the replay window holds: [`crate::WINDOW_MIN`] to [`crate::WINDOW_MAX`], or 0 for none. Of no
+    /// meaning outbound.
     pub window: u32,
     /// How long it lives.
     pub limits: Limits,
@@ -81,7 +80,8 @@ pub struct SaParameters<'a> {
     pub ecn: bool,
     /// Whether routers may cut what it seals.
     pub fragments: FragmentRule,
-    /// Every packet of tunnel mode is filled up to so many bytes before it is padded (TFC padding, RFC 4303, 2.7); 0 for none.
+    /// Every packet of tunnel mode is filled up to so many bytes before it is padded (TFC padding, RFC 4303, 2.7); 0
+    /// for none.
     pub tfc_bytes: u16,
     /// The last number that was handed out, or the highest that was taken: 0 but for an SA that was elsewhere before.
     pub number: u64,

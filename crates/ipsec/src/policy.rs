@@ -7,19 +7,12 @@
 //!   /32 to /32, TCP, one port      ──►  ...
 //! ```
 //!
-//! Policies whose selectors have the same bits that count are in one table, where a look-up finds the only one that can match. Tables are
-//! looked at in the order of their best policies, until none that is left can be better than what was found. A thousand policies of a
-//! gateway have a handful of shapes; whatever they are, the number of shapes bounds a look-up.
+//! Policies whose selectors have the same bits that count are in one table, where a look-up finds the only one that can
+//! match. Tables are looked at in the order of their best policies, until none that is left can be better than what was
+//! found. A thousand policies of a gateway have a handful of shapes; whatever they are, the number of shapes bounds a
+//! look-up.
 //!
 //! Before that stands what a thread remembers of flows (`remembered.rs`).
-
-use std::collections::HashMap;
-use std::fmt;
-use std::hash::BuildHasherDefault;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use std::time::Duration;
 
 use crate::address::Family;
 use crate::hash::Mix;
@@ -28,11 +21,17 @@ use crate::selector::{Masked, Selector, Shape};
 use crate::tally::{PolicyFigures, Tally};
 use crate::template::{Template, Wanted};
 use crate::time::Time;
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::BuildHasherDefault;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Most policies of one direction.
 pub const POLICIES_MAX: usize = 16_384;
-/// A missing SA is asked for once in this time for each policy: who was not ready for the first question, as a daemon that is still
-/// loading its connections, hears the second soon.
+/// A missing SA is asked for once in this time for each policy: who was not ready for the first question, as a daemon
+/// that is still loading its connections, hears the second soon.
 pub const ACQUIRE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Which packets a policy is asked about.
@@ -111,7 +110,8 @@ struct Table {
     shape: Shape,
     best: Rank,
     policies: HashMap<Masked, Entry, BuildHasherDefault<Mix>>,
-    /// Where policies tell pieces of one packet apart: what every piece shows of their selectors, and for how many of them.
+    /// Where policies tell pieces of one packet apart: what every piece shows of their selectors, and for how many of
+    /// them.
     pieces: HashMap<Masked, u32, BuildHasherDefault<Mix>>,
 }
 
@@ -271,8 +271,8 @@ impl Spd {
         Ok(())
     }
 
-    /// Adds a policy or puts it in the place of the one with its selector, as the newest of its priority; gives that one. What was counted of that one counts for
-    /// the new one.
+    /// Adds a policy or puts it in the place of the one with its selector, as the newest of its priority; gives that
+    /// one. What was counted of that one counts for the new one.
     ///
     /// # Errors
     /// [`SpdError::Full`]; nothing is changed.
@@ -351,7 +351,8 @@ impl Spd {
         self.version = next_version();
     }
 
-    /// The policy for a packet: of all that match the one of the lowest priority, of those the oldest. None where none matches.
+    /// The policy for a packet: of all that match the one of the lowest priority, of those the oldest. None where none
+    /// matches.
     #[inline]
     pub fn lookup(&self, direction: PolicyDirection, flow: &Flow) -> Option<&Policy> {
         self.entry(direction, flow).map(|entry| &self.held(direction, entry).policy)

@@ -1,10 +1,9 @@
 //! The flows that a thread saw last, with their policies: a table that a peer's packets can fill and no more.
 
-use std::hash::{Hash, Hasher};
-
 use crate::hash::Mix;
 use crate::inner::Flow;
 use crate::policy::{Entry, PolicyDirection, Spd};
+use std::hash::{Hash, Hasher};
 
 /// Flows whose policy a thread remembers, a power of two.
 pub const FLOWS_REMEMBERED: usize = 256;

@@ -10,13 +10,16 @@
 //! ```
 //!
 //! 1. As in RFC 6479 nothing is shifted: the window moves over a ring of words, with one word more than it needs.
-//! 2. There a thread that moves the window clears words that another may set bits in. Here a word says of which block of numbers
-//!    its bits are (`age`): whoever brings a newer block takes the word over and sets its bit in the same compare-and-exchange. So
-//!    clearing is not a step of its own, and no order of threads lets a number be taken twice: each number has one word, in which
-//!    its bit is set once, and once the word is of a newer block the number is too old for ever.
-//! 3. `top` only rises. A thread that reads an old one may take a number that has just left the window, never one that was taken.
-//! 4. Ages have 32 bits, and of two the one that is less than half of them ahead is newer: a word that no number reached while 2^37 others
-//!    passed would be taken for a newer one. Whoever can hold back all packets of a block, again and again, can hold back the others.
+//! 2. There a thread that moves the window clears words that another may set bits in. Here a word says of which block
+//!    of numbers its bits are (`age`): whoever brings a newer block takes the word over and sets its bit in the same
+//!    compare-and-exchange. So clearing is not a step of its own, and no order of threads lets a number be taken twice:
+//!    each number has one word, in which its bit is set once, and once the word is of a newer block the number is too
+//!    old for ever.
+//! 3. `top` only rises. A thread that reads an old one may take a number that has just left the window, never one that
+//!    was taken.
+//! 4. Ages have 32 bits, and of two the one that is less than half of them ahead is newer: a word that no number
+//!    reached while 2^37 others passed would be taken for a newer one. Whoever can hold back all packets of a block,
+//!    again and again, can hold back the others.
 //!
 //! All loads and stores are relaxed: each promise is about one word.
 
@@ -53,7 +56,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// A window of so many numbers, before any packet. None for a size that is not between [`WINDOW_MIN`] and [`WINDOW_MAX`].
+    /// A window of so many numbers, before any packet. None for a size that is not between [`WINDOW_MIN`] and
+    /// [`WINDOW_MAX`].
     pub fn new(size: u32) -> Option<Window> {
         if !(WINDOW_MIN..=WINDOW_MAX).contains(&size) {
             return None;
@@ -124,7 +128,8 @@ impl Window {
         Verdict::Fresh { advanced: number > before }
     }
 
-    /// The bits of the window as Linux shows them: bit 31 of the last word is `top`, the bits before it the numbers before it.
+    /// The bits of the window as Linux shows them: bit 31 of the last word is `top`, the bits before it the numbers
+    /// before it.
     pub fn bitmap(&self) -> (u64, Vec<u32>) {
         let top = self.top();
         let words = self.size.div_ceil(BITS) as usize;

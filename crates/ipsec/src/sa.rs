@@ -5,15 +5,8 @@
 //!  added ──► good ──► soft: rekeying is asked for, once ──► hard: drops what comes, told once ──► removed by its owner
 //! ```
 //!
-//! Nothing here takes a lock but for the address of a peer that moved, which is read once for each run of packets of a batch.
-
-use std::fmt;
-use std::mem::offset_of;
-use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
-
-use engine::Engine;
+//! Nothing here takes a lock but for the address of a peer that moved, which is read once for each run of packets of a
+//! batch.
 
 use crate::address::{self, Endpoint, Family};
 use crate::congestion::DscpRule;
@@ -28,11 +21,18 @@ use crate::selector::Selector;
 use crate::sequence::Numbers;
 use crate::suite::Suite;
 use crate::time::Time;
+use engine::Engine;
+use std::fmt;
+use std::mem::offset_of;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 /// A security association.
 ///
-/// Its fields stand in the order of their use: in the first cache line what look-ups compare and what decides how a packet is laid out, then keys and
-/// limits, then what threads write with each run of packets, and at the end what is seldom needed.
+/// Its fields stand in the order of their use: in the first cache line what look-ups compare and what decides how a
+/// packet is laid out, then keys and limits, then what threads write with each run of packets, and at the end what is
+/// seldom needed.
 #[repr(C, align(64))]
 pub struct Sa {
     /// Both ends as it was added with, as numbers, from the one that seals to the one that opens.
@@ -51,7 +51,8 @@ pub struct Sa {
     pub(crate) in_udp: bool,
     /// Ended by its owner, or since a thread saw that a hard limit was reached.
     ended: AtomicBool,
-    /// Whether the other end was ever seen or set to be elsewhere than it was added with; until then nobody asks the lock.
+    /// Whether the other end was ever seen or set to be elsewhere than it was added with; until then nobody asks the
+    /// lock.
     moved: AtomicBool,
     pub(crate) keys: Keys,
     pub(crate) selector: Option<Box<Selector>>,
@@ -226,8 +227,8 @@ impl Sa {
         self.limits.get()
     }
 
-    /// Gives it other limits, within those of its suite. What was told of the old ones is told again where it is so still; an SA that a thread
-    /// saw reach a hard limit stays ended.
+    /// Gives it other limits, within those of its suite. What was told of the old ones is told again where it is so
+    /// still; an SA that a thread saw reach a hard limit stays ended.
     ///
     /// # Errors
     /// [`SaError::Limits`]; nothing is changed.
@@ -245,8 +246,8 @@ impl Sa {
         self.usage.set(bytes, packets, first);
     }
 
-    /// Ends an SA that seals for good: it hands out no more numbers, whichever threads still hold it. The last number that it handed out: an SA
-    /// with the same key goes on from there.
+    /// Ends an SA that seals for good: it hands out no more numbers, whichever threads still hold it. The last number
+    /// that it handed out: an SA with the same key goes on from there.
     pub fn close(&self) -> u64 {
         self.expire();
         self.numbers.close()
@@ -257,8 +258,8 @@ impl Sa {
         self.numbers.skip_to(number);
     }
 
-    /// Both ends as it was added with, from the one that seals to the one that opens: by them policies and removals know it, wherever its
-    /// peer is now.
+    /// Both ends as it was added with, from the one that seals to the one that opens: by them policies and removals
+    /// know it, wherever its peer is now.
     pub fn ends(&self) -> (IpAddr, IpAddr) {
         (address::address(self.family, self.ends.0), address::address(self.family, self.ends.1))
     }
@@ -305,8 +306,8 @@ impl Sa {
         peer
     }
 
-    /// From now on the other end is there: what the receiver of [`crate::Event::Mapping`] does, for the SAs of both directions. False, without a
-    /// change, for an address of another family.
+    /// From now on the other end is there: what the receiver of [`crate::Event::Mapping`] does, for the SAs of both
+    /// directions. False, without a change, for an address of another family.
     pub fn follow(&self, peer: Endpoint) -> bool {
         let fits = Family::of(peer.address) == self.family;
         if fits {
@@ -337,8 +338,8 @@ impl Sa {
         SaName { direction: self.direction, spi: self.spi, destination: self.ends().1, request: self.request }
     }
 
-    /// Whether packets with numbers from `first` on would leave in their order: a receiver with a narrow window drops those that others
-    /// overtake by as much. See [`Numbers::is_turn`].
+    /// Whether packets with numbers from `first` on would leave in their order: a receiver with a narrow window drops
+    /// those that others overtake by as much. See [`Numbers::is_turn`].
     #[inline]
     pub fn is_turn(&self, first: u64) -> bool {
         self.numbers.is_turn(first)
@@ -403,8 +404,8 @@ impl Sa {
         }
     }
 
-    /// Bytes that sealing a packet of IP of so many bytes adds before and behind it, headers outside ESP not among them. In transport mode, where
-    /// the header of IP goes unless it has options or extensions, they are upper bounds.
+    /// Bytes that sealing a packet of IP of so many bytes adds before and behind it, headers outside ESP not among
+    /// them. In transport mode, where the header of IP goes unless it has options or extensions, they are upper bounds.
     pub fn room(&self, packet_bytes: usize) -> (usize, usize) {
         // A header of UDP stands between a packet's own headers and ESP.
         let is_whole = self.mode == Mode::Transport && self.in_udp;

@@ -1,8 +1,14 @@
 //! The SAs of one machine (RFC 4301, 4.4.2): by SPI for what arrives, by what a policy asks for otherwise.
 //!
-//! Threads that seal and open read one snapshot; whoever changes it clones it (SAs themselves are shared), changes the clone and hands it
-//! to them. A peer's packet is looked up and nothing more: it makes no entry and no allocation.
+//! Threads that seal and open read one snapshot; whoever changes it clones it (SAs themselves are shared), changes the
+//! clone and hands it to them. A peer's packet is looked up and nothing more: it makes no entry and no allocation.
 
+use crate::address::{self, Family};
+use crate::hash::Mix;
+use crate::inner::Flow;
+use crate::parameters::{Direction, SPI_MIN};
+use crate::sa::Sa;
+use crate::template::{Bond, Wanted};
 use std::borrow::Borrow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -11,13 +17,6 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-
-use crate::address::{self, Family};
-use crate::hash::Mix;
-use crate::inner::Flow;
-use crate::parameters::{Direction, SPI_MIN};
-use crate::sa::Sa;
-use crate::template::{Bond, Wanted};
 
 /// Most SAs of both directions, those whose SPI is only reserved among them.
 pub const SAS_MAX: usize = 16_384;
@@ -175,7 +174,8 @@ impl Sad {
         Ok(())
     }
 
-    /// Reserves an inbound SPI of the range: the first of those that `draw` gives that is free. Numbers that `draw` gives may be any.
+    /// Reserves an inbound SPI of the range: the first of those that `draw` gives that is free. Numbers that `draw`
+    /// gives may be any.
     ///
     /// # Errors
     /// [`SadError::Range`], [`SadError::Full`], [`SadError::NoSpi`].
@@ -232,8 +232,8 @@ impl Sad {
         self.outbound.get(&(spi, end(destination)))
     }
 
-    /// The SA that seals what a policy protects: the newest that it asks for and that was not ended, by its owner or by whoever saw it reach a hard
-    /// limit.
+    /// The SA that seals what a policy protects: the newest that it asks for and that was not ended, by its owner or by
+    /// whoever saw it reach a hard limit.
     #[inline]
     pub(crate) fn wanted(&self, wanted: &Wanted, flow: &Flow) -> Option<&Arc<Sa>> {
         let Bonded { newest, older, .. } = self.by_bond.get(&wanted.bond(flow))?;

@@ -1,12 +1,11 @@
 //! What traffic a policy or an SA is for (RFC 4301, 4.4.1.1), in the form in which the kernel's interface says it.
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::net::IpAddr;
-
 use crate::address::{self, Family};
 use crate::hash::mixed;
 use crate::inner::Flow;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::net::IpAddr;
 
 /// Addresses that begin with the same bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -136,8 +135,8 @@ impl Hash for Masked {
 }
 
 impl Shape {
-    /// Whether pieces of one packet can be told apart by it: by ports, which the first piece alone has, and with IPv6 by the protocol, which each piece states
-    /// for itself (RFC 8200, 4.5).
+    /// Whether pieces of one packet can be told apart by it: by ports, which the first piece alone has, and with IPv6
+    /// by the protocol, which each piece states for itself (RFC 8200, 4.5).
     pub(crate) fn is_of_whole_packets(&self) -> bool {
         self.source_mask | self.destination_mask != 0 || self.family == Family::V6 && self.has_protocol
     }

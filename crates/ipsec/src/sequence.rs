@@ -1,8 +1,7 @@
 //! Sequence numbers: handed out in blocks to the threads that seal, and the half of one that does not travel.
 
-use std::ops::Range;
-
 use crate::atomics::{AtomicU64, Ordering};
+use std::ops::Range;
 
 /// Share of the numbers from which on rekeying is asked for, in sixteenths.
 const SOFT_SIXTEENTHS: u64 = 15;
@@ -18,7 +17,8 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Those after `last`, which is 0 for a new SA: up to 2^32 - 1, or with extended sequence numbers to 2^64 - 2 (RFC 4303, 3.3.3).
+    /// Those after `last`, which is 0 for a new SA: up to 2^32 - 1, or with extended sequence numbers to 2^64 - 2 (RFC
+    /// 4303, 3.3.3).
     pub fn after(last: u64, extended: bool) -> Numbers {
         Numbers::between(last, if extended { u64::MAX - 1 } else { u64::from(u32::MAX) })
     }
@@ -54,8 +54,8 @@ impl Numbers {
         self.last.fetch_max(number.min(self.end), Ordering::Relaxed);
     }
 
-    /// Whether the packets of all numbers before `first` were sent: then those from there on arrive in their order. A thread that waits for that waits for others that
-    /// seal; it must not wait for ever, since one may have ended.
+    /// Whether the packets of all numbers before `first` were sent: then those from there on arrive in their order. A
+    /// thread that waits for that waits for others that seal; it must not wait for ever, since one may have ended.
     #[inline]
     pub fn is_turn(&self, first: u64) -> bool {
         self.sent.load(Ordering::Acquire).saturating_add(1) >= first
@@ -83,8 +83,9 @@ impl Numbers {
     }
 }
 
-/// The number of a packet that shows the low 32 bits of it, by the window's highest number and its size (RFC 4303, appendix A2.2):
-/// the one that is in the window or, if none is, ahead of it. None where it would lie before the first or after the last number.
+/// The number of a packet that shows the low 32 bits of it, by the window's highest number and its size (RFC 4303,
+/// appendix A2.2): the one that is in the window or, if none is, ahead of it. None where it would lie before the first
+/// or after the last number.
 #[inline]
 pub fn whole_number(top: u64, size: u32, low: u32) -> Option<u64> {
     let (top_high, top_low) = (top >> 32, top as u32);

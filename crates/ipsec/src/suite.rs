@@ -1,8 +1,8 @@
-//! What protects the packets of an SA: an algorithm that enciphers and authenticates, or a cipher and a MAC; the lengths that follow.
-
-use std::fmt;
+//! What protects the packets of an SA: an algorithm that enciphers and authenticates, or a cipher and a MAC; the
+//! lengths that follow.
 
 use engine::{CipherAlgorithm, HashAlgorithm};
+use std::fmt;
 
 /// Length of an AES key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -144,8 +144,8 @@ pub const SALT_BYTES: usize = 4;
 pub const IV_BYTES_MAX: usize = 16;
 /// Longest ICV of a suite, in bytes.
 pub const ICV_BYTES_MAX: usize = 32;
-/// Most packets under one key of a cipher with 64-bit blocks: 2^20 of 1,500 bytes are 2^27.5 blocks, so that the chance that
-/// any two are equal stays below one in a hundred and fifty.
+/// Most packets under one key of a cipher with 64-bit blocks: 2^20 of 1,500 bytes are 2^27.5 blocks, so that the chance
+/// that any two are equal stays below one in a hundred and fifty.
 pub const SHORT_BLOCK_PACKETS_MAX: u64 = 1 << 20;
 
 impl Suite {

@@ -1,9 +1,8 @@
-//! What policies have decided: packets that each let by, and packets that it dropped, by reason. Threads share the counts, which stay when a policy is replaced in
-//! its place.
-
-use std::sync::atomic::{AtomicU64, Ordering};
+//! What policies have decided: packets that each let by, and packets that it dropped, by reason. Threads share the
+//! counts, which stay when a policy is replaced in its place.
 
 use crate::reason::Reason;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Packets of one flow that are decided about together, as those of a superpacket are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,13 +1,12 @@
 //! Which SA a policy asks for: as its owner says it, and as tables compare it.
 
-use std::hash::{Hash, Hasher};
-use std::net::IpAddr;
-
 use crate::address::{self, Family};
 use crate::hash::mixed;
 use crate::inner::Flow;
 use crate::parameters::{Direction, Mode};
 use crate::sa::Sa;
+use std::hash::{Hash, Hasher};
+use std::net::IpAddr;
 
 /// Which SA a policy asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +33,8 @@ pub(crate) struct Wanted {
     family: Option<Family>,
 }
 
-/// By what outbound SAs are found: those of one bond differ in SPI and age alone. Packed, so that it shares a cache line with them.
+/// By what outbound SAs are found: those of one bond differ in SPI and age alone. Packed, so that it shares a cache
+/// line with them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C, packed(8))]
 pub(crate) struct Bond {
@@ -88,8 +88,8 @@ impl Wanted {
         Bond { ends, request: self.request, mode: self.mode, family }
     }
 
-    /// Whether an SA is what is asked for. Ends are those of the SA as it was added: a peer behind NAT that moved is still the one that
-    /// was meant.
+    /// Whether an SA is what is asked for. Ends are those of the SA as it was added: a peer behind NAT that moved is
+    /// still the one that was meant.
     #[inline]
     pub(crate) fn fits(&self, sa: &Sa) -> bool {
         // A packet that arrived may have come by any SA where a policy names no request.

@@ -1,8 +1,5 @@
-//! What one thread has for itself: the engine, random bytes for IVs, counters, events, and what it remembers of policies.
-
-use std::sync::Arc;
-
-use engine::{Engine, RandomBlock};
+//! What one thread has for itself: the engine, random bytes for IVs, counters, events, and what it remembers of
+//! policies.
 
 use crate::event::{EVENTS_MAX, Event};
 use crate::gathering::{Gathered, Gathering};
@@ -15,6 +12,8 @@ use crate::sa::Sa;
 use crate::sad::Sad;
 use crate::tally::Amount;
 use crate::time::Time;
+use engine::{Engine, RandomBlock};
+use std::sync::Arc;
 
 /// What one thread seals and opens with. Any number of them share SAs and policies.
 pub struct Worker {
@@ -75,12 +74,14 @@ impl Worker {
         std::mem::take(&mut self.events.0)
     }
 
-    /// What becomes of a packet from this machine or through it, by the policies of [`PolicyDirection::Out`]. Without one it goes in clear. Where
-    /// its SA is missing, [`Event::Acquire`] asks for it, at most once in [`crate::ACQUIRE_INTERVAL`] for each policy, and the packet is dropped. `amount` is what is
-    /// decided about and counted: the packet, or all of its flow that came with it.
+    /// What becomes of a packet from this machine or through it, by the policies of [`PolicyDirection::Out`]. Without
+    /// one it goes in clear. Where its SA is missing, [`Event::Acquire`] asks for it, at most once in
+    /// [`crate::ACQUIRE_INTERVAL`] for each policy, and the packet is dropped. `amount` is what is decided about and
+    /// counted: the packet, or all of its flow that came with it.
     ///
-    /// A piece of a packet goes by itself where every piece would go the same way. Where some policy that may be for it looks at ports, or with IPv6 at the protocol, and where
-    /// its SA is of transport mode, it is for [`Worker::gather`], and not counted here.
+    /// A piece of a packet goes by itself where every piece would go the same way. Where some policy that may be for it
+    /// looks at ports, or with IPv6 at the protocol, and where its SA is of transport mode, it is for
+    /// [`Worker::gather`], and not counted here.
     ///
     /// # Errors
     /// [`Reason::Inner`], [`Reason::Blocked`], [`Reason::NoSa`]: the packet is dropped, and counted.
@@ -127,8 +128,9 @@ impl Worker {
         }
     }
 
-    /// Keeps a piece of a packet for which [`Worker::route`] said so; the packet, if this was the last piece to come. What is dropped is counted: pieces that contradict
-    /// each other, those whose others do not come in [`crate::GATHERING_TIME`], and those that find no place. What comes out is no piece, and is routed anew.
+    /// Keeps a piece of a packet for which [`Worker::route`] said so; the packet, if this was the last piece to come.
+    /// What is dropped is counted: pieces that contradict each other, those whose others do not come in
+    /// [`crate::GATHERING_TIME`], and those that find no place. What comes out is no piece, and is routed anew.
     pub fn gather(&mut self, gathering: &mut Gathering, now: Time, packet: &[u8]) -> Option<Gathered> {
         let inner = match Inner::read(packet) {
             Ok(inner) if inner.is_fragment => inner,
@@ -143,7 +145,8 @@ impl Worker {
         added.whole
     }
 
-    /// As [`Worker::admit`], for a piece of a packet. One whose packet some policy may judge by what this piece does not show is dropped.
+    /// As [`Worker::admit`], for a piece of a packet. One whose packet some policy may judge by what this piece does
+    /// not show is dropped.
     ///
     /// # Errors
     /// Those of [`Worker::admit`], and [`Reason::PortsUnknown`].
@@ -164,12 +167,14 @@ impl Worker {
         }
     }
 
-    /// Whether a packet may come in: one that `sa` opened, or in clear where that is None. `direction` says whether it is for this machine or goes
-    /// through it. A packet that was opened needs a policy that asks for such an SA (RFC 4301, 5.2); one in clear passes where no policy is
-    /// against it. `amount` is what is decided about and counted: one packet, or all of its flow that came by its SA together.
+    /// Whether a packet may come in: one that `sa` opened, or in clear where that is None. `direction` says whether it
+    /// is for this machine or goes through it. A packet that was opened needs a policy that asks for such an SA (RFC
+    /// 4301, 5.2); one in clear passes where no policy is against it. `amount` is what is decided about and counted:
+    /// one packet, or all of its flow that came by its SA together.
     ///
     /// # Errors
-    /// [`Reason::Blocked`], [`Reason::NoPolicy`], [`Reason::Template`], [`Reason::Clear`]: the packet is dropped, and counted.
+    /// [`Reason::Blocked`], [`Reason::NoPolicy`], [`Reason::Template`], [`Reason::Clear`]: the packet is dropped, and
+    /// counted.
     pub fn admit(
         &mut self,
         spd: &Spd,

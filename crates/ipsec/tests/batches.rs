@@ -2,11 +2,10 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use common::{Memory, RawKeys, arrival, engines, ip, pair, twin, udp_packet};
 use ipsec::*;
 use seeded::Random;
+use std::sync::Arc;
 
 /// An SA for each direction, and its keys.
 struct Connection {

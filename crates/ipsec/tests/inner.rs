@@ -102,7 +102,8 @@ fn extension_headers_are_walked_through() {
     assert_eq!(ports(&cut), Err(Reason::Inner));
 }
 
-/// A sum of zero is written as ones in a datagram (RFC 768): of IPv6, zero says that there is none, which is not allowed.
+/// A sum of zero is written as ones in a datagram (RFC 768): of IPv6, zero says that there is none, which is not
+/// allowed.
 #[test]
 fn a_checksum_of_zero_is_written_as_ones() {
     let (source, destination) = (ip("fd00::1"), ip("fd00::2"));

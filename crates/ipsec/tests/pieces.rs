@@ -2,12 +2,11 @@
 
 mod common;
 
-use std::net::IpAddr;
-use std::time::Duration;
-
 use common::*;
 use ipsec::*;
 use proptest::prelude::*;
+use std::net::IpAddr;
+use std::time::Duration;
 
 fn ends(is_v6: bool) -> (IpAddr, IpAddr) {
     if is_v6 { (ip("fd01::1"), ip("fd02::1")) } else { (ip("10.1.0.1"), ip("10.2.0.1")) }
@@ -57,7 +56,8 @@ fn route(worker: &mut Worker, spd: &Spd, packet: &[u8]) -> Result<&'static str, 
     })
 }
 
-/// A raw socket writes an identification of its own where it is 0, into each piece another: they would never be put together.
+/// A raw socket writes an identification of its own where it is 0, into each piece another: they would never be put
+/// together.
 #[test]
 fn no_identification_is_zero() {
     for (id, expected) in [(0, 1), (1, 1), (0x1_0000, 1), (0x1_0009, 9)] {
@@ -300,7 +300,8 @@ fn floods_are_bounded_and_never_pass() {
     }
 }
 
-/// Whoever takes all the bytes loses his own packets, although they are fewer than those of others; whoever takes all the places loses his, although they are shorter.
+/// Whoever takes all the bytes loses his own packets, although they are fewer than those of others; whoever takes all
+/// the places loses his, although they are shorter.
 #[test]
 fn one_sender_takes_no_place_from_others() {
     let from = |source: u8, id: u16, bytes: usize| {

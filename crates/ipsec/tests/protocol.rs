@@ -5,12 +5,11 @@
 
 mod common;
 
-use std::net::IpAddr;
-use std::sync::Arc;
-
 use common::*;
 use ipsec::*;
 use seeded::Random;
+use std::net::IpAddr;
+use std::sync::Arc;
 
 const GCM: Suite = Suite::AesGcm16(AesKey::Bits128);
 const CBC: Suite = Suite::Separate(Encryption::AesCbc(AesKey::Bits256), Integrity::Sha256);
@@ -152,7 +151,8 @@ fn transport_mode_puts_the_header_back() {
     }
 }
 
-/// A peer behind NAT: what its transport mode says of addresses is not what they are here, and checksums become right again.
+/// A peer behind NAT: what its transport mode says of addresses is not what they are here, and checksums become right
+/// again.
 #[test]
 fn checksums_of_transport_mode_behind_nat_are_made_again() {
     let (inside, outside, here) = (ip("10.9.9.9"), ip("203.0.113.5"), ip("198.51.100.7"));
@@ -223,7 +223,8 @@ fn padding_and_next_header_are_checked() {
     }
 }
 
-/// Padding that does not count from 1, longer than the packet, and what is authentic but has no trailer that fits: NULL lets it be written.
+/// Padding that does not count from 1, longer than the packet, and what is authentic but has no trailer that fits: NULL
+/// lets it be written.
 #[test]
 fn padding_that_does_not_count_is_refused() {
     let suite = Suite::Separate(Encryption::Null, Integrity::Sha1);
@@ -284,7 +285,8 @@ fn dummies_are_thrown_away() {
     }
 }
 
-/// Whatever is cut off, lengthened or changed: refused, by the cheapest reason that applies, and the packet itself is opened after all of that.
+/// Whatever is cut off, lengthened or changed: refused, by the cheapest reason that applies, and the packet itself is
+/// opened after all of that.
 #[test]
 fn every_change_of_a_packet_is_refused() {
     for suite in Suite::ALL {

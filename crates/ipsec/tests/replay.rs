@@ -1,11 +1,10 @@
 //! Windows beside a plain model: jumps, duplicates, all sizes, extended numbers over 2^32; and by several threads.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use ipsec::*;
 use proptest::prelude::*;
 use seeded::Random;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Every number that was taken, and nothing clever.
 struct Model {
@@ -96,8 +95,8 @@ proptest! {
         agrees(size, start, &numbers)?;
     }
 
-    /// Of a number near the highest, only the low half travels; the whole comes out again as long as it is not further ahead than what the
-    /// window leaves of a cycle, nor behind the window.
+    /// Of a number near the highest, only the low half travels; the whole comes out again as long as it is not further
+    /// ahead than what the window leaves of a cycle, nor behind the window.
     #[test]
     fn whole_numbers_come_out_of_their_low_halves(
         top in prop_oneof![0_u64..10_000, (1_u64 << 32) - 5000..(1 << 32) + 5000, any::<u64>().prop_map(|top| top >> 1)],

@@ -2,13 +2,12 @@
 
 mod common;
 
-use std::net::IpAddr;
-use std::sync::Arc;
-
 use common::*;
 use ipsec::*;
 use proptest::prelude::*;
 use seeded::Random;
+use std::net::IpAddr;
+use std::sync::Arc;
 
 const GCM: Suite = Suite::AesGcm16(AesKey::Bits256);
 
@@ -514,7 +513,8 @@ fn limits_by_time_have_a_timer() {
     assert_eq!(out.next_due(), None);
 }
 
-/// What an owner does with an SA that threads still hold: other limits, numbers that go on elsewhere, none after it was closed.
+/// What an owner does with an SA that threads still hold: other limits, numbers that go on elsewhere, none after it was
+/// closed.
 #[test]
 fn an_owner_changes_limits_and_hands_numbers_over() {
     let out = make(|parameters| SaParameters { number: 41, ..parameters }).unwrap();

@@ -2,12 +2,11 @@
 
 mod common;
 
-use std::net::IpAddr;
-use std::sync::Arc;
-
 use common::*;
 use ipsec::*;
 use seeded::Random;
+use std::net::IpAddr;
+use std::sync::Arc;
 
 const GCM: Suite = Suite::AesGcm16(AesKey::Bits256);
 
@@ -122,7 +121,8 @@ fn what_comes_in_counts_for_the_policy_of_its_direction() {
     }
 }
 
-/// More shapes than a look-up goes through each time, so that flows are remembered; threads with snapshots of their own.
+/// More shapes than a look-up goes through each time, so that flows are remembered; threads with snapshots of their
+/// own.
 #[test]
 fn threads_lose_no_count() {
     const THREADS: u64 = 4;

@@ -1,13 +1,13 @@
-//! Transport mode of packets with options of IPv4 and extension headers of IPv6: where ESP stands, beside a model that is written from the RFCs.
+//! Transport mode of packets with options of IPv4 and extension headers of IPv6: where ESP stands, beside a model that
+//! is written from the RFCs.
 
 mod common;
-
-use std::net::IpAddr;
-use std::sync::Arc;
 
 use common::*;
 use ipsec::*;
 use seeded::Random;
+use std::net::IpAddr;
+use std::sync::Arc;
 
 const SPI: u32 = 4096;
 const KEYS: KeyBytes<'_> = KeyBytes { encryption: &[7; 20], integrity: &[] };
@@ -96,8 +96,8 @@ impl Model {
     }
 }
 
-/// RFC 4303, 3.1.1: options stay outside; headers that routers look at, and options for every destination on the way, too; fragments' headers and
-/// options for the end alone do not.
+/// RFC 4303, 3.1.1: options stay outside; headers that routers look at, and options for every destination on the way,
+/// too; fragments' headers and options for the end alone do not.
 #[test]
 fn esp_stands_behind_the_headers_that_routers_look_at() {
     let payload = Random(3).bytes(77);

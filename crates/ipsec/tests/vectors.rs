@@ -1,12 +1,12 @@
-//! The published packets: RFC 7634, appendix A; draft-mcgrew-gcm-test-01, section 4, for RFC 4106, which has none of its own; RFC 3602, section 4.
-//! RFC 2451 has none: 3DES is compared with OpenSSL in `batches`. The MACs of RFC 4868, section 2.7, are of short texts and no packets.
+//! The published packets: RFC 7634, appendix A; draft-mcgrew-gcm-test-01, section 4, for RFC 4106, which has none of
+//! its own; RFC 3602, section 4. RFC 2451 has none: 3DES is compared with OpenSSL in `batches`. The MACs of RFC 4868,
+//! section 2.7, are of short texts and no packets.
 
 mod common;
 
-use std::sync::Arc;
-
 use common::{arrival_of, engines, ip, packet, unhex};
 use ipsec::*;
+use std::sync::Arc;
 
 /// A published packet.
 struct Vector {
@@ -142,7 +142,8 @@ const CBC: [Vector; 4] = [
 
 const CBC_SHA256: Suite = Suite::Separate(Encryption::AesCbc(AesKey::Bits128), Integrity::Sha256);
 
-/// Opens a published packet as what its next header says: a packet in a tunnel, else what stands above IP, whatever it is.
+/// Opens a published packet as what its next header says: a packet in a tunnel, else what stands above IP, whatever it
+/// is.
 fn open(vector: &Vector, integrity: &[u8], esp: &[u8]) {
     let mode = if vector.next_header == 4 { Mode::Tunnel } else { Mode::Transport };
     let (key, payload) = (unhex(vector.key), unhex(vector.payload));

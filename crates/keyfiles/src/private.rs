@@ -1,4 +1,5 @@
-//! Private keys of RSA and of elliptic curves out of PEM files (RFC 5958, RFC 8017, RFC 5915, RFC 8410), as external tokens of clear keys.
+//! Private keys of RSA and of elliptic curves out of PEM files (RFC 5958, RFC 8017, RFC 5915, RFC 8410), as external
+//! tokens of clear keys.
 
 use crate::public;
 use engine::{EcPrivateKey, Ed25519Key};

@@ -1,5 +1,5 @@
-//! Public keys of RSA and of elliptic curves as tokens, as PEM and as SubjectPublicKeyInfo (RFC 5280, RFC 5480, RFC 5639,
-//! RFC 8410).
+//! Public keys of RSA and of elliptic curves as tokens, as PEM and as SubjectPublicKeyInfo (RFC 5280, RFC 5480, RFC
+//! 5639, RFC 8410).
 
 use engine::{Curve, EcPublicKey};
 use pkcs1::RsaPublicKey;

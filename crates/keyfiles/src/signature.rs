@@ -6,8 +6,9 @@ use pkcs1::der::asn1::{SequenceOf, UintRef};
 /// Bytes of a number of the longest curve, P-521.
 const NUMBER_BYTES_MAX: usize = 66;
 
-/// An ECDSA signature as certificates and TLS have it, ECDSA-Sig-Value in DER (RFC 3279, 2.2.3), of the two numbers that a card gives:
-/// one after the other, big-endian, each of half the length. None where there are none, where their length is odd, or above that of P-521.
+/// An ECDSA signature as certificates and TLS have it, ECDSA-Sig-Value in DER (RFC 3279, 2.2.3), of the two numbers
+/// that a card gives: one after the other, big-endian, each of half the length. None where there are none, where their
+/// length is odd, or above that of P-521.
 pub fn ecdsa_sig_value(numbers: &[u8]) -> Option<Vec<u8>> {
     if numbers.is_empty() || !numbers.len().is_multiple_of(2) || numbers.len() > 2 * NUMBER_BYTES_MAX {
         return None;

@@ -8,9 +8,9 @@
 //! | `settings.toml` | the default key |
 //! | `.lock` | held while something changes |
 //!
-//! Fingerprints are lower-case hexadecimal digits in names. Files are replaced, never changed in place, so readers
-//! take no lock. There is no index: a command that looks for anything but a primary key's
-//! fingerprint reads the whole store once. Whoever can read `private` can guess passphrases; otherwise nothing in it is secret.
+//! Fingerprints are lower-case hexadecimal digits in names. Files are replaced, never changed in place, so readers take
+//! no lock. There is no index: a command that looks for anything but a primary key's fingerprint reads the whole store
+//! once. Whoever can read `private` can guess passphrases; otherwise nothing in it is secret.
 #![forbid(unsafe_code)]
 
 pub mod error;

@@ -3,13 +3,13 @@
 //!
 //! From below, each folder naming only those before it (a law of `tests/folders.rs`):
 //!
-//! - [`kit`]: figures, charts, pages, journals, the machine. [`load`]: one measurement, `cryptand speed`; where it runs,
-//!   helpers for levels below the machine's own, other libraries by their own benchmark.
+//! - [`kit`]: figures, charts, pages, journals, the machine. [`load`]: one measurement, `cryptand speed`; where it
+//!   runs, helpers for levels below the machine's own, other libraries by their own benchmark.
 //! - [`published`]: the figures that ours are set beside. [`experiment`]: cases that run several times, by one runner;
 //!   what became of a published statement, and what is promised of a measure.
-//! - The subjects: [`engine`] beside other libraries, [`cards`], [`payments`], [`queues`] and tenants, many of them on timed cards,
-//!   [`openpgp`] files by whole programs, [`tls`] servers as clients see them, [`ipsec`] tunnels between namespaces, [`sweeps`] as the published reports have them, [`container`] of a tenant's own,
-//!   [`faults`].
+//! - The subjects: [`engine`] beside other libraries, [`cards`], [`payments`], [`queues`] and tenants, many of them on
+//!   timed cards, [`openpgp`] files by whole programs, [`tls`] servers as clients see them, [`ipsec`] tunnels between
+//!   namespaces, [`sweeps`] as the published reports have them, [`container`] of a tenant's own, [`faults`].
 //! - Readers of them: [`report`], `cryptand report`, and [`promises`], `make bench`.
 //!
 //! The lab knows engine and facility as any program does; it never sees a card from within.

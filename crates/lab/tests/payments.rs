@@ -1,6 +1,7 @@
-//! The bench's part on payments, each kind of rows run for moments: every package that is here says what the card says, or the run would
-//! have ended. Whether a promise is kept is for `make bench`, on a quiet machine. Needs daemon, card, the library of the Python package and
-//! the environment of other people's packages (`scripts/need test`); jPOS takes part where Maven has it.
+//! The bench's part on payments, each kind of rows run for moments: every package that is here says what the card says,
+//! or the run would have ended. Whether a promise is kept is for `make bench`, on a quiet machine. Needs daemon, card,
+//! the library of the Python package and the environment of other people's packages (`scripts/need test`); jPOS takes
+//! part where Maven has it.
 
 use serde_json::Value;
 use std::path::Path;

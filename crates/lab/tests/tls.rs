@@ -1,5 +1,6 @@
-//! The bench's and the report's TLS servers, run for moments: figures are there, and a server that does something else than was
-//! asked for gives none. Needs the command, its TLS program, daemon, card and timed card, as `make test` builds them.
+//! The bench's and the report's TLS servers, run for moments: figures are there, and a server that does something else
+//! than was asked for gives none. Needs the command, its TLS program, daemon, card and timed card, as `make test`
+//! builds them.
 
 use lab::tls::desk::{Desk, Kind};
 use lab::tls::drive::{Data, Drive, Length, Version};

@@ -1,8 +1,8 @@
 //! Holding a program to an instruction-set level.
 //!
 //! The library bound to the engine reads its environment once, when it is loaded. So a process that is to stay below
-//! the machine's best level needs that environment from its first instruction on: [`hold_to`] executes the program again
-//! with it.
+//! the machine's best level needs that environment from its first instruction on: [`hold_to`] executes the program
+//! again with it.
 #![forbid(unsafe_code)]
 
 use engine::Level;
@@ -44,9 +44,9 @@ impl fmt::Display for LevelError {
 
 impl std::error::Error for LevelError {}
 
-/// Limits this process, from its first instruction on, to the requested level, else to that of `CRYPTAND_LEVEL`; executes
-/// the program again if that is needed, so call it before anything else. Returns the level that measurements are to
-/// name, if any.
+/// Limits this process, from its first instruction on, to the requested level, else to that of `CRYPTAND_LEVEL`;
+/// executes the program again if that is needed, so call it before anything else. Returns the level that measurements
+/// are to name, if any.
 ///
 /// # Errors
 /// [`LevelError`].

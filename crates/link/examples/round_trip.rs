@@ -3,15 +3,14 @@
 //!
 //! `cargo run --release -p cryptand-link --example round_trip`
 
-use std::collections::VecDeque;
-use std::hint::black_box;
-use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
-
 use link::{
     CardParts, CardQueue, ClientParts, ClientQueue, Counter, Doorbell, PidFd, QueueMemory, StatusPage,
 };
 use rustix::thread::CpuSet;
+use std::collections::VecDeque;
+use std::hint::black_box;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
 use wire::Codes;
 use wire::control::PollMode;
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};

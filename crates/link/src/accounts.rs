@@ -9,18 +9,15 @@
 //! All cards read and write it, and only limits depend on it: a card that lied could
 //! slow a tenant down or let it exceed its limits, and learn how busy others are. The algorithms are in `cells`.
 
+use crate::head::Head;
+use crate::memory::{Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use rustix::fs::{FallocateFlags, Mode, OFlags};
-use rustix::io::Errno;
-
 use wire::bounds::{CARDS_MAX, TENANTS_MAX};
-
-use crate::head::Head;
-use crate::memory::{Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 
 mod cells;
 

@@ -3,17 +3,15 @@
 //! The address of a Unix socket holds 108 bytes. A longer path is reached through a descriptor of
 //! its folder: `/proc/self/fd/<folder>/<name>`.
 
+use crate::world;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-
-use crate::world;
 
 /// Binds a new socket at a path, replacing a socket that lies there. Only this user can connect.
 pub(crate) fn bind(path: &Path, kind: SocketType) -> io::Result<OwnedFd> {

@@ -4,20 +4,18 @@
 //! the copy, copies the payload that the checked copy describes, and never looks at the frame
 //! again. The card keeps its own private record of which slots are taken and which blocks are lent.
 
-use std::os::fd::{AsFd, OwnedFd};
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
-
-use wire::bounds::{BULK_BYTES_MAX, HEADER_BYTES, INLINE_BYTES_MAX};
-use wire::frame::{BULK_NONE, FrameError, ReplyHeader, RequestHeader};
-use wire::registers::RegisterSet;
-
 use crate::doorbell::{self, current_processor};
 use crate::error::{ReplyError, Violation};
 use crate::memory::{Access, JoinError, Mapping};
 use crate::protocol;
 use crate::queue::{KNOWN, Layout};
 use crate::world;
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use wire::bounds::{BULK_BYTES_MAX, HEADER_BYTES, INLINE_BYTES_MAX};
+use wire::frame::{BULK_NONE, FrameError, ReplyHeader, RequestHeader};
+use wire::registers::RegisterSet;
 
 /// What the daemon hands to a card for one queue.
 #[derive(Debug)]
@@ -91,8 +89,8 @@ impl Drop for CardQueue {
 }
 
 impl CardQueue {
-    /// Maps the memories of a queue. The descriptors are closed. Of a queue that cannot be mapped the client, which may have it already,
-    /// is told that it has ended: the daemon that handed it out, and would see to that, may be gone.
+    /// Maps the memories of a queue. The descriptors are closed. Of a queue that cannot be mapped the client, which may
+    /// have it already, is told that it has ended: the daemon that handed it out, and would see to that, may be gone.
     ///
     /// # Errors
     /// [`JoinError`] where the parts are not the memories of this queue, sealed and of this size, or cannot be mapped.

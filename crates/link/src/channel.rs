@@ -4,13 +4,9 @@
 //! message that is too long, carries too many descriptors, or does not
 //! decode is an error of the peer, and is discarded.
 
-use std::cell::Cell;
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::path::Path;
-use std::time::Duration;
-
+use crate::address;
+use crate::process::{PidFd, timespec};
+use crate::world;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::Mode;
 use rustix::io::Errno;
@@ -20,14 +16,15 @@ use rustix::net::{
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use zeroize::Zeroize;
-
+use std::cell::Cell;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
 use wire::bounds::{CONTROL_BYTES_MAX, CONTROL_DESCRIPTORS_MAX};
 use wire::control::{self, MessageError};
-
-use crate::address;
-use crate::process::{PidFd, timespec};
-use crate::world;
+use zeroize::Zeroize;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 256;

@@ -21,21 +21,19 @@ mod wait;
 pub use send::Request;
 pub use wait::{CLIENT_SPIN_NS, PASS_SPIN_MAX_NS, until_tick};
 
-use std::cell::Cell;
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
-
-use wire::bounds::INLINE_BYTES_MAX;
-use wire::frame::BULK_NONE;
-use wire::registers::RegisterSet;
-
 use crate::error::{LinkError, Violation};
 use crate::memory::{Access, JoinError, Mapping};
 use crate::process::PidFd;
 use crate::protocol;
 use crate::queue::{KNOWN, Layout};
 use crate::status::StatusView;
+use std::cell::Cell;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use wire::bounds::INLINE_BYTES_MAX;
+use wire::frame::BULK_NONE;
+use wire::registers::RegisterSet;
 
 /// What the daemon hands to a client for one queue.
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! The processor's time-stamp counter, and its rate.
 
+use crate::world;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-use crate::world;
 
 /// How long the counter is watched to learn its rate.
 const CALIBRATION: Duration = Duration::from_millis(4);

@@ -6,13 +6,11 @@
 //! side can make the other wait. A card that sends without end costs the loop a look each time, and one that
 //! sends nothing costs it the time until it looks whether its cards live ([`wire::bounds::LIVENESS_WAIT_NS`]).
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-
+use crate::world;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
-
-use crate::world;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Most datagrams discarded per poll; the others are discarded at the next poll.
 const DRAIN_MAX: usize = 64;

@@ -9,25 +9,22 @@
 //! What arrives is thrown away unread: a datagram says only "look". A client that rings without end
 //! costs its card a wake-up each time and nobody their turn.
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags};
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, SocketType};
-
-use wire::bounds::CONTROL_DESCRIPTORS_MAX;
-use wire::control::PollMode;
-
 use crate::address;
 use crate::clock::{ns_to_tsc, tsc, tsc_to_ns};
 use crate::process::timespec;
 use crate::protocol;
 use crate::status::{Counter, StatusPage};
 use crate::world;
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SocketType};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use wire::bounds::CONTROL_DESCRIPTORS_MAX;
+use wire::control::PollMode;
 
 /// How long a card that may spin polls for work before it sleeps, in nanoseconds:
 /// about what sleeping and being woken costs.

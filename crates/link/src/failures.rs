@@ -4,21 +4,19 @@
 //! page 0     0 magic, 8 version, 16 whether everybody is refused
 //! page 1     a word for each entry: the first 62 bits of a digest, then two bits of what is known
 //! ```
-//! An entry lies in the first free word from the one on that its digest says, at most [`PROBES`] away, and never moves: a
-//! reader finds it, or a word that was never used. A word that is used no more says so, until the word behind it is free.
-//! Entries change by one store, so that whoever is told of a failure after that finds what follows from it.
+//! An entry lies in the first free word from the one on that its digest says, at most [`PROBES`] away, and never moves:
+//! a reader finds it, or a word that was never used. A word that is used no more says so, until the word behind it is
+//! free. Entries change by one store, so that whoever is told of a failure after that finds what follows from it.
 //!
 //! Digests are keyed: nobody chooses where entries lie, and what cards read tells neither a key nor a PAN.
 
+use crate::head::Head;
+use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
-
 use wire::bounds::PIN_FAILURE_ROWS_MAX;
 use wire::pin::{Digest, Standing};
-
-use crate::head::Head;
-use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 
 const HEAD: Head = Head::new(*b"cryptPF\0", 1);
 /// Twice as many as there are rows: words are found soon.
@@ -165,7 +163,8 @@ impl FailureView {
     }
 }
 
-/// What a word holds of a digest, and where it is looked for first. No digest's part is that of a word that is used no more.
+/// What a word holds of a digest, and where it is looked for first. No digest's part is that of a word that is used no
+/// more.
 fn parts(digest: &Digest) -> (u64, usize) {
     let (first, last) = digest.0.split_at(8);
     let number = |half: &[u8]| half.try_into().map_or(0, u64::from_le_bytes);

@@ -4,10 +4,9 @@
 //! one. The page holds the process's epoch, a number that no ancestor had; a queue remembers the
 //! epoch in which it was made.
 
+use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 /// The highest epoch assigned by this process or, in a child that has not assigned one, by its parent.
 static EPOCH: AtomicU64 = AtomicU64::new(0);

@@ -19,19 +19,16 @@
 //! and goes on with the generations of the old one, while cards keep their mapping. Only the daemon's
 //! user can enter that folder.
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
-
-use rustix::fs::{Mode, OFlags};
-
-use wire::KeyReference;
-use wire::bounds::{FRAME_BYTES, KEY_TABLE_ENTRIES, KEY_TABLE_UNIT_BYTES, TOKEN_BYTES_MAX};
-use wire::uses::Uses;
-
 use crate::head::Head;
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 use crate::protocol;
+use rustix::fs::{Mode, OFlags};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use wire::KeyReference;
+use wire::bounds::{FRAME_BYTES, KEY_TABLE_ENTRIES, KEY_TABLE_UNIT_BYTES, TOKEN_BYTES_MAX};
+use wire::uses::Uses;
 
 /// Longest note of an entry: what a later daemon must know about it, such as its label.
 pub const NOTE_BYTES_MAX: usize = 128;
@@ -132,7 +129,8 @@ impl KeyTable {
         self.put_noted(slot, tenant, Uses::ALL, &[], token)
     }
 
-    /// As [`KeyTable::put`], for these uses, with a note that [`KeyTable::entry`] gives back, to this daemon or a later one.
+    /// As [`KeyTable::put`], for these uses, with a note that [`KeyTable::entry`] gives back, to this daemon or a later
+    /// one.
     ///
     /// # Panics
     /// If the [units](key_table_units) from `slot` on are not all there, the token is empty or longer than

@@ -1,10 +1,9 @@
 //! Something that is closed and then open for good, and the threads of one process that wait for it.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
-
 use crate::process::timespec;
 use crate::world;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 const CLOSED: u32 = 0;
 /// Closed, and some thread sleeps.

@@ -16,17 +16,15 @@
 //! - *A child after fork.* The mapping is absent there (DONTFORK), and something else may be at its
 //!   address. Every entry point of a queue compares [`crate::fork::epoch`] first, and so does `drop`.
 
+use crate::fork;
+use crate::world;
+use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
-use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
-use rustix::mm::{Advice, MapFlags, ProtFlags};
-
-use crate::fork;
-use crate::world;
 
 const _: () = assert!(cfg!(target_endian = "little"), "layouts and futex words assume little-endian");
 

@@ -1,14 +1,12 @@
 //! Another process, by a pidfd, which unlike a pid never refers to a later process.
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
-
+use crate::world::{self, Ended};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 use rustix::time::Timespec;
-
-use crate::world::{self, Ended};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// A process descriptor (pidfd).
 #[derive(Debug)]

@@ -43,15 +43,13 @@
 //! `BULK_NONE`. Where a reply is long and no block was lent, the card cannot answer with it
 //! ([`crate::ReplyError::TooLong`]).
 
+use crate::head::Head;
+use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-
 use wire::bounds::{
     BULK_BLOCKS, BULK_BYTES_MAX, FRAME_BYTES, HEADER_BYTES, INLINE_BYTES_MAX, QUEUE_SLOTS_MAX,
 };
-
-use crate::head::Head;
-use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 
 /// Version of the layout above.
 const LAYOUT_VERSION: u64 = 5;

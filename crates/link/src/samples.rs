@@ -27,14 +27,12 @@
 mod histogram;
 mod roster;
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-
-use wire::bounds::{TENANTS_MAX, VERB_SLOTS};
-use wire::registers::HeldRegisters;
-
 use crate::head::Head;
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use wire::bounds::{TENANTS_MAX, VERB_SLOTS};
+use wire::registers::HeldRegisters;
 
 pub use histogram::{BUCKETS, Histogram, SAMPLE_NS_MAX, bucket};
 pub use roster::{ROSTER_MAX, Roster};

@@ -1,19 +1,17 @@
 //! The status pages that a card writes about itself and everyone else reads: one with its state, followed by how
 //! long each verb takes, by its slot in the verb table.
 //!
-//! A [`StatusPage`] is the card's end, a [`StatusView`] anyone else's, mapped read-only. What a
-//! reader finds is the card's claim about itself: good for choosing a card and for deciding whether
-//! to ring its doorbell, and nothing else. Each field is one atomic word; several fields read together are not a snapshot.
-
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::AtomicU64;
-
-use wire::bounds::VERB_SLOTS;
-use wire::control::CardState;
+//! A [`StatusPage`] is the card's end, a [`StatusView`] anyone else's, mapped read-only. What a reader finds is the
+//! card's claim about itself: good for choosing a card and for deciding whether to ring its doorbell, and nothing else.
+//! Each field is one atomic word; several fields read together are not a snapshot.
 
 use crate::head::Head;
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::AtomicU64;
+use wire::bounds::VERB_SLOTS;
+use wire::control::CardState;
 
 const HEAD: Head = Head::new(*b"cryptST\0", 5);
 
@@ -218,8 +216,8 @@ impl StatusPage {
         }
     }
 
-    /// Counts requests for a verb of a pass whose others for it were refused: its averages stay, by which clients choose
-    /// among cards.
+    /// Counts requests for a verb of a pass whose others for it were refused: its averages stay, by which clients
+    /// choose among cards.
     pub fn count_services(&self, slot: usize, requests: u64, ns: u64) {
         if slot >= VERB_SLOTS {
             return;

@@ -2,10 +2,9 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
-
 use common::{Home, echo};
 use link::sleep_until_any;
+use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -1,13 +1,12 @@
 //! Control sockets: limits, descriptors, and who is at the other end.
 
+use link::{Channel, ChannelError, Listener};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::io::{IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-
-use link::{Channel, ChannelError, Listener};
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use wire::bounds::{CONTROL_BYTES_MAX, CONTROL_DESCRIPTORS_MAX};
 use wire::control::{ClientReply, ClientRequest, MessageError};
 

@@ -4,13 +4,12 @@
 
 mod common;
 
-use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
 use common::{Home, card_parts, echo};
 use link::{CardParts, CardQueue, Channel, ClientQueue, Doorbell, LinkError, QueueMemory, StatusPage};
 use rustix::process::{Pid, Signal, WaitOptions};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 use wire::control::PollMode;
 
 const SLOTS: u32 = 8;

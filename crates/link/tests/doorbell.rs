@@ -2,13 +2,12 @@
 
 mod common;
 
-use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
-
 use common::Home;
 use link::{Counter, Doorbell, StatusView, Woken};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 use wire::control::PollMode;
 
 const SHORT: Option<Duration> = Some(Duration::from_millis(2));

@@ -2,12 +2,11 @@
 
 mod common;
 
-use std::os::fd::AsFd;
-
 use common::{Home, echo};
 use link::LinkError;
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::process::{Pid, WaitOptions};
+use std::os::fd::AsFd;
 use wire::control::PollMode;
 
 /// Runs `child` in a child of fork; true where it returned true.

@@ -3,14 +3,13 @@
 
 mod common;
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use common::{Home, card_parts, echo};
 use link::{CardQueue, ClientQueue, InFlight, QueueMemory};
 use proptest::prelude::*;
 use seeded::Random;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wire::bounds::{BULK_BYTES_MAX, INLINE_BYTES_MAX};
 
 const SLOTS: u32 = 2;

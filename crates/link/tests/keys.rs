@@ -1,10 +1,9 @@
 //! The key table: references, tenants, generations over daemons, and readers beside the writer.
 
+use link::{JoinError, KeyTable, KeyTableView, NOTE_BYTES_MAX, Stale, key_table_units};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-use link::{JoinError, KeyTable, KeyTableView, NOTE_BYTES_MAX, Stale, key_table_units};
 use wire::KeyReference;
 use wire::bounds::{KEY_TABLE_ENTRIES, TOKEN_BYTES_MAX};
 use wire::uses::Uses;

@@ -3,9 +3,6 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
 use common::{Home, card_parts, echo};
 use link::{
     CardParts, CardQueue, ClientQueue, Completion, Doorbell, InFlight, LinkError, QueueMemory, Request,
@@ -13,6 +10,8 @@ use link::{
 };
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::SendFlags;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use wire::control::PollMode;
 
 /// Serves until told to end; replies are the payload reversed, in an order of the card's own.

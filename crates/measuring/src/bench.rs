@@ -19,8 +19,8 @@ pub struct Bench {
     /// Rounds of each row of engine and queues; at the levels below, at most 3
     #[arg(long, default_value_t = 7, value_name = "N", value_parser = rounds)]
     pub rounds: usize,
-    /// How long each side of a row works in each round, 0.1 s if not given (queues: five times as long); at the levels below, at most 0.03 s. With
-    /// `--only kills`, how long cards are killed
+    /// How long each side of a row works in each round, 0.1 s if not given (queues: five times as long); at the levels
+    /// below, at most 0.03 s. With `--only kills`, how long cards are killed
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Leave out the levels below this machine's, or below --level

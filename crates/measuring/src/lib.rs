@@ -1,7 +1,7 @@
 //! The command lines of `cryptand speed`, `report` and `bench`.
 //!
-//! `cryptand` starts the program `cryptand-lab` for these commands and links nothing of the lab. Both programs parse the
-//! command line with the definitions of this crate: `cryptand` for its help, manual pages, completions and errors,
+//! `cryptand` starts the program `cryptand-lab` for these commands and links nothing of the lab. Both programs parse
+//! the command line with the definitions of this crate: `cryptand` for its help, manual pages, completions and errors,
 //! `cryptand-lab` to carry the command out.
 #![forbid(unsafe_code)]
 

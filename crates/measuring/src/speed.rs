@@ -13,7 +13,8 @@ pub struct Speed {
     /// One more operation; alone, it is measured at one length and reported in full
     #[arg(long, value_name = "NAME", group = "what")]
     pub operation: Option<String>,
-    /// Lengths of the text of one request, in bytes (default: 16, 64, 256, 1024, 8192 and 16384; with --operation alone 64)
+    /// Lengths of the text of one request, in bytes (default: 16, 64, 256, 1024, 8192 and 16384; with --operation
+    /// alone 64)
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub bytes: Vec<usize>,
     /// Requests always in flight, each with a key of its own

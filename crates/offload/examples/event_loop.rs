@@ -1,5 +1,6 @@
-//! Signs with the key under a label, many requests in flight, in a loop over mio: `event_loop HOME LABEL SCHEME REQUESTS DIGEST`, with
-//! SCHEME and DIGEST in hexadecimal. It writes the public key (DER) and each signature in hexadecimal, one a line.
+//! Signs with the key under a label, many requests in flight, in a loop over mio: `event_loop HOME LABEL SCHEME
+//! REQUESTS DIGEST`, with SCHEME and DIGEST in hexadecimal. It writes the public key (DER) and each signature in
+//! hexadecimal, one a line.
 #![forbid(unsafe_code)]
 
 use cryptand_offload::{Answer, LoopOptions, Offload, Options, Scheme};

@@ -1,6 +1,7 @@
 //! The functions of `cryptand-offload.h`, which says what each does.
 //!
-//! What callers point to is copied before it is looked at. No panic leaves a function, and none waits but those that say so.
+//! What callers point to is copied before it is looked at. No panic leaves a function, and none waits but those that
+//! say so.
 
 use crate::error::{OffloadError, Status};
 use crate::given::{self, STRUCTURE_BYTES_MAX, invalid};
@@ -185,7 +186,8 @@ pub extern "C" fn cryptand_offload_abi() -> c_int {
 /// `cryptand_offload_open`.
 ///
 /// # Safety
-/// `home` and `credential_file` are null or texts that end with a zero byte, `options` is null or points to `options_bytes` bytes, and `handle` to a number.
+/// `home` and `credential_file` are null or texts that end with a zero byte, `options` is null or points to
+/// `options_bytes` bytes, and `handle` to a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cryptand_offload_open(
     home: *const c_char,

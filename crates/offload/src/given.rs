@@ -24,8 +24,8 @@ pub fn length(operation: &str, bytes: usize, most: usize) -> Result<(), OffloadE
     Ok(())
 }
 
-/// Reads `struct cryptand_offload_options`, in this machine's byte order. A shorter one is of an older header: what it lacks is zero, the
-/// default. What a newer one has more must be zero.
+/// Reads `struct cryptand_offload_options`, in this machine's byte order. A shorter one is of an older header: what it
+/// lacks is zero, the default. What a newer one has more must be zero.
 ///
 /// # Errors
 /// [`Status::Invalid`] for options that this version does not have, and for what no loop can be set to.

@@ -1,7 +1,8 @@
 //! The numbers by which programs in C name their loops.
 //!
-//! A handle is a number, and no pointer: one that was closed, or never was, is refused and not followed. No call waits for another
-//! thread's: a handle that another thread is in is busy. So no lock is there that a child of fork could wait for.
+//! A handle is a number, and no pointer: one that was closed, or never was, is refused and not followed. No call waits
+//! for another thread's: a handle that another thread is in is busy. So no lock is there that a child of fork could
+//! wait for.
 
 use crate::error::{OffloadError, Status};
 use crate::offload::Offload;

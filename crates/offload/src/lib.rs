@@ -1,7 +1,8 @@
 //! Private key operations of TLS on the cards of a home, for the event loops of other programs.
 //!
-//! A server asks for a signature or a premaster by a number of its own, watches one descriptor, and collects what has ended. Nothing
-//! waits. The library `libcryptand-offload.so.1` offers the same to C (`cryptand-offload.h`); docs/offload.md is the guide.
+//! A server asks for a signature or a premaster by a number of its own, watches one descriptor, and collects what has
+//! ended. Nothing waits. The library `libcryptand-offload.so.1` offers the same to C (`cryptand-offload.h`);
+//! docs/offload.md is the guide.
 //!
 //! ```text
 //! let mut offload = Offload::open(home, Options::default(), LoopOptions::default())?;

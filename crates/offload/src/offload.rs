@@ -101,7 +101,8 @@ impl Offload {
     /// Opens a home for one loop. The daemon must be running; this may wait for it to answer.
     ///
     /// # Errors
-    /// [`Status::Home`], [`Status::Denied`], [`Status::Unavailable`], [`Status::Invalid`], and [`Status::Failed`] where no descriptor is left.
+    /// [`Status::Home`], [`Status::Denied`], [`Status::Unavailable`], [`Status::Invalid`], and [`Status::Failed`] where
+    /// no descriptor is left.
     pub fn open(home: &Path, options: Options, of_loop: LoopOptions) -> Result<Self, OffloadError> {
         let failed = |error| OffloadError::of(format_args!("open {}", home.display()), &error);
         let facility = Facility::open(home, options).map_err(failed)?;
@@ -133,8 +134,8 @@ impl Offload {
         })
     }
 
-    /// Names a label; the same label has the same key. Nothing is asked: whether there is such a label, and whether it may be used, each
-    /// request says.
+    /// Names a label; the same label has the same key. Nothing is asked: whether there is such a label, and whether it
+    /// may be used, each request says.
     ///
     /// # Errors
     /// [`Status::Invalid`] for a text that is no label, [`Status::Again`] for more than [`KEYS_MAX`] labels.
@@ -162,8 +163,8 @@ impl Offload {
     /// Asks for a signature over a digest, under a number that no request of this loop has that was not collected.
     ///
     /// # Errors
-    /// [`Status::Invalid`] for a digest of another length than the scheme's and a number that is in use, [`Status::Key`], [`Status::Again`],
-    /// [`Status::Forked`]. Everything else is collected.
+    /// [`Status::Invalid`] for a digest of another length than the scheme's and a number that is in use,
+    /// [`Status::Key`], [`Status::Again`], [`Status::Forked`]. Everything else is collected.
     pub fn sign(&mut self, id: u64, key: Key, scheme: Scheme, digest: &[u8]) -> Result<(), OffloadError> {
         let place = self.place(Operation::Sign, key)?;
         let Some(request) = scheme.request(&self.keys[place as usize].1, digest) else {
@@ -176,8 +177,8 @@ impl Offload {
         })
     }
 
-    /// Asks for the premaster that a client enciphered (RFC 5246, 7.4.7.1). The answer is 48 bytes whatever the ciphertext is, random ones
-    /// where it is none, in the same time; the key must be made for it.
+    /// Asks for the premaster that a client enciphered (RFC 5246, 7.4.7.1). The answer is 48 bytes whatever the
+    /// ciphertext is, random ones where it is none, in the same time; the key must be made for it.
     ///
     /// # Errors
     /// As [`Offload::sign`]; [`Status::Invalid`] for no ciphertext and one of more than [`CIPHERTEXT_BYTES_MAX`] bytes.
@@ -206,8 +207,8 @@ impl Offload {
         })
     }
 
-    /// Gives a request up: it is not collected, and its number is free. A card may compute it all the same. False where no request
-    /// has this number.
+    /// Gives a request up: it is not collected, and its number is free. A card may compute it all the same. False where
+    /// no request has this number.
     pub fn cancel(&mut self, id: u64) -> bool {
         let Some(number) = self.ids.remove(&id) else { return false };
         if let Some(Some(pending)) = self.pending.get_mut(number as usize) {
@@ -237,19 +238,20 @@ impl Offload {
         None
     }
 
-    /// To be called before the loop sleeps on the descriptor: from here on it is readable when there is something to collect. False
-    /// where there is already.
+    /// To be called before the loop sleeps on the descriptor: from here on it is readable when there is something to
+    /// collect. False where there is already.
     pub fn arm(&mut self) -> bool {
         self.completions.arm()
     }
 
-    /// Hands what was submitted to the cards now; [`Offload::collect`] and [`Offload::arm`] do so at the end of a round.
+    /// Hands what was submitted to the cards now; [`Offload::collect`] and [`Offload::arm`] do so at the end of a
+    /// round.
     pub fn flush(&mut self) {
         self.completions.flush();
     }
 
-    /// Waits until there is something to collect, for callers without a loop; false after the timeout. It may also return for no
-    /// reason.
+    /// Waits until there is something to collect, for callers without a loop; false after the timeout. It may also
+    /// return for no reason.
     pub fn wait(&mut self, timeout: Option<Duration>) -> bool {
         self.completions.wait(timeout)
     }

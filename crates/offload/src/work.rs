@@ -58,8 +58,8 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// The scheme of a code point of TLS (RFC 8446, 4.2.3); none of one that cards do not sign by. The curve that TLS 1.3 joins to an ECDSA
-    /// scheme is not looked at, as in TLS 1.2: the key has it.
+    /// The scheme of a code point of TLS (RFC 8446, 4.2.3); none of one that cards do not sign by. The curve that TLS
+    /// 1.3 joins to an ECDSA scheme is not looked at, as in TLS 1.2: the key has it.
     pub const fn of_code_point(code: u16) -> Option<Self> {
         let (padding, hash) = match code {
             0x0401 => (Padding::RsaPkcs1, Hash::Sha256),

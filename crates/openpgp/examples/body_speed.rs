@@ -1,6 +1,6 @@
-//! How fast bodies, armor and framing are, memory to memory, on one core, beside the engine's kernel alone,
-//! or a copy of memory where there is none: `body_speed [part of a row's name]`. Both sides run in turns; rates are medians over processor time, the spread
-//! that of the middle half.
+//! How fast bodies, armor and framing are, memory to memory, on one core, beside the engine's kernel alone, or a copy
+//! of memory where there is none: `body_speed [part of a row's name]`. Both sides run in turns; rates are medians over
+//! processor time, the spread that of the middle half.
 
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, Engine, Mode, Options};
 use engine::{EaxItem, GcmItem, HashAlgorithm, OcbItem};

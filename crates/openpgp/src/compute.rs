@@ -1,4 +1,5 @@
-//! The engine that this crate uses, the mapping of hash algorithms to it, and its random generator as rPGP's functions need it.
+//! The engine that this crate uses, the mapping of hash algorithms to it, and its random generator as rPGP's functions
+//! need it.
 
 use crate::HashAlgorithm;
 use engine::{Engine, Options};

@@ -1,5 +1,5 @@
-//! A key by itself: its packet, public or private, its lock, how it checks signatures, and how session keys are framed for
-//! it.
+//! A key by itself: its packet, public or private, its lock, how it checks signatures, and how session keys are framed
+//! for it.
 
 mod error;
 mod frame;

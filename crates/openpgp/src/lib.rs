@@ -14,9 +14,9 @@
 //! | new keys, and changes of them | [`generate`] |
 //!
 //! Keys, signature packets and the parsing of small packets are rPGP's (`pgp`), whose words for algorithms are
-//! re-exported here; bulk bodies and operations with private keys run in the engine, where it serves the algorithm. Bulk
-//! bodies run in the engine that a caller hands over, keys in that of the process ([`engine()`]). Keys that are elsewhere,
-//! such as on a card, are implementations of [`PrivateKey`].
+//! re-exported here; bulk bodies and operations with private keys run in the engine, where it serves the algorithm.
+//! Bulk bodies run in the engine that a caller hands over, keys in that of the process ([`engine()`]). Keys that are
+//! elsewhere, such as on a card, are implementations of [`PrivateKey`].
 //!
 //! ```
 //! use openpgp::generate::{NewKey, generate};

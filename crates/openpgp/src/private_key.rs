@@ -45,8 +45,8 @@ pub trait PrivateKey: Send + Sync {
     fn sign(&self, hash: HashAlgorithm, digest: &[u8]) -> Result<SignatureBytes, PrivateKeyError>;
 }
 
-/// What an RSA key signs, before its padding: hash and digest in DER (RFC 8017, 9.2, note 1); for keys that are not in this
-/// process.
+/// What an RSA key signs, before its padding: hash and digest in DER (RFC 8017, 9.2, note 1); for keys that are not in
+/// this process.
 ///
 /// # Errors
 /// [`PrivateKeyError::Unsupported`] for unsupported hashes, and digests of a wrong length.

@@ -1,4 +1,5 @@
-//! What a signature is over, as its hash takes it, and whom it names (RFC 9580, 5.2.1 and 5.2.4): texts, keys, user ids.
+//! What a signature is over, as its hash takes it, and whom it names (RFC 9580, 5.2.1 and 5.2.4): texts, keys, user
+//! ids.
 
 mod issuer;
 mod keys;

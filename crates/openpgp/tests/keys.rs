@@ -117,8 +117,8 @@ fn keys_of_rfc_9580_open_its_message() {
     assert_eq!(valid.encryption_keys().unwrap().len(), 1);
 }
 
-/// The first two octets of the hash are a hint: those of version 4 are not looked at, those of version 6 must be right (RFC 9580,
-/// 5.2.4).
+/// The first two octets of the hash are a hint: those of version 4 are not looked at, those of version 6 must be right
+/// (RFC 9580, 5.2.4).
 #[test]
 fn wrong_hash_octets_make_signatures_of_keys_invalid_in_version_6_alone() {
     for is_v6 in [false, true] {

@@ -26,7 +26,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// The starts of one of several loops that have so many a second together. The timer that ends a wait is added to `epoll` as [`TIMER`].
+    /// The starts of one of several loops that have so many a second together. The timer that ends a wait is added to
+    /// `epoll` as [`TIMER`].
     ///
     /// # Errors
     /// Of the system.

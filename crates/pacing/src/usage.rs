@@ -42,8 +42,8 @@ impl Used {
         Some(Self { booked, threads: threads.collect() })
     }
 
-    /// What was used since then. Where the same threads are there as before, the sum is exact, and only how it is split into user
-    /// and system is booked in hundredths.
+    /// What was used since then. Where the same threads are there as before, the sum is exact, and only how it is split
+    /// into user and system is booked in hundredths.
     pub fn since(&self, before: &Self) -> Seconds {
         let user = (self.booked.user - before.booked.user).max(0.0);
         let system = (self.booked.system - before.booked.system).max(0.0);

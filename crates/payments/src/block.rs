@@ -1,7 +1,7 @@
 //! PIN blocks of 8 bytes, read and made.
 //!
-//! In the layouts below, which are of 16 digits, P is a digit of the PIN and p one, or the filling, by its length L; A the
-//! PAN's, R random, S of a sequence number, D the pad digit.
+//! In the layouts below, which are of 16 digits, P is a digit of the PIN and p one, or the filling, by its length L; A
+//! the PAN's, R random, S of a sequence number, D the pad digit.
 //!
 //! | format | layout |
 //! |---|---|
@@ -18,21 +18,20 @@
 //! | 3624 | `Pppppppppppppppp`, filled with the pad digit |
 //! | 4704-EPP | `LPPPPppppppppFSS` |
 //!
-//! The digits of a PAN are those that the format takes: for ISO-0 and ISO-3 the rightmost twelve without the check digit,
-//! for VISA-4 the leftmost twelve of those.
-
-use zeroize::{Zeroize, Zeroizing};
+//! The digits of a PAN are those that the format takes: for ISO-0 and ISO-3 the rightmost twelve without the check
+//! digit, for VISA-4 the leftmost twelve of those.
 
 use crate::digits::{pack, unpack};
 use crate::format::{Extraction, Format, Layout};
 use crate::mask::Mask;
 use crate::pin::Pin;
+use zeroize::{Zeroize, Zeroizing};
 
 /// The digits of a PAN that a block holds.
 pub type PanDigits = [u8; 12];
 
-/// The PIN of a clear block, and whether it is one: control, length, filling and, where the layout checks them, digits. Where it is
-/// not, the PIN is some PIN or none. `pan` is looked at where the format has one.
+/// The PIN of a clear block, and whether it is one: control, length, filling and, where the layout checks them, digits.
+/// Where it is not, the PIN is some PIN or none. `pan` is looked at where the format has one.
 pub fn read(layout: &Layout, pan: &PanDigits, block: &[u8; 8]) -> (Pin, Mask) {
     let mut nibbles = unpack(block);
     let read = read_nibbles(layout, pan, &mut nibbles);
@@ -95,8 +94,8 @@ impl Body {
         Self { digits, count: (end - start) as u8 }
     }
 
-    /// A bit for each digit that is of this kind, the lowest for the first. Counting zeros is one instruction, where a loop that
-    /// looks for the first such digit is left early by the compiler.
+    /// A bit for each digit that is of this kind, the lowest for the first. Counting zeros is one instruction, where a
+    /// loop that looks for the first such digit is left early by the compiler.
     fn places(&self, kind: impl Fn(u8) -> Mask) -> u32 {
         (0..self.count)
             .zip(&self.digits)
@@ -114,7 +113,8 @@ impl Body {
         (u32::BITS - 1 - (others << 1 | 1).leading_zeros()) as u8
     }
 
-    /// The PIN of so many decimal digits. Behind it `filled` says of each digit, by its place, whether it belongs there.
+    /// The PIN of so many decimal digits. Behind it `filled` says of each digit, by its place, whether it belongs
+    /// there.
     fn read(&self, length: u8, filled: impl Fn(u8, u8) -> Mask, is_block: Mask) -> (Pin, Mask) {
         self.read_digits(10, length, filled, is_block)
     }
@@ -167,8 +167,9 @@ impl Drop for Body {
     }
 }
 
-/// The block of a PIN. A PIN that is longer than the format takes is cut behind its leftmost digits. `random` is looked at
-/// where the format has random digits; of `sequence`, below 10,000, the digits that the format has room for are written.
+/// The block of a PIN. A PIN that is longer than the format takes is cut behind its leftmost digits. `random` is looked
+/// at where the format has random digits; of `sequence`, below 10,000, the digits that the format has room for are
+/// written.
 pub fn make(layout: &Layout, pan: &PanDigits, pin: &Pin, sequence: u16, random: &[u8; 16]) -> [u8; 8] {
     let most = layout.format.digits().1;
     let length = Mask::below(most, pin.length()).choose(most, pin.length());
@@ -228,8 +229,8 @@ pub fn make(layout: &Layout, pan: &PanDigits, pin: &Pin, sequence: u16, random: 
     block
 }
 
-/// The random bytes with which [`make`] fills a block of ISO-3 as this one is filled. Where digits of its PIN are, they are some
-/// bytes.
+/// The random bytes with which [`make`] fills a block of ISO-3 as this one is filled. Where digits of its PIN are, they
+/// are some bytes.
 pub fn filling(pan: &PanDigits, block: &[u8; 8]) -> Zeroizing<[u8; 16]> {
     let mut nibbles = unpack(block);
     mask_pan(&mut nibbles, pan);

@@ -8,8 +8,8 @@ use crate::scan::decimals;
 /// The most digits of a value.
 pub const DIGITS_MAX: usize = 5;
 
-/// The data to authenticate: PAN, expiration date, service code, one behind the other, and zeros up to 32 digits. `None`
-/// for a PAN of other than 8 to 19 digits.
+/// The data to authenticate: PAN, expiration date, service code, one behind the other, and zeros up to 32 digits.
+/// `None` for a PAN of other than 8 to 19 digits.
 pub fn data(pan: &[u8], expiration: &[u8; 4], service_code: &[u8; 3]) -> Option<[u8; 16]> {
     if !(8..=19).contains(&pan.len()) {
         return None;

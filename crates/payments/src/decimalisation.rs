@@ -42,8 +42,8 @@ impl Decimalisation {
         digits(characters).map(Self).map_err(|_| TableFault::Digit)
     }
 
-    /// Whether it keeps PINs apart: with fewer digits, or one of them often, guesses of a PIN get easy (Bond and Zielinski,
-    /// UCAM-CL-TR-560).
+    /// Whether it keeps PINs apart: with fewer digits, or one of them often, guesses of a PIN get easy (Bond and
+    /// Zielinski, UCAM-CL-TR-560).
     ///
     /// # Errors
     /// [`TableFault`].

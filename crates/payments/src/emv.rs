@@ -16,9 +16,8 @@ pub mod cvc3;
 pub mod script;
 pub mod session_key;
 
-use zeroize::Zeroizing;
-
 use crate::mask::Mask;
+use zeroize::Zeroizing;
 
 /// What a message is filled with up to whole blocks of eight bytes (ISO 9797-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,8 +1,9 @@
-//! Format-preserving encryption FF1 (NIST SP 800-38G revision 1): digits of any radix from 2 to 255 become as many digits.
+//! Format-preserving encryption FF1 (NIST SP 800-38G revision 1): digits of any radix from 2 to 255 become as many
+//! digits.
 //!
 //! The blocks to encipher under AES are asked for one at a time, so that those of many requests can share a pass: while
-//! [`Ff1::block`] gives one, it is enciphered and handed to [`Ff1::take`]. All requests of one radix and of texts and tweaks of one
-//! length ask equally often. [`Ff1::run`] does it for one alone.
+//! [`Ff1::block`] gives one, it is enciphered and handed to [`Ff1::take`]. All requests of one radix and of texts and
+//! tweaks of one length ask equally often. [`Ff1::run`] does it for one alone.
 //!
 //! ```text
 //! P = 01 02 01 radix (3) 0A u (1) n (4) t (4)          of n digits the left half has u, the tweak has t bytes
@@ -10,8 +11,8 @@
 //! R = CBC-MAC of P and Q; as many bytes of R, AES(R xor 1), AES(R xor 2) ... are added to the left half, which becomes the right
 //! ```
 //!
-//! No branch and no address depends on a digit; on radix and lengths they do. FF2 and FF3 are not here: their definitions were
-//! withdrawn.
+//! No branch and no address depends on a digit; on radix and lengths they do. FF2 and FF3 are not here: their
+//! definitions were withdrawn.
 
 mod alphabet;
 mod number;

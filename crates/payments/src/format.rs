@@ -134,7 +134,8 @@ pub struct Layout {
     /// Fewer digits are no PIN.
     pub least: u8,
     /// Whether a PIN has decimal digits alone. In a block that holds a PAN, XORed with another PAN than its own, digits
-    /// become others, and whether they are still decimal tells what they were: ISO 9564-1 and PCI PIN have them unchecked there.
+    /// become others, and whether they are still decimal tells what they were: ISO 9564-1 and PCI PIN have them
+    /// unchecked there.
     pub checks_digits: bool,
 }
 

@@ -1,15 +1,14 @@
-//! PINs that a bank assigns, and offsets to those that customers choose: IBM 3624, and the German banking pool (CCA Basic
-//! Services, appendix E; z/OS ICSF Application Programmer's Guide, PIN algorithms).
+//! PINs that a bank assigns, and offsets to those that customers choose: IBM 3624, and the German banking pool (CCA
+//! Basic Services, appendix E; z/OS ICSF Application Programmer's Guide, PIN algorithms).
 //!
-//! The validation data, 16 hexadecimal digits, are enciphered under the PIN key; a table makes decimal digits of the result.
-//! These are the intermediate PIN, which both methods go on from.
-
-use zeroize::Zeroize;
+//! The validation data, 16 hexadecimal digits, are enciphered under the PIN key; a table makes decimal digits of the
+//! result. These are the intermediate PIN, which both methods go on from.
 
 use crate::decimalisation::Decimalisation;
 use crate::digits::{moved_right, pack, unpack};
 use crate::mask::Mask;
 use crate::pin::Pin;
+use zeroize::Zeroize;
 
 /// Digits of a PIN of the German banking pool.
 pub const POOL_DIGITS: u8 = 4;
@@ -70,8 +69,8 @@ impl Intermediate {
         is_right
     }
 
-    /// The PIN of the German banking pool at this offset of four digits: the third to sixth digit, plus the offset modulo
-    /// 10, of which the first is one where it would be zero.
+    /// The PIN of the German banking pool at this offset of four digits: the third to sixth digit, plus the offset
+    /// modulo 10, of which the first is one where it would be zero.
     pub fn pool_pin(&self, offset: &[u8; 4]) -> Pin {
         let mut digits = [0; 16];
         for ((digit, base), own) in digits.iter_mut().zip(&self.0[2..6]).zip(offset) {

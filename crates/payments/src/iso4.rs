@@ -1,11 +1,10 @@
-//! PIN blocks of 16 bytes (ISO 9564-1:2017, format 4). The block is enciphered twice under AES, with the PAN in between:
-//! `E(E(PIN field) XOR PAN field)`.
-
-use zeroize::Zeroize;
+//! PIN blocks of 16 bytes (ISO 9564-1:2017, format 4). The block is enciphered twice under AES, with the PAN in
+//! between: `E(E(PIN field) XOR PAN field)`.
 
 use crate::digits::{pack, unpack};
 use crate::mask::Mask;
 use crate::pin::Pin;
+use zeroize::Zeroize;
 
 /// Length of a field, and of a block, in bytes.
 pub const FIELD_BYTES: usize = 16;
@@ -49,8 +48,8 @@ pub fn read(field: &[u8; FIELD_BYTES]) -> (Pin, Mask) {
     (pin, is_field)
 }
 
-/// The field of a PAN, whose digits are all given: their number above 12, the digits, zeros. A PAN of fewer than twelve has
-/// zeros in front. `None` for more than 19 digits, or what is no digit.
+/// The field of a PAN, whose digits are all given: their number above 12, the digits, zeros. A PAN of fewer than twelve
+/// has zeros in front. `None` for more than 19 digits, or what is no digit.
 pub fn pan_field(pan: &[u8]) -> Option<[u8; FIELD_BYTES]> {
     if pan.is_empty() || pan.len() > 19 || pan.iter().any(|digit| *digit > 9) {
         return None;

@@ -4,8 +4,8 @@
 //! header (16)  optional blocks  enciphered payload, hexadecimal  MAC, hexadecimal
 //! ```
 //!
-//! The payload is the key's length in bits (2 bytes), the key, and random bytes up to whole blocks of the cipher. Two keys are
-//! made of the protection key of a block, one that enciphers and one that authenticates:
+//! The payload is the key's length in bits (2 bytes), the key, and random bytes up to whole blocks of the cipher. Two
+//! keys are made of the protection key of a block, one that enciphers and one that authenticates:
 //!
 //! | version | keys by | cipher | MAC of | MAC |
 //! |---|---|---|---|---|
@@ -13,8 +13,8 @@
 //! | B | CMAC of a [`Derivation`] | TDES-CBC, the MAC as vector | header, clear payload | CMAC with TDES, 8 bytes |
 //! | D | CMAC of a [`Derivation`] | AES-CBC, the MAC as vector | header, clear payload | CMAC with AES, 16 bytes |
 //!
-//! Everything but the ciphers is here: who has them makes the keys, [reads](Block::parse) or [makes](header) the text, deciphers,
-//! MACs what [`authenticated`] gives, and asks [`verifies`] and [`key_length`], whose verdicts are one.
+//! Everything but the ciphers is here: who has them makes the keys, [reads](Block::parse) or [makes](header) the text,
+//! deciphers, MACs what [`authenticated`] gives, and asks [`verifies`] and [`key_length`], whose verdicts are one.
 
 mod attributes;
 mod optional;

@@ -1,5 +1,5 @@
-//! The arithmetic of payments: what lies before, between and behind the ciphers of a verb. No cipher is here: what is to be
-//! enciphered is handed out, and what came of it taken back. Nothing is read or written.
+//! The arithmetic of payments: what lies before, between and behind the ciphers of a verb. No cipher is here: what is
+//! to be enciphered is handed out, and what came of it taken back. Nothing is read or written.
 //!
 //! | need | item |
 //! |---|---|

@@ -1,9 +1,8 @@
 //! A PIN.
 
-use zeroize::Zeroize;
-
 use crate::digits::moved_right;
 use crate::mask::Mask;
+use zeroize::Zeroize;
 
 /// A clear PIN of up to 16 digits; digits and length are secret, and wiped.
 #[derive(Clone)]

@@ -5,7 +5,8 @@ use crate::format::Format;
 /// Length of a profile in bytes.
 const PROFILE_BYTES: usize = 24;
 
-/// What a profile of 24 characters says: format, format control, pad digit, each in eight (CCA Basic Services, chapter 8).
+/// What a profile of 24 characters says: format, format control, pad digit, each in eight (CCA Basic Services, chapter
+/// 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// The format.

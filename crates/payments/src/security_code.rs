@@ -80,8 +80,8 @@ impl Code {
         }
     }
 
-    /// Whether values of a system other than this one are those that are made here: in all of R that are known no letter from
-    /// the sixth place on is needed. None of five digits needs one.
+    /// Whether values of a system other than this one are those that are made here: in all of R that are known no
+    /// letter from the sixth place on is needed. None of five digits needs one.
     pub fn is_confirmed(self) -> bool {
         self == Self::Five
     }
@@ -110,8 +110,8 @@ fn packed<'a>(digits: impl Iterator<Item = &'a u8>) -> [u8; 8] {
     pack(&nibbles)
 }
 
-/// The digits of R: the decimal ones from left to right, then the letters from left to right, of which there are enough. A to F are 1 to 6 in
-/// the first five places, and 6, 7, 8, 9, 0, 1 in the others.
+/// The digits of R: the decimal ones from left to right, then the letters from left to right, of which there are
+/// enough. A to F are 1 to 6 in the first five places, and 6, 7, 8, 9, 0, 1 in the others.
 pub fn digits(result: &[u8; 8]) -> [u8; DIGITS] {
     decimals_with(result, |place, letter| {
         let value = letter.wrapping_sub(if place < FIRST_PLACES { 9 } else { 4 });
@@ -151,8 +151,8 @@ mod tests {
         digits.iter().map(u8::to_string).collect()
     }
 
-    /// The first two of a calculator that is not ours. Of a card whose R has letters from the sixth place on among its twelve, and of one that begins
-    /// with 34, no value of another system is known: those are the rules by hand.
+    /// The first two of a calculator that is not ours. Of a card whose R has letters from the sixth place on among its
+    /// twelve, and of one that begins with 34, no value of another system is known: those are the rules by hand.
     #[test]
     fn codes_are_the_published_ones() {
         let codes = |result| Code::EACH.map(|code| shown(code.of(&digits(&result))));

@@ -8,8 +8,8 @@ use crate::scan::decimals;
 /// Digits of a PVV, and of the PIN that it is of.
 pub const PVV_DIGITS: usize = 4;
 
-/// The block to encipher: eleven digits of the PAN, the rightmost without its check digit, the index of the key, and the
-/// leftmost four digits of the PIN, of which zeros stand for those that it has not.
+/// The block to encipher: eleven digits of the PAN, the rightmost without its check digit, the index of the key, and
+/// the leftmost four digits of the PIN, of which zeros stand for those that it has not.
 pub fn block(pan: &[u8; 11], key_index: u8, pin: &Pin) -> [u8; 8] {
     let mut nibbles = [0; 16];
     nibbles[..11].copy_from_slice(pan);

@@ -1,4 +1,5 @@
-//! The crate `fpe`: FF1 over AES-256 and decimal digits, in the caller's thread. It needs no unsafe code, and no library to be found.
+//! The crate `fpe`: FF1 over AES-256 and decimal digits, in the caller's thread. It needs no unsafe code, and no
+//! library to be found.
 
 use aes::Aes256;
 use fpe::ff1::{FF1, FlexibleNumeralString};

@@ -1,8 +1,8 @@
 //! Other libraries, called each in its best way, to be measured beside the engine and cards; and what a port of this
 //! core can do.
 //!
-//! A crate of its own, because it is the one place above the engine that calls C: the lab, which judges,
-//! stays without unsafe code; [`rpgp`] and [`ff1`] need none. One module for each bound library, `ffi` in its name, holds all of that
+//! A crate of its own, because it is the one place above the engine that calls C: the lab, which judges, stays without
+//! unsafe code; [`rpgp`] and [`ff1`] need none. One module for each bound library, `ffi` in its name, holds all of that
 //! library's unsafe code:
 //!
 //! - [`openssl_ffi`]: the system's OpenSSL 3, found when the program runs: nothing of it is needed to build.

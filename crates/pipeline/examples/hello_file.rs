@@ -1,4 +1,5 @@
-//! Encrypts a file under a passphrase, and decrypts it again beside it: `hello_file FILE PASSPHRASE` writes FILE.pgp and FILE.again.
+//! Encrypts a file under a passphrase, and decrypts it again beside it: `hello_file FILE PASSPHRASE` writes FILE.pgp
+//! and FILE.again.
 
 use openpgp::{Form, Passphrase, Protection, SymmetricKeyAlgorithm, Timestamp};
 use pipeline::{ByPassphrase, Decrypt, Encrypt, Input, Output, Run, decrypt, encrypt};

@@ -1,10 +1,8 @@
 //! A block: the piece of a stream that travels through the stages, with its memory.
 
-use std::ops::Range;
-
-use zeroize::Zeroize;
-
 use crate::error::Error;
+use std::ops::Range;
+use zeroize::Zeroize;
 
 /// A piece of a stream. Its memory is reused: a flow has a fixed number of them, which bounds what it holds.
 pub(crate) struct Block {

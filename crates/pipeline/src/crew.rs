@@ -1,9 +1,8 @@
 //! The threads: which stages each runs, on which processors.
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-
 use crate::run::{Async, Run};
 use crate::summary::Stage;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// More threads than this do not help: what goes in order (reading, writing) holds them up.
 const THREADS_MAX: usize = 32;

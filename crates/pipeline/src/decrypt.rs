@@ -4,15 +4,6 @@
 //! read, unframe -> AEAD chunks, parallel | CFB, parallel -> SHA-1 -> unpack, inflate -> [hash for signatures] -> write
 //! ```
 
-use std::io::IoSlice;
-use std::sync::{Mutex, PoisonError};
-
-use deflate::Backend;
-use openpgp::body::grammar::{DataMode, Inner, Protected};
-use openpgp::packet::armor::{Kind, Look};
-use openpgp::session_key::SessionKeyPacket;
-use openpgp::signature::Context;
-
 use crate::crew::{Crew, Work};
 use crate::entry::{Begin, Bytes, Entry, grammar_limits};
 use crate::error::Error;
@@ -28,6 +19,13 @@ use crate::times::Account;
 use crate::unnamed::Content;
 use crate::unwrap::{Found, Unwrap};
 use crate::verdicts::{self, Window};
+use deflate::Backend;
+use openpgp::body::grammar::{DataMode, Inner, Protected};
+use openpgp::packet::armor::{Kind, Look};
+use openpgp::session_key::SessionKeyPacket;
+use openpgp::signature::Context;
+use std::io::IoSlice;
+use std::sync::{Mutex, PoisonError};
 
 pub(crate) fn decrypt(
     input: Input,
@@ -115,7 +113,8 @@ pub(crate) fn decrypt(
     Ok(summary)
 }
 
-/// Leaves out session keys that are not meant for such a body, and passphrases beyond the bound: whether there were none.
+/// Leaves out session keys that are not meant for such a body, and passphrases beyond the bound: whether there were
+/// none.
 fn keep_what_counts(packets: &mut Vec<SessionKeyPacket>, protected: &Protected) -> bool {
     let mut passphrases = 0;
     packets.retain(|packet| {
@@ -207,8 +206,8 @@ fn is_text(mode: DataMode) -> bool {
 
 /// Most packets under passphrases that are tried: each may demand seconds and gigabytes of whoever opens it.
 const PASSPHRASE_PACKETS_MAX: usize = 32;
-/// Text that goes on at a time where it was compressed: what is made of a block of most texts at one go. Inflating begins
-/// each piece in memory of its own and copies that, so that pieces of 256 KiB took 6 % more processor time.
+/// Text that goes on at a time where it was compressed: what is made of a block of most texts at one go. Inflating
+/// begins each piece in memory of its own and copies that, so that pieces of 256 KiB took 6 % more processor time.
 pub(crate) const TEXT_BLOCK_BYTES: usize = 1536 * 1024;
 /// The same where the input is a block at the most.
 const SMALL_TEXT_BLOCK_BYTES: usize = 256 * 1024;

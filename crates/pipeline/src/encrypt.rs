@@ -4,16 +4,6 @@
 //! read -> [hash for signatures] -> [deflate, parallel] -> [gather] -> CFB with hash, or AEAD chunks, parallel -> write
 //! ```
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use deflate::{Adler32, Backend, DICTIONARY_BYTES_MAX, Deflater};
-use openpgp::body::chunked::TAG_BYTES;
-use openpgp::certificate::EncryptionKey;
-use openpgp::packet::armor::{Armorer, Kind};
-use openpgp::session_key::{self, S2k};
-use openpgp::{CompressionAlgorithm, Fingerprint, PlainSessionKey, Protection};
-
 use crate::block::Block;
 use crate::crew::{Crew, Work};
 use crate::error::Error;
@@ -30,6 +20,14 @@ use crate::summary::{Stage, Summary};
 use crate::text::Text;
 use crate::times::Account;
 use crate::unnamed::Content;
+use deflate::{Adler32, Backend, DICTIONARY_BYTES_MAX, Deflater};
+use openpgp::body::chunked::TAG_BYTES;
+use openpgp::certificate::EncryptionKey;
+use openpgp::packet::armor::{Armorer, Kind};
+use openpgp::session_key::{self, S2k};
+use openpgp::{CompressionAlgorithm, Fingerprint, PlainSessionKey, Protection};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) fn encrypt(
     input: Input,
@@ -290,8 +288,8 @@ fn session_key_packets(what: &Encrypt<'_>, session_key: &PlainSessionKey) -> Res
     Ok(packets)
 }
 
-/// Up to this level pieces are compressed without the preceding text as dictionary: a few bytes in a thousand longer, and
-/// threads can read them side by side again.
+/// Up to this level pieces are compressed without the preceding text as dictionary: a few bytes in a thousand longer,
+/// and threads can read them side by side again.
 const APART_LEVEL_MAX: u8 = 3;
 /// What fits the second cache of a processor beside the rest.
 pub(crate) const BLOCK_BYTES: usize = 256 * 1024;

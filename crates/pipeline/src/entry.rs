@@ -1,16 +1,15 @@
 //! The start of a flow that reads a message: it removes armor, reads the packets around the body, and yields the body's
 //! bytes as one stream.
 
+use crate::error::Error;
+use crate::request::Limits;
+use crate::run::Progress;
+use crate::source::Reader;
 use openpgp::body::BodyError;
 use openpgp::body::grammar::{self, Inner, Outer, OuterEvent, Protected};
 use openpgp::packet::PacketError;
 use openpgp::packet::armor::{Dearmorer, Kind, Look, look};
 use openpgp::session_key::SessionKeyPacket;
-
-use crate::error::Error;
-use crate::request::Limits;
-use crate::run::Progress;
-use crate::source::Reader;
 
 /// The bytes of an input, without armor.
 pub(crate) struct Bytes<'a> {

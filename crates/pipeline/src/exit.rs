@@ -1,13 +1,11 @@
 //! The end of a flow that makes a message: lengths of the packet that carries it, armor, writing.
 
-use std::io::IoSlice;
-
-use openpgp::packet::Tag;
-use openpgp::packet::armor::Armorer;
-
 use crate::error::Error;
 use crate::pieces::{KnownLength, Pieces};
 use crate::sink::Sink;
+use openpgp::packet::Tag;
+use openpgp::packet::armor::Armorer;
+use std::io::IoSlice;
 
 /// Writes a message.
 pub(crate) struct Exit<'a> {

@@ -1,10 +1,10 @@
 //! Blocks pass through stages: in order if a stage carries state from block to block, in any order otherwise.
 //!
 //! A flow is a line of stages with a fixed number of blocks, or two such lines with a [`Work::Between`] where one piece
-//! of input may become many pieces of output (inflate). Every thread takes a block that is ready for one of the thread's
-//! stages: first for the bottleneck stage, then for the one nearest to the end. So a block mostly
-//! stays with one thread, in its cache, from stage to stage, and no stage idles while there is work for it. The
-//! bottleneck stage stays with one thread as long as that is awake.
+//! of input may become many pieces of output (inflate). Every thread takes a block that is ready for one of the
+//! thread's stages: first for the bottleneck stage, then for the one nearest to the end. So a block mostly stays with
+//! one thread, in its cache, from stage to stage, and no stage idles while there is work for it. The bottleneck stage
+//! stays with one thread as long as that is awake.
 //!
 //! ```text
 //!   free -> source -> stage -> stage -+-> free          one line
@@ -15,16 +15,15 @@
 //!
 //! Sequential: the source and stages [`Work::InOrder`], [`Work::Between`]. Parallel: [`Work::AnyOrder`].
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
 use crate::block::Block;
 use crate::crew::{Crew, Member};
 use crate::error::Error;
 use crate::summary::Stage;
 use crate::times::Times;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// What a stage does with a block.
 pub(crate) enum Work<'a> {
@@ -340,8 +339,8 @@ impl<'f, 'a> Floor<'f, 'a> {
         (0..self.flow.steps.len()).any(|step| self.is_ready(state, step))
     }
 
-    /// Whether there is work for a sleeping thread. Work that this thread will do itself next does not count until there is
-    /// enough of it: to wake a thread and to let it sleep again costs as much as some ten kilobytes of cipher.
+    /// Whether there is work for a sleeping thread. Work that this thread will do itself next does not count until
+    /// there is enough of it: to wake a thread and to let it sleep again costs as much as some ten kilobytes of cipher.
     fn is_worth_waking(&self, state: &State, member: &Member) -> bool {
         (0..self.flow.steps.len()).any(|step| {
             let is_anothers = !member.does(self.flow.steps[step].stage) || self.is_bottleneck(state, step);
@@ -372,8 +371,8 @@ impl<'f, 'a> Floor<'f, 'a> {
         }
     }
 
-    /// The stage that a member turns to: the bottleneck that it holds; another that nobody holds; whatever is nearest to
-    /// the end; a bottleneck that another holds. Who holds one keeps what goes from block to block in its cache, and
+    /// The stage that a member turns to: the bottleneck that it holds; another that nobody holds; whatever is nearest
+    /// to the end; a bottleneck that another holds. Who holds one keeps what goes from block to block in its cache, and
     /// leaves the rest to others, who then keep what belongs to that: the pages of a file, say.
     fn choose(&self, state: &State, member: &Member) -> Option<usize> {
         let can = |&step: &usize| member.does(self.flow.steps[step].stage) && self.is_ready(state, step);

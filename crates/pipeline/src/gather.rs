@@ -1,12 +1,11 @@
 //! Gathers pieces of any length into the chunks of a body: framing, and room for tags.
 
+use crate::block::Block;
+use crate::pieces::Pieces;
 use openpgp::CompressionAlgorithm;
 use openpgp::body::chunked::TAG_BYTES;
 use openpgp::body::grammar::compressed_header;
 use openpgp::packet::Tag;
-
-use crate::block::Block;
-use crate::pieces::Pieces;
 
 /// Puts compressed pieces into a compressed packet.
 pub(crate) struct Packed {

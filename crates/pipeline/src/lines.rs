@@ -1,5 +1,5 @@
-//! Line ends of text in a message: CR LF (RFC 9580, 5.9). GnuPG hashes the text of a message without converting it, so a
-//! signature over text with other line ends is invalid there.
+//! Line ends of text in a message: CR LF (RFC 9580, 5.9). GnuPG hashes the text of a message without converting it, so
+//! a signature over text with other line ends is invalid there.
 
 use std::io;
 

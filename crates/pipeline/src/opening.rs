@@ -1,18 +1,17 @@
 //! The cipher stages of decryption: deciphering in parallel; the hash of SEIPDv1 in order, on another thread.
 
-use engine::Engine;
-use openpgp::body::chunked::{ChunkCipher, TAG_BYTES};
-use openpgp::body::grammar::Protected;
-use openpgp::body::{BodyError, seipd1};
-use openpgp::{Form, SymmetricKeyAlgorithm};
-use zeroize::Zeroizing;
-
 use crate::block::Block;
 use crate::candidates::Candidate;
 use crate::entry::{Entry, body_error};
 use crate::error::Error;
 use crate::flow::Step;
 use crate::summary::Stage;
+use engine::Engine;
+use openpgp::body::chunked::{ChunkCipher, TAG_BYTES};
+use openpgp::body::grammar::Protected;
+use openpgp::body::{BodyError, seipd1};
+use openpgp::{Form, SymmetricKeyAlgorithm};
+use zeroize::Zeroizing;
 
 /// The cipher of a message that is read.
 pub(crate) struct Opening {

@@ -1,5 +1,5 @@
-//! Partial lengths of a packet whose length is not known when it begins: pieces of powers of two, chosen so that next to
-//! nothing is held back from one block to the next.
+//! Partial lengths of a packet whose length is not known when it begins: pieces of powers of two, chosen so that next
+//! to nothing is held back from one block to the next.
 
 use openpgp::packet::{DEFINITE_BYTES_MAX, Length, PARTIAL_BITS_MAX, PartialLengths, Tag, header};
 
@@ -48,8 +48,8 @@ impl Pieces {
     }
 }
 
-/// Lengths of a packet whose length is known: one where a length can say it, else pieces of a gibibyte and what is left.
-/// The last one stays below 2 GiB: GnuPG takes a longer one behind pieces for a negative number.
+/// Lengths of a packet whose length is known: one where a length can say it, else pieces of a gibibyte and what is
+/// left. The last one stays below 2 GiB: GnuPG takes a longer one behind pieces for a negative number.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownLength {
     lengths: PartialLengths,

@@ -1,21 +1,19 @@
 //! What exists at the path of an output: whether it is replaced, written into, or somebody else's and left alone.
 //!
-//! Others can put a symbolic link or a FIFO under the name of an output wherever they may write, and in a sticky, world-writable
-//! folder (`/tmp`) also a file. None of these is followed or opened: the output is renamed over it, if the
-//! system allows that, or refused (compare `fs.protected_symlinks` and `fs.protected_fifos` of Linux, which do not
+//! Others can put a symbolic link or a FIFO under the name of an output wherever they may write, and in a sticky,
+//! world-writable folder (`/tmp`) also a file. None of these is followed or opened: the output is renamed over it, if
+//! the system allows that, or refused (compare `fs.protected_symlinks` and `fs.protected_fifos` of Linux, which do not
 //! cover a program that reads a link itself, nor folders that are not sticky).
 
+use crate::source::{Identity, pause};
+use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, fstat, open};
+use rustix::io::Errno;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-
-use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, fstat, open};
-use rustix::io::Errno;
-
-use crate::source::{Identity, pause};
 
 /// What is at a path now.
 pub(crate) enum Place {
@@ -27,8 +25,8 @@ pub(crate) enum Place {
     File(Identity, PathBuf),
     /// A link that leads nowhere.
     Link,
-    /// Somebody else's link or FIFO, or what somebody else put into a world-writable folder: it may only be replaced itself, never
-    /// followed.
+    /// Somebody else's link or FIFO, or what somebody else put into a world-writable folder: it may only be replaced
+    /// itself, never followed.
     Strange,
 }
 
@@ -55,7 +53,8 @@ impl Place {
         }
     }
 
-    /// Links of proc(5) to open descriptors (`/dev/stdout`, `/proc/self/fd/3`) read as no path, but the kernel follows them.
+    /// Links of proc(5) to open descriptors (`/dev/stdout`, `/proc/self/fd/3`) read as no path, but the kernel follows
+    /// them.
     fn behind_magic(path: &Path) -> io::Result<Self> {
         match std::fs::metadata(path) {
             Ok(found) if found.is_file() => Self::found(&found, path.canonicalize()?),
@@ -112,8 +111,8 @@ impl Node {
     }
 }
 
-/// The path to which symbolic links lead from this one; none where somebody else put one of them there, or what they lead to
-/// into a world-writable folder.
+/// The path to which symbolic links lead from this one; none where somebody else put one of them there, or what they
+/// lead to into a world-writable folder.
 ///
 /// # Errors
 /// The system's; where a folder on the way is a link of somebody else's.
@@ -139,8 +138,8 @@ fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
     Err(Errno::LOOP.into())
 }
 
-/// Refuses a folder to which a symbolic link of somebody else's leads, at whatever depth of own ones: the output would be where its
-/// owner wants it.
+/// Refuses a folder to which a symbolic link of somebody else's leads, at whatever depth of own ones: the output would
+/// be where its owner wants it.
 fn no_strangers_link_leads_to(folder: &Path, user: u32) -> io::Result<()> {
     let root_owner = std::fs::metadata("/")?.uid();
     let parts =
@@ -173,19 +172,21 @@ fn no_strangers_link_leads_to(folder: &Path, user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a link to a folder is one's own or the system's. In a user namespace that does not map the real root, what is that one's
-/// belongs to nobody, `/` too; elsewhere nobody is a user like others.
+/// Whether a link to a folder is one's own or the system's. In a user namespace that does not map the real root, what
+/// is that one's belongs to nobody, `/` too; elsewhere nobody is a user like others.
 fn leads_rightly(owner: u32, user: u32, root_owner: u32) -> bool {
     owner == user || owner == ROOT || (owner == NOBODY && root_owner == NOBODY)
 }
 
-/// Whether the link or FIFO is somebody else's, or the file by the kernel's rule for FIFOs, extended to group-writable folders.
+/// Whether the link or FIFO is somebody else's, or the file by the kernel's rule for FIFOs, extended to group-writable
+/// folders.
 fn is_strange(found: &Metadata, folder: &Metadata, user: u32) -> bool {
     let leads_on = found.is_symlink() || found.file_type().is_fifo();
     is_strangers((found.uid(), folder.uid()), (leads_on, folder.mode()), user)
 }
 
-/// A link leads elsewhere, and what is written to a FIFO goes to whoever reads it: their owners are judged in every folder.
+/// A link leads elsewhere, and what is written to a FIFO goes to whoever reads it: their owners are judged in every
+/// folder.
 fn is_strangers((owner, folder_owner): (u32, u32), (leads_on, folder_mode): (bool, u32), user: u32) -> bool {
     if leads_on {
         return owner != user && owner != ROOT;

@@ -223,8 +223,8 @@ pub struct Decrypt<'a> {
 }
 
 impl<'a> Decrypt<'a> {
-    /// Opened by these keys, and judged at this time. Signatures are reported as not checked; text that is authentic only at its
-    /// end is refused where it could not be taken back; line ends stay as they are.
+    /// Opened by these keys, and judged at this time. Signatures are reported as not checked; text that is authentic
+    /// only at its end is refused where it could not be taken back; line ends stay as they are.
     pub fn new(session_keys: &'a dyn SessionKeys, now: Timestamp) -> Self {
         Self {
             session_keys,

@@ -1,15 +1,14 @@
 //! The cipher stages of encryption: CFB with its hash, in order; chunks in parallel.
 
+use crate::block::Block;
+use crate::error::Error;
+use crate::flow::Step;
+use crate::summary::Stage;
 use engine::Engine;
 use openpgp::body::chunked::{self, ChunkCipher, TAG_BYTES};
 use openpgp::body::{BodyError, seipd1};
 use openpgp::packet::Tag;
 use openpgp::{Form, PlainSessionKey, Protection, session_key};
-
-use crate::block::Block;
-use crate::error::Error;
-use crate::flow::Step;
-use crate::summary::Stage;
 
 /// The cipher of a message that is made.
 pub(crate) struct Sealing {

@@ -1,13 +1,5 @@
 //! Signing without encryption: inline, detached, cleartext.
 
-use std::io::IoSlice;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use openpgp::packet::armor::{Armorer, Kind};
-use openpgp::packet::cleartext;
-use openpgp::signature::Signer;
-use pgp::types::KeyVersion;
-
 use crate::crew::{Crew, Work};
 use crate::encrypt::{BLOCK_BYTES, Message, check_compression};
 use crate::error::Error;
@@ -22,6 +14,12 @@ use crate::summary::{Stage, Summary};
 use crate::text::Text;
 use crate::times::Account;
 use crate::unnamed::Content;
+use openpgp::packet::armor::{Armorer, Kind};
+use openpgp::packet::cleartext;
+use openpgp::signature::Signer;
+use pgp::types::KeyVersion;
+use std::io::IoSlice;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) fn sign(input: Input, output: Output, what: &Sign<'_>, run: &Run<'_>) -> Result<Summary, Error> {
     let account = Account::open();

@@ -1,11 +1,10 @@
 //! Making signatures: the text is hashed as it passes, and the signature packets follow it.
 
-use openpgp::signature::{Maker, Signer};
-use openpgp::{Fingerprint, HashAlgorithm, Timestamp};
-
 use crate::error::Error;
 use crate::flow::Step;
 use crate::summary::Stage;
+use openpgp::signature::{Maker, Signer};
+use openpgp::{Fingerprint, HashAlgorithm, Timestamp};
 
 /// Signatures under way.
 pub(crate) struct Signing {

@@ -1,21 +1,19 @@
 //! The output: a file that gets its name only on success, or a stream that cannot be taken back.
 
-use std::fs::File;
-use std::io::{self, IoSlice, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
-use rustix::event::PollFlags;
-use rustix::fs::{FileType, fstat};
-use rustix::io::{Errno, ReadWriteFlags, pwritev2};
-use zeroize::Zeroizing;
-
 use crate::error::Error;
 use crate::place::Place;
 use crate::request::Output;
 use crate::source::{Identity, wait_until};
 use crate::unnamed::{Content, Unnamed};
+use rustix::event::PollFlags;
+use rustix::fs::{FileType, fstat};
+use rustix::io::{Errno, ReadWriteFlags, pwritev2};
+use std::fs::File;
+use std::io::{self, IoSlice, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use zeroize::Zeroizing;
 
 /// An output that is open. Dropped before [`Sink::finish`], it leaves nothing behind that could be taken back.
 pub(crate) struct Sink<'a> {

@@ -1,5 +1,10 @@
 //! The input: a regular file that is read at any place, or a stream.
 
+use crate::error::Error;
+use crate::lines::{NetworkLines, Utf8};
+use crate::request::{Input, LiteralMode};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Advice, FileType, SeekFrom, fadvise, fstat, seek};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,13 +12,6 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Advice, FileType, SeekFrom, fadvise, fstat, seek};
-
-use crate::error::Error;
-use crate::lines::{NetworkLines, Utf8};
-use crate::request::{Input, LiteralMode};
 
 /// What tells files apart: device and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,13 @@
 //! The text as a stream of packets: one-pass signatures, literal header, the text in its pieces.
 
-use openpgp::body::grammar::{DataMode, LiteralHeader, literal_header};
-use openpgp::packet::{Length, Tag, header};
-
 use crate::block::Block;
 use crate::error::Error;
 use crate::pieces::KnownLength;
 use crate::request::{Literal, LiteralMode};
 use crate::run::Progress;
 use crate::source::{LENGTH_CHANGED, Places, Reader};
+use openpgp::body::grammar::{DataMode, LiteralHeader, literal_header};
+use openpgp::packet::{Length, Tag, header};
 
 /// The stream, read in order.
 pub(crate) struct Text<'a> {

@@ -1,11 +1,9 @@
 //! Processor time of stages.
 
+use crate::summary::{Stage, StageTime, Summary};
+use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-use rustix::time::{ClockId, clock_gettime};
-
-use crate::summary::{Stage, StageTime, Summary};
 
 /// The stages, in the order of [`Stage`].
 const STAGES: [Stage; 4] = [Stage::Read, Stage::Compress, Stage::Cipher, Stage::Write];

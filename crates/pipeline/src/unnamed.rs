@@ -1,16 +1,15 @@
 //! A file that has no name until it is whole.
 //!
 //! Where the file system allows it the file has no name at all (O_TMPFILE), so that nothing is left of it even after
-//! kill -9 or loss of power; otherwise it has a hidden name in the same folder, which is removed if the operation fails.
+//! kill -9 or loss of power; otherwise it has a hidden name in the same folder, which is removed if the operation
+//! fails.
 
+use crate::place::folder_of;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, open, renameat, renameat_with, unlinkat};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, open, renameat, renameat_with, unlinkat};
-use rustix::io::Errno;
-
-use crate::place::folder_of;
 
 /// What the output holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +62,8 @@ impl Unnamed {
         &self.file
     }
 
-    /// Gives the file its name, in one step as others see it; where it is to be durable, with its bytes on the disk before,
-    /// and its name afterwards.
+    /// Gives the file its name, in one step as others see it; where it is to be durable, with its bytes on the disk
+    /// before, and its name afterwards.
     pub(crate) fn name(mut self, is_durable: bool) -> io::Result<()> {
         if is_durable {
             self.file.sync_all()?;

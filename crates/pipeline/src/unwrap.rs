@@ -8,19 +8,17 @@
 //! Each level pulls its bytes from the one before. Pieces that hold nothing but text are not copied; compressed data
 //! are inflated into the memory of the blocks that go on.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use deflate::{Backend, Format, Inflated, Inflater};
-use openpgp::CompressionAlgorithm;
-use openpgp::body::grammar::{Inner, InnerEvent, LiteralHeader};
-use openpgp::signature::Checker;
-use zeroize::Zeroizing;
-
 use crate::block::Block;
 use crate::entry::body_error;
 use crate::error::Error;
 use crate::flow::Passed;
 use crate::request::Limits;
+use deflate::{Backend, Format, Inflated, Inflater};
+use openpgp::CompressionAlgorithm;
+use openpgp::body::grammar::{Inner, InnerEvent, LiteralHeader};
+use openpgp::signature::Checker;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use zeroize::Zeroizing;
 
 /// What was found beside the text.
 #[derive(Default)]

@@ -1,11 +1,10 @@
 //! The verdicts on the signatures of a message.
 
-use openpgp::Timestamp;
-use openpgp::signature::{self, Context, Issuer};
-
 use crate::request::Verifiers;
 use crate::summary::{SignatureReport, Verdict};
 use crate::unwrap::Found;
+use openpgp::Timestamp;
+use openpgp::signature::{self, Context, Issuer};
 
 /// When signatures that count were made.
 #[derive(Clone, Copy, Debug)]

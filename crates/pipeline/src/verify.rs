@@ -1,16 +1,5 @@
 //! Verification: of messages that are signed, and of data with detached signatures.
 
-use std::fs::File;
-use std::io::{self, IoSlice, Read, Seek, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-use openpgp::body::grammar::Inner;
-use openpgp::packet::armor::{Dearmorer, Kind, Look, look};
-use openpgp::packet::{Event, Splitter, Tag, cleartext};
-use openpgp::signature::Context;
-use pgp::packet::{Packet, PacketParser};
-
 use crate::crew::{Crew, Work};
 use crate::decrypt::{TEXT_BLOCK_BYTES, TextSteps, add_text_steps, inflate_backend};
 use crate::encrypt::BLOCK_BYTES;
@@ -27,6 +16,15 @@ use crate::times::Account;
 use crate::unnamed::{Content, Unnamed};
 use crate::unwrap::{Found, Unwrap};
 use crate::verdicts::{self, Window};
+use openpgp::body::grammar::Inner;
+use openpgp::packet::armor::{Dearmorer, Kind, Look, look};
+use openpgp::packet::{Event, Splitter, Tag, cleartext};
+use openpgp::signature::Context;
+use pgp::packet::{Packet, PacketParser};
+use std::fs::File;
+use std::io::{self, IoSlice, Read, Seek, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 pub(crate) fn verify(
     input: Input,

@@ -1,4 +1,5 @@
-//! Stages on threads of their own: the same bytes and the same errors as with equal threads, whatever the file does meanwhile.
+//! Stages on threads of their own: the same bytes and the same errors as with equal threads, whatever the file does
+//! meanwhile.
 
 mod common;
 

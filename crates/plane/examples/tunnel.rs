@@ -1,17 +1,14 @@
-//! One end of a tunnel with SAs that both ends know: for measurements in two network namespaces, with `ping` and `iperf3` over it. The keys are no secret.
+//! One end of a tunnel with SAs that both ends know: for measurements in two network namespaces, with `ping` and
+//! `iperf3` over it. The keys are no secret.
 //!
 //! ```text
 //! tunnel TUN 192.0.2.1 192.0.2.2 first  gcm [udp|esp [THREADS]]      in one namespace
 //! tunnel TUN 192.0.2.2 192.0.2.1 second gcm [udp|esp [THREADS]]      in the other
 //! ```
 //!
-//! Addresses and routes of the TUN are the caller's to set, once a line says that it runs. It ends with its standard input, and says what it did and what processor time that took.
+//! Addresses and routes of the TUN are the caller's to set, once a line says that it runs. It ends with its standard
+//! input, and says what it did and what processor time that took.
 #![forbid(unsafe_code)]
-
-use std::error::Error;
-use std::io::Read;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 
 use engine::{Engine, Options};
 use ipsec::{
@@ -19,6 +16,10 @@ use ipsec::{
     PolicyDirection, Sa, SaParameters, Sad, Selector, Spd, Suite, Template,
 };
 use plane::{Shared, Tables, open_raw, open_tun, open_udp, spawn};
+use std::error::Error;
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 const SUITES: [(&str, Suite); 8] = [
     ("gcm", Suite::AesGcm16(AesKey::Bits128)),

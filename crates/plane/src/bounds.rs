@@ -38,7 +38,8 @@ pub const PATH_SECONDS: u64 = 600;
 pub const PATH_MTU_MIN_V4: usize = 576;
 /// Lowest MTU of a path of IPv6 (RFC 8200, 5).
 pub const PATH_MTU_MIN_V6: usize = 1280;
-/// How often a thread looks whether others have sent the packets whose numbers come before its own, before it sends anyway: as long as sealing some hundred packets takes.
+/// How often a thread looks whether others have sent the packets whose numbers come before its own, before it sends
+/// anyway: as long as sealing some hundred packets takes.
 pub const TURN_LOOKS: usize = 96;
 /// Every so many looks it gives the processor to others, which may be the ones that it waits for.
 pub const TURN_YIELD: usize = 8;

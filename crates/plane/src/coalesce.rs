@@ -1,19 +1,18 @@
-//! Packets for the TUN are put together: segments of TCP that follow each other, and datagrams of UDP of one length, become superpackets, so that
-//! the kernel takes as many in one write and, on most ways, through all of its layers.
+//! Packets for the TUN are put together: segments of TCP that follow each other, and datagrams of UDP of one length,
+//! become superpackets, so that the kernel takes as many in one write and, on most ways, through all of its layers.
 //!
-//! 1. What is put together and cut again is what it was: headers may differ in length, checksum and number alone, TCP's sequence numbers must
-//!    follow each other, and IPv4's identifications where the packet may be cut.
-//! 2. A checksum above IP is verified before it is left out. A packet whose checksum is wrong goes alone, as it came, and the kernel refuses it.
+//! 1. What is put together and cut again is what it was: headers may differ in length, checksum and number alone, TCP's
+//!    sequence numbers must follow each other, and IPv4's identifications where the packet may be cut.
+//! 2. A checksum above IP is verified before it is left out. A packet whose checksum is wrong goes alone, as it came,
+//!    and the kernel refuses it.
 //! 3. Packets of a flow keep their order. Payloads are not copied: a write gathers them from where they were opened.
-
-use std::io::IoSlice;
-use std::net::IpAddr;
-
-use engine::Engine;
-use ipsec::checksum;
 
 use crate::bounds::{FLOWS_MAX, PACKET_BYTES_MAX, SEGMENTS_MAX};
 use crate::vnet::{Kind, VNET_BYTES, Vnet};
+use engine::Engine;
+use ipsec::checksum;
+use std::io::IoSlice;
+use std::net::IpAddr;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -22,8 +21,8 @@ const PSH: u8 = 0x08;
 /// Longest header of IP and TCP that is put together, in bytes: IPv6 without extensions, TCP with all options.
 const HEADER_BYTES_MAX: usize = 40 + 60;
 
-/// Writes packets of IP, some of them together: `write` gets the parts of one write to the TUN, and how many packets are in it. `with_udp` says whether the TUN
-/// takes superpackets of UDP.
+/// Writes packets of IP, some of them together: `write` gets the parts of one write to the TUN, and how many packets
+/// are in it. `with_udp` says whether the TUN takes superpackets of UDP.
 pub fn coalesce(
     engine: &Engine,
     packets: &[&[u8]],
@@ -81,7 +80,8 @@ fn write_one(packet: &[u8], write: &mut impl FnMut(&[IoSlice<'_>], usize)) {
     write(&[IoSlice::new(&vnet), IoSlice::new(packet)], 1);
 }
 
-/// By what packets of TCP and UDP are told apart: addresses, ports and protocol. Packets whose headers are not read to the ports have none.
+/// By what packets of TCP and UDP are told apart: addresses, ports and protocol. Packets whose headers are not read to
+/// the ports have none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct FlowKey {
     source: [u8; 16],

@@ -1,15 +1,13 @@
 //! What one thread works with beside its sockets: all that can be tested without any.
 
-use std::io::IoSlice;
-use std::sync::Arc;
-
-use engine::Engine;
-use ipsec::{Outer, Worker};
-
 use crate::bounds::{FRAMES_MAX, IN_BYTES, OUT_BYTES};
 use crate::counters::Figures;
 use crate::path::KnownPaths;
 use crate::shared::Shared;
+use engine::Engine;
+use ipsec::{Outer, Worker};
+use std::io::IoSlice;
+use std::sync::Arc;
 
 /// Where a packet of ESP is, and what is outside it.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,8 @@
 //! What threads count: by one writer each, read by anyone at any time.
 
+use ipsec::Counters;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
-
-use ipsec::Counters;
 
 macro_rules! losses {
     ($($(#[doc = $doc:literal])+ $variant:ident: $name:literal;)+) => {

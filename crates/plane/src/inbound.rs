@@ -1,14 +1,14 @@
 //! From outside: datagrams are opened together, admitted by policies, put together and written to the TUN.
 
-use ipsec::{Amount, Arrival, Datagram, Frame, HEAD_ROOM, Mode, OpenItem, PolicyDirection, Time, classify};
-
 use crate::bounds::{DATAGRAMS_MAX, IN_BYTES, OPENED_TOGETHER, PACKET_BYTES_MAX, SEGMENTS_MAX};
 use crate::coalesce::coalesce;
 use crate::core::{Core, Ways};
 use crate::counters::{Figures, Loss};
 use crate::shared::Tables;
+use ipsec::{Amount, Arrival, Datagram, Frame, HEAD_ROOM, Mode, OpenItem, PolicyDirection, Time, classify};
 
-/// Bytes that one datagram may take: room before it, the longest there is, and room before each packet in it where their SA is of transport mode.
+/// Bytes that one datagram may take: room before it, the longest there is, and room before each packet in it where
+/// their SA is of transport mode.
 const PLACE_BYTES: usize = HEAD_ROOM + PACKET_BYTES_MAX + 1 + 2 * SEGMENTS_MAX * HEAD_ROOM;
 
 /// A datagram that came, with one packet of ESP or several of one length, of which the last may be shorter.
@@ -64,7 +64,8 @@ impl Core {
         &mut self.come[start..end]
     }
 
-    /// Adds a datagram that was read into [`Core::room`]. `segment` is the length of each packet in it but the last, where there are several.
+    /// Adds a datagram that was read into [`Core::room`]. `segment` is the length of each packet in it but the last,
+    /// where there are several.
     pub fn add(
         &mut self,
         arrivals: &mut Arrivals,
@@ -105,7 +106,8 @@ impl Core {
         sa.is_some_and(|sa| sa.mode() == Mode::Transport)
     }
 
-    /// Opens all that came and writes what may come in to the TUN; `with_udp` says whether that takes superpackets of UDP.
+    /// Opens all that came and writes what may come in to the TUN; `with_udp` says whether that takes superpackets of
+    /// UDP.
     pub fn open(
         &mut self,
         arrivals: &mut Arrivals,

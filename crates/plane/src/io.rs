@@ -1,18 +1,17 @@
-//! The sockets and the queue of one thread, and what they bring: datagrams, and errors about paths. [`crate::send`] has what goes.
-
-use std::io::IoSliceMut;
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
-
-use ipsec::{Arrival, Endpoint};
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
+//! The sockets and the queue of one thread, and what they bring: datagrams, and errors about paths. [`crate::send`] has
+//! what goes.
 
 use crate::bounds::ERRORS_MAX;
 use crate::counters::Figures;
 use crate::raw::Raw;
 use crate::shared::Shared;
 use crate::tun::Queue;
+use ipsec::{Arrival, Endpoint};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
+use std::io::IoSliceMut;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 /// A socket of UDP of this thread.
 pub(crate) struct Socket {

@@ -1,5 +1,5 @@
-//! The packet path of an ESP data plane in user space: from a TUN through [`ipsec`] to sockets and back, with a thread for each processor. Keys, SAs and policies
-//! come from whoever publishes [`Tables`]; IKE is not here.
+//! The packet path of an ESP data plane in user space: from a TUN through [`ipsec`] to sockets and back, with a thread
+//! for each processor. Keys, SAs and policies come from whoever publishes [`Tables`]; IKE is not here.
 //!
 //! # Which function for which need
 //!
@@ -16,18 +16,20 @@
 //!
 //! # How packets go
 //!
-//! One read of the TUN brings as much as 64 KiB of one flow (TSO, USO), which is routed once, cut into the frames in which it is sealed, and sent with `UDP_SEGMENT`. What
-//! the kernel put together of datagrams (`UDP_GRO`) is opened where it lies, and its payloads are gathered into superpackets for the TUN. Nothing waits for a batch to
-//! fill: a look takes what is there, up to [`bounds`].
+//! One read of the TUN brings as much as 64 KiB of one flow (TSO, USO), which is routed once, cut into the frames in
+//! which it is sealed, and sent with `UDP_SEGMENT`. What the kernel put together of datagrams (`UDP_GRO`) is opened
+//! where it lies, and its payloads are gathered into superpackets for the TUN. Nothing waits for a batch to fill: a
+//! look takes what is there, up to [`bounds`].
 //!
-//! A peer that was authenticated from elsewhere is told of ([`ipsec::Event::Mapping`]) and not followed: both directions do that together, when their owner calls
-//! [`ipsec::Sa::follow`].
+//! A peer that was authenticated from elsewhere is told of ([`ipsec::Event::Mapping`]) and not followed: both
+//! directions do that together, when their owner calls [`ipsec::Sa::follow`].
 //!
 //! # System calls
 //!
-//! Everything is opened before [`spawn`]. The threads themselves need `read`, `writev`, `write` (of an eventfd), `recvmsg`, `sendmsg`, `sendmmsg`, `poll` or `ppoll`, `epoll_wait` or
-//! `epoll_pwait`, `epoll_ctl` and `close` for sockets that come and go, `clock_gettime` (where the kernel's page does not answer it), `futex`, and of memory `mmap`,
-//! `munmap`, `madvise`; at their start `epoll_create1` (in [`spawn`]) and what the C library does for threads.
+//! Everything is opened before [`spawn`]. The threads themselves need `read`, `writev`, `write` (of an eventfd),
+//! `recvmsg`, `sendmsg`, `sendmmsg`, `poll` or `ppoll`, `epoll_wait` or `epoll_pwait`, `epoll_ctl` and `close` for
+//! sockets that come and go, `clock_gettime` (where the kernel's page does not answer it), `futex`, and of memory
+//! `mmap`, `munmap`, `madvise`; at their start `epoll_create1` (in [`spawn`]) and what the C library does for threads.
 #![forbid(unsafe_code)]
 
 pub mod bounds;

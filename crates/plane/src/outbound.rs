@@ -1,12 +1,5 @@
 //! From the TUN: packets are cut, fitted to their path, sealed together and handed on.
 
-use std::io::IoSlice;
-
-use ipsec::{
-    Amount, Family, Fit, Frame, Gathered, HEAD_ROOM, Inner, Mode, Outcome, Path, Route, Sa, SealItem, Time,
-    fit, fragment_ipv4, inner_mtu, too_big,
-};
-
 use crate::bounds::{FRAMES_MAX, OUT_BYTES, TURN_LOOKS, TURN_SPINS, TURN_YIELD};
 use crate::core::{Core, Placed, Ways};
 use crate::counters::{Figures, Loss};
@@ -14,6 +7,11 @@ use crate::lock::lock;
 use crate::shared::Tables;
 use crate::split::Superpacket;
 use crate::vnet::Vnet;
+use ipsec::{
+    Amount, Family, Fit, Frame, Gathered, HEAD_ROOM, Inner, Mode, Outcome, Path, Route, Sa, SealItem, Time,
+    fit, fragment_ipv4, inner_mtu, too_big,
+};
+use std::io::IoSlice;
 
 /// A packet that waits to be sealed, with room around it.
 #[derive(Debug)]
@@ -34,7 +32,8 @@ pub struct Batch<'t> {
     tables: &'t Tables,
     now: Time,
     waiting: Vec<Waiting<'t>>,
-    /// Bytes of the memory that are taken. Before the first packet is room for headers outside, before others there are packets that have left.
+    /// Bytes of the memory that are taken. Before the first packet is room for headers outside, before others there are
+    /// packets that have left.
     used: usize,
 }
 
@@ -109,8 +108,9 @@ impl Core {
         }
     }
 
-    /// A packet that is sealed as it is, and cut outside where it is longer than its path: in transport mode, which has no pieces, and where policies look at ports, which its
-    /// pieces would lack at the other end. Where its sender forbids that, it is told.
+    /// A packet that is sealed as it is, and cut outside where it is longer than its path: in transport mode, which has
+    /// no pieces, and where policies look at ports, which its pieces would lack at the other end. Where its sender
+    /// forbids that, it is told.
     fn place_long<'t>(&mut self, batch: &mut Batch<'t>, ways: &mut impl Ways, sa: &'t Sa, packet: &[u8]) {
         let outside = self.path_mtu(batch.tables, sa, batch.now);
         let is_long = packet.len() > self.mtu_for(batch.tables, sa, batch.now);
@@ -165,7 +165,8 @@ impl Core {
         batch.used += total;
     }
 
-    /// Packets that are longer than their path: cut where they may be, or their sender told, once for all of a superpacket.
+    /// Packets that are longer than their path: cut where they may be, or their sender told, once for all of a
+    /// superpacket.
     fn refit<'t>(
         &mut self,
         batch: &mut Batch<'t>,
@@ -190,8 +191,8 @@ impl Core {
         }
     }
 
-    /// Packets that no policy protects: they leave in clear, a hop older, as from any router. So where a route brings them back to the TUN they do not go round
-    /// for ever.
+    /// Packets that no policy protects: they leave in clear, a hop older, as from any router. So where a route brings
+    /// them back to the TUN they do not go round for ever.
     fn pass(&mut self, batch: &Batch<'_>, ways: &mut impl Ways, packets: &Superpacket<'_>) {
         let mut is_told = false;
         for number in 0..packets.frames() {
@@ -240,7 +241,8 @@ impl Core {
         }
     }
 
-    /// Tells the sender of a packet the MTU, in the name of whom it was for: this machine would not take its own address from a device.
+    /// Tells the sender of a packet the MTU, in the name of whom it was for: this machine would not take its own
+    /// address from a device.
     fn tell(&mut self, ways: &mut impl Ways, packet: &[u8], inner: &Inner, mtu: usize) {
         let from = inner.flow.destination();
         let message = too_big(packet, mtu, from).filter(|_| !from.is_multicast());
@@ -313,8 +315,8 @@ fn numbers<'t>(items: &[SealItem<'_, 't>]) -> Vec<Run<'t>> {
     runs
 }
 
-/// Lets threads that took earlier numbers of the same SAs send first, so that packets leave in their order. Two threads may wait for each other
-/// where each has earlier numbers of one SA: so none waits for long.
+/// Lets threads that took earlier numbers of the same SAs send first, so that packets leave in their order. Two threads
+/// may wait for each other where each has earlier numbers of one SA: so none waits for long.
 fn wait_for_turns(runs: &[Run<'_>]) {
     for look in 0..TURN_LOOKS {
         if runs.iter().all(|run| run.sa.is_turn(run.first)) {

@@ -1,17 +1,16 @@
 //! How long packets outside may be: what routes and devices say, lowered by what was learnt of a path.
 //!
-//! What routers say (ICMP) is a claim: anyone may send it who guesses addresses and ports. So it lowers an MTU to no less than the bounds of
-//! [`crate::bounds`], for ten minutes, for no more peers than [`PATHS_MAX`], and only where what it quotes is a packet of an SA to that peer.
+//! What routers say (ICMP) is a claim: anyone may send it who guesses addresses and ports. So it lowers an MTU to no
+//! less than the bounds of [`crate::bounds`], for ten minutes, for no more peers than [`PATHS_MAX`], and only where
+//! what it quotes is a packet of an SA to that peer.
 
+use crate::bounds::{PATH_MTU_MIN_V4, PATH_MTU_MIN_V6, PATH_SECONDS, PATHS_MAX};
+use crate::lock::lock;
+use ipsec::{Family, Time};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use ipsec::{Family, Time};
-
-use crate::bounds::{PATH_MTU_MIN_V4, PATH_MTU_MIN_V6, PATH_SECONDS, PATHS_MAX};
-use crate::lock::lock;
 
 /// MTU of the paths to peers, as routes and devices say, in bytes from IP's header on.
 #[derive(Clone, PartialEq, Eq, Debug)]

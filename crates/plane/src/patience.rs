@@ -1,12 +1,14 @@
 //! How long a thread polls before it sleeps.
 //!
-//! To sleep and be woken takes a thread, and whoever wakes it, some 10 to 20 microseconds of processor time, the more where a processor has begun to idle, and most in a virtual
-//! machine: longer than a short packet takes in all. So a thread that has nothing to do looks again for a while, and lets everybody else run in between
-//! (`sched_yield`), as long as waits are so short that this takes less than sleeping.
+//! To sleep and be woken takes a thread, and whoever wakes it, some 10 to 20 microseconds of processor time, the more
+//! where a processor has begun to idle, and most in a virtual machine: longer than a short packet takes in all. So a
+//! thread that has nothing to do looks again for a while, and lets everybody else run in between (`sched_yield`), as
+//! long as waits are so short that this takes less than sleeping.
 //!
-//! Each end of a connection waits for the other: while both sleep, waits are long because both sleep. So polling is tried where waits are not yet short, and kept if that
-//! makes them short; what comes at a steady rate is as far apart as before, and is left to sleep. Where many packets come together, one sleep for all of them is
-//! cheap, and more of them gather meanwhile: then nothing is polled.
+//! Each end of a connection waits for the other: while both sleep, waits are long because both sleep. So polling is
+//! tried where waits are not yet short, and kept if that makes them short; what comes at a steady rate is as far apart
+//! as before, and is left to sleep. Where many packets come together, one sleep for all of them is cheap, and more of
+//! them gather meanwhile: then nothing is polled.
 
 use std::time::Duration;
 
@@ -54,8 +56,8 @@ impl Patience {
         if self.is_polling { POLL_MAX } else { Duration::ZERO }
     }
 
-    /// Takes in how long a wait was, from when there was nothing left to do until something came, and how many packets were sent or came
-    /// before it in all.
+    /// Takes in how long a wait was, from when there was nothing left to do until something came, and how many packets
+    /// were sent or came before it in all.
     #[inline]
     pub(crate) fn waited(&mut self, wait: Duration, packets: u64) {
         self.sum_ns += u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX).min(WAIT_NS_MAX);

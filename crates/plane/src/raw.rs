@@ -1,14 +1,12 @@
 //! Raw sockets: protocol 50 both ways, and whole packets of IP that leave beside every policy.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::OwnedFd;
-
+use crate::error::OpenError;
+use crate::udp::{SOCKET_BYTES, set_up};
 use ipsec::{ESP_PROTOCOL, Family};
 use nix::sys::socket::{setsockopt, sockopt};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, ipproto};
-
-use crate::error::OpenError;
-use crate::udp::{SOCKET_BYTES, set_up};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::OwnedFd;
 
 /// The raw sockets of a data plane; those of IPv6 are missing where the kernel has none.
 pub struct Raw {

@@ -1,4 +1,5 @@
-//! What goes: packets of ESP by the socket of their SA, as many together as one call takes, whole packets by raw sockets, and packets for the TUN.
+//! What goes: packets of ESP by the socket of their SA, as many together as one call takes, whole packets by raw
+//! sockets, and packets for the TUN.
 //!
 //! | packets | socket | together |
 //! |---|---|---|
@@ -9,21 +10,19 @@
 //! | longer than their path, and not cut inside | raw, in pieces | no |
 //! | in clear | raw | no |
 
-use std::io::{self, IoSlice};
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-
+use crate::bounds::{FULL_WAIT_MS, SEGMENTED_BYTES_MAX, SEGMENTS_MAX};
+use crate::core::{Placed, Ways};
+use crate::counters::Loss;
+use crate::io::Io;
 use ipsec::{Endpoint, Family, Frame, Inner, Outer, fragment_outside};
 use nix::errno::Errno;
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::addr::SocketAddrArg;
 use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
-
-use crate::bounds::{FULL_WAIT_MS, SEGMENTED_BYTES_MAX, SEGMENTS_MAX};
-use crate::core::{Placed, Ways};
-use crate::counters::Loss;
-use crate::io::Io;
+use std::io::{self, IoSlice};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 fn storage(endpoint: Endpoint) -> SockaddrStorage {
     SocketAddr::new(endpoint.address, endpoint.port).into()
@@ -53,7 +52,8 @@ impl Io {
         !*is_spent
     }
 
-    /// The socket that an SA sends by: bound to its address and port, or to its port at any address; whether it is the latter.
+    /// The socket that an SA sends by: bound to its address and port, or to its port at any address; whether it is the
+    /// latter.
     fn socket_of(&self, source: Endpoint) -> Option<(BorrowedFd<'_>, bool)> {
         let exact = SocketAddr::new(source.address, source.port);
         let mut any = None;
@@ -140,7 +140,8 @@ impl Io {
         }
     }
 
-    /// Sends packets to one address whose headers are written here, before each: there is room, or what was there has left.
+    /// Sends packets to one address whose headers are written here, before each: there is room, or what was there has
+    /// left.
     fn send_headed(&mut self, memory: &mut [u8], packets: &[Placed]) {
         let first = &packets[0].outer;
         let Some(pair) = self.raw.pair(Family::of(first.source.address)) else {
@@ -210,7 +211,8 @@ fn go_together(first: &Outer, second: &Outer) -> bool {
         && first.dont_fragment == second.dont_fragment
 }
 
-/// How many packets of those that are next go in one call: each as long as the first, but for the last, which may be shorter.
+/// How many packets of those that are next go in one call: each as long as the first, but for the last, which may be
+/// shorter.
 fn together(packets: &[Placed]) -> usize {
     let first = &packets[0];
     let bytes = first.end - first.start;

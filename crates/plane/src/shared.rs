@@ -1,5 +1,12 @@
 //! What the threads and whoever controls them share: tables, events, figures, sockets that come and go.
 
+use crate::bounds::{ADDRESSES_MAX, EVENTS_WAITING_MAX, THREADS_MAX};
+use crate::counters::{Figures, Window};
+use crate::lock::lock;
+use crate::path::{PathMtus, Paths};
+use engine::Engine;
+use ipsec::{EVENTS_MAX, Event, Gathering, Sad, Spd, Time};
+use rustix::event::{EventfdFlags, eventfd};
 use std::collections::HashSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -7,15 +14,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-use engine::Engine;
-use ipsec::{EVENTS_MAX, Event, Gathering, Sad, Spd, Time};
-use rustix::event::{EventfdFlags, eventfd};
-
-use crate::bounds::{ADDRESSES_MAX, EVENTS_WAITING_MAX, THREADS_MAX};
-use crate::counters::{Figures, Window};
-use crate::lock::lock;
-use crate::path::{PathMtus, Paths};
 
 /// A snapshot of what decides about packets. Whoever changes it publishes another.
 #[derive(Clone, Debug, Default)]
@@ -160,7 +158,8 @@ impl Shared {
         Time(self.started.elapsed())
     }
 
-    /// Hands tables to the threads, which take them up with their next batch; those that sleep are woken, so that keys of the last tables go.
+    /// Hands tables to the threads, which take them up with their next batch; those that sleep are woken, so that keys
+    /// of the last tables go.
     pub fn publish(&self, tables: Tables) {
         let old = std::mem::replace(&mut *lock(&self.tables), Arc::new(tables));
         let version = self.version.fetch_add(1, Ordering::Release) + 1;
@@ -172,8 +171,9 @@ impl Shared {
         self.reap();
     }
 
-    /// Waits, for so long at most, until no thread looks by earlier tables than those that were published last; whether that is so. Until then a packet that
-    /// came before may be routed to an SA that only the earlier ones have: whoever takes one out of the tables ends it after this.
+    /// Waits, for so long at most, until no thread looks by earlier tables than those that were published last; whether
+    /// that is so. Until then a packet that came before may be routed to an SA that only the earlier ones have: whoever
+    /// takes one out of the tables ends it after this.
     pub fn wait_taken_up(&self, wait: Duration) -> bool {
         let version = self.version();
         let is_late = |seat: &Seat| seat.looks_by.load(Ordering::Acquire) < version;
@@ -183,8 +183,9 @@ impl Shared {
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
-    /// Frees earlier tables, with the keys of SAs that are gone, as far as no thread holds them any more; whether some are left, for a later call. They are freed here
-    /// and not by whichever thread was the last, since memory that is freed by another thread than it came from is not used again.
+    /// Frees earlier tables, with the keys of SAs that are gone, as far as no thread holds them any more; whether some
+    /// are left, for a later call. They are freed here and not by whichever thread was the last, since memory that is
+    /// freed by another thread than it came from is not used again.
     pub fn reap(&self) -> bool {
         let mut retired = lock(&self.retired);
         retired.retain(|tables| Arc::strong_count(tables) > 1);
@@ -295,7 +296,8 @@ impl Shared {
         self.wake();
     }
 
-    /// Whether a thread ended that was not stopped: packets of its queue and its sockets are lost. [`Shared::event_fd`] becomes readable then.
+    /// Whether a thread ended that was not stopped: packets of its queue and its sockets are lost. [`Shared::event_fd`]
+    /// becomes readable then.
     pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
@@ -326,8 +328,8 @@ impl Seat {
         self.wake.as_fd()
     }
 
-    /// Makes it unreadable, and takes what came. From here on the thread looks by the tables that it was woken for: it calls this between two looks, and
-    /// takes up tables before each.
+    /// Makes it unreadable, and takes what came. From here on the thread looks by the tables that it was woken for: it
+    /// calls this between two looks, and takes up tables before each.
     pub(crate) fn take_changes(&self) -> Vec<Change> {
         let _ = rustix::io::read(&self.wake, &mut [0; 8]);
         let version = self.woken_for.load(Ordering::Acquire);

@@ -1,4 +1,5 @@
-//! What one read of the TUN brings: a packet whose checksum may be missing, or a superpacket, which is cut into the packets that travel.
+//! What one read of the TUN brings: a packet whose checksum may be missing, or a superpacket, which is cut into the
+//! packets that travel.
 //!
 //! ```text
 //! read:     | vnet header | IP | TCP | payload of 46 and a bit segments |
@@ -7,10 +8,9 @@
 //!
 //! Bytes of the payload are copied once, and summed as they arrive where they stay.
 
+use crate::vnet::{Kind, VNET_BYTES, Vnet};
 use engine::Engine;
 use ipsec::{Amount, Family, Inner, checksum};
-
-use crate::vnet::{Kind, VNET_BYTES, Vnet};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -148,7 +148,8 @@ impl<'a> Superpacket<'a> {
         }
     }
 
-    /// Writes the packet with this number, which is below [`Superpacket::frames`], to memory of [`Superpacket::frame_bytes`].
+    /// Writes the packet with this number, which is below [`Superpacket::frames`], to memory of
+    /// [`Superpacket::frame_bytes`].
     #[inline]
     pub fn write(&self, engine: &Engine, number: usize, to: &mut [u8]) {
         match self.cut {

@@ -1,22 +1,11 @@
-//! A thread: waits for its queue, its sockets and its control, and looks at what is ready, a bounded batch at a time and in turn.
+//! A thread: waits for its queue, its sockets and its control, and looks at what is ready, a bounded batch at a time
+//! and in turn.
 //!
 //! ```text
 //! epoll ─► TUN      read, cut ─► routed, placed ─► sealed together ─► sent by peer
 //!       ─► socket   received ─► opened together ─► admitted, put together ─► written to the TUN
 //!       ─► wake     tables, sockets, stop
 //! ```
-
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
-
-use ipsec::{Arrival, Endpoint, Time};
-use nix::errno::Errno;
-use rustix::event::Timespec;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
 use crate::bounds::{DATAGRAMS_MAX, PACKET_BYTES_MAX, TUN_READS_MAX};
 use crate::core::Core;
@@ -29,6 +18,16 @@ use crate::raw::Raw;
 use crate::shared::{Change, Shared, Tables};
 use crate::tun::{Queue, Queues};
 use crate::vnet::VNET_BYTES;
+use ipsec::{Arrival, Endpoint, Time};
+use nix::errno::Errno;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 #[cfg(test)]
 mod tests;
@@ -46,11 +45,13 @@ const SOCKETS: u64 = 16;
 /// Most descriptors that one wait tells of; others are told of by the next.
 const READY_MAX: usize = 64;
 
-/// Starts the threads, each with a queue and a socket of every address; protocol 50 is received by the first. They take packets from the first
-/// [`Shared::publish`] on, and run until [`Shared::stop`], or until the TUN is gone, which ends them with the error.
+/// Starts the threads, each with a queue and a socket of every address; protocol 50 is received by the first. They take
+/// packets from the first [`Shared::publish`] on, and run until [`Shared::stop`], or until the TUN is gone, which ends
+/// them with the error.
 ///
 /// # Errors
-/// EINVAL where there is not one queue, and one socket of each address, for every thread; what the system says where it gives no threads.
+/// EINVAL where there is not one queue, and one socket of each address, for every thread; what the system says where it
+/// gives no threads.
 pub fn spawn(
     shared: &Arc<Shared>,
     queues: Queues,
@@ -122,8 +123,9 @@ struct Thread {
 /// Places of [`Thread::looked`].
 const OUTBOUND: usize = 0;
 const INBOUND: usize = 1;
-/// What is ready so soon after the last look is one of many: then all that is there is gathered. Later, one packet alone goes on its way and nobody asks for
-/// others, which would keep the processor from whoever answers; if they are there they are told of at once.
+/// What is ready so soon after the last look is one of many: then all that is there is gathered. Later, one packet
+/// alone goes on its way and nobody asks for others, which would keep the processor from whoever answers; if they are
+/// there they are told of at once.
 const SOON: Duration = Duration::from_micros(4);
 
 impl Thread {
@@ -223,8 +225,9 @@ impl Thread {
         Ok(())
     }
 
-    /// Whether tables were published since the last were taken up. A packet that is read in the middle of a look may have been sent after that, by somebody
-    /// who knows of it: a peer that was told of a new SA, or a program that waited for its policy.
+    /// Whether tables were published since the last were taken up. A packet that is read in the middle of a look may
+    /// have been sent after that, by somebody who knows of it: a peer that was told of a new SA, or a program that
+    /// waited for its policy.
     #[inline]
     fn is_behind(&self) -> bool {
         self.shared.version() != self.version

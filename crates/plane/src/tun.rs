@@ -1,12 +1,11 @@
-//! The TUN: a queue for each thread, packets with headers of the kernel ([`crate::vnet`]), segmentation left to us in both directions.
-
-use std::io::{self, IoSlice};
-use std::os::fd::{AsFd, BorrowedFd};
-
-use tun_rs::{DeviceBuilder, SyncDevice};
+//! The TUN: a queue for each thread, packets with headers of the kernel ([`crate::vnet`]), segmentation left to us in
+//! both directions.
 
 use crate::bounds::THREADS_MAX;
 use crate::error::OpenError;
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd};
+use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// Queues of one TUN, each for one thread.
 pub struct Queues(pub(crate) Vec<Queue>);
@@ -55,8 +54,9 @@ impl AsFd for Queue {
     }
 }
 
-/// Opens a TUN of this name with so many queues, or adds queues to one that is there. Its addresses, MTU and state stay as they are: new, it has none and is
-/// down. A persistent one stays when its last queue is closed. Needs CAP_NET_ADMIN.
+/// Opens a TUN of this name with so many queues, or adds queues to one that is there. Its addresses, MTU and state stay
+/// as they are: new, it has none and is down. A persistent one stays when its last queue is closed. Needs
+/// CAP_NET_ADMIN.
 ///
 /// # Errors
 /// [`OpenError`].

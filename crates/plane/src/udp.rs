@@ -5,28 +5,28 @@
 //!             socket count         the IKE daemon's       bound last, and again whenever it restarts
 //! ```
 //!
-//! The kernel numbers the sockets of a port in the order in which they were bound. The filter (`SO_ATTACH_REUSEPORT_CBPF`) is one for all of them and sees the
-//! payload: what is shorter than an ESP header, or begins with four zeros, is the daemon's (RFC 3948, 2).
-
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-
-use nix::sys::socket::{SockaddrStorage, setsockopt, sockopt};
-use rustix::net::sockopt::{Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
-use rustix::net::{AddressFamily, SocketFlags, SocketType};
+//! The kernel numbers the sockets of a port in the order in which they were bound. The filter
+//! (`SO_ATTACH_REUSEPORT_CBPF`) is one for all of them and sees the payload: what is shorter than an ESP header, or
+//! begins with four zeros, is the daemon's (RFC 3948, 2).
 
 use crate::bounds::THREADS_MAX;
 use crate::error::OpenError;
+use nix::sys::socket::{SockaddrStorage, setsockopt, sockopt};
+use rustix::net::sockopt::{Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// The firewall mark (`SO_MARK`) of all packets that leave outside, by which rules of routing keep them from the TUN; the library that is preloaded into
-/// IKE daemons marks their sockets with it, too.
+/// The firewall mark (`SO_MARK`) of all packets that leave outside, by which rules of routing keep them from the TUN;
+/// the library that is preloaded into IKE daemons marks their sockets with it, too.
 pub const MARK: u32 = 0x0000_E500;
 
 /// Bytes of a socket's buffers.
 pub(crate) const SOCKET_BYTES: usize = 8 << 20;
 
-/// Opens so many sockets of one address that share its port, one for each thread, with the filter. Where there is a daemon, it binds its own afterwards. Buffers are
-/// smaller where the caller lacks CAP_NET_ADMIN in the first user namespace.
+/// Opens so many sockets of one address that share its port, one for each thread, with the filter. Where there is a
+/// daemon, it binds its own afterwards. Buffers are smaller where the caller lacks CAP_NET_ADMIN in the first user
+/// namespace.
 ///
 /// # Errors
 /// [`OpenError`]; EINVAL for a number of sockets that no data plane has.
@@ -71,7 +71,8 @@ pub fn open_udp(address: SocketAddr, count: usize) -> Result<Vec<OwnedFd>, OpenE
     Ok(sockets)
 }
 
-/// What sockets that send and receive outside have in common: the mark, DF on all that they send, errors told, headers told, large buffers.
+/// What sockets that send and receive outside have in common: the mark, DF on all that they send, errors told, headers
+/// told, large buffers.
 pub(crate) fn set_up(socket: &impl AsFd, address: IpAddr) -> std::io::Result<()> {
     use rustix::net::sockopt::{
         set_ip_mtu_discover, set_ip_recvtos, set_ipv6_mtu_discover, set_ipv6_recvtclass,
@@ -105,8 +106,9 @@ pub(crate) fn set_up(socket: &impl AsFd, address: IpAddr) -> std::io::Result<()>
     Ok(())
 }
 
-/// Attaches the filter to the sockets of a port, through any of them: ESP goes to one of `count` sockets, the first of which has the number `first` (that of sockets
-/// which others bound before), by its SPI; all else to the socket with the number `ike`. A number that no socket has leaves the choice to the kernel.
+/// Attaches the filter to the sockets of a port, through any of them: ESP goes to one of `count` sockets, the first of
+/// which has the number `first` (that of sockets which others bound before), by its SPI; all else to the socket with
+/// the number `ike`. A number that no socket has leaves the choice to the kernel.
 ///
 /// # Errors
 /// What `setsockopt` says; EINVAL for no sockets.

@@ -1,4 +1,5 @@
-//! The header that a TUN with offload puts before each packet (`struct virtio_net_hdr` of Linux, in the machine's order of bytes).
+//! The header that a TUN with offload puts before each packet (`struct virtio_net_hdr` of Linux, in the machine's order
+//! of bytes).
 
 /// Its length in bytes.
 pub const VNET_BYTES: usize = 10;

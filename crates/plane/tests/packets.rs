@@ -1,11 +1,11 @@
-//! Superpackets are cut and put together as a plain implementation, written here from RFC 9293, RFC 791 and RFC 768, does.
-
-use std::io::IoSlice;
-use std::sync::LazyLock;
+//! Superpackets are cut and put together as a plain implementation, written here from RFC 9293, RFC 791 and RFC 768,
+//! does.
 
 use engine::{Engine, Options};
 use plane::{Kind, Superpacket, VNET_BYTES, Vnet, coalesce};
 use proptest::prelude::*;
+use std::io::IoSlice;
+use std::sync::LazyLock;
 
 const ACK: u8 = 0x10;
 const PSH: u8 = 0x08;

@@ -2,14 +2,13 @@
 
 mod common;
 
-use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::OwnedFd;
-use std::time::Duration;
-
 use common::{Space, ip, is_nothing, uninterrupted, with_rights};
 use engine::{Engine, Options};
 use plane::{Shared, SocketError, attach_filter, open_udp};
 use rustix::net::{AddressFamily, SocketType};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 const IKE: [u8; 12] = [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
 

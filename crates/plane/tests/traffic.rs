@@ -4,14 +4,13 @@ mod common;
 #[path = "common/tunnel.rs"]
 mod tunnel;
 
+use common::{Capture, Net, PATIENCE, Space, ip, is_nothing, uninterrupted, with_rights};
+use ipsec::{AesKey, Encryption, Event, Integrity, Mode, Reason, Suite};
+use plane::{BATCH_CLASSES, Loss};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
-
-use common::{Capture, Net, PATIENCE, Space, ip, is_nothing, uninterrupted, with_rights};
-use ipsec::{AesKey, Encryption, Event, Integrity, Mode, Reason, Suite};
-use plane::{BATCH_CLASSES, Loss};
 use tunnel::{End, Way, inside, outside};
 
 /// What all that is sent is made of, and nobody may see outside.
@@ -182,7 +181,8 @@ fn transport_mode_over_ipv6() {
     transport_passes(way);
 }
 
-/// A packet of TCP that is whole, with options of IPv4 that say nothing, between two addresses. Its checksum above IP is nobody's here.
+/// A packet of TCP that is whole, with options of IPv4 that say nothing, between two addresses. Its checksum above IP
+/// is nobody's here.
 fn with_options(source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
     let text = marked(100);
     let mut packet = vec![0x46, 0, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0];
@@ -195,7 +195,8 @@ fn with_options(source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
     packet
 }
 
-/// In transport mode ESP stands behind the options of IPv4 (RFC 4303, 3.1.1), and the other end has them again where the kernel shows them: not of UDP.
+/// In transport mode ESP stands behind the options of IPv4 (RFC 4303, 3.1.1), and the other end has them again where
+/// the kernel shows them: not of UDP.
 #[test]
 fn transport_mode_leaves_options_before_esp() {
     with_rights(|| {
@@ -233,7 +234,8 @@ fn transport_mode_leaves_options_before_esp() {
     });
 }
 
-/// A path that is narrower than was said is learnt: from what a router says at the first end, whose device is wider, and at the second from its own device.
+/// A path that is narrower than was said is learnt: from what a router says at the first end, whose device is wider,
+/// and at the second from its own device.
 #[test]
 fn a_narrow_path_is_learnt() {
     with_rights(|| {
@@ -262,7 +264,8 @@ fn a_narrow_path_is_learnt() {
     });
 }
 
-/// What is protected is dropped, not sent, while its SA is missing; that is asked for, and sockets of an address come and go.
+/// What is protected is dropped, not sent, while its SA is missing; that is asked for, and sockets of an address come
+/// and go.
 #[test]
 fn without_an_sa_nothing_leaves() {
     with_rights(|| {
@@ -303,7 +306,8 @@ fn without_an_sa_nothing_leaves() {
     });
 }
 
-/// What a policy protects is not taken in clear, nor what was sealed for another; what no policy is against goes to where it is for.
+/// What a policy protects is not taken in clear, nor what was sealed for another; what no policy is against goes to
+/// where it is for.
 #[test]
 fn a_datagram_that_is_not_esp_stops_nothing() {
     with_rights(|| {

@@ -50,8 +50,8 @@ pub fn greet(socket: BorrowedFd<'_>, entry: &Entry) -> Result<(), Errno> {
     send(socket, &bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop)
 }
 
-/// What becomes readable when a data plane comes to the place; where the system has no inotify(7) for this user, whenever it is
-/// time to look for one.
+/// What becomes readable when a data plane comes to the place; where the system has no inotify(7) for this user,
+/// whenever it is time to look for one.
 pub fn notifier(place: &Place) -> Result<OwnedFd, Errno> {
     let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
     let told = inotify::init(flags).and_then(|notifier| arm(notifier.as_fd(), place).map(|()| notifier));

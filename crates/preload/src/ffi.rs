@@ -1,8 +1,8 @@
-//! The functions of the C library that the host calls, but for those that carry messages: sockets, their addresses and options,
-//! and descriptors. Each does for descriptors that are not ours what the C library does.
+//! The functions of the C library that the host calls, but for those that carry messages: sockets, their addresses and
+//! options, and descriptors. Each does for descriptors that are not ours what the C library does.
 //!
-//! Safety, of all: as the manual page of the function of that name says. What callers point to is read and written within the
-//! lengths that they give.
+//! Safety, of all: as the manual page of the function of that name says. What callers point to is read and written
+//! within the lengths that they give.
 
 use crate::ffi_border::{borrowed, data_plane, inside, inside_always, of_ours, returned};
 use crate::ffi_real as real;
@@ -223,8 +223,8 @@ fn close_between(first: c_uint, last: c_uint) {
 /// close_range(2).
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
-    // Flags ask that they be closed by exec, or that the table of descriptors be another: then they are not closed here, or
-    // those are that are closed there, which the next call on them finds.
+    // Flags ask that they be closed by exec, or that the table of descriptors be another: then they are not closed
+    // here, or those are that are closed there, which the next call on them finds.
     if flags == 0 {
         close_between(first, last);
     }

@@ -1,5 +1,5 @@
-//! What stands around every function that the host calls: when the library is loaded, when the host forks, and how the host's
-//! own state is left as it was.
+//! What stands around every function that the host calls: when the library is loaded, when the host forks, and how the
+//! host's own state is left as it was.
 
 use crate::ffi_real::{errno, find_all, set_errno};
 use crate::ours;
@@ -51,13 +51,14 @@ pub fn data_plane() -> Option<&'static Place> {
     place(|| {
         // SAFETY: the name ends in a zero byte.
         let value = unsafe { secure_getenv(VARIABLE.as_ptr()) };
-        // SAFETY: what is not null ends in a zero byte, and stays while the library is loaded or its first function runs.
+        // SAFETY: what is not null ends in a zero byte, and stays while the library is loaded or its first function
+        // runs.
         (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) }.to_bytes().to_vec())
     })
 }
 
-/// Runs what has a result of its own, and leaves `errno`, if that is good, and the signals of the host as they were: no handler of
-/// the host's runs while the table is held. No panic leaves it.
+/// Runs what has a result of its own, and leaves `errno`, if that is good, and the signals of the host as they were: no
+/// handler of the host's runs while the table is held. No panic leaves it.
 pub fn inside<T>(work: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
     let before = errno();
     let mut all = MaybeUninit::uninit();

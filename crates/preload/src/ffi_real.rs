@@ -1,4 +1,5 @@
-//! The functions of the C library whose names this library takes: found behind it, in the order in which the loader looks.
+//! The functions of the C library whose names this library takes: found behind it, in the order in which the loader
+//! looks.
 
 use libc::{
     c_char, c_int, c_long, c_uint, c_void, epoll_event, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t,
@@ -30,8 +31,8 @@ pub fn errno() -> c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// Defines functions that call those of the C library of the same names, and fail with ENOSYS where it has none; and one that
-/// looks all of them up.
+/// Defines functions that call those of the C library of the same names, and fail with ENOSYS where it has none; and
+/// one that looks all of them up.
 macro_rules! real {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {
         mod known {
@@ -59,8 +60,8 @@ macro_rules! real {
                     set_errno(libc::ENOSYS);
                     return -1;
                 }
-                // SAFETY: a function of this name in the C library has this type; further arguments of one that takes any
-                // number are passed in the same registers.
+                // SAFETY: a function of this name in the C library has this type; further arguments of one that takes
+                // any number are passed in the same registers.
                 unsafe {
                     let function: unsafe extern "C-unwind" fn($($kind),*) -> $result = std::mem::transmute(address);
                     function($($argument),*)

@@ -1,6 +1,7 @@
 //! The functions of the C library that carry messages. Safety, of all: as in `ffi`.
 //!
-//! The C library's own calls may be ended by pthread_cancel(3), which unwinds: whatever is held across them needs no dropping.
+//! The C library's own calls may be ended by pthread_cancel(3), which unwinds: whatever is held across them needs no
+//! dropping.
 
 use crate::connection::waits_for_nothing;
 use crate::ffi::give;
@@ -59,7 +60,8 @@ fn send_parts(fd: BorrowedFd<'_>, flags: c_int, parts: &[&[u8]], call: impl Fn(c
     failed(Errno::CONNRESET)
 }
 
-/// Reads from a socket of ours. `call` has the C library read; `seen` is where it puts what it read, and how many bytes it may.
+/// Reads from a socket of ours. `call` has the C library read; `seen` is where it puts what it read, and how many bytes
+/// it may.
 fn receive(
     fd: BorrowedFd<'_>,
     flags: c_int,
@@ -303,7 +305,8 @@ pub unsafe extern "C-unwind" fn readv(fd: c_int, parts: *const iovec, count: c_i
     unsafe { real::readv(fd, parts, count) }
 }
 
-/// recv(2) in programs that were compiled with checks; `room` is how long the memory is. Too little of it ends the program.
+/// recv(2) in programs that were compiled with checks; `room` is how long the memory is. Too little of it ends the
+/// program.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn __recv_chk(
     fd: c_int,

@@ -1,4 +1,5 @@
-//! The UDP sockets of an IKE daemon: they carry a mark, by which their packets go around the data plane, and share port 4500 with it.
+//! The UDP sockets of an IKE daemon: they carry a mark, by which their packets go around the data plane, and share port
+//! 4500 with it.
 
 use crate::MARK;
 use crate::connection::{readable, to};

@@ -1,7 +1,8 @@
-//! `libcryptand-xfrm.so`: preloaded into an IKE daemon or `ip xfrm`, it connects the program's XFRM netlink sockets to the data plane.
+//! `libcryptand-xfrm.so`: preloaded into an IKE daemon or `ip xfrm`, it connects the program's XFRM netlink sockets to
+//! the data plane.
 //!
-//! All else stays the kernel's. The library has no thread, keeps no message and no key, and says on standard error what an operator
-//! has to mend, once. Programs that call the kernel without the C library are not reached.
+//! All else stays the kernel's. The library has no thread, keeps no message and no key, and says on standard error what
+//! an operator has to mend, once. Programs that call the kernel without the C library are not reached.
 //!
 //! | what a program does | what happens |
 //! |---|---|

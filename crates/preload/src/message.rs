@@ -1,5 +1,5 @@
-//! What of netlink's messages the library reads and writes: headers, hellos and refusals (Linux `uapi/linux/netlink.h`).
-//! All numbers are in native byte order.
+//! What of netlink's messages the library reads and writes: headers, hellos and refusals (Linux
+//! `uapi/linux/netlink.h`). All numbers are in native byte order.
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 16;
@@ -21,8 +21,8 @@ const MULTI: u16 = 0x2;
 const ACK: u16 = 0x4;
 /// NLM_F_DUMP, either bit.
 const DUMP: u16 = 0x300;
-/// Requests that something other than an acknowledgement answers: XFRM_MSG_GETSA, GETPOLICY, ALLOCSPI, GETAE, GETSADINFO,
-/// GETSPDINFO and GETDEFAULT.
+/// Requests that something other than an acknowledgement answers: XFRM_MSG_GETSA, GETPOLICY, ALLOCSPI, GETAE,
+/// GETSADINFO, GETSPDINFO and GETDEFAULT.
 const ANSWERED: [u16; 7] = [0x12, 0x15, 0x16, 0x1f, 0x23, 0x25, 0x28];
 
 /// The header of a message.
@@ -95,7 +95,8 @@ pub fn headers(datagram: &[u8]) -> impl Iterator<Item = Header> + '_ {
     })
 }
 
-/// What a connection begins with, and what follows each change: whose it is, which events it wants, which options it has.
+/// What a connection begins with, and what follows each change: whose it is, which events it wants, which options it
+/// has.
 pub fn hello(port: u32, groups: u32, flags: u32) -> [u8; HELLO_BYTES] {
     let header = Header { length: HELLO_BYTES as u32, kind: NOOP, flags: 0, sequence: 0, port };
     let mut bytes = [0; HELLO_BYTES];

@@ -1,9 +1,9 @@
 //! What calls on XFRM netlink sockets do: connections to the data plane answer as the kernel would.
 //!
-//! A data plane that dies ends its connections. The call that notices makes another, says again whose it is, and puts it in the place
-//! of the old one. What was asked and not answered is refused with ECONNRESET: it may have been done, and so is not asked again.
-//! While there is no data plane, the descriptor is an inotify instance that becomes readable when one comes, or a timer that looks for one: who polls is
-//! woken.
+//! A data plane that dies ends its connections. The call that notices makes another, says again whose it is, and puts
+//! it in the place of the old one. What was asked and not answered is refused with ECONNRESET: it may have been done,
+//! and so is not asked again. While there is no data plane, the descriptor is an inotify instance that becomes readable
+//! when one comes, or a timer that looks for one: who polls is woken.
 
 use crate::connection::{self, RETURN_WAIT};
 use crate::ffi_kernel;

@@ -33,8 +33,8 @@ pub fn place(named: impl FnOnce() -> Option<Vec<u8>>) -> Option<&'static Place> 
 }
 
 impl Place {
-    /// The paths in a folder; none if they are too long for a socket, or not absolute: what a program's working folder is
-    /// changes in its life.
+    /// The paths in a folder; none if they are too long for a socket, or not absolute: what a program's working folder
+    /// is changes in its life.
     fn at(folder: &[u8]) -> Option<Self> {
         let folder = folder.strip_suffix(b"/").unwrap_or(folder);
         let in_folder = |name: &[u8]| {

@@ -1,6 +1,7 @@
 //! What is told on standard error: each cause once, until it has gone.
 //!
-//! Written with one system call from memory on the stack: the host may be between a fork and an exec, or in a signal handler.
+//! Written with one system call from memory on the stack: the host may be between a fork and an exec, or in a signal
+//! handler.
 
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

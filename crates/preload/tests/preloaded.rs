@@ -591,7 +591,8 @@ fn events() {
             heard += 1;
         }
     }
-    // Each end, and each return, wakes it once or twice: it does not turn in circles. A timer wakes it for as long as it takes.
+    // Each end, and each return, wakes it once or twice: it does not turn in circles. A timer wakes it for as long as
+    // it takes.
     assert!(spins < 12 || env::var_os(UNTOLD).is_some(), "{spins}");
 }
 

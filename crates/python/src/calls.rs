@@ -1,13 +1,12 @@
 //! Calls: the arguments are read with the interpreter's lock, the cards are waited for without it.
 
+use crate::errors;
+use crate::values::{Values, outputs};
 use facility::wire::verb::Verb;
 use facility::{Arguments, Facility, FacilityError, Reply, Ticket};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::VecDeque;
-
-use crate::errors;
-use crate::values::{Values, outputs};
 
 /// Requests of one batch that are in flight at once: enough for two passes of a card with 64 lanes.
 const IN_FLIGHT_MAX: usize = 128;

@@ -13,13 +13,12 @@ mod calls;
 mod errors;
 mod values;
 
+use calls::Answered;
 use facility::wire::verb::TABLE;
 use facility::{Codes, Facility, Options};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
-
-use calls::Answered;
 
 /// A home, opened: the daemon was reached.
 #[pyclass(frozen, module = "cryptand._native")]
@@ -70,8 +69,8 @@ impl Connection {
         calls::one(py, &self.facility, self.domain, verb, parameters)
     }
 
-    /// Calls a verb for each dictionary, with many requests in flight: for each what `call` gives, or the exception that it
-    /// raises.
+    /// Calls a verb for each dictionary, with many requests in flight: for each what `call` gives, or the exception
+    /// that it raises.
     fn call_many<'py>(
         &self,
         py: Python<'py>,

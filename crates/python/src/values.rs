@@ -7,14 +7,13 @@
 //! | bytes | `bytes`; or `str` of ASCII characters, filled up with blanks |
 //! | key | `bytes` of a token; `str`: a label |
 
+use crate::errors;
 use facility::wire::bounds::{KEYWORD_BYTES, LABEL_BYTES};
 use facility::wire::verb::{Kind, Length, Parameter, Verb};
 use facility::{Argument, Arguments, Label, Reply};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString};
 use zeroize::Zeroizing;
-
-use crate::errors;
 
 /// The values of one request; [`Values::arguments`] borrows them.
 pub(crate) struct Values<'py> {

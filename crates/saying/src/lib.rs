@@ -1,8 +1,8 @@
 //! What programs say to people, and the short answers to `--help` and `--version`.
 //!
-//! The standard library's `eprintln!` and `println!` panic where their stream cannot be written: a log on a full disk, a pipe that
-//! nobody reads. What a program did would then end with the code of a panic. The macros of this crate have the same names: a
-//! program that begins with
+//! The standard library's `eprintln!` and `println!` panic where their stream cannot be written: a log on a full disk,
+//! a pipe that nobody reads. What a program did would then end with the code of a panic. The macros of this crate have
+//! the same names: a program that begins with
 //!
 //! ```text
 //! #[macro_use]
@@ -34,8 +34,8 @@ pub fn say(text: Arguments<'_>) {
     let _ = io::stderr().write_all(text.to_string().as_bytes());
 }
 
-/// Writes an answer to standard output. The exit code is that of success where it was written, or where its reader has gone; else
-/// 1, and standard error says why.
+/// Writes an answer to standard output. The exit code is that of success where it was written, or where its reader has
+/// gone; else 1, and standard error says why.
 pub fn answer(program: &str, text: Arguments<'_>) -> ExitCode {
     let mut output = io::stdout().lock();
     match output.write_all(text.to_string().as_bytes()).and_then(|()| output.flush()) {

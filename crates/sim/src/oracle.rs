@@ -371,8 +371,8 @@ impl Oracle {
         }
     }
 
-    /// A request to encipher by this tenant, with the key of a label or a token, is over: with a ciphertext, or refused as
-    /// not permitted.
+    /// A request to encipher by this tenant, with the key of a label or a token, is over: with a ciphertext, or refused
+    /// as not permitted.
     pub fn enciphered(
         &mut self,
         plan: &Plan,

@@ -21,9 +21,11 @@ use std::time::{Duration, Instant};
 /// What a killed actor unwinds with.
 pub struct Killed;
 
-/// Steps in which no request begins or ends and no process starts or ends, at the most: beyond that somebody runs in circles.
+/// Steps in which no request begins or ends and no process starts or ends, at the most: beyond that somebody runs in
+/// circles.
 const STEPS_MAX: u64 = 4_000_000;
-/// Longest wait for time alone that is made longer where it was in vain, and how long it becomes at the most, in nanoseconds.
+/// Longest wait for time alone that is made longer where it was in vain, and how long it becomes at the most, in
+/// nanoseconds.
 const TICK_NS_MAX: u64 = 1_000_000;
 /// Looks at the counter in a row that take no longer than they take, and how far they are counted.
 const SPINS_SHORT: u32 = 16;
@@ -638,7 +640,8 @@ impl State {
         }
     }
 
-    /// How long an actor waits that would wait so long: who ticks in vain for long ticks less often, as who looks at the counter does.
+    /// How long an actor waits that would wait so long: who ticks in vain for long ticks less often, as who looks at
+    /// the counter does.
     fn stretch(&mut self, number: usize, ns: u64) -> u64 {
         if ns >= TICK_NS_MAX {
             return ns;

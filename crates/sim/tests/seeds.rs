@@ -60,8 +60,8 @@ fn seeds_bring_faults_and_work() {
     assert!(sum(|outcome| outcome.counts.observed) > 0);
 }
 
-/// Cards that tick all the time beside a tenant in quarantine, clients that look in vain for long, and a card that opens tokens under a
-/// key that is not current yet: none of these is a finding.
+/// Cards that tick all the time beside a tenant in quarantine, clients that look in vain for long, and a card that
+/// opens tokens under a key that is not current yet: none of these is a finding.
 #[test]
 fn long_waits_and_keys_that_are_expected_are_no_findings() {
     for seed in [5_000_603, 5_000_972, 5_001_622] {

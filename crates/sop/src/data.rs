@@ -7,7 +7,8 @@ use std::io::{self, Cursor, Read, Seek, Write};
 use std::sync::{Arc, Mutex};
 use tempfile::SpooledTempFile;
 
-/// Longest text, in bytes, that is buffered in memory until it is authenticated; a longer one is buffered in an unnamed file.
+/// Longest text, in bytes, that is buffered in memory until it is authenticated; a longer one is buffered in an unnamed
+/// file.
 const WAITING_BYTES_MAX: usize = 16 << 20;
 
 /// Whose streams data travels on.

@@ -1,4 +1,5 @@
-//! Mapping of our errors to the draft's exit codes. These are numbers without detail, so the details go to standard error first.
+//! Mapping of our errors to the draft's exit codes. These are numbers without detail, so the details go to standard
+//! error first.
 
 use openpgp::PrivateKeyError;
 use openpgp::certificate::{CertificateError, Unusable};

@@ -229,8 +229,8 @@ impl<'s> ops::ExtractCert<'s, Tool, Certs<'s>, Keys<'s>> for Extract<'s> {
     }
 }
 
-/// `update-key`: merges updates, and renews the self-signatures of the key. A key that expires within a
-/// year is extended by its original validity. No subkey is added and no further feature announced, whatever the options.
+/// `update-key`: merges updates, and renews the self-signatures of the key. A key that expires within a year is
+/// extended by its original validity. No subkey is added and no further feature announced, whatever the options.
 pub struct Update<'s> {
     tool: &'s Tool,
     passphrases: Vec<Passphrase>,

@@ -22,8 +22,8 @@ fn keep_out_of_dumps() -> rustix::io::Result<()> {
 /// What the standard library says as its `println!` panics.
 const UNWRITTEN: &str = "failed printing to stdout: ";
 
-/// Has the crate do what is asked. It ends the process, but where `println!` panics over what it says of versions, profiles and
-/// verified signatures: that is an error like any other that has no number of its own in the draft.
+/// Has the crate do what is asked. It ends the process, but where `println!` panics over what it says of versions,
+/// profiles and verified signatures: that is an error like any other that has no number of its own in the draft.
 fn carry_out() -> ExitCode {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

@@ -3,10 +3,10 @@
 //! ```text
 //! cargo build --release && cargo run --release -p terminator --example premasters -- [CIPHERTEXTS]
 //! ```
-//! Ciphertexts (100,000), right ones and each of Bleichenbacher's wrong ones in an order by chance, go one after the other through
-//! the queue of a throw-away home's card. Printed is Welch's t of each wrong form's times and the right one's, without the slowest
-//! tenth: beyond 4.5 either way a form can be told. It fails where an answer is not 48 bytes, or where a form of the length and
-//! the size of right ones can be told.
+//! Ciphertexts (100,000), right ones and each of Bleichenbacher's wrong ones in an order by chance, go one after the
+//! other through the queue of a throw-away home's card. Printed is Welch's t of each wrong form's times and the right
+//! one's, without the slowest tenth: beyond 4.5 either way a form can be told. It fails where an answer is not 48
+//! bytes, or where a form of the length and the size of right ones can be told.
 
 use openssl::pkey::PKey;
 use openssl::rand::rand_bytes;

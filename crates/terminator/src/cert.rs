@@ -1,4 +1,5 @@
-//! `cryptand cert`: requests, self-signed certificates and chains, in files and beside labels, as `cryptand` passes on what was typed: one argument of JSON.
+//! `cryptand cert`: requests, self-signed certificates and chains, in files and beside labels, as `cryptand` passes on
+//! what was typed: one argument of JSON.
 
 use certificates::{
     CertificateError, Chain, Checked, Finding, LabelSigner, Name, Severity, Wanted, request, self_signed,

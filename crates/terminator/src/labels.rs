@@ -1,4 +1,5 @@
-//! Private keys that are labels: what a handshake asks for becomes a verb of a card, and the verb's answer the handshake's.
+//! Private keys that are labels: what a handshake asks for becomes a verb of a card, and the verb's answer the
+//! handshake's.
 
 use certificates::PublicKey;
 use engine::HashAlgorithm;
@@ -52,8 +53,8 @@ pub(crate) fn submit(
     sent.map_err(NotSent::Facility)
 }
 
-/// Whether the key under a label opens premasters, tried with a ciphertext of zeros. It waits for a card, and belongs to starts and
-/// reloads.
+/// Whether the key under a label opens premasters, tried with a ciphertext of zeros. It waits for a card, and belongs
+/// to starts and reloads.
 ///
 /// # Errors
 /// What is wrong, for people.

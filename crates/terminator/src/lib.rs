@@ -1,5 +1,5 @@
-//! The program `cryptand-tls`, which `cryptand tls` starts: it listens, terminates TLS with private keys in files or on cards, and
-//! forwards what clients send to servers behind it.
+//! The program `cryptand-tls`, which `cryptand tls` starts: it listens, terminates TLS with private keys in files or on
+//! cards, and forwards what clients send to servers behind it.
 //!
 //! | need | where |
 //! |---|---|
@@ -10,9 +10,10 @@
 //! | what is said of a connection before its first byte | [`proxy`], [`networks`] |
 //! | requests, certificates, chains | [`cert`] |
 //!
-//! One thread starts the others, reads settings and certificates, and waits for signals. A loop for each processor serves connections:
-//! `workers` has the loops, `session` one connection. Loops read no file, wait for no card and no backend, and take one lock, for counting
-//! connections by address; signatures of labels go to cards through the event-loop interface of `facility`.
+//! One thread starts the others, reads settings and certificates, and waits for signals. A loop for each processor
+//! serves connections: `workers` has the loops, `session` one connection. Loops read no file, wait for no card and no
+//! backend, and take one lock, for counting connections by address; signatures of labels go to cards through the
+//! event-loop interface of `facility`.
 #![forbid(unsafe_code)]
 
 mod backend;

@@ -231,8 +231,8 @@ impl Material {
     }
 }
 
-/// What clients get that ask for no name, or for an unknown one: chains of which the settings say so. Where they say nothing of any, and
-/// all have the same names, there is no other one that a client could mean.
+/// What clients get that ask for no name, or for an unknown one: chains of which the settings say so. Where they say
+/// nothing of any, and all have the same names, there is no other one that a client could mean.
 fn defaults(items: &[Arc<Item>]) -> Vec<usize> {
     let names = |item: &Item| {
         let mut names = item.chain.leaf().names.clone();
@@ -250,7 +250,8 @@ fn defaults(items: &[Arc<Item>]) -> Vec<usize> {
     (0..items.len()).filter(|at| items[*at].settings.is_default == Some(true)).collect()
 }
 
-/// A chain as its names are served, with an OCSP response as without: whether clients are asked for certificates, and under what policy.
+/// A chain as its names are served, with an OCSP response as without: whether clients are asked for certificates, and
+/// under what policy.
 fn served(item: Arc<Item>, clients: Option<Clients>, policy: Option<Policy>) -> Arc<Item> {
     let is_so = |chain: &Chain| chain.clients() == clients && chain.policy() == policy;
     if is_so(&item.chain) && item.stapled.as_ref().is_none_or(|(chain, _)| is_so(chain)) {

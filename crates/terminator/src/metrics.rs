@@ -1,5 +1,5 @@
-//! What is counted. Each loop has counters of its own for each listener, and only it writes them: nothing on the path of a connection
-//! takes a lock or shares a line of memory with another loop. Who reads adds them up.
+//! What is counted. Each loop has counters of its own for each listener, and only it writes them: nothing on the path
+//! of a connection takes a lock or shares a line of memory with another loop. Who reads adds them up.
 
 pub(crate) mod page;
 mod times;

@@ -1,8 +1,8 @@
-//! The thread that tells about the running program: metrics over as much of HTTP as a scrape needs, and the status at a socket of its
-//! own. It takes no part in serving, and no loop waits for it.
+//! The thread that tells about the running program: metrics over as much of HTTP as a scrape needs, and the status at a
+//! socket of its own. It takes no part in serving, and no loop waits for it.
 //!
-//! Anyone who can reach the address of the metrics can connect: a request is bounded in length and time, an answer in time, and the
-//! connections in number; what comes beyond waits in the kernel's queue.
+//! Anyone who can reach the address of the metrics can connect: a request is bounded in length and time, an answer in
+//! time, and the connections in number; what comes beyond waits in the kernel's queue.
 
 use crate::metrics::{Metrics, page};
 use crate::report;
@@ -189,8 +189,8 @@ fn listen(path: &Path, mode: u32) -> io::Result<(OwnedFd, SocketFile)> {
     Ok((socket, file))
 }
 
-/// Gives a socket's file what the mask took. In somebody else's folder another file may be there by now: no link is followed, and
-/// nothing else than an own socket is changed.
+/// Gives a socket's file what the mask took. In somebody else's folder another file may be there by now: no link is
+/// followed, and nothing else than an own socket is changed.
 fn permit(path: &Path, mode: u32) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let found = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);

@@ -1,5 +1,5 @@
-//! The PROXY protocol, versions 1 and 2: what a proxy says of a connection before the connection's first byte (HAProxy's
-//! `proxy-protocol.txt`).
+//! The PROXY protocol, versions 1 and 2: what a proxy says of a connection before the connection's first byte
+//! (HAProxy's `proxy-protocol.txt`).
 
 mod write;
 
@@ -8,8 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 pub use write::{ClientCertificate, Said};
 
-/// Longest header that is taken, in bytes: the standard's senders keep to 536 as a rule; certificates of clients are what makes some
-/// longer.
+/// Longest header that is taken, in bytes: the standard's senders keep to 536 as a rule; certificates of clients are
+/// what makes some longer.
 pub const HEADER_BYTES_MAX: usize = 16 << 10;
 
 /// What version 2 begins with: nothing that any protocol begins with.
@@ -161,8 +161,8 @@ fn client<const N: usize>(content: &[u8], address: impl Fn([u8; N]) -> IpAddr) -
     }
 }
 
-/// Fields fill the rest of a header; one of them may be a checksum over all of it, with zeros in its own place. Only one: each costs a
-/// pass over the header.
+/// Fields fill the rest of a header; one of them may be a checksum over all of it, with zeros in its own place. Only
+/// one: each costs a pass over the header.
 fn check_fields(header: &[u8], mut at: usize) -> Result<(), Malformed> {
     let mut has_checksum = false;
     while at < header.len() {

@@ -1,4 +1,5 @@
-//! The report that the running program tells as JSON. The text for people is made of it in the program that asks ([`crate::status`]).
+//! The report that the running program tells as JSON. The text for people is made of it in the program that asks
+//! ([`crate::status`]).
 
 use crate::metrics::page::{CERTIFICATES_MAX, seconds};
 use crate::metrics::{ENDS, KEY_ERRORS, ListenerFacts, Metrics, Read, TimesRead};

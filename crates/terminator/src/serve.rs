@@ -33,7 +33,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Most loops where the settings do not say.
 const LOOPS_MAX: usize = 64;
 
-/// Descriptors of a loop that are no connection's, at most; and those of the program that are no loop's: log, files, doors, cards.
+/// Descriptors of a loop that are no connection's, at most; and those of the program that are no loop's: log, files,
+/// doors, cards.
 const DESCRIPTORS_OF_LOOP: usize = 4;
 const DESCRIPTORS_OF_REST: usize = 64;
 
@@ -123,8 +124,8 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
     if let Some(user) = &user {
         become_user(user).map_err(|cause| of_user(&settings, cause))?;
     }
-    // Keys of files, of tickets and of sessions: no core file, and no other process of the same user that reads them. Becoming another
-    // user has set it anew.
+    // Keys of files, of tickets and of sessions: no core file, and no other process of the same user that reads them.
+    // Becoming another user has set it anew.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(system("keep this process out of core files"))?;
     let facility = settings.home.as_ref().map(|home| open_home(&settings, home)).transpose()?;
@@ -513,7 +514,8 @@ impl Supervisor {
     }
 
     fn try_reload(&mut self) -> Result<(), Wrong> {
-        // Also where it cannot be read, links in its path may lead elsewhere now; and what is written meanwhile is seen.
+        // Also where it cannot be read, links in its path may lead elsewhere now; and what is written meanwhile is
+        // seen.
         if let Some(watch) = &mut self.watch {
             // What fails is said below.
             let _ = watch.follow(files(&self.settings));
@@ -561,8 +563,8 @@ impl Supervisor {
     }
 }
 
-/// What is wrong with the bound of descriptors, if all connections that the settings permit could not have theirs. A forwarded one takes
-/// a second for its backend, and where there is none for that, the client is cut and does not wait.
+/// What is wrong with the bound of descriptors, if all connections that the settings permit could not have theirs. A
+/// forwarded one takes a second for its backend, and where there is none for that, the client is cut and does not wait.
 fn short_of_descriptors(settings: &Settings, loops: usize) -> Option<String> {
     let is_forwarding =
         settings.listeners.iter().any(|listener| matches!(listener.service, Service::Forward(_)));

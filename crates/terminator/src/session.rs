@@ -45,7 +45,8 @@ pub(crate) struct Listener {
 const ROUNDS_MAX: usize = 16;
 /// The version in which each side ends by itself (RFC 8446, 6.1).
 const BOTH_ENDS_APART: &str = "TLS1.3";
-/// How long a client that was refused has for reading why: what it sent meanwhile would make the end a reset, which takes the alert away.
+/// How long a client that was refused has for reading why: what it sent meanwhile would make the end a reset, which
+/// takes the alert away.
 const REFUSED_READS: Duration = Duration::from_secs(1);
 /// Said of connections that ended as both sides wanted.
 const DONE: &str = "done";
@@ -98,8 +99,8 @@ enum Shaken {
     Moved(bool),
 }
 
-/// Most that a client sends in a handshake, in bytes: hellos of 64 KiB, twice, and what stands around them. The library passes over
-/// any number of records that mean nothing.
+/// Most that a client sends in a handshake, in bytes: hellos of 64 KiB, twice, and what stands around them. The library
+/// passes over any number of records that mean nothing.
 const HANDSHAKE_BYTES_MAX: usize = 256 << 10;
 
 /// Bytes for a backend that it has not taken.
@@ -403,15 +404,17 @@ impl Session {
         Step::Linger
     }
 
-    /// Goes on with the handshake by what was received; then receives once, so that a client that never stops sending takes turns.
+    /// Goes on with the handshake by what was received; then receives once, so that a client that never stops sending
+    /// takes turns.
     fn handshake(&mut self, around: &mut Around<'_>) -> Result<Shaken, Over> {
         if self.asked.is_some() {
             return Ok(Shaken::Moved(false));
         }
         let Some(tls) = &mut self.tls else { return Ok(Shaken::Moved(false)) };
         let progress = tls.handshake();
-        // Before anything else: a client that waits for a flight waits no longer than needed. What comes before a signature
-        // helps a lonely client on; where others wait for cards as well, it goes with the rest, by one call in place of two.
+        // Before anything else: a client that waits for a flight waits no longer than needed. What comes before a
+        // signature helps a lonely client on; where others wait for cards as well, it goes with the rest, by one call
+        // in place of two.
         let holds = around.others_wait && matches!(progress, Ok(Progress::NeedsKey));
         let sent = if holds { Ok(false) } else { send_out(tls, &mut self.client) };
         match progress {
@@ -420,7 +423,8 @@ impl Session {
                 self.handshake_took = Some(around.now - self.began);
                 self.active = around.now;
                 self.facts = tls.facts();
-                // What it needed for the handshake's records is another connection's at once, and not one's that may say nothing.
+                // What it needed for the handshake's records is another connection's at once, and not one's that may
+                // say nothing.
                 tls.rest();
                 match &self.listener.service {
                     Service::Answer(_) => self.phase = Phase::Answer,

@@ -1,4 +1,5 @@
-//! Sessions of TLS 1.2 that clients name by a number, kept for all loops: so many at most, each for so long, the oldest forgotten first.
+//! Sessions of TLS 1.2 that clients name by a number, kept for all loops: so many at most, each for so long, the oldest
+//! forgotten first.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};

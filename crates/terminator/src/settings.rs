@@ -1,4 +1,5 @@
-//! What an operator decides: one file in TOML. [`MANUAL`] is that file with everything in it, and says what each key does.
+//! What an operator decides: one file in TOML. [`MANUAL`] is that file with everything in it, and says what each key
+//! does.
 
 mod observing;
 mod raw;

@@ -34,7 +34,8 @@ impl Sockets {
         let names = variable("LISTEN_FDNAMES").unwrap_or_default();
         let mut names = names.split(':');
         let mut sockets = Self::default();
-        // Duplicated through this process's own descriptor; the originals stay open until it ends, as the manager keeps them open, too.
+        // Duplicated through this process's own descriptor; the originals stay open until it ends, as the manager keeps
+        // them open, too.
         let Ok(own) = pidfd_open(getpid(), PidfdFlags::empty()) else { return sockets };
         for at in 0..count.unwrap_or(0).clamp(0, HANDED_MAX) {
             let name = names.next().filter(|name| !name.is_empty()).unwrap_or("unknown");
@@ -80,8 +81,8 @@ impl Sockets {
                 Arc::clone(socket)
             }
         };
-        // What is sent goes at once. Connections have it from the socket that they are accepted at, without a call for each; those of
-        // a Unix socket have no such thing.
+        // What is sent goes at once. Connections have it from the socket that they are accepted at, without a call for
+        // each; those of a Unix socket have no such thing.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
         self.open.insert(place.clone(), Arc::clone(&socket));
         Ok(socket)

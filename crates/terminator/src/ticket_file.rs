@@ -1,5 +1,6 @@
-//! Keys for tickets in a file, for machines that go on with each other's sessions: a line for each, the newest first, of a name (32
-//! hexadecimal digits) and the key (64), with a space between them. Empty lines and lines that begin with `#` mean nothing.
+//! Keys for tickets in a file, for machines that go on with each other's sessions: a line for each, the newest first,
+//! of a name (32 hexadecimal digits) and the key (64), with a space between them. Empty lines and lines that begin with
+//! `#` mean nothing.
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::fs::{self, File, OpenOptions};
@@ -23,7 +24,8 @@ pub struct FileKey {
 }
 
 impl FileKey {
-    /// What a policy's tickets are sealed with, of its own: no session of a weak policy opens a listener with a strong one.
+    /// What a policy's tickets are sealed with, of its own: no session of a weak policy opens a listener with a strong
+    /// one.
     pub(crate) fn of(&self, policy: Policy, since: u64) -> Option<TicketKey> {
         let mut out = Zeroizing::new([0; 48]);
         let info = [b"cryptand ticket ", policy.name().as_bytes()].concat();
@@ -108,8 +110,8 @@ fn check_owner(owner: u32, user: u32) -> Result<(), String> {
     Err(format!("it is of another user ({owner}), who has its keys: chown it to root or to user {user}"))
 }
 
-/// Puts a new key before those of a file, keeps so many in all, and makes the file if there is none. Who reads it meanwhile gets the old
-/// one or the new one whole.
+/// Puts a new key before those of a file, keeps so many in all, and makes the file if there is none. Who reads it
+/// meanwhile gets the old one or the new one whole.
 ///
 /// # Errors
 /// What is wrong with the file that is there, or the system.

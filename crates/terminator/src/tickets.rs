@@ -1,5 +1,5 @@
-//! Keys for tickets, made anew for each period: all loops have the same, and each policy its own, so that no session of a weak one
-//! opens a listener with a strong one.
+//! Keys for tickets, made anew for each period: all loops have the same, and each policy its own, so that no session of
+//! a weak one opens a listener with a strong one.
 
 use crate::sessions::{CacheSettings, SessionCache};
 use crate::ticket_file::{FileKey, fill};
@@ -21,8 +21,8 @@ pub(crate) struct Tickets {
 }
 
 impl Tickets {
-    /// Makes what is due: a first key for each of these policies, a next one once the newest is a period old; forgets what is of no use
-    /// any more. Without a period there are none. True where anything changed.
+    /// Makes what is due: a first key for each of these policies, a next one once the newest is a period old; forgets
+    /// what is of no use any more. Without a period there are none. True where anything changed.
     ///
     /// # Errors
     /// The system has no random numbers.

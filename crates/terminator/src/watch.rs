@@ -1,6 +1,6 @@
-//! Files whose change asks for a reload: seen by inotify(7), in the folders that hold them, so that a file that is put in another one's
-//! place is seen, also where a link in its path is. A change counts once nothing more has changed for a while. Where the system
-//! has no more instances or watches for this user, files are looked at now and then.
+//! Files whose change asks for a reload: seen by inotify(7), in the folders that hold them, so that a file that is put
+//! in another one's place is seen, also where a link in its path is. A change counts once nothing more has changed for
+//! a while. Where the system has no more instances or watches for this user, files are looked at now and then.
 
 use crate::settings::{KeySettings, Settings};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};

@@ -1,5 +1,5 @@
-//! The loops that serve connections: one a thread, each with its own sockets, cards and timers. Nothing in them waits for anything
-//! but the one descriptor.
+//! The loops that serve connections: one a thread, each with its own sockets, cards and timers. Nothing in them waits
+//! for anything but the one descriptor.
 
 use crate::labels::{self, NotSent};
 use crate::limits::Counts;
@@ -41,7 +41,8 @@ const RESTED_MIN: usize = 256;
 const OTHER: u64 = 1 << 63;
 const MAILBOX: u64 = OTHER | 1 << 32;
 const COMPLETIONS: u64 = OTHER | 2 << 32;
-/// A connection's number: its slot, and how often that was used before. Events say behind it whether they are of its backend.
+/// A connection's number: its slot, and how often that was used before. Events say behind it whether they are of its
+/// backend.
 const SLOT_BITS: u32 = 32;
 const USES_MAX: u64 = (1 << 30) - 1;
 
@@ -210,8 +211,8 @@ impl Worker {
                 Err(errno) => return Err(errno.into()),
             }
             self.now = Instant::now();
-            // Before what the sockets tell: these clients have waited the longest, and no card rings for an answer as long as the
-            // round lasts, which ends with looking for answers again.
+            // Before what the sockets tell: these clients have waited the longest, and no card rings for an answer as
+            // long as the round lasts, which ends with looking for answers again.
             self.collect(&mut reply);
             for event in &events {
                 // The structure is packed: the fields are copied before use.
@@ -628,7 +629,8 @@ impl Worker {
     }
 }
 
-/// Whether an error of accepting is that of a client that is gone already, or that a filter of packets refuses (accept(2)).
+/// Whether an error of accepting is that of a client that is gone already, or that a filter of packets refuses
+/// (accept(2)).
 fn is_of_client(errno: Errno) -> bool {
     matches!(
         errno,

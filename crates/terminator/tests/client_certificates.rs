@@ -1,5 +1,5 @@
-//! Certificates of clients: who is let in and who is refused, with which alert and what the log says; no session of another name, or
-//! from before, takes the place of a certificate.
+//! Certificates of clients: who is let in and who is refused, with which alert and what the log says; no session of
+//! another name, or from before, takes the place of a certificate.
 
 mod support;
 
@@ -444,8 +444,8 @@ fn lists_of_version_1_count_as_others_do() {
         "signature" => "bad certificate",
         _ => "certificate unknown",
     };
-    // Of whom each list is, whether it has a number, and when the next one is due; then what the clients get who are good and revoked of
-    // the authority, the same below, and below of one without a list.
+    // Of whom each list is, whether it has a number, and when the next one is due; then what the clients get who are
+    // good and revoked of the authority, the same below, and below of one without a list.
     for (what, of_ca, of_sub, expected) in [
         ("both", (ca, false, 3), (sub, false, 3), [IN, "revoked", IN, "revoked", "no list"]),
         ("the upper one", (ca, false, 3), (sub, true, 3), [IN, "revoked", IN, "revoked", "no list"]),

@@ -113,7 +113,8 @@ fn open_loops_keep_their_rate_and_tell_overload() {
     assert_eq!((&result["starts"]["never"], &result["knee"]), (&json!(0), &Value::Null), "{result}");
     // The last one was to begin after 29 parts of 200 of a second.
     assert!(result["seconds"].as_f64().unwrap() >= 0.14, "{result}");
-    // One at a time cannot be a million a second: what was due and could not begin counts, and times begin when it was due.
+    // One at a time cannot be a million a second: what was due and could not begin counts, and times begin when it was
+    // due.
     let result = driven(server.address(), json!({"seconds": 0.3, "rate": 1e6, "connections": 1}));
     let starts = &result["starts"];
     let number = |key: &str| starts[key].as_u64().unwrap();

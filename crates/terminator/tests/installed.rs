@@ -1,4 +1,5 @@
-//! Chains that lie in the key store beside their labels: installed, shown, served, and in place or not at all whatever happens.
+//! Chains that lie in the key store beside their labels: installed, shown, served, and in place or not at all whatever
+//! happens.
 
 mod support;
 

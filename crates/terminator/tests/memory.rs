@@ -1,4 +1,5 @@
-//! No number of a private key whose place is a card is anywhere in the server's memory, and its memory goes into no core file.
+//! No number of a private key whose place is a card is anywhere in the server's memory, and its memory goes into no
+//! core file.
 
 mod support;
 

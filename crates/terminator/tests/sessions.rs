@@ -1,4 +1,5 @@
-//! Session IDs: clients of TLS 1.2 without tickets go on in every loop and over reloads, under their own name and policy alone.
+//! Session IDs: clients of TLS 1.2 without tickets go on in every loop and over reloads, under their own name and
+//! policy alone.
 
 mod support;
 
@@ -29,7 +30,8 @@ policy = \"compatible\"
 answer = \"served\\n\"
 ";
 
-/// Connects without tickets, going on with a session if one is given; whether the server did, and the session to go on with.
+/// Connects without tickets, going on with a session if one is given; whether the server did, and the session to go on
+/// with.
 fn connect(
     address: SocketAddr,
     name: &str,

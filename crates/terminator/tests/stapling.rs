@@ -109,7 +109,8 @@ impl Authority {
         ]);
     }
 
-    /// Replaces the end of a response's time, which is the last of its three; nobody but clients looks at its signature.
+    /// Replaces the end of a response's time, which is the last of its three; nobody but clients looks at its
+    /// signature.
     fn ends(&self, name: &str, time: &str) {
         let path = self.folder.path(name);
         let mut der = std::fs::read(&path).unwrap();

@@ -1,4 +1,5 @@
-//! Clients that stop, crawl, close half-way and reset, beside others that are served; and all of it while everything is read again.
+//! Clients that stop, crawl, close half-way and reset, beside others that are served; and all of it while everything is
+//! read again.
 
 mod support;
 

@@ -106,8 +106,8 @@ fn sessions_go_on_in_every_loop_and_over_reloads() {
     );
 }
 
-/// RFC 6066, section 3: a server goes on with no session under another name than it began under, though one certificate is both
-/// names', or both come by a wildcard or as the default.
+/// RFC 6066, section 3: a server goes on with no session under another name than it began under, though one certificate
+/// is both names', or both come by a wildcard or as the default.
 #[test]
 fn a_session_goes_on_under_no_other_name() {
     let folder = Folder::new();

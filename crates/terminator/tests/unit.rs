@@ -1,4 +1,5 @@
-//! The unit of the system service: the program works under its list of system calls, with a label of a home, through a reload.
+//! The unit of the system service: the program works under its list of system calls, with a label of a home, through a
+//! reload.
 
 mod support;
 #[path = "../../../tests/system/tests/unit/mod.rs"]

@@ -134,7 +134,8 @@ impl fmt::Display for AcceptorError {
 
 impl std::error::Error for AcceptorError {}
 
-/// Where the keys of a configuration's chains are: the library either asks for all operations of a configuration or for none.
+/// Where the keys of a configuration's chains are: the library either asks for all operations of a configuration or for
+/// none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Here,
@@ -189,8 +190,8 @@ pub struct Serving<'a> {
     pub unnamed: &'a Unnamed,
     /// The keys of a policy's tickets: with none, every handshake under it is a full one.
     pub tickets: &'a dyn Fn(Policy) -> Option<&'a TicketKeys>,
-    /// Where sessions of TLS 1.2 are kept for clients that take no tickets. Under policies without keys for tickets, which seal them, none
-    /// are.
+    /// Where sessions of TLS 1.2 are kept for clients that take no tickets. Under policies without keys for tickets,
+    /// which seal them, none are.
     pub sessions: Option<&'a Sessions>,
     /// The authorities whose names clients are told that are asked for certificates, by [`Clients::number`].
     pub authorities: &'a dyn Fn(u32) -> Option<&'a Authorities>,
@@ -269,7 +270,8 @@ impl Acceptor {
         let caches: HashMap<Policy, Arc<ffi::Cache>> = caches.collect();
         let defaults: Vec<&Chain> = defaults.iter().filter_map(|at| chains.get(*at)).collect();
         let default_kind = default.as_ref().map(|default| default.kind);
-        // Also of those kinds whose names have configurations of their own: what the library refuses is told before a client comes.
+        // Also of those kinds whose names have configurations of their own: what the library refuses is told before a
+        // client comes.
         let make = |(kind, of_kind): (Kind, Vec<&Chain>), defaults: &[&Chain]| {
             let defaults = if default_kind == Some(kind) { defaults } else { &[] };
             let told = kind.clients.and_then(|clients| authorities(clients.number));
@@ -356,7 +358,8 @@ fn configuration(
     let mut builder = begun(kind.policy)?;
     match (kind.clients, tickets) {
         (Some(clients), _) => {
-            // No session is begun under such a name, and none is gone on with: whoever is let in has shown a certificate.
+            // No session is begun under such a name, and none is gone on with: whoever is let in has shown a
+            // certificate.
             ffi::leave_to_callback(&mut builder)?;
             told.map(|told| told.add_to(&mut builder)).transpose()?;
             let asked = if clients.is_required { ClientAuthType::Required } else { ClientAuthType::Optional };
@@ -382,7 +385,8 @@ struct Lookup {
     names: HashMap<Box<str>, Named>,
     default: Option<Named>,
     configs: HashMap<Kind, Config>,
-    /// Of the names that have two chains, with the ECDSA ones alone: where the library has both, its policies put RSA first in TLS 1.3.
+    /// Of the names that have two chains, with the ECDSA ones alone: where the library has both, its policies put RSA
+    /// first in TLS 1.3.
     ecdsa: HashMap<Kind, Config>,
     sealed: Sealed,
 }
@@ -469,8 +473,8 @@ impl ClientHelloCallback for Lookup {
     }
 }
 
-/// Chooses the protocol from what the client offers, by the server's order. The library would go on without one where none is common;
-/// that is to be refused (RFC 7301, 3.2).
+/// Chooses the protocol from what the client offers, by the server's order. The library would go on without one where
+/// none is common; that is to be refused (RFC 7301, 3.2).
 fn agree_on_protocol(connection: &mut Connection) -> Result<(), Error> {
     let exchange = connection.application_context::<Exchange>();
     let Some(protocols) = exchange.and_then(|exchange| exchange.protocols.clone()) else { return Ok(()) };

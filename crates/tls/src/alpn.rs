@@ -76,8 +76,8 @@ impl Protocols {
     }
 }
 
-/// The protocols that a ClientHello offers, without its header of four bytes; none where it offers no list, or none that holds
-/// together.
+/// The protocols that a ClientHello offers, without its header of four bytes; none where it offers no list, or none
+/// that holds together.
 pub(crate) fn offered(hello: &[u8]) -> Option<Vec<&[u8]>> {
     let mut list = Fields(Fields(extension(hello, ALPN)?).counted_by_two()?);
     let mut names = Vec::new();

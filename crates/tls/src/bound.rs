@@ -1,8 +1,9 @@
-//! Configurations whose tickets are those of one name (RFC 6066, section 3; RFC 8446, section 4.6.1): a session that was begun under a
-//! name goes on under no other, whichever certificate both have.
+//! Configurations whose tickets are those of one name (RFC 6066, section 3; RFC 8446, section 4.6.1): a session that
+//! was begun under a name goes on under no other, whichever certificate both have.
 //!
-//! The library keeps nothing of a name in a ticket, but takes only tickets whose key it has. So each name that clients say has keys of
-//! its own, derived from those of the server, in a configuration of its own, which is made when the name is said first.
+//! The library keeps nothing of a name in a ticket, but takes only tickets whose key it has. So each name that clients
+//! say has keys of its own, derived from those of the server, in a configuration of its own, which is made when the
+//! name is said first.
 
 use crate::ticket::{TicketKey, TicketKeys};
 use hmac::{Hmac, Mac};
@@ -13,8 +14,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use zeroize::Zeroizing;
 
-/// Most configurations of each of two generations. Clients choose names where a wildcard or a default answers them: the names that are
-/// said least are forgotten first, and their configurations are made anew.
+/// Most configurations of each of two generations. Clients choose names where a wildcard or a default answers them: the
+/// names that are said least are forgotten first, and their configurations are made anew.
 const NAMES_MAX: usize = 4096;
 
 /// What a configuration is of: the name, and whether it has the ECDSA chain alone.

@@ -7,7 +7,8 @@ use crate::policy::Policy;
 use s2n_tls::cert_chain::{Builder, CertificateChain};
 use std::fmt;
 
-/// A certificate with those above it, and its private key or the number of one that is elsewhere. Clones are the same chain.
+/// A certificate with those above it, and its private key or the number of one that is elsewhere. Clones are the same
+/// chain.
 #[derive(Clone)]
 pub struct Chain {
     pub(crate) of_library: CertificateChain<'static>,
@@ -88,7 +89,8 @@ impl Chain {
         Self::from_parts(ChainParts { chain, private_key: None, staple: None }, key)
     }
 
-    /// A chain of all that is there. `key` is what [`crate::Facts::key`] and [`crate::KeyRequest::key`] say of connections with it.
+    /// A chain of all that is there. `key` is what [`crate::Facts::key`] and [`crate::KeyRequest::key`] say of
+    /// connections with it.
     ///
     /// # Errors
     /// [`ChainError`].
@@ -126,8 +128,8 @@ impl Chain {
         Self::loaded(ChainParts { chain, private_key: Some(private_key), staple: None }, 0, false)
     }
 
-    /// A client's chain as [`Chain::of_client`], whose private key is elsewhere: connections with it ask for each operation, by the
-    /// number 0.
+    /// A client's chain as [`Chain::of_client`], whose private key is elsewhere: connections with it ask for each
+    /// operation, by the number 0.
     ///
     /// # Errors
     /// [`ChainError`].

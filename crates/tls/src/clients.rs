@@ -1,5 +1,5 @@
-//! Certificates of clients as values: whom they are asked of, and what a caller says of those that are shown. The library checks only
-//! that the client has the private key of the first one.
+//! Certificates of clients as values: whom they are asked of, and what a caller says of those that are shown. The
+//! library checks only that the client has the private key of the first one.
 
 /// Bytes of a certificate's length in a chain (RFC 8446, 4.4.2).
 const LENGTH_BYTES: usize = 3;
@@ -38,7 +38,8 @@ impl Refusal {
         Self { alert: if is_tls13 { 116 } else { 40 }, name: "none" }
     }
 
-    /// What the library has refused by itself, by its name of the error: what it cannot read, or keys of a kind that it does not know.
+    /// What the library has refused by itself, by its name of the error: what it cannot read, or keys of a kind that it
+    /// does not know.
     pub(crate) fn of_library(name: &str) -> Option<Self> {
         match name {
             "S2N_ERR_CERT_TYPE_UNSUPPORTED" => Some(Self { alert: 43, name: "unsupported" }),

@@ -118,8 +118,8 @@ impl Connection {
         })
     }
 
-    /// Says which application protocols the server speaks: a client that offers others alone is refused. To be called before the
-    /// handshake.
+    /// Says which application protocols the server speaks: a client that offers others alone is refused. To be called
+    /// before the handshake.
     pub fn offer(&mut self, protocols: &Protocols) {
         if let Some(exchange) = self.exchange() {
             exchange.protocols = Some(protocols.clone());
@@ -150,7 +150,8 @@ impl Connection {
     /// Goes on with the handshake.
     ///
     /// # Errors
-    /// [`Failure`]: the connection is over once what lies in [`Connection::outgoing`] is sent and [`Connection::delay`] has passed.
+    /// [`Failure`]: the connection is over once what lies in [`Connection::outgoing`] is sent and [`Connection::delay`]
+    /// has passed.
     pub fn handshake(&mut self) -> Result<Progress, Failure> {
         let gone_on = self.wired.library().poll_negotiate().map_ok(|_| ());
         match gone_on {
@@ -184,7 +185,8 @@ impl Connection {
         Some(request)
     }
 
-    /// The answer to the operation that was taken; none where it failed, and the handshake with it. Call [`Connection::handshake`] then.
+    /// The answer to the operation that was taken; none where it failed, and the handshake with it. Call
+    /// [`Connection::handshake`] then.
     pub fn answer(&mut self, answer: Option<Zeroizing<Vec<u8>>>) {
         self.is_asking = false;
         if let Some(exchange) = self.exchange() {
@@ -199,7 +201,8 @@ impl Connection {
         Some(chain)
     }
 
-    /// The verdict on the certificates that were taken: the client is let in or refused. Call [`Connection::handshake`] then.
+    /// The verdict on the certificates that were taken: the client is let in or refused. Call [`Connection::handshake`]
+    /// then.
     pub fn judge(&mut self, verdict: Result<(), Refusal>) {
         if std::mem::take(&mut self.is_judging)
             && let Some(exchange) = self.exchange()
@@ -208,8 +211,8 @@ impl Connection {
         }
     }
 
-    /// The certificates of the client in DER, its own first, once the handshake is over: it was judged, and the client has its key. None
-    /// where none was asked for or shown.
+    /// The certificates of the client in DER, its own first, once the handshake is over: it was judged, and the client
+    /// has its key. None where none was asked for or shown.
     pub fn client_certificates(&self) -> Option<Vec<Vec<u8>>> {
         let library = self.wired.library_now();
         let is_verified =
@@ -239,7 +242,8 @@ impl Connection {
         })
     }
 
-    /// Gives up memory for records until one comes again; to be called where nothing has come for a while, after the handshake.
+    /// Gives up memory for records until one comes again; to be called where nothing has come for a while, after the
+    /// handshake.
     pub fn rest(&mut self) {
         // Refused where bytes of a record are under way.
         let _ = self.wired.library().release_buffers();
@@ -267,8 +271,8 @@ impl Connection {
         Facts::of(self.wired.library_now())
     }
 
-    /// Gives up a handshake that takes too long. [`Connection::outgoing`] then tells the client: `internal_error` where its server was
-    /// waited for, else `user_canceled` and the end (RFC 8446, 6.1). The connection is over.
+    /// Gives up a handshake that takes too long. [`Connection::outgoing`] then tells the client: `internal_error` where
+    /// its server was waited for, else `user_canceled` and the end (RFC 8446, 6.1). The connection is over.
     pub fn cancel(&mut self) {
         if self.is_asking || self.is_judging {
             self.tell(&[[FATAL, INTERNAL_ERROR]]);
@@ -365,8 +369,8 @@ fn has_nothing_in_common(name: &str) -> bool {
     .any(|part| name.contains(part))
 }
 
-/// Whether an error that the library calls internal is one of what the other side sent: a message that ends before its fields do, a length
-/// that no record or field has, a share that is no key.
+/// Whether an error that the library calls internal is one of what the other side sent: a message that ends before its
+/// fields do, a length that no record or field has, a share that is no key.
 fn is_of_bytes(name: &str) -> bool {
     name.contains("STUFFER")
         || ["S2N_ERR_SAFETY", "S2N_ERR_NULL", "S2N_ERR_INTEGER_OVERFLOW", "S2N_ERR_PQ_CRYPTO"].contains(&name)

@@ -1,5 +1,5 @@
-//! What passes between a connection and the library's callbacks: a private key operation and its answer, a client's certificates and the
-//! verdict.
+//! What passes between a connection and the library's callbacks: a private key operation and its answer, a client's
+//! certificates and the verdict.
 
 use crate::alpn::Protocols;
 use crate::clients::{ClientChain, Clients, Refusal, split};

@@ -78,8 +78,8 @@ impl Buffers {
     }
 }
 
-/// Gives up the front of a buffer that nobody needs any more, once it is most of it: a side that is never quite empty would keep
-/// everything that ever went through it.
+/// Gives up the front of a buffer that nobody needs any more, once it is most of it: a side that is never quite empty
+/// would keep everything that ever went through it.
 fn make_room(buffer: &mut Vec<u8>, done: &mut usize) {
     if *done > buffer.len() / 2 {
         buffer.drain(..*done);
@@ -87,7 +87,8 @@ fn make_room(buffer: &mut Vec<u8>, done: &mut usize) {
     }
 }
 
-/// An idle connection holds no buffers: there are thousands of them, and memory for the next record costs less than its system call.
+/// An idle connection holds no buffers: there are thousands of them, and memory for the next record costs less than its
+/// system call.
 fn empty(buffer: &mut Vec<u8>) {
     *buffer = Vec::new();
 }
@@ -134,7 +135,8 @@ impl Wired {
     }
 
     pub(crate) fn buffers(&mut self) -> &mut Buffers {
-        // SAFETY: alive until `Shared` is dropped; the borrow of `self` keeps the library, which would reach them too, from running.
+        // SAFETY: alive until `Shared` is dropped; the borrow of `self` keeps the library, which would reach them too,
+        // from running.
         unsafe { self.buffers.0.as_mut() }
     }
 
@@ -153,12 +155,14 @@ impl Drop for Shared {
 
 /// A client that takes every certificate of a server.
 pub(crate) fn trust_everybody(builder: &mut Builder) -> Result<(), Error> {
-    // SAFETY: the function is marked for what it does to a connection's security, not to memory; who calls says so to its user.
+    // SAFETY: the function is marked for what it does to a connection's security, not to memory; who calls says so to
+    // its user.
     unsafe { builder.disable_x509_verification() }.map(|_| ())
 }
 
 unsafe extern "C" fn receive(context: *mut c_void, into: *mut u8, length: u32) -> libc::c_int {
-    // SAFETY: the context is the buffers of the connection that calls (`Wired::of`), and nobody else reaches them during the call.
+    // SAFETY: the context is the buffers of the connection that calls (`Wired::of`), and nobody else reaches them
+    // during the call.
     let buffers = unsafe { &mut *context.cast::<Buffers>() };
     let Some(bytes) = buffers.next(length as usize) else {
         set_errno(Errno(libc::EAGAIN));

@@ -8,7 +8,8 @@ const SIGNATURE_ALGORITHMS: u16 = 13;
 const SUPPORTED_VERSIONS: u16 = 43;
 const TLS13: u16 = 0x0304;
 
-/// The scheme by which a key of a curve signs in TLS 1.3, where it fixes the curve (RFC 8446, 4.2.3); none for other keys.
+/// The scheme by which a key of a curve signs in TLS 1.3, where it fixes the curve (RFC 8446, 4.2.3); none for other
+/// keys.
 pub(crate) fn ecdsa_scheme(key: &PublicKey) -> Option<u16> {
     let PublicKey::Ec { point, .. } = key else { return None };
     match point.len() {
@@ -19,7 +20,8 @@ pub(crate) fn ecdsa_scheme(key: &PublicKey) -> Option<u16> {
     }
 }
 
-/// Whether a client speaks TLS 1.3 and takes signatures of a scheme; the message is given without its header of four bytes.
+/// Whether a client speaks TLS 1.3 and takes signatures of a scheme; the message is given without its header of four
+/// bytes.
 pub(crate) fn takes_in_tls13(hello: &[u8], scheme: u16) -> bool {
     let has = |list: Option<&[u8]>, wanted: u16| {
         list.is_some_and(|list| list.chunks_exact(2).any(|number| number == wanted.to_be_bytes()))

@@ -17,8 +17,8 @@ use std::fmt;
 use std::task::{Poll, Waker};
 use zeroize::Zeroizing;
 
-/// What a client offers. The library has only named lists: each is one that offers what is asked, mostly among others, so that
-/// who needs exactly one suite looks at what was agreed.
+/// What a client offers. The library has only named lists: each is one that offers what is asked, mostly among others,
+/// so that who needs exactly one suite looks at what was agreed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Offer {
     /// TLS 1.2 and 1.3; ephemeral key agreement, X25519 first, and RSA key exchange.
@@ -169,8 +169,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client's end of a new connection: it asks for a name if one is given, and offers to go on with a session if one is.
-    /// What was offered lies in [`Client::outgoing`] after the first call of [`Client::handshake`].
+    /// The client's end of a new connection: it asks for a name if one is given, and offers to go on with a session if
+    /// one is. What was offered lies in [`Client::outgoing`] after the first call of [`Client::handshake`].
     ///
     /// # Errors
     /// [`Cause::Internal`]: the library has no memory, or the session is none.
@@ -241,7 +241,8 @@ impl Client {
         Some(request)
     }
 
-    /// The answer to the operation that was taken; none where it failed, and the handshake with it. Call [`Client::handshake`] then.
+    /// The answer to the operation that was taken; none where it failed, and the handshake with it. Call
+    /// [`Client::handshake`] then.
     pub fn answer(&mut self, answer: Option<Zeroizing<Vec<u8>>>) {
         self.is_asking = false;
         if let Some(exchange) = self.exchange() {
@@ -280,8 +281,8 @@ impl Client {
         }
     }
 
-    /// What to go on with in another connection, as far as the server has given something: after the handshake in TLS 1.2, and in
-    /// TLS 1.3 after [`Client::read`]. A ticket of TLS 1.3 is given out once.
+    /// What to go on with in another connection, as far as the server has given something: after the handshake in TLS
+    /// 1.2, and in TLS 1.3 after [`Client::read`]. A ticket of TLS 1.3 is given out once.
     pub fn session(&mut self) -> Option<Zeroizing<Vec<u8>>> {
         if let Some(session) = self.exchange().and_then(|exchange| exchange.session.take()) {
             return Some(session);

@@ -25,9 +25,9 @@ pub enum Work {
         /// The digest, as long as [`Hash::bytes`] says.
         digest: Vec<u8>,
     },
-    /// The premaster of RSA key exchange: PKCS #1 v1.5 decryption, answered with [`PREMASTER_BYTES`] bytes whatever the ciphertext
-    /// holds, random ones where its padding or length is wrong, in the same time (RFC 5246, 7.4.7.1): everything else tells an
-    /// attacker which ciphertexts are well formed.
+    /// The premaster of RSA key exchange: PKCS #1 v1.5 decryption, answered with [`PREMASTER_BYTES`] bytes whatever the
+    /// ciphertext holds, random ones where its padding or length is wrong, in the same time (RFC 5246, 7.4.7.1):
+    /// everything else tells an attacker which ciphertexts are well formed.
     Premaster {
         /// What the client sent.
         ciphertext: Vec<u8>,

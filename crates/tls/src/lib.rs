@@ -13,9 +13,10 @@
 //! | what an X.509 certificate says, and what is said of it | [`Certificate`], [`OcspResponse`] |
 //! | the client's half | [`Initiator`], [`Client`] |
 //!
-//! A caller hands in what a client sent ([`Connection::receive`]), lets the handshake go on ([`Connection::handshake`]), and
-//! sends what lies in [`Connection::outgoing`]. Where a chain's key is elsewhere, the handshake stops with [`Progress::NeedsKey`]: the caller takes the
-//! request, which is a value, has it computed wherever the key is, and answers.
+//! A caller hands in what a client sent ([`Connection::receive`]), lets the handshake go on
+//! ([`Connection::handshake`]), and sends what lies in [`Connection::outgoing`]. Where a chain's key is elsewhere, the
+//! handshake stops with [`Progress::NeedsKey`]: the caller takes the request, which is a value, has it computed
+//! wherever the key is, and answers.
 //!
 //! The protocol itself is s2n-tls; versions are TLS 1.2 and 1.3, and older ones under the policies that say so.
 #![deny(unsafe_code)]

@@ -2,14 +2,15 @@
 
 use s2n_tls::security;
 
-/// Versions, suites and groups that a listener offers. The library's policies behind them are numbered or dated ones, which
-/// never change.
+/// Versions, suites and groups that a listener offers. The library's policies behind them are numbered or dated ones,
+/// which never change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// TLS 1.2 with ephemeral key agreement and authenticated encryption, and TLS 1.3; X25519MLKEM768 before X25519.
     #[default]
     Modern,
-    /// As [`Policy::Modern`], and RSA key exchange in TLS 1.2 for clients that know nothing else: without forward secrecy.
+    /// As [`Policy::Modern`], and RSA key exchange in TLS 1.2 for clients that know nothing else: without forward
+    /// secrecy.
     Compatible,
     /// Everything from TLS 1.0 on, also 3DES, RC4 and SHA-1; no SSL 3.0. For measurements and machines that cannot be
     /// replaced; insecure.

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Where sessions are kept. Entries are sealed with the keys for tickets; names of sessions hold the policy and the server's name, so that a
-/// session opens nothing else. It is called in the middle of handshakes, by all threads that have some, and must not wait.
+/// Where sessions are kept. Entries are sealed with the keys for tickets; names of sessions hold the policy and the
+/// server's name, so that a session opens nothing else. It is called in the middle of handshakes, by all threads that
+/// have some, and must not wait.
 pub trait SessionStore: Send + Sync {
     /// Keeps an entry under a name.
     fn store(&self, name: Vec<u8>, entry: &[u8]);

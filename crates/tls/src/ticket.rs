@@ -29,7 +29,8 @@ impl fmt::Debug for TicketKey {
 /// The keys of a server's tickets, one for each period.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TicketKeys {
-    /// How long a key is the newest. Tickets are made with it for two periods, ever fewer in the second, and taken for three.
+    /// How long a key is the newest. Tickets are made with it for two periods, ever fewer in the second, and taken for
+    /// three.
     pub period: Duration,
     /// The keys; the last [`TicketKeys::PERIODS`] periods' are of use.
     pub keys: Vec<TicketKey>,

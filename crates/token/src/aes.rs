@@ -8,12 +8,11 @@
 //! 56 length of the key in bits  58 length of the enciphered key  60 token-validation value
 //! ```
 
-use wire::control::{Register, TokenForm};
-use zeroize::Zeroize;
-
 use crate::holds::{DescribeError, Holds, Under};
 use crate::pattern::PATTERN_BYTES;
 use crate::{TOKEN_BYTES, TokenError, tvv, unconfirmed};
+use wire::control::{Register, TokenForm};
+use zeroize::Zeroize;
 
 /// Length of the enciphered key in every wrapped token, in bytes.
 pub const WRAPPED_BYTES: usize = 32;
@@ -123,8 +122,8 @@ impl AesToken {
         Ok(Self { key_bytes, vector_flag: true, key })
     }
 
-    /// Whether the key is in authenticated form and nothing in the token tells whether it is the one that was wrapped: the
-    /// unchecked method, and a key that fills its field.
+    /// Whether the key is in authenticated form and nothing in the token tells whether it is the one that was wrapped:
+    /// the unchecked method, and a key that fills its field.
     pub fn is_unchecked(&self) -> bool {
         self.is_of_unchecked_method() && self.key_bytes == WRAPPED_BYTES
     }
@@ -134,8 +133,9 @@ impl AesToken {
         matches!(self.key, AesKey::Wrapped { form: TokenForm::Authenticated, check: None, .. })
     }
 
-    /// All that a wrapped token says beside its key field and its validation value, in the order of the token and with zeros
-    /// in the place of the control vector: what the key of an authenticated one is bound to. Of a clear token a part is missing.
+    /// All that a wrapped token says beside its key field and its validation value, in the order of the token and with
+    /// zeros in the place of the control vector: what the key of an authenticated one is bound to. Of a clear token a
+    /// part is missing.
     pub fn rest(&self) -> [u8; REST_BYTES] {
         let mut rest = [0; REST_BYTES];
         let bytes = self.head();

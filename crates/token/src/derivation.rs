@@ -1,5 +1,5 @@
-//! Which DES keys may be derived from a generating key: what bits 19 to 22 of a DKYGENKY key, and its level, permit (CCA for Linux on
-//! IBM Z, "Key Token Build", keywords of DKYGENKY).
+//! Which DES keys may be derived from a generating key: what bits 19 to 22 of a DKYGENKY key, and its level, permit
+//! (CCA for Linux on IBM Z, "Key Token Build", keywords of DKYGENKY).
 //!
 //! A key of level DKYLn derives DKYGENKY keys of the level below, for the same; one of DKYL0 the keys that are named:
 //!
@@ -114,8 +114,8 @@ impl Deriving {
         self.derived == wanted || self.derived == Derived::Any
     }
 
-    /// The vector of the DKYGENKY key below it that derives no other type than `derived`; `None` at the lowest level, and where this
-    /// one derives others.
+    /// The vector of the DKYGENKY key below it that derives no other type than `derived`; `None` at the lowest level,
+    /// and where this one derives others.
     pub fn below(&self, derived: Derived) -> Option<ControlVector> {
         let level = self.level.checked_sub(1)?;
         if !self.is_for(derived) {

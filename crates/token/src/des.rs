@@ -7,17 +7,16 @@
 //! 16 key part A  24 part B  32 control vector left  40 right  48 part C
 //! 59 length of a key with zero control vector  60 token-validation value; all else zero
 //! ```
-//! Served: versions X'00' and X'01'; original (ECB) and enhanced wrapping, and, of internal tokens, the methods of this system,
-//! under which all 24 bytes of the key fields are ciphertext whatever the length of the key: the checked one, whose ciphertext
-//! goes on in the reserved bytes 1-3, 5 and 56-58, and the unchecked one, which leaves them zero. A writer gives back exactly
-//! the bytes that the parser accepted.
-
-use wire::control::{Register, TokenForm};
+//! Served: versions X'00' and X'01'; original (ECB) and enhanced wrapping, and, of internal tokens, the methods of this
+//! system, under which all 24 bytes of the key fields are ciphertext whatever the length of the key: the checked one,
+//! whose ciphertext goes on in the reserved bytes 1-3, 5 and 56-58, and the unchecked one, which leaves them zero. A
+//! writer gives back exactly the bytes that the parser accepted.
 
 use crate::control_vector::{ControlVector, KeyForm};
 use crate::holds::{DescribeError, Holds, Under};
 use crate::pattern::PATTERN_BYTES;
 use crate::{TOKEN_BYTES, TokenError, tvv, unconfirmed};
+use wire::control::{Register, TokenForm};
 
 /// What a token is wrapped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -136,8 +135,8 @@ impl DesToken {
         Ok(token)
     }
 
-    /// Whether the key is in authenticated form and nothing in the token tells whether it is the one that was wrapped: the
-    /// unchecked method, and a key that fills its fields.
+    /// Whether the key is in authenticated form and nothing in the token tells whether it is the one that was wrapped:
+    /// the unchecked method, and a key that fills its fields.
     pub fn is_unchecked(&self) -> bool {
         self.is_of_unchecked_method() && self.form.key_bytes() == KEY_FIELD_BYTES
     }
@@ -166,8 +165,8 @@ impl DesToken {
         Ok(self)
     }
 
-    /// All that the token says beside its key fields and its validation value, in the order of the token and with zeros in the
-    /// reserved bytes: what the key of an authenticated one is bound to.
+    /// All that the token says beside its key fields and its validation value, in the order of the token and with zeros
+    /// in the reserved bytes: what the key of an authenticated one is bound to.
     pub fn rest(&self) -> [u8; REST_BYTES] {
         let mut bytes = self.to_bytes();
         CHECK_AT.iter().for_each(|at| bytes[*at] = 0);
@@ -188,8 +187,8 @@ impl DesToken {
         Ok(Self { export_prohibited, leaves_in_blocks_alone, ..skeleton })
     }
 
-    /// The same internal token without its key, whose key may leave in key blocks alone, and with exportability E: as keys that came
-    /// in with that.
+    /// The same internal token without its key, whose key may leave in key blocks alone, and with exportability E: as
+    /// keys that came in with that.
     ///
     /// # Errors
     /// [`TokenError::Kind`] for an external token.
@@ -205,8 +204,8 @@ impl DesToken {
         self.leaves_in_blocks_alone
     }
 
-    /// Whether the key may be wrapped in authenticated form alone: that of a control vector that says so, and one that may leave in
-    /// key blocks alone, which no control vector says.
+    /// Whether the key may be wrapped in authenticated form alone: that of a control vector that says so, and one that
+    /// may leave in key blocks alone, which no control vector says.
     pub fn needs_authentication(&self) -> bool {
         self.leaves_in_blocks_alone || self.control_vector.needs_authentication()
     }

@@ -4,17 +4,16 @@
 //! would open. It checks lengths, token-validation values and every field that says whether a key is clear;
 //! a verb's parser checks the rest. No key is touched.
 //!
-//! Tests and a fuzz target check that whatever a parser of this crate reads as a wrapped key, [`describe`] calls wrapped,
-//! under the same master-key pattern. An unknown field is refused, since its content is unknown.
-
-use wire::Label;
-use wire::control::{Register, Store};
-use wire::verb::Length;
+//! Tests and a fuzz target check that whatever a parser of this crate reads as a wrapped key, [`describe`] calls
+//! wrapped, under the same master-key pattern. An unknown field is refused, since its content is unknown.
 
 use crate::holds::{DescribeError, Holds, Under};
 use crate::pattern::PATTERN_BYTES;
 use crate::tr31::Tr31;
 use crate::{TOKEN_BYTES, aes, des, pka, variable};
+use wire::Label;
+use wire::control::{Register, Store};
+use wire::verb::Length;
 
 /// Layout of a key-identifier field, by its first byte and, for symmetric tokens, the version at offset 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +34,8 @@ pub enum Format {
     PkaInternal,
     /// A PKA token for another system, or of a public or clear key: X'1E'.
     PkaExternal,
-    /// A key block of ASC X9 TR 31: a version and its length in digits, and none of what ends the first word of a label.
+    /// A key block of ASC X9 TR 31: a version and its length in digits, and none of what ends the first word of a
+    /// label.
     KeyBlock,
     /// A label: X'20' to X'FE'.
     Label,
@@ -63,7 +63,8 @@ impl Format {
         }
     }
 
-    /// The key store for tokens of this layout; none for what no store holds. Key blocks are with the other tokens of variable length.
+    /// The key store for tokens of this layout; none for what no store holds. Key blocks are with the other tokens of
+    /// variable length.
     pub fn store(self) -> Option<Store> {
         match self {
             Self::DesInternal => Some(Store::Des),

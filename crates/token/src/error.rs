@@ -1,9 +1,8 @@
 //! Why bytes are not a token, and the codes that a verb answers for it.
 
+use crate::control_vector::ControlVectorError;
 use wire::Codes;
 use wire::code;
-
-use crate::control_vector::ControlVectorError;
 
 /// What is wrong with the bytes of a token; whoever passed them is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! What key a field holds, and what that is wrapped under: each format's file says it of its own tokens.
 
-use wire::control::Register;
-
 use crate::pattern::PATTERN_BYTES;
+use wire::control::Register;
 
 /// The key in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -96,7 +96,8 @@ impl KeyType {
         Self::ALL.iter().copied().find(|key_type| key_type.name().as_bytes() == name)
     }
 
-    /// Whether a control vector is one of this type: of the same main type and subtype, and for no use that the type has not.
+    /// Whether a control vector is one of this type: of the same main type and subtype, and for no use that the type
+    /// has not.
     pub fn covers(self, vector: ControlVector) -> bool {
         if vector.is_zero() {
             return self == Self::Data;
@@ -104,8 +105,8 @@ impl KeyType {
         self.has_type_bits(vector) && vector.left() & USAGE_FIELD & !self.usage_bits() == 0
     }
 
-    /// The type of a control vector: of those that cover it the one with the fewest uses; `None` where none does. A zero
-    /// vector is that of DATA.
+    /// The type of a control vector: of those that cover it the one with the fewest uses; `None` where none does. A
+    /// zero vector is that of DATA.
     pub fn of(vector: ControlVector) -> Option<Self> {
         let covering = Self::ALL.iter().copied().filter(|key_type| key_type.covers(vector));
         // An IMPORTER that imports, does nothing else and stays here is one for private keys.

@@ -1,5 +1,5 @@
-//! The header of a TR-31 key block (ASC X9 TR 31; ANSI X9.143), and its optional blocks: what a block says of its key in the
-//! clear. The key and the MAC behind them are not looked at.
+//! The header of a TR-31 key block (ASC X9 TR 31; ANSI X9.143), and its optional blocks: what a block says of its key
+//! in the clear. The key and the MAC behind them are not looked at.
 //!
 //! ```text
 //!  0 version (A-D)  1 length of all, 4 decimal digits  5 usage (2)  7 algorithm  8 mode of use  9 version of the key (2)

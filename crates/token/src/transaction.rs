@@ -1,4 +1,5 @@
-//! What the keys of transactions, which are derived by DUKPT, may become (CCA for Linux on IBM Z, "Unique Key Derive", table 1).
+//! What the keys of transactions, which are derived by DUKPT, may become (CCA for Linux on IBM Z, "Unique Key Derive",
+//! table 1).
 //!
 //! | key | DES types, of two parts with any usage that is theirs by default | AES types |
 //! |---|---|---|
@@ -40,15 +41,16 @@ pub enum TerminalSide {
 }
 
 impl TerminalSide {
-    /// Whether a key that makes MACs or enciphers, and verifies them or deciphers, does no more than the terminal leaves to others.
+    /// Whether a key that makes MACs or enciphers, and verifies them or deciphers, does no more than the terminal
+    /// leaves to others.
     fn leaves(self, makes: bool, takes: bool) -> bool {
         !(makes && self == Self::Makes || takes && self == Self::Takes)
     }
 }
 
 impl TransactionKey {
-    /// Whether it may become a DES key of this control vector, where the terminal is on this side of it. Whether that key may leave, and
-    /// how it is wrapped, is another matter.
+    /// Whether it may become a DES key of this control vector, where the terminal is on this side of it. Whether that
+    /// key may leave, and how it is wrapped, is another matter.
     pub fn takes(self, side: TerminalSide, vector: ControlVector) -> bool {
         let types: &[KeyType] = match self {
             Self::Data => &[KeyType::Cipher, KeyType::Encipher, KeyType::Decipher],

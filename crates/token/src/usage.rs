@@ -177,21 +177,22 @@ impl ControlVector {
         self.type_bits().0 == MAIN_TRANSPORT
     }
 
-    /// Whether it is that of a key-encrypting key for private keys alone (IMP-PKA): with IMPORT as its one use, and not to be
-    /// exported. What such a key deciphers are numbers of private keys in whole blocks; as DES keys they could be used, tested
-    /// and exported one block after the other.
+    /// Whether it is that of a key-encrypting key for private keys alone (IMP-PKA): with IMPORT as its one use, and not
+    /// to be exported. What such a key deciphers are numbers of private keys in whole blocks; as DES keys they could be
+    /// used, tested and exported one block after the other.
     pub const fn is_for_private_keys(self) -> bool {
         let imports_only = self.bit(21) && !(self.bit(18) || self.bit(19) || self.bit(20) || self.bit(22));
         imports_only && !self.bit(17) && matches!(self.type_bits(), (MAIN_TRANSPORT, SUB_RECEIVING))
     }
 
-    /// Whether a key of this vector is kept in authenticated tokens alone: with a key-encrypting key, or a part of a key,
-    /// that was combined of two, a domain ends.
+    /// Whether a key of this vector is kept in authenticated tokens alone: with a key-encrypting key, or a part of a
+    /// key, that was combined of two, a domain ends.
     pub const fn needs_authentication(self) -> bool {
         self.is_transport() || self.is_key_part()
     }
 
-    /// Whether it is that of a key that translates texts and does nothing else with them (CIPHERXI, CIPHERXO, CIPHERXL).
+    /// Whether it is that of a key that translates texts and does nothing else with them (CIPHERXI, CIPHERXO,
+    /// CIPHERXL).
     pub const fn only_translates(self) -> bool {
         matches!(self.type_bits(), (MAIN_DATA, SUB_TRANSLATION))
     }

@@ -19,8 +19,8 @@ impl KeyType {
         WORDS.iter().copied().filter(move |word| self.usage_keyword(word).is_some())
     }
 
-    /// The usage keywords with which [`KeyType::vector_with`] makes this vector, of this type; `None` where it says what no
-    /// keyword does.
+    /// The usage keywords with which [`KeyType::vector_with`] makes this vector, of this type; `None` where it says
+    /// what no keyword does.
     pub fn keywords_of(self, vector: ControlVector) -> Option<Vec<&'static str>> {
         let form = vector.form()?;
         let is_said = |word: &&&str| {

@@ -1,7 +1,8 @@
 //! The commands around the workloads: `cryptand ipsec drive` and `cryptand ipsec drive serve`.
 //!
-//! Each takes its options as one object of JSON, which the command line made. With `namespaces` the program starts itself once more at each
-//! end of a [`Pair`]: a server at the one, the load at the other, between them the tunnel that was asked for.
+//! Each takes its options as one object of JSON, which the command line made. With `namespaces` the program starts
+//! itself once more at each end of a [`Pair`]: a server at the one, the load at the other, between them the tunnel that
+//! was asked for.
 
 use crate::drive::Progress;
 use crate::failure::DriveFailure;
@@ -54,7 +55,8 @@ impl Default for ServeTyped {
     }
 }
 
-/// How this program is started so that it carries out [`drive`] and [`serve`]: the options, as JSON, are the last argument.
+/// How this program is started so that it carries out [`drive`] and [`serve`]: the options, as JSON, are the last
+/// argument.
 #[derive(Clone, Debug)]
 pub struct Itself {
     /// The program.
@@ -65,7 +67,8 @@ pub struct Itself {
     pub serve: Vec<OsString>,
 }
 
-/// `drive`: puts load on a server as the options say ([`Typed`], as JSON), and writes what became of it to standard output.
+/// `drive`: puts load on a server as the options say ([`Typed`], as JSON), and writes what became of it to standard
+/// output.
 ///
 /// # Errors
 /// [`DriveFailure`].
@@ -262,7 +265,8 @@ fn between_namespaces(typed: &Typed, itself: &Itself) -> Result<(), DriveFailure
     }
 }
 
-/// Waits for a child. A signal to this process, which a terminal sends to both, ends the child with what it has measured.
+/// Waits for a child. A signal to this process, which a terminal sends to both, ends the child with what it has
+/// measured.
 fn ended(child: &mut Child) -> io::Result<ExitStatus> {
     let (told, tells) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM] {

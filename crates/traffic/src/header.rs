@@ -9,8 +9,8 @@
 //! 12  4  bytes of a response
 //! 16  8  seed: where in the pattern the contents begin; of datagrams, the number of the run
 //! ```
-//! Integers are big endian. In *crr* the header is the beginning of the request, which so has on the wire the length that was asked for; in
-//! the other workloads it goes before.
+//! Integers are big endian. In *crr* the header is the beginning of the request, which so has on the wire the length
+//! that was asked for; in the other workloads it goes before.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

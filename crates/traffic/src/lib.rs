@@ -10,10 +10,11 @@
 //! | the commands around all of it | [`command`] |
 //! | what a connection begins with | [`Header`] |
 //!
-//! The workloads are those of the mainframe's Linux report on IPsec, in the terms of netperf and uperf: *rr* (request and response over
-//! connections that stay), *crr* (connect, request, response, close), *stream* (one way, as fast as it goes), and beside them *udp* (datagrams,
-//! with what was lost) and *ping* (one short request at a time over one connection). Every byte is checked at the end that receives it: a
-//! tunnel that changes, repeats or swaps bytes fails the run.
+//! The workloads are those of the mainframe's Linux report on IPsec, in the terms of netperf and uperf: *rr* (request
+//! and response over connections that stay), *crr* (connect, request, response, close), *stream* (one way, as fast as
+//! it goes), and beside them *udp* (datagrams, with what was lost) and *ping* (one short request at a time over one
+//! connection). Every byte is checked at the end that receives it: a tunnel that changes, repeats or swaps bytes fails
+//! the run.
 #![forbid(unsafe_code)]
 
 mod client;

@@ -1,8 +1,8 @@
 //! Two network namespaces with a wire (veth(4)) between them, without root where a user may make user namespaces.
 //!
-//! Each namespace is held by a process that ends when this one does, however that ends: its standard input is a pipe from here. With it the
-//! namespace, its devices and its routes are gone, and programs that were started in it get SIGKILL from the kernel. So nothing is left
-//! behind, and there is nothing to clean up by name.
+//! Each namespace is held by a process that ends when this one does, however that ends: its standard input is a pipe
+//! from here. With it the namespace, its devices and its routes are gone, and programs that were started in it get
+//! SIGKILL from the kernel. So nothing is left behind, and there is nothing to clean up by name.
 //!
 //! The work is done by `unshare`, `nsenter` and `setpriv` of util-linux and by `ip` of iproute2.
 
@@ -151,7 +151,8 @@ struct Kept {
 }
 
 impl Pair {
-    /// Makes them: the device [`WIRE`] is up at both ends with the addresses of [`End::outer`] and [`End::outer6`], `lo` is up.
+    /// Makes them: the device [`WIRE`] is up at both ends with the addresses of [`End::outer`] and [`End::outer6`],
+    /// `lo` is up.
     ///
     /// # Errors
     /// [`NamespaceError`].
@@ -231,7 +232,8 @@ impl Pair {
         self.holders.get(at).map_or(0, Child::id)
     }
 
-    /// A program at an end; its process is the one that is started. The kernel kills it when the thread that starts it ends.
+    /// A program at an end; its process is the one that is started. The kernel kills it when the thread that starts it
+    /// ends.
     pub fn command(&self, end: End, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new("nsenter");
         command.arg("--target").arg(self.holder(end).to_string()).arg("--net");
@@ -249,8 +251,9 @@ impl Pair {
         command
     }
 
-    /// The same with a PID namespace of its own: whatever it starts is killed when it ends. Its process is not the one that is started, but a
-    /// child of that, and a signal other than SIGKILL does not reach it unless it is prepared for it (`pid_namespaces(7)`).
+    /// The same with a PID namespace of its own: whatever it starts is killed when it ends. Its process is not the one
+    /// that is started, but a child of that, and a signal other than SIGKILL does not reach it unless it is prepared
+    /// for it (`pid_namespaces(7)`).
     pub fn tree(&self, end: End, program: impl AsRef<OsStr>) -> Command {
         let mut command = self.command(end, TREE[0]);
         command.args(&TREE[1..]).arg(program);
@@ -290,7 +293,8 @@ impl Pair {
         self.run(end, "ip", arguments)
     }
 
-    /// Starts a command of [`Pair::command`] or [`Pair::tree`] that stays until the pair is dropped, or [`Pair::end`] is told its process; gives that.
+    /// Starts a command of [`Pair::command`] or [`Pair::tree`] that stays until the pair is dropped, or [`Pair::end`]
+    /// is told its process; gives that.
     ///
     /// # Errors
     /// [`NamespaceError::Start`].

@@ -1,7 +1,7 @@
 //! What messages consist of: bytes that both ends know, by their place in the stream.
 //!
-//! The period is prime, so that no multiple of a segment's, a block's or a page's length is one of it: bytes that were repeated, swapped or
-//! left out by a tunnel are wrong where they arrive.
+//! The period is prime, so that no multiple of a segment's, a block's or a page's length is one of it: bytes that were
+//! repeated, swapped or left out by a tunnel are wrong where they arrive.
 
 use std::sync::LazyLock;
 

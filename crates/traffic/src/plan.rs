@@ -35,7 +35,8 @@ pub struct Typed {
     pub seconds: f64,
     /// What runs before and is not counted, in seconds.
     pub warm_up: f64,
-    /// Transactions or datagrams that begin in a second, whether others have ended or not; without it each begins when another one ends.
+    /// Transactions or datagrams that begin in a second, whether others have ended or not; without it each begins when
+    /// another one ends.
     pub rate: Option<f64>,
     /// Longest time of a transaction, and how long a stream waits for its end, in seconds.
     pub timeout: f64,
@@ -45,10 +46,12 @@ pub struct Typed {
     pub with_children: bool,
     /// How long the server may take to be reached at first, in seconds.
     pub wait: f64,
-    /// Load and server run in two namespaces that are made for it and removed; the target is left out, or an address there.
+    /// Load and server run in two namespaces that are made for it and removed; the target is left out, or an address
+    /// there.
     pub namespaces: bool,
-    /// With `namespaces`: a command of the shell that makes a tunnel, run at each end. It is told where it is by environment variables:
-    /// `END` (`a` or `b`), `OUTER_LOCAL`, `OUTER_REMOTE`, `INNER_LOCAL`, `INNER_REMOTE`. Its processor time, and that of what it starts, is booked.
+    /// With `namespaces`: a command of the shell that makes a tunnel, run at each end. It is told where it is by
+    /// environment variables: `END` (`a` or `b`), `OUTER_LOCAL`, `OUTER_REMOTE`, `INNER_LOCAL`, `INNER_REMOTE`. Its
+    /// processor time, and that of what it starts, is booked.
     pub both_ends: Option<String>,
     /// Whether programs read the result.
     pub json: bool,

@@ -127,7 +127,8 @@ fn an_open_loop_keeps_its_rate() {
     }
 }
 
-/// A server that answers no faster than once in 20 ms: with one connection 50 of 200 starts a second can be done, and what waited counts.
+/// A server that answers no faster than once in 20 ms: with one connection 50 of 200 starts a second can be done, and
+/// what waited counts.
 #[test]
 fn an_open_loop_counts_from_when_it_was_due() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

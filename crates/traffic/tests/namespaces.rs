@@ -1,4 +1,5 @@
-//! Pairs of namespaces, and the commands in them. This program starts itself at both ends, so it has no harness around it.
+//! Pairs of namespaces, and the commands in them. This program starts itself at both ends, so it has no harness around
+//! it.
 
 use needs::Need;
 use std::fs;

@@ -96,8 +96,8 @@ pub const CALL_BYTES_MAX: usize = CONTROL_BYTES_MAX - 32;
 pub const CONTROL_DESCRIPTORS_MAX: usize = 8;
 /// Rows of a listing in one control message; longer listings are requested page by page.
 pub const LIST_ROWS_MAX: usize = 256;
-/// Longest certificate chain of a key record, in bytes of DER. A certificate of a hundred names with an RSA key of 4,096 bits
-/// takes 5,000.
+/// Longest certificate chain of a key record, in bytes of DER. A certificate of a hundred names with an RSA key of
+/// 4,096 bits takes 5,000.
 pub const CHAIN_BYTES_MAX: usize = 48 * 1024;
 /// Most certificates in it.
 pub const CHAIN_CERTIFICATES_MAX: usize = 16;

@@ -1,7 +1,7 @@
 //! The certificate chain of a key record: certificates (RFC 5280) in DER, one behind the other, the key's own first.
 //!
-//! What is looked at here is their form alone: that there are certificates and nothing else, so that no private key gets
-//! into a key store with them. Whether clients accept them is for others to say.
+//! What is looked at here is their form alone: that there are certificates and nothing else, so that no private key
+//! gets into a key store with them. Whether clients accept them is for others to say.
 
 use crate::bounds::{CHAIN_BYTES_MAX, CHAIN_CERTIFICATES_MAX};
 use std::fmt;

@@ -23,8 +23,8 @@ impl Codes {
         self.return_code == 0
     }
 
-    /// Whether there is output to read: return codes 0 and 4. This is no success: of a verification, 4 says that the value
-    /// or the signature is wrong.
+    /// Whether there is output to read: return codes 0 and 4. This is no success: of a verification, 4 says that the
+    /// value or the signature is wrong.
     pub const fn has_output(self) -> bool {
         self.return_code < 8
     }

@@ -4,9 +4,9 @@ use crate::parameters::Verb;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// A decimalisation table that may be stored: the decimal digit for each hexadecimal one, as 16 characters. It has at least
-/// [`DIGITS_MIN`](Self::DIGITS_MIN) different digits, and none more than [`REPEATS_MAX`](Self::REPEATS_MAX) times: with fewer,
-/// or one of them often, guesses of a PIN get easy (Bond and Zielinski, UCAM-CL-TR-560).
+/// A decimalisation table that may be stored: the decimal digit for each hexadecimal one, as 16 characters. It has at
+/// least [`DIGITS_MIN`](Self::DIGITS_MIN) different digits, and none more than [`REPEATS_MAX`](Self::REPEATS_MAX)
+/// times: with fewer, or one of them often, guesses of a PIN get easy (Bond and Zielinski, UCAM-CL-TR-560).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DecimalisationTable([u8; 16]);
@@ -111,8 +111,9 @@ impl std::str::FromStr for DecimalisationTable {
     }
 }
 
-/// What failures are counted under: a keyed hash that tells neither a key nor a PAN. It is that of a verification key, of
-/// such a key with what a value belongs to or came in, or of the latter for a tenant ([`Guess`]). As text, 32 hexadecimal digits.
+/// What failures are counted under: a keyed hash that tells neither a key nor a PAN. It is that of a verification key,
+/// of such a key with what a value belongs to or came in, or of the latter for a tenant ([`Guess`]). As text, 32
+/// hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 16]);
 
@@ -131,8 +132,8 @@ impl std::error::Error for NotDigest {}
 impl Digest {
     /// What the rows of a tenant are counted under: more of them than its share, and its verifications are refused.
     pub fn of_tenant(tenant: u32) -> Self {
-        // Either half tells tenants apart: a card finds an entry by the low bits of the last, and knows it by the first. An odd
-        // factor, of the golden ratio, keeps tenants with numbers in a row out of one row of places.
+        // Either half tells tenants apart: a card finds an entry by the low bits of the last, and knows it by the
+        // first. An odd factor, of the golden ratio, keeps tenants with numbers in a row out of one row of places.
         const SCATTER: u32 = 0x9E37_79B1;
         let mut bytes = *b"cryp\0\0\0\0\0\0\0\0tand";
         bytes[4..8].copy_from_slice(&tenant.to_le_bytes());
@@ -224,7 +225,8 @@ pub struct Guess {
     pub block: Option<BlockGuess>,
 }
 
-/// What a verification of a block is counted under besides: whatever it is compared with, each is a guess of the PIN in it.
+/// What a verification of a block is counted under besides: whatever it is compared with, each is a guess of the PIN in
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BlockGuess {
     /// The key with the PAN that the block is bound to, or the block itself.
@@ -298,7 +300,8 @@ pub struct FailureCount {
     pub is_closed: bool,
 }
 
-/// Whether a verb tells whether a PIN or a card verification value is right, and does nothing else: its failures are counted.
+/// Whether a verb tells whether a PIN or a card verification value is right, and does nothing else: its failures are
+/// counted.
 pub fn verifies(verb: Verb) -> bool {
     matches!(verb, Verb::EncryptedPinVerify | Verb::EncryptedPinVerify2 | Verb::CvvVerify)
 }

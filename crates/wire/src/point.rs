@@ -71,10 +71,11 @@ pub enum Group {
     Tokens,
     /// Algorithms and keys that can be broken.
     Weak,
-    /// What older programs need although it weakens keys: uses of a key for two purposes, of which one breaks the other, and
-    /// keys under weaker ones.
+    /// What older programs need although it weakens keys: uses of a key for two purposes, of which one breaks the
+    /// other, and keys under weaker ones.
     Legacy,
-    /// What older programs need although it gives PINs away: blocks, tables and answers by which they are found in a few tries.
+    /// What older programs need although it gives PINs away: blocks, tables and answers by which they are found in a
+    /// few tries.
     LegacyPin,
 }
 

@@ -41,8 +41,8 @@ pub struct Tenant {
     /// SHA-256 of the credential that its processes show, in hexadecimal; none where it has none.
     #[serde(default)]
     pub credential_sha256: Option<String>,
-    /// SHA-256 of the credential before that one, while it is replaced: both let processes in. None where there is one at
-    /// the most.
+    /// SHA-256 of the credential before that one, while it is replaced: both let processes in. None where there is one
+    /// at the most.
     #[serde(default)]
     pub former_credential_sha256: Option<String>,
     /// Domains that it may use; empty for all.
@@ -179,8 +179,8 @@ pub struct CardChange {
     pub level: Option<LevelLimit>,
 }
 
-/// A change of cards, tenants or decimalisation tables at run time. It is checked as a whole, written to the settings, and
-/// then carried out; a change that would leave a tenant without a card that it needs is refused.
+/// A change of cards, tenants or decimalisation tables at run time. It is checked as a whole, written to the settings,
+/// and then carried out; a change that would leave a tenant without a card that it needs is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
     /// A new tenant; its number is given by the daemon where it is 0.

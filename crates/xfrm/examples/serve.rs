@@ -1,17 +1,13 @@
-//! Tables without a packet path, for programs that speak NETLINK_XFRM through a socket of the file system: what they add is listed, and nothing is
-//! sealed.
+//! Tables without a packet path, for programs that speak NETLINK_XFRM through a socket of the file system: what they
+//! add is listed, and nothing is sealed.
 //!
 //! ```text
 //! cargo run --release -p xfrm --example serve -- SOCKET [--weak] [--journal=FILE] [ADDRESS ...]
 //! ```
 //!
-//! The addresses are those of this machine. The journal is read at the start and written at each change. One thread waits for all clients; SIGINT
-//! ends it.
+//! The addresses are those of this machine. The journal is read at the start and written at each change. One thread
+//! waits for all clients; SIGINT ends it.
 #![forbid(unsafe_code)]
-
-use std::collections::BTreeMap;
-use std::os::fd::{AsFd, OwnedFd};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use engine::{Engine, Options};
 use ipsec::Time;
@@ -20,6 +16,9 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept, bind, listen, recv,
     send, socket_with,
 };
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use xfrm::{Client, Outbox, Settings, Unkeeping, Xfrm};
 
 /// Longest datagram that is read.

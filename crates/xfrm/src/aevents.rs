@@ -1,7 +1,5 @@
 //! NEWAE and GETAE: numbers, windows and what an SA counted, read and set by daemons that hand SAs over.
 
-use ipsec::Direction;
-
 use crate::asked::Request;
 use crate::fields::Current;
 use crate::outbox::{Outbox, Writer};
@@ -12,6 +10,7 @@ use crate::states::StateId;
 use crate::view::Attributes;
 use crate::wire::{aevent, attribute, errno, group, netlink, protocol, sa_id};
 use crate::xfrm::Xfrm;
+use ipsec::Direction;
 
 impl Xfrm {
     fn find_for_aevent(&self, request: &Request<'_>) -> Result<StateId, Refusal> {

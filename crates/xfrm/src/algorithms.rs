@@ -1,15 +1,14 @@
 //! Algorithms by the kernel's names, and the suites that they make.
 //!
-//! Names that a kernel would have and this data plane has not (AES-CTR, -CCM, -GMAC, other hashes, other lengths of ICVs) are answered as by a
-//! kernel that was built without them.
-
-use ipsec::{AesKey, Encryption, Integrity, KeyBytes, Suite};
-use zeroize::Zeroizing;
+//! Names that a kernel would have and this data plane has not (AES-CTR, -CCM, -GMAC, other hashes, other lengths of
+//! ICVs) are answered as by a kernel that was built without them.
 
 use crate::outbox::Writer;
 use crate::refusal::Refusal;
 use crate::view::{Attributes, View};
 use crate::wire::{algorithm, attribute, errno};
+use ipsec::{AesKey, Encryption, Integrity, KeyBytes, Suite};
+use zeroize::Zeroizing;
 
 /// A key, under the kernel's full name of its algorithm.
 pub(crate) struct Key {

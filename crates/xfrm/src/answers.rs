@@ -1,8 +1,5 @@
 //! Which function answers which message.
 
-use ipsec::Time;
-use zeroize::Zeroize;
-
 use crate::asked::Request;
 use crate::client::Client;
 use crate::dump::Dump;
@@ -14,6 +11,8 @@ use crate::refusal::Refusal;
 use crate::view::{Header, View, messages};
 use crate::wire::{HEADER_BYTES, errno, group, message, netlink};
 use crate::xfrm::{CLIENTS_MAX, Known, Xfrm};
+use ipsec::Time;
+use zeroize::Zeroize;
 
 /// Flags of a client's hello.
 const HELLO_EXTENDED: u32 = 1;
@@ -21,8 +20,8 @@ const HELLO_EXTENDED: u32 = 1;
 const HELLO_BYTES: usize = HEADER_BYTES + 8;
 
 impl Xfrm {
-    /// Answers a datagram of a client: each of its messages in turn. The datagram is wiped, since it may hold keys. What `keeper` refuses is not
-    /// done, and the client told why.
+    /// Answers a datagram of a client: each of its messages in turn. The datagram is wiped, since it may hold keys.
+    /// What `keeper` refuses is not done, and the client told why.
     pub fn request(
         &mut self,
         client: Client,

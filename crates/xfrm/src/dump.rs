@@ -1,9 +1,7 @@
 //! Listings: GETSA and GETPOLICY with NLM_F_DUMP, written piece by piece as their reader takes them.
 //!
-//! A listing goes from the newest entry to the oldest. What is added while it goes on is not in it; what is removed is left out.
-
-use ipsec::Family;
-use zeroize::Zeroizing;
+//! A listing goes from the newest entry to the oldest. What is added while it goes on is not in it; what is removed is
+//! left out.
 
 use crate::asked::Request;
 use crate::fields::{Clock, address, family};
@@ -14,6 +12,8 @@ use crate::state::State;
 use crate::states::States;
 use crate::view::{Attributes, View};
 use crate::wire::{attribute, message, netlink, protocol};
+use ipsec::Family;
+use zeroize::Zeroizing;
 
 /// Longest piece of a listing, in bytes: what programs read at once.
 pub const DUMP_BYTES: usize = 32_768;

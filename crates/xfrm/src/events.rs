@@ -1,9 +1,5 @@
 //! What the packet path tells, and what time brings: EXPIRE, MAPPING and ACQUIRE to their subscribers.
 
-use std::sync::Arc;
-
-use ipsec::{Direction, Event, Flow, Mode, PolicyDirection, PolicyId, Sa, SaName, Standing, Time};
-
 use crate::LARVAL_SECONDS;
 use crate::fields::{Clock, Fields, RawSelector};
 use crate::keeper::Keeper;
@@ -14,6 +10,8 @@ use crate::states::StateId;
 use crate::view::View;
 use crate::wire::{acquire, group, mapping, message, mode, protocol, template};
 use crate::xfrm::Xfrm;
+use ipsec::{Direction, Event, Flow, Mode, PolicyDirection, PolicyId, Sa, SaName, Standing, Time};
+use std::sync::Arc;
 
 impl Xfrm {
     /// Acts on an event of the packet path, and tells subscribers.
@@ -32,8 +30,8 @@ impl Xfrm {
         due.into_iter().flatten().min()
     }
 
-    /// Does what time brings: limits by time are told, SAs and policies that are over are removed, reservations and ACQUIREs end. A policy that
-    /// `keeper` does not let go stays in force until a later call.
+    /// Does what time brings: limits by time are told, SAs and policies that are over are removed, reservations and
+    /// ACQUIREs end. A policy that `keeper` does not let go stays in force until a later call.
     pub fn tick(&mut self, now: Time, wall: u64, keeper: &mut dyn Keeper, out: &mut Outbox) {
         let clock = Clock { now, wall };
         while let Some(id) = self.states.next_over(now) {
@@ -124,8 +122,8 @@ impl Xfrm {
         });
     }
 
-    /// Asks for an SA. Where nobody listens nobody is asked. Until someone reserves an SPI in answer, or the SA is there, each event asks again, under
-    /// the same number: who listened may not have been ready.
+    /// Asks for an SA. Where nobody listens nobody is asked. Until someone reserves an SPI in answer, or the SA is
+    /// there, each event asks again, under the same number: who listened may not have been ready.
     fn acquire(&mut self, index: PolicyId, flow: &Flow, clock: Clock, out: &mut Outbox) {
         let found = self.policies.find_index(PolicyDirection::Out, index);
         let Some(entry) = found.and_then(|rank| self.policies.get(rank)) else { return };

@@ -1,15 +1,13 @@
 //! What structures hold: addresses, selectors, lifetimes and times, from and to the types of `ipsec`.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::time::Duration;
-
-use ipsec::{Family, Flow, Limit, Limits, Ports, Prefix, Selector, SelectorError, SelectorFields, Time};
-
 use crate::refusal::Refusal;
 use crate::view::View;
 use crate::wire::{
     ADDRESS_BYTES, AF_INET, AF_INET6, AF_UNSPEC, CURRENT_BYTES, LIFETIME_BYTES, errno, selector,
 };
+use ipsec::{Family, Flow, Limit, Limits, Ports, Prefix, Selector, SelectorError, SelectorFields, Time};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 /// The time as the caller counts it, and as the wall clock shows it, in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -169,7 +167,8 @@ impl RawSelector {
     }
 }
 
-/// A lifetime as it was given: eight numbers, soft and hard in turn, of bytes, packets, seconds since the addition and of use.
+/// A lifetime as it was given: eight numbers, soft and hard in turn, of bytes, packets, seconds since the addition and
+/// of use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RawLifetime(pub(crate) [u8; LIFETIME_BYTES]);
 
@@ -217,7 +216,8 @@ impl RawLifetime {
     }
 }
 
-/// `struct xfrm_lifetime_cur`: bytes, packets, and when something was added and first used, by the wall clock; 0 for not yet.
+/// `struct xfrm_lifetime_cur`: bytes, packets, and when something was added and first used, by the wall clock; 0 for
+/// not yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Current {
     pub(crate) bytes: u64,

@@ -1,13 +1,12 @@
 //! GETSADINFO, GETSPDINFO, NEWSPDINFO, SETDEFAULT, GETDEFAULT: counts, and what becomes of traffic without a policy.
 
-use ipsec::{PolicyDirection, SAS_MAX};
-
 use crate::asked::Request;
 use crate::outbox::{Outbox, Writer};
 use crate::refusal::Refusal;
 use crate::view::{Attributes, View};
 use crate::wire::{ATTRIBUTE_HEADER_BYTES, HEADER_BYTES, attribute, errno, message};
 use crate::xfrm::Xfrm;
+use ipsec::{PolicyDirection, SAS_MAX};
 
 /// The kernel's default: only policies between single addresses are hashed.
 const THRESHOLDS: [(u16, [u8; 2]); 2] =
@@ -71,7 +70,8 @@ impl Xfrm {
     }
 }
 
-/// NEWSPDINFO: thresholds of the kernel's hashing, which is not how policies are found here; they are checked and not kept.
+/// NEWSPDINFO: thresholds of the kernel's hashing, which is not how policies are found here; they are checked and not
+/// kept.
 pub(crate) fn set_spd_info(request: &Request<'_>) -> Result<(), Refusal> {
     let begin = HEADER_BYTES + 4;
     if request.message.len() < begin {

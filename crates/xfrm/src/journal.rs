@@ -6,18 +6,15 @@
 //!   ALLOCSPI, NEWSA, DELSA, FLUSHSA     a reserved SPI; an SA without algorithms; one that is gone; all of an earlier process are gone
 //! ```
 //!
-//! Whoever keeps records sees to it that they are whole. [`Keeper::keep`] gets those of policies, each before its change is made; [`Xfrm::take_names`] has those of
-//! SAs; [`Xfrm::journal`] says the same as all records so far, shorter.
+//! Whoever keeps records sees to it that they are whole. [`Keeper::keep`] gets those of policies, each before its
+//! change is made; [`Xfrm::take_names`] has those of SAs; [`Xfrm::journal`] says the same as all records so far,
+//! shorter.
 //!
-//! With the policies back, what they protect is dropped rather than sent in clear. The keys of SAs are gone. Whoever subscribes to EXPIRE is
-//! told that the SAs' soft limits are reached: an IKE daemon then rekeys, over IKE, which does not need them, and deletes them, which succeeds.
+//! With the policies back, what they protect is dropped rather than sent in clear. The keys of SAs are gone. Whoever
+//! subscribes to EXPIRE is told that the SAs' soft limits are reached: an IKE daemon then rekeys, over IKE, which does
+//! not need them, and deletes them, which succeeds.
 //!
 //! [`Keeper::keep`]: crate::Keeper::keep
-
-use std::fmt;
-use std::net::IpAddr;
-
-use ipsec::{Direction, SAS_MAX, Time};
 
 use crate::LARVAL_SECONDS;
 use crate::client::Client;
@@ -32,6 +29,9 @@ use crate::state::{Given, Stage, State};
 use crate::view::{Attributes, View, messages};
 use crate::wire::{HEADER_BYTES, attribute, message, policy_id, policy_info, protocol, sa_id, sa_info};
 use crate::xfrm::Xfrm;
+use ipsec::{Direction, SAS_MAX, Time};
+use std::fmt;
+use std::net::IpAddr;
 
 /// How long lost SAs are known.
 pub const LOST_SECONDS: u64 = 3600;
@@ -81,8 +81,8 @@ impl Xfrm {
         writer.finish().to_vec()
     }
 
-    /// Records of SAs that came and went since this was called last, to be kept behind those that were kept; None for too many: then
-    /// [`Xfrm::journal`] is to take the place of all.
+    /// Records of SAs that came and went since this was called last, to be kept behind those that were kept; None for
+    /// too many: then [`Xfrm::journal`] is to take the place of all.
     pub fn take_names(&mut self) -> Option<Vec<u8>> {
         self.states.take_names()
     }

@@ -1,13 +1,13 @@
-//! What must hold outside the tables before policies change: routes that keep traffic in, and a journal that the next process reads.
+//! What must hold outside the tables before policies change: routes that keep traffic in, and a journal that the next
+//! process reads.
 //!
 //! ```text
 //! request ──► read and checked ──► Keeper::keep ──► tables change ──► acknowledged
 //!                                       └─ refuses ──► tables stay ──► refused, with its error and text
 //! ```
 
-use ipsec::{Policy, PolicyDirection};
-
 use crate::refusal::Refusal;
+use ipsec::{Policy, PolicyDirection};
 
 /// A change of policies that is about to be made.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +49,8 @@ impl From<Unkept> for Refusal {
 
 /// Whoever sees to it that a change of policies holds beyond the tables.
 pub trait Keeper {
-    /// Has a change hold outside the tables, which are changed once this succeeds. `record` is what [`crate::Xfrm::restore`] takes behind the
-    /// records before it, in the process after this one.
+    /// Has a change hold outside the tables, which are changed once this succeeds. `record` is what
+    /// [`crate::Xfrm::restore`] takes behind the records before it, in the process after this one.
     ///
     /// # Errors
     /// [`Unkept`]: then the change is not made, and whoever asked for it is told why. Nothing must be left of it.

@@ -1,5 +1,6 @@
-//! The kernel's interface to IPsec, NETLINK_XFRM (`linux/xfrm.h`, netlink(7)), as bytes in and bytes out over the SAs and policies of [`ipsec`].
-//! IKE daemons and `ip xfrm` that speak to it take it for the kernel's. There are no sockets here, no threads and no clock: times come in.
+//! The kernel's interface to IPsec, NETLINK_XFRM (`linux/xfrm.h`, netlink(7)), as bytes in and bytes out over the SAs
+//! and policies of [`ipsec`]. IKE daemons and `ip xfrm` that speak to it take it for the kernel's. There are no sockets
+//! here, no threads and no clock: times come in.
 //!
 //! # Which function for which need
 //!
@@ -17,30 +18,33 @@
 //!
 //! # Who speaks
 //!
-//! A client first says, by a message of type NOOP, with which port replies go to it and which groups it belongs to: `u32` port, `u32` groups, and
-//! where it wants to a `u32` of flags, of which 1 asks for extended acknowledgements. That message has no answer, and comes again whenever
-//! it changes. Who may speak at all is decided by whoever holds the sockets: every client may read keys, as under a kernel
-//! every one with CAP_NET_ADMIN may. Even so nothing in a message is believed before it is checked, and every table has a
-//! bound: [`ipsec::SAS_MAX`], [`ipsec::POLICIES_MAX`], [`RESERVED_MAX`], [`ACQUIRES_MAX`], [`CLIENTS_MAX`], [`OUTBOX_BYTES_MAX`],
-//! [`DUMP_BYTES`], [`NUMBERS_REMEMBERED`], [`JOURNAL_BYTES_MAX`].
+//! A client first says, by a message of type NOOP, with which port replies go to it and which groups it belongs to:
+//! `u32` port, `u32` groups, and where it wants to a `u32` of flags, of which 1 asks for extended acknowledgements.
+//! That message has no answer, and comes again whenever it changes. Who may speak at all is decided by whoever holds
+//! the sockets: every client may read keys, as under a kernel every one with CAP_NET_ADMIN may. Even so nothing in a
+//! message is believed before it is checked, and every table has a bound: [`ipsec::SAS_MAX`], [`ipsec::POLICIES_MAX`],
+//! [`RESERVED_MAX`], [`ACQUIRES_MAX`], [`CLIENTS_MAX`], [`OUTBOX_BYTES_MAX`], [`DUMP_BYTES`], [`NUMBERS_REMEMBERED`],
+//! [`JOURNAL_BYTES_MAX`].
 //!
 //! # Keys
 //!
-//! Requests bring keys and listings give them back, since daemons that move an SA read its keys here. Requests are read where they
-//! stand and wiped after it; keys are copied once, into memory that is wiped; replies are wiped when they are dropped. That is why messages are
-//! not read by a library: none that reads them wipes what it copies. No error text and no journal holds a key.
+//! Requests bring keys and listings give them back, since daemons that move an SA read its keys here. Requests are read
+//! where they stand and wiped after it; keys are copied once, into memory that is wiped; replies are wiped when they
+//! are dropped. That is why messages are not read by a library: none that reads them wipes what it copies. No error
+//! text and no journal holds a key.
 //!
 //! # Numbers
 //!
-//! No outbound sequence number is used twice under one key: an SA that is deleted and added again goes on behind the last number that it used,
-//! if its key is among the newest [`NUMBERS_REMEMBERED`], or with the number that the request names, whichever is higher. A
-//! kernel believes the request. Whoever adds keys by hand and keeps them over a restart of the process must change them, as with a kernel's.
+//! No outbound sequence number is used twice under one key: an SA that is deleted and added again goes on behind the
+//! last number that it used, if its key is among the newest [`NUMBERS_REMEMBERED`], or with the number that the request
+//! names, whichever is higher. A kernel believes the request. Whoever adds keys by hand and keeps them over a restart
+//! of the process must change them, as with a kernel's.
 //!
 //! # Otherwise than the kernel
 //!
-//! AH, IPComp, marks, XFRM interfaces, offload, BEET, more than one template, outbound templates that are optional, selectors by
-//! interface and a default that blocks are refused, with an error that says so. The replay window of UPDSA stays as it is, as in the kernel.
-//! Policies live by seconds since their addition, not by use.
+//! AH, IPComp, marks, XFRM interfaces, offload, BEET, more than one template, outbound templates that are optional,
+//! selectors by interface and a default that blocks are refused, with an error that says so. The replay window of UPDSA
+//! stays as it is, as in the kernel. Policies live by seconds since their addition, not by use.
 #![forbid(unsafe_code)]
 
 mod aevents;
@@ -81,7 +85,8 @@ pub use numbers::NUMBERS_REMEMBERED;
 pub use outbox::{OUTBOX_BYTES_MAX, Outbox};
 pub use xfrm::{CLIENTS_MAX, Settings, Xfrm};
 
-/// How long an SPI stays reserved and an ACQUIRE unanswered, in seconds: what strongSwan sets `net.core.xfrm_acq_expires` to.
+/// How long an SPI stays reserved and an ACQUIRE unanswered, in seconds: what strongSwan sets
+/// `net.core.xfrm_acq_expires` to.
 pub const LARVAL_SECONDS: u64 = 165;
 /// Most SPIs that are reserved at once: half of all SAs, so that there is room for those that are negotiated.
 pub const RESERVED_MAX: usize = ipsec::SAS_MAX / 2;

@@ -1,14 +1,12 @@
 //! SAs and policies for people and metrics: plain values, without keys.
 
-use std::net::IpAddr;
-
+use crate::state::Stage;
+use crate::xfrm::Xfrm;
 use ipsec::{
     Action, Direction, Endpoint, Limits, Mode, PolicyDirection, PolicyFigures, SaFigures, Selector, Standing,
     Suite, Time,
 };
-
-use crate::state::Stage;
-use crate::xfrm::Xfrm;
+use std::net::IpAddr;
 
 /// An SA.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,11 +1,9 @@
 //! SAs whose keys went with the process that held them.
 
+use crate::wire::sa_info;
+use ipsec::{Direction, Time};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-
-use ipsec::{Direction, Time};
-
-use crate::wire::sa_info;
 
 /// SAs whose keys are gone.
 #[derive(Default)]

@@ -1,8 +1,5 @@
-//! MIGRATE: a policy and its SAs get other ends, as MOBIKE (RFC 4555) asks for. Keys, numbers, windows and what was counted stay.
-
-use std::net::IpAddr;
-
-use ipsec::{Direction, Family, Mode};
+//! MIGRATE: a policy and its SAs get other ends, as MOBIKE (RFC 4555) asks for. Keys, numbers, windows and what was
+//! counted stay.
 
 use crate::asked::Request;
 use crate::fields::{RawSelector, address, address_field, family, family_number};
@@ -19,6 +16,8 @@ use crate::wire::{
     ENCAP_ESP_IN_UDP, attribute, errno, group, message, migrate, mode, policy_id, protocol, template,
 };
 use crate::xfrm::Xfrm;
+use ipsec::{Direction, Family, Mode};
+use std::net::IpAddr;
 
 /// One pair of ends that becomes another.
 struct Move {

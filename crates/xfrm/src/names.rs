@@ -1,13 +1,11 @@
 //! The names of SAs and of reserved SPIs as the journal keeps them, without keys.
 
-use std::net::IpAddr;
-
-use ipsec::{Direction, Time};
-
 use crate::fields::Clock;
 use crate::outbox::{Reply, Writer};
 use crate::state::{State, sa_id_of};
 use crate::wire::{attribute, message, sa_info};
+use ipsec::{Direction, Time};
+use std::net::IpAddr;
 
 /// The record of an SA, or of a reserved SPI. What waits for an answer without an SPI has none: it is asked for again.
 pub(crate) fn write_state(writer: &mut Writer, state: &State) {

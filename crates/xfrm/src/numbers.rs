@@ -1,17 +1,17 @@
 //! Sequence numbers that outbound SAs used before they were deleted, and what deleted SAs did.
 //!
-//! An IKE daemon that moves an SA to other addresses deletes it and adds it again, with the numbers that it read before. Packets that left between
-//! reading and deleting are not in them, and with AES-GCM a number that is used twice under one key gives away both packets and the key of the
-//! ICV. So whoever comes with a key that was here goes on behind the last number that was used, whatever number it names.
+//! An IKE daemon that moves an SA to other addresses deletes it and adds it again, with the numbers that it read
+//! before. Packets that left between reading and deleting are not in them, and with AES-GCM a number that is used twice
+//! under one key gives away both packets and the key of the ICV. So whoever comes with a key that was here goes on
+//! behind the last number that was used, whatever number it names.
 //!
 //! Likewise an SA that comes again does what it did: its new ends may be addresses that this machine has only just got.
 //!
 //! Keys are known by an HMAC under a key of this process. The newest [`NUMBERS_REMEMBERED`] are.
 
-use std::collections::{HashMap, VecDeque};
-
 use engine::{Engine, HashAlgorithm, HmacItem, HmacKey};
 use ipsec::{Direction, KeyBytes, Sa};
+use std::collections::{HashMap, VecDeque};
 
 /// Keys whose last number is remembered.
 pub const NUMBERS_REMEMBERED: usize = 4096;

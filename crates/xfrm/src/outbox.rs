@@ -1,13 +1,12 @@
-//! Datagrams for clients, and how they are written. Replies may hold keys: memory that held bytes of a message is wiped when it is given up.
-
-use std::collections::{BTreeSet, VecDeque};
-
-use zeroize::Zeroizing;
+//! Datagrams for clients, and how they are written. Replies may hold keys: memory that held bytes of a message is wiped
+//! when it is given up.
 
 use crate::client::Client;
 use crate::refusal::Refusal;
 use crate::view::Header;
 use crate::wire::{ATTRIBUTE_HEADER_BYTES, HEADER_BYTES, netlink};
+use std::collections::{BTreeSet, VecDeque};
+use zeroize::Zeroizing;
 
 /// Most bytes that wait in an outbox. What comes on top is dropped, and its client named ([`Outbox::take_overrun`]).
 pub const OUTBOX_BYTES_MAX: usize = 16 << 20;
@@ -158,7 +157,8 @@ impl Writer {
         self.end();
     }
 
-    /// The acknowledgement of a request, or its refusal. The request itself is not repeated, only its header: it may hold keys.
+    /// The acknowledgement of a request, or its refusal. The request itself is not repeated, only its header: it may
+    /// hold keys.
     pub(crate) fn acknowledge(
         &mut self,
         request: &Header,

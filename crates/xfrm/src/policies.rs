@@ -1,15 +1,13 @@
 //! The table of policies: newest first for listings, by selector, by index, and by when they end.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::IpAddr;
-
-use ipsec::{Direction, Family, Policy, PolicyDirection, Selector, Template, Time};
-
 use crate::fields::{Clock, Current, Fields, RawLifetime, RawSelector};
 use crate::outbox::{Reply, Writer};
 use crate::state::Given;
 use crate::view::View;
 use crate::wire::{attribute, message, policy_id, policy_info, template};
+use ipsec::{Direction, Family, Policy, PolicyDirection, Selector, Template, Time};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
 
 /// What a policy is in the order of additions.
 pub(crate) type PolicyRank = u64;

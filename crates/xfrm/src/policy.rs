@@ -1,7 +1,5 @@
 //! Requests about policies: NEWPOLICY, UPDPOLICY, DELPOLICY, GETPOLICY, FLUSHPOLICY, POLEXPIRE.
 
-use ipsec::{Action, Family, Mode, POLICIES_MAX, Policy, PolicyDirection, Spd, SpdError, Template};
-
 use crate::asked::Request;
 use crate::fields::{Clock, RawLifetime, RawSelector, family, family_number};
 use crate::keeper::{Change, Keeper};
@@ -14,6 +12,7 @@ use crate::wire::{
     AF_INET, AF_INET6, attribute, errno, group, message, mode, policy_id, policy_info, protocol, template,
 };
 use crate::xfrm::Xfrm;
+use ipsec::{Action, Family, Mode, POLICIES_MAX, Policy, PolicyDirection, Spd, SpdError, Template};
 
 impl Xfrm {
     /// NEWPOLICY and UPDPOLICY.
@@ -69,8 +68,8 @@ impl Xfrm {
         Ok(self.policies.add(entry))
     }
 
-    /// Has the next packet of a policy ask for its SA again: whoever puts a policy, as a daemon does that was started again, need not
-    /// have been there, or ready, when it was asked for.
+    /// Has the next packet of a policy ask for its SA again: whoever puts a policy, as a daemon does that was started
+    /// again, need not have been there, or ready, when it was asked for.
     fn forget_acquired(&mut self, rank: PolicyRank) {
         let Some(wanted) = self.policies.get(rank).and_then(Entry::template) else { return };
         let number = if wanted.mode == Mode::Tunnel { mode::TUNNEL } else { mode::TRANSPORT };
@@ -257,7 +256,8 @@ fn check_type(attributes: &Attributes<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// What a request asks for, in the kernel's order (verify_newpolicy_info, xfrm_policy_construct). Its index may be another's still.
+/// What a request asks for, in the kernel's order (verify_newpolicy_info, xfrm_policy_construct). Its index may be
+/// another's still.
 fn read_policy(info: View<'_>, attributes: &Attributes<'_>, clock: Clock) -> Result<Entry, Refusal> {
     if info.u8(policy_info::SHARE) > policy_info::SHARE_LAST {
         return Err(Refusal::invalid("Invalid policy share"));
@@ -362,7 +362,8 @@ pub(crate) fn action(templates: &[u8], direction: PolicyDirection) -> Result<Act
     };
     let is_out = direction == PolicyDirection::Out;
     if view.u8(template::OPTIONAL) != 0 {
-        // What comes in may be protected or clear: either is let through. What goes out would leave in clear whenever there is no SA.
+        // What comes in may be protected or clear: either is let through. What goes out would leave in clear whenever
+        // there is no SA.
         return if is_out {
             not_served("Optional templates are not served outbound")
         } else {

@@ -1,12 +1,11 @@
 //! Why a request is refused: an error number, and the text of the extended acknowledgement, which daemons log.
 
+use crate::wire::errno;
+use ipsec::SaError;
 use std::borrow::Cow;
 
-use ipsec::SaError;
-
-use crate::wire::errno;
-
-/// A refusal. Texts are Linux's where Linux has the case (net/xfrm/xfrm_user.c, xfrm_state.c); no text holds anything of a key.
+/// A refusal. Texts are Linux's where Linux has the case (net/xfrm/xfrm_user.c, xfrm_state.c); no text holds anything
+/// of a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Refusal {
     /// As programs read it from errno.

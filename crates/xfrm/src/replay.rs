@@ -78,7 +78,8 @@ impl Extended {
 }
 
 impl Replay {
-    /// What a request says; whether it makes sense with the rest of it (verify_replay and xfrm_init_replay of the kernel).
+    /// What a request says; whether it makes sense with the rest of it (verify_replay and xfrm_init_replay of the
+    /// kernel).
     pub(crate) fn read(info: View<'_>, attributes: &Attributes<'_>) -> Result<Replay, Refusal> {
         let wants_extended = info.u8(sa_info::FLAGS) & flag::ESN != 0;
         let mut replay = Replay::default();

@@ -1,6 +1,5 @@
-//! `struct xfrm_usersa_info` and its attributes as a request: checked in the kernel's order (verify_newsa_info, xfrm_state_construct).
-
-use ipsec::Family;
+//! `struct xfrm_usersa_info` and its attributes as a request: checked in the kernel's order (verify_newsa_info,
+//! xfrm_state_construct).
 
 use crate::algorithms::{Algorithms, check_lengths};
 use crate::fields::{RawLifetime, RawSelector, address, family, family_number};
@@ -12,6 +11,7 @@ use crate::wire::{
     AF_INET, AF_INET6, AF_UNSPEC, ENCAP_ESP_IN_UDP, SEC_CTX_BYTES, attribute, errno, flag, mode, protocol,
     sa_info,
 };
+use ipsec::Family;
 
 /// Most numbers of a window of the old kind.
 const PLAIN_WINDOW_MAX: u8 = 32;

@@ -1,10 +1,5 @@
 //! Requests about SAs: NEWSA, UPDSA, DELSA, GETSA, ALLOCSPI, FLUSHSA, EXPIRE.
 
-use std::net::IpAddr;
-use std::sync::Arc;
-
-use ipsec::{Direction, Sa, SadError, Time};
-
 use crate::asked::Request;
 use crate::fields::{Clock, Current, address, family};
 use crate::outbox::{Outbox, Reply, Writer};
@@ -16,6 +11,9 @@ use crate::view::{Attributes, View};
 use crate::wire::{attribute, errno, group, message, protocol, sa_id, sa_info};
 use crate::xfrm::Xfrm;
 use crate::{ACQUIRES_MAX, LARVAL_SECONDS, RESERVED_MAX};
+use ipsec::{Direction, Sa, SadError, Time};
+use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Values of XFRMA_SA_DIR.
 const SAID_IN: u8 = 1;
@@ -168,8 +166,9 @@ impl Xfrm {
         Ok(())
     }
 
-    /// Ends SAs that seal and were removed: they seal nothing more, whichever threads still hold them. Whoever calls has published tables without them, and
-    /// waited until no thread looks by others: until then a packet may find no other SA, and would be dropped.
+    /// Ends SAs that seal and were removed: they seal nothing more, whichever threads still hold them. Whoever calls
+    /// has published tables without them, and waited until no thread looks by others: until then a packet may find no
+    /// other SA, and would be dropped.
     pub fn close_removed(&mut self) {
         for (print, sa) in std::mem::take(&mut self.removed) {
             let last = sa.close();
@@ -194,7 +193,8 @@ impl Xfrm {
         }
     }
 
-    /// Takes an SA out of all tables. One that opens takes nothing more; one that seals goes on until [`Xfrm::close_removed`].
+    /// Takes an SA out of all tables. One that opens takes nothing more; one that seals goes on until
+    /// [`Xfrm::close_removed`].
     pub(crate) fn remove_sa(&mut self, id: StateId) -> Option<State> {
         let state = self.states.remove(id)?;
         match &state.stage {

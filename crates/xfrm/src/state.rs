@@ -1,11 +1,5 @@
 //! One SA as the interface holds it: what was asked for, with its keys, and the SA of `ipsec` that came of it.
 
-use std::net::IpAddr;
-use std::sync::Arc;
-
-use ipsec::{Direction, Family, FragmentRule, Mode, Sa, SaParameters, Time, Verdict, Window};
-use ipsec::{DscpRule, Endpoint, WINDOW_MAX, WINDOW_MIN};
-
 use crate::algorithms::Algorithms;
 use crate::fields::{Clock, Current, Fields, RawLifetime, RawSelector, address_field, family_number};
 use crate::outbox::{Reply, Writer};
@@ -16,6 +10,10 @@ use crate::wire::{
     ADDRESS_BYTES, ENCAP_BYTES, REPLAY_BYTES, aevent, attribute, flag, message, mode, protocol, sa_id,
     sa_info,
 };
+use ipsec::{Direction, Family, FragmentRule, Mode, Sa, SaParameters, Time, Verdict, Window};
+use ipsec::{DscpRule, Endpoint, WINDOW_MAX, WINDOW_MIN};
+use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Encapsulation in UDP: both ports, and the original address, which is only given back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,7 +100,8 @@ impl Given {
         if asked == 0 { 0 } else { asked.clamp(WINDOW_MIN, WINDOW_MAX) }
     }
 
-    /// Makes the SA. `number` is the last one used, or the highest taken; the window knows those before it that were taken.
+    /// Makes the SA. `number` is the last one used, or the highest taken; the window knows those before it that were
+    /// taken.
     pub(crate) fn make(
         &self,
         engine: &engine::Engine,

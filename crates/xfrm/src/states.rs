@@ -1,14 +1,13 @@
-//! The table of SAs: newest first for listings, by destination and SPI for look-ups, by time for those that are being negotiated.
-
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::IpAddr;
-
-use ipsec::Time;
+//! The table of SAs: newest first for listings, by destination and SPI for look-ups, by time for those that are being
+//! negotiated.
 
 use crate::names::{write_gone, write_state};
 use crate::outbox::{Reply, Writer};
 use crate::state::{Given, Stage, State};
 use crate::wire::message;
+use ipsec::Time;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
 
 /// What an SA is in the order of additions.
 pub(crate) type StateId = u64;
@@ -37,7 +36,8 @@ pub(crate) struct States {
     has_lost_names: bool,
 }
 
-/// Longest records of what came and went, in bytes, before everything is to be written anew: a flush of all SAs has them.
+/// Longest records of what came and went, in bytes, before everything is to be written anew: a flush of all SAs has
+/// them.
 const NAMES_BYTES_MAX: usize = 2 << 20;
 
 /// Ends, mode and request.

@@ -1,4 +1,5 @@
-//! What a client sent: structures and attributes, read where they stand. Nothing is copied, so that nothing but the datagram has to be wiped.
+//! What a client sent: structures and attributes, read where they stand. Nothing is copied, so that nothing but the
+//! datagram has to be wiped.
 
 use crate::refusal::Refusal;
 use crate::wire::{
@@ -7,7 +8,8 @@ use crate::wire::{
     attribute, errno, migrate, policy_info, replay_esn, sa_info, template,
 };
 
-/// A structure. What lies behind its end reads as zeros: lengths are checked before, and an error here would have nobody to go to.
+/// A structure. What lies behind its end reads as zeros: lengths are checked before, and an error here would have
+/// nobody to go to.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a>(pub(crate) &'a [u8]);
 

@@ -1,5 +1,5 @@
-//! The messages' numbers, sizes and offsets, as `linux/netlink.h` and `linux/xfrm.h` lay them out for programs of 64 bits. Numbers are in the
-//! machine's order, but for SPIs, ports and addresses, which are in the network's.
+//! The messages' numbers, sizes and offsets, as `linux/netlink.h` and `linux/xfrm.h` lay them out for programs of 64
+//! bits. Numbers are in the machine's order, but for SPIs, ports and addresses, which are in the network's.
 //!
 //! ```text
 //! datagram:   | message | message | ...              each begins at a multiple of four

@@ -1,12 +1,5 @@
 //! The tables and the clients.
 
-use std::collections::{BTreeMap, HashSet};
-use std::net::IpAddr;
-use std::sync::Arc;
-
-use engine::Engine;
-use ipsec::{Sa, Sad, Spd, Time, Worker};
-
 use crate::client::Client;
 use crate::dump::Dump;
 use crate::lost::Lost;
@@ -14,14 +7,19 @@ use crate::numbers::{Numbers, Print};
 use crate::outbox::{Outbox, Writer};
 use crate::policies::Policies;
 use crate::states::States;
+use engine::Engine;
+use ipsec::{Sa, Sad, Spd, Time, Worker};
+use std::collections::{BTreeMap, HashSet};
+use std::net::IpAddr;
+use std::sync::Arc;
 
 /// What is decided for a data plane.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Whether suites may be used that are weak: 3DES-CBC and no encryption.
     pub weak_suites: bool,
-    /// Whether the SAs to a peer that is at another address or port, as its newest packet proves, follow it at once, or only when the IKE
-    /// daemon says so. It is told in either case.
+    /// Whether the SAs to a peer that is at another address or port, as its newest packet proves, follow it at once, or
+    /// only when the IKE daemon says so. It is told in either case.
     pub follow_mappings: bool,
 }
 
@@ -104,12 +102,14 @@ impl Xfrm {
         self.versions
     }
 
-    /// The addresses of this machine. They decide what an SA does that is added without a reserved SPI and without XFRMA_SA_DIR.
+    /// The addresses of this machine. They decide what an SA does that is added without a reserved SPI and without
+    /// XFRMA_SA_DIR.
     pub fn set_local(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
         self.local = addresses.into_iter().collect();
     }
 
-    /// Whether requests that add something are refused from now on (ENOMEM), since there is no memory for what they would add.
+    /// Whether requests that add something are refused from now on (ENOMEM), since there is no memory for what they
+    /// would add.
     pub fn set_full(&mut self, is_full: bool) {
         self.is_full = is_full;
     }

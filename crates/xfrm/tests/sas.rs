@@ -2,12 +2,11 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use common::*;
 use ipsec::{Direction, Frame, HEAD_ROOM, SealItem, Suite, TAIL_ROOM, Time, Worker};
 use netlink_packet_xfrm::state::ModifyMessage;
 use netlink_packet_xfrm::{EncapTmpl, ReplayEsn, UserMigrate, XfrmAttrs, XfrmMessage};
+use std::sync::Arc;
 
 /// Seals so many packets by the SA to the far end; whether all were.
 fn seal(bench: &Bench, spi: u32, packets: usize) -> bool {

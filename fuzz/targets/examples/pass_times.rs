@@ -1,19 +1,20 @@
-//! How long a pass of a card takes at the most, whatever its clients ask for: for each verb the requests that take longest, of the
-//! kept inputs of the fuzz target `verb` and of what [`fuzz_targets::passes`] makes of them at their extremes.
+//! How long a pass of a card takes at the most, whatever its clients ask for: for each verb the requests that take
+//! longest, of the kept inputs of the fuzz target `verb` and of what [`fuzz_targets::passes`] makes of them at their
+//! extremes.
 //!
-//! A pass has as many of a request as a card takes that knows nothing of its cost ([`card::work`]). Times are of the processor, so that
-//! other programs on the machine do not count. `cargo run --release -p fuzz-targets --example pass_times -- 10` prints ten requests of
-//! each verb instead of one, `-- 1 avx2` one of each with kernels of that level; exits with 1 where a pass takes longer than 60 ms.
+//! A pass has as many of a request as a card takes that knows nothing of its cost ([`card::work`]). Times are of the
+//! processor, so that other programs on the machine do not count. `cargo run --release -p fuzz-targets --example
+//! pass_times -- 10` prints ten requests of each verb instead of one, `-- 1 avx2` one of each with kernels of that
+//! level; exits with 1 where a pass takes longer than 60 ms.
 
+use card::work::{WORK_NS_MAX, work_ns};
+use engine::Level;
+use fuzz_targets::passes::{Passes, without_request};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
-
-use card::work::{WORK_NS_MAX, work_ns};
-use engine::Level;
-use fuzz_targets::passes::{Passes, without_request};
 use wire::bounds::{BATCH_BYTES_MAX, BATCH_MAX};
 
 /// What SECURITY.md says of a pass.

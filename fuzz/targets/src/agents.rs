@@ -22,7 +22,8 @@ static KEYS: LazyLock<Vec<(Vec<u8>, ClearKey)>> = LazyLock::new(|| {
     [Kind::Curve25519, Kind::P256].into_iter().flat_map(made).collect()
 });
 
-/// Reads requests from the input one after the other, a second apart. A fingerprint of one byte stands for that of a held key.
+/// Reads requests from the input one after the other, a second apart. A fingerprint of one byte stands for that of a
+/// held key.
 pub fn agent_requests(input: &[u8]) {
     let mut held = Held::default();
     let mut now = Duration::ZERO;

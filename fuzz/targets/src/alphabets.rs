@@ -8,8 +8,8 @@ use payments::ff1::{Alphabet, Direction, Fault, Ff1};
 /// The key of NIST's first samples.
 const KEY: [u8; 16] = 0x2B7E_1516_28AE_D2A6_ABF7_1588_09CF_4F3C_u128.to_be_bytes();
 
-/// The length of an alphabet, the alphabet, the length of a tweak, the tweak, a text. What is enciphered is of the alphabet, is
-/// as long, deciphers, and is what the crate fpe makes of it; only what the standard forbids is refused.
+/// The length of an alphabet, the alphabet, the length of a tweak, the tweak, a text. What is enciphered is of the
+/// alphabet, is as long, deciphers, and is what the crate fpe makes of it; only what the standard forbids is refused.
 pub fn ff1_alphabet(data: &[u8]) {
     let Some((characters, rest)) = counted(data) else { return };
     let Ok(alphabet) = Alphabet::new(characters) else {

@@ -1,5 +1,6 @@
 //! Data of EMV cards, beside second implementations that write digits and blocks out one by one.
 
+use crate::batches::{ecb, run, three_parts};
 use engine::CipherAlgorithm::Tdes2;
 use openssl::hash::{MessageDigest, hash};
 use payments::emv::card_key::{Card, blocks, option_b};
@@ -7,10 +8,8 @@ use payments::emv::script::{self, Method};
 use payments::emv::session_key::{self, Tree};
 use payments::emv::{Padding, cryptogram, cvc3, padded, verifies, with_parity};
 
-use crate::batches::{ecb, run, three_parts};
-
-/// How many digits a PAN has, the digits; its sequence number (2), a key (16), a vector (16), a counter (2), an unpredictable number
-/// (4), a cryptogram (8); then a message.
+/// How many digits a PAN has, the digits; its sequence number (2), a key (16), a vector (16), a counter (2), an
+/// unpredictable number (4), a cryptogram (8); then a message.
 pub fn emv_data(data: &[u8]) {
     let Some((count, rest)) = data.split_first() else { return };
     let Some((pan, rest)) = rest.split_at_checked(usize::from(*count)) else { return };

@@ -28,10 +28,10 @@ struct Play {
     is_stopping: bool,
 }
 
-/// Steps: a byte that chooses the connection, the first half to the administrators' socket and the second to the guests',
-/// with [`UNAWAITED`] or [`CLOSES`] in it; the length of a message in one byte, in units of it and two more if that is
-/// 255; the message. The daemon answers each or ends the connection; a guest is told nothing that is for administrators;
-/// at the end the daemon serves an administrator, unless it was told to stop, and stops.
+/// Steps: a byte that chooses the connection, the first half to the administrators' socket and the second to the
+/// guests', with [`UNAWAITED`] or [`CLOSES`] in it; the length of a message in one byte, in units of it and two more if
+/// that is 255; the message. The daemon answers each or ends the connection; a guest is told nothing that is for
+/// administrators; at the end the daemon serves an administrator, unless it was told to stop, and stops.
 pub fn daemon_clients(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path().join("home");

@@ -31,8 +31,8 @@ impl Outside for Pretended {
     }
 }
 
-/// The options of `cryptand tls drive`, as the command hands them on: what is refused is named, and what is asked for by HTTP is one
-/// request.
+/// The options of `cryptand tls drive`, as the command hands them on: what is refused is named, and what is asked for
+/// by HTTP is one request.
 pub fn tls_drive(data: &[u8]) {
     let Ok(typed) = serde_json::from_slice::<Typed>(data) else { return };
     match Plan::with(&typed, &Pretended) {

@@ -1,10 +1,9 @@
 //! Packets of ESP as they arrive, packets of IP as they are sealed, and policies.
 
-use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
-
 use engine::{Engine, HashAlgorithm, HmacItem, Options};
 use ipsec::*;
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
 
 /// The SPI of every SA here.
 const SPI: u32 = 4096;
@@ -48,8 +47,9 @@ fn frame<'a>(memory: &'a mut [u8], packet: &[u8]) -> Frame<'a> {
     Frame::new(memory, HEAD_ROOM, HEAD_ROOM + packet.len()).expect("within its memory")
 }
 
-/// A packet of ESP for SAs of every suite, as it is; then the same bytes as what is enciphered, with a right ICV. The first byte says which mode,
-/// family and suite. What opens is a packet of IP, and what else it is agrees with the rules written out here.
+/// A packet of ESP for SAs of every suite, as it is; then the same bytes as what is enciphered, with a right ICV. The
+/// first byte says which mode, family and suite. What opens is a packet of IP, and what else it is agrees with the
+/// rules written out here.
 pub fn esp_packet(data: &[u8]) {
     let Some((choice, data)) = data.split_first() else { return };
     let (mode, is_v6) = (if choice & 1 == 0 { Mode::Tunnel } else { Mode::Transport }, choice & 2 != 0);
@@ -134,8 +134,9 @@ fn check(item: &OpenItem<'_, '_>) {
     }
 }
 
-/// Packets, each behind two bytes of length, as they come from a TUN: pieces among them are kept and put together. What comes out is a whole packet that holds what its pieces held,
-/// bounds hold, and everything that does not come out is dropped and counted, or still kept. Then each whole one is cut outside, and put together again.
+/// Packets, each behind two bytes of length, as they come from a TUN: pieces among them are kept and put together. What
+/// comes out is a whole packet that holds what its pieces held, bounds hold, and everything that does not come out is
+/// dropped and counted, or still kept. Then each whole one is cut outside, and put together again.
 pub fn pieces(data: &[u8]) {
     let (mut worker, mut gathering, mut rest) = (Worker::new(engine()), Gathering::default(), data);
     let (mut taken, mut out) = (0, 0);
@@ -184,7 +185,8 @@ fn again(packet: &[u8]) {
     }
 }
 
-/// A packet of IP: sealed and opened it is the same; cut, its pieces are the whole; and what tells its sender is a packet.
+/// A packet of IP: sealed and opened it is the same; cut, its pieces are the whole; and what tells its sender is a
+/// packet.
 pub fn inner_packet(data: &[u8]) {
     let Ok(inner) = Inner::read(data) else { return };
     let packet = &data[..inner.bytes];

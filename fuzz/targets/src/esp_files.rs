@@ -1,17 +1,17 @@
-//! What the processes of the IPsec data plane read: the journal of a worker that is gone, and what is asked on their sockets.
+//! What the processes of the IPsec data plane read: the journal of a worker that is gone, and what is asked on their
+//! sockets.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-
+use crate::esp::engine;
 use esp::commands::netlink::Keys;
 use esp::observed::Question;
 use esp::supervisor::Asked;
 use esp::worker::{Journal, SLOT_BYTES};
 use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 
-use crate::esp::engine;
-
-/// Both slots of a journal: two bytes are the length of the first one. What is read of it is what is read after it was written again.
+/// Both slots of a journal: two bytes are the length of the first one. What is read of it is what is read after it was
+/// written again.
 pub fn esp_journal(data: &[u8]) {
     let Some((length, slots)) = data.split_first_chunk::<2>() else { return };
     let length = usize::from(u16::from_le_bytes(*length)).min(slots.len());
@@ -31,7 +31,8 @@ pub fn esp_journal(data: &[u8]) {
     assert_eq!(read(), Some(found), "the newest is read");
 }
 
-/// The first byte says who is asked: the supervisor, the worker's observers, or the command that shows keys what it was answered.
+/// The first byte says who is asked: the supervisor, the worker's observers, or the command that shows keys what it was
+/// answered.
 pub fn esp_requests(data: &[u8]) {
     let Some((choice, data)) = data.split_first() else { return };
     match choice % 3 {

@@ -7,8 +7,8 @@ use wire::pin::{BlockGuess, CountingKey, Digest, FailureOf, Guess};
 /// Some time, in seconds since 1970.
 const NOW: u64 = 1_800_000_000;
 
-/// The file of counted failures, as a daemon that starts reads it; then the same bytes as events, written and read: what they
-/// lead to is written down whole, and damage to a record costs no more than that record.
+/// The file of counted failures, as a daemon that starts reads it; then the same bytes as events, written and read:
+/// what they lead to is written down whole, and damage to a record costs no more than that record.
 pub fn pin_failures(data: &[u8]) {
     if let Ok(said) = log::read(data) {
         counted(&said.events);

@@ -23,8 +23,8 @@ pub fn tr31_block(data: &[u8]) {
     assert!(verifies(attributes.version, &mac, &mac).holds());
 }
 
-/// The optional blocks of the header that is made of what a block says, which may be shorter than its own: lengths need not
-/// have four digits.
+/// The optional blocks of the header that is made of what a block says, which may be shorter than its own: lengths need
+/// not have four digits.
 fn again<'a>(block: &Block<'a>, optional: &[OptionalBlock<'a>], payload: usize) -> Vec<OptionalBlock<'a>> {
     let attributes = block.attributes();
     let Ok(head) = header(attributes, optional, payload) else {

@@ -1,5 +1,6 @@
 //! A processor with master keys of its own, and valid tokens under them.
 
+use crate::keywords::padded;
 use cca::{Batch, Incoming, Processor};
 use engine::{Engine, Level, Options};
 use lab::load::keys::rsa_test_key;
@@ -11,8 +12,6 @@ use wire::verb::{
     key_part_import2 as kpi2, key_token_build as ktb, key_token_build2 as ktb2, pka_key_import as pki,
     pka_public_key_extract as pkx, symmetric_key_export as syx,
 };
-
-use crate::keywords::padded;
 
 /// Positions among the tokens.
 const DATA_DOUBLE: usize = 1;
@@ -40,8 +39,8 @@ pub struct Keys {
     pub processor: Processor,
     pub tokens: Vec<Vec<u8>>,
     pub secrets: Vec<Vec<u8>>,
-    /// Where among the tokens those of PINs begin: IPINENC, OPINENC, PINGEN and KEYGENKY of [`PIN_VALUE`], a key of card verification
-    /// values, then the four of AES of [`AES_PIN_VALUE`].
+    /// Where among the tokens those of PINs begin: IPINENC, OPINENC, PINGEN and KEYGENKY of [`PIN_VALUE`], a key of
+    /// card verification values, then the four of AES of [`AES_PIN_VALUE`].
     pub pins: usize,
     /// The AES-128 key as exported under the public key of the 1024-bit CRT key.
     pub exported: Vec<u8>,
@@ -51,12 +50,12 @@ pub struct Keys {
 
 impl Keys {
     /// DES keys of several types and lengths, AES keys of every length, RSA keys of two forms; then key-encrypting keys
-    /// of both sides, what is wrapped under them, a token without a key, and a CVARENC key; then AES keys of variable length:
-    /// an IMPORTER and an EXPORTER key of one value, a CIPHER key, and that key under this value; then an RSA key under the ASYM
-    /// master key, and one for TLS; then keys of PINs (IPINENC, OPINENC, PINGEN, KEYGENKY) and of card verification values; then those
-    /// of AES (PINPROT of either side, DKYGENKY, MAC for changes of PANs); then keys that derive those of chip cards, of DES and of
-    /// AES, and that encipher messages to cards (SECMSG); then AES keys that protect key
-    /// blocks, a pair of keys of card verification values, and an AES key of FF1.
+    /// of both sides, what is wrapped under them, a token without a key, and a CVARENC key; then AES keys of variable
+    /// length: an IMPORTER and an EXPORTER key of one value, a CIPHER key, and that key under this value; then an RSA
+    /// key under the ASYM master key, and one for TLS; then keys of PINs (IPINENC, OPINENC, PINGEN, KEYGENKY) and of
+    /// card verification values; then those of AES (PINPROT of either side, DKYGENKY, MAC for changes of PANs); then
+    /// keys that derive those of chip cards, of DES and of AES, and that encipher messages to cards (SECMSG); then AES
+    /// keys that protect key blocks, a pair of keys of card verification values, and an AES key of FF1.
     pub fn new() -> Self {
         Self::with_level(None)
     }
@@ -214,7 +213,8 @@ impl Keys {
         self.tokens.push(token);
     }
 
-    /// Keys of one value for PIN blocks that come in and go out, for PINs, for transactions and for card verification values.
+    /// Keys of one value for PIN blocks that come in and go out, for PINs, for transactions and for card verification
+    /// values.
     fn add_pins(&mut self, secrets: &mut Vec<Vec<u8>>) {
         let value = PIN_VALUE.to_vec();
         self.pins = self.tokens.len();
@@ -248,7 +248,8 @@ impl Keys {
         secrets.push(value);
     }
 
-    /// AES keys of one value that protect key blocks, IMPORTER and EXPORTER, and keys A and B of card verification values.
+    /// AES keys of one value that protect key blocks, IMPORTER and EXPORTER, and keys A and B of card verification
+    /// values.
     fn add_protecting(&mut self, secrets: &mut Vec<Vec<u8>>) {
         let value: Vec<u8> = (0..16u8).map(|index| 0x70 + 2 * index).collect();
         for key_type in ["IMPORTER", "EXPORTER"] {

@@ -1,18 +1,17 @@
 //! Datagrams of NETLINK_XFRM of two clients, and what the packet path and time bring in between.
 
-use std::net::IpAddr;
-
-use ipsec::{Direction, Event, Flow, PolicyDirection, SAS_MAX, SaName, Time};
-use xfrm::{Client, OUTBOX_BYTES_MAX, Outbox, Settings, Unkeeping, Xfrm};
-
 use crate::esp::engine;
+use ipsec::{Direction, Event, Flow, PolicyDirection, SAS_MAX, SaName, Time};
+use std::net::IpAddr;
+use xfrm::{Client, OUTBOX_BYTES_MAX, Outbox, Settings, Unkeeping, Xfrm};
 
 /// Whose datagrams are read.
 const CLIENTS: [Client; 2] = [Client(1), Client(2)];
 const NEAR: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 const FAR: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 7));
 
-/// Steps: a byte says which, and whose; two bytes how many follow. Replies are whole messages, and tables agree with each other after each step.
+/// Steps: a byte says which, and whose; two bytes how many follow. Replies are whole messages, and tables agree with
+/// each other after each step.
 pub fn xfrm_netlink(data: &[u8]) {
     let settings = Settings { weak_suites: true, ..Settings::default() };
     let fresh = || {

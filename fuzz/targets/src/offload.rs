@@ -8,7 +8,8 @@ use wire::frame::Arguments;
 use wire::verb::Verb;
 use wire::{Label, bounds};
 
-/// By the first byte: options, a label, a scheme and a digest, a ciphertext; or a card's answer to one of the three operations.
+/// By the first byte: options, a label, a scheme and a digest, a ciphertext; or a card's answer to one of the three
+/// operations.
 pub fn offload_calls(data: &[u8]) {
     let Some((&choice, rest)) = data.split_first() else { return };
     match choice {

@@ -1,27 +1,25 @@
 //! Requests at the extremes of what a guest may choose, for what measures a card's passes over them.
 //!
-//! They are made of the kept requests: each of those as it is; with each other keyword of its verb; with its texts as long as
-//! the verb takes; with integers at their ends; with RSA keys of 4,096 bits and public exponents as long, and keys of every
-//! curve, in the place of each PKA key.
+//! They are made of the kept requests: each of those as it is; with each other keyword of its verb; with its texts as
+//! long as the verb takes; with integers at their ends; with RSA keys of 4,096 bits and public exponents as long, and
+//! keys of every curve, in the place of each PKA key.
 
+use crate::keys::Keys;
+use crate::keywords::padded;
+use crate::verbs::request_of;
+use cca::{Batch, Incoming, Step};
+use engine::{Curve, EcPrivateKey, Ed25519Key, Level};
+use lab::load::keys::rsa_test_key;
 use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
-
-use cca::{Batch, Incoming, Step};
-use engine::{Curve, EcPrivateKey, Ed25519Key, Level};
-use lab::load::keys::rsa_test_key;
 use token::pka::ecc::{self, EccCurve};
 use token::pka::{self, Attributes, ClearKey, CrtComponents, Form, Usage};
 use wire::bounds::{RANDOM_BYTES_MAX, TEXT_BYTES_MAX};
 use wire::frame::{Arguments, Outcome};
 use wire::point::PointSet;
 use wire::verb::{Direction, Entry, Kind, Length, Place, TABLE, Verb};
-
-use crate::keys::Keys;
-use crate::keywords::padded;
-use crate::verbs::request_of;
 
 /// The longest public exponent of a 4,096-bit key, in bits; another one below it; and the longest that FIPS 186-5 has.
 const EXPONENT_BITS: [usize; 3] = [4095, 1024, 256];

@@ -1,18 +1,16 @@
 //! Requests of PIN verbs, under keys that open, with profiles, PANs, lengths and digits of every kind.
 
-use std::cell::RefCell;
-
-use cca::{Batch, Count, Incoming};
-use engine::CipherAlgorithm;
-use wire::code;
-use wire::frame::{Arguments, Outcome};
-use wire::point::{Point, PointSet};
-use wire::verb::{Direction, Entry, Kind, Length, Parameter, Verb};
-
 use crate::batches::{Choices, ecb, run, three_parts};
 use crate::keys::{Keys, PIN_VALUE};
 use crate::keywords::padded;
 use crate::verbs::within_fields;
+use cca::{Batch, Count, Incoming};
+use engine::CipherAlgorithm;
+use std::cell::RefCell;
+use wire::code;
+use wire::frame::{Arguments, Outcome};
+use wire::point::{Point, PointSet};
+use wire::verb::{Direction, Entry, Kind, Length, Parameter, Verb};
 
 thread_local! {
     static KEYS: RefCell<Keys> = RefCell::new(Keys::new());
@@ -55,8 +53,9 @@ const WITHOUT_FINE_CODES: &PointSet = &{
     points
 };
 
-/// A PIN verb with two clear blocks. No panic; no output beyond its field and no key in it; TRANSLAT keeps the clear block; a block
-/// that is made is one of its format, and is made again of itself; in a role that is told no more, wrong clear blocks have one answer.
+/// A PIN verb with two clear blocks. No panic; no output beyond its field and no key in it; TRANSLAT keeps the clear
+/// block; a block that is made is one of its format, and is made again of itself; in a role that is told no more, wrong
+/// clear blocks have one answer.
 pub fn pin_verb(data: &[u8]) {
     pin_verb_answer(data);
 }
@@ -188,7 +187,8 @@ fn names(verb: Verb) -> Names {
     Names { profile, pan, block }
 }
 
-/// What was reformatted, reformatted to what it is: read as a block of its format, and the same where nothing random is in it.
+/// What was reformatted, reformatted to what it is: read as a block of its format, and the same where nothing random is
+/// in it.
 fn again(keys: &mut Keys, request: &Made, points: &PointSet, output: &[u8]) {
     let profile = request.value("output_pin_profile").to_vec();
     let Some(format) = profile.get(..8).and_then(|word| std::str::from_utf8(word).ok()).map(str::trim_end)
@@ -431,7 +431,8 @@ fn element(choices: &mut Choices<'_>, may_fail: bool) -> Vec<u8> {
     element
 }
 
-/// A clear block: any one, or one that looks like one of a format, of the profile's most often, with a digit changed at times.
+/// A clear block: any one, or one that looks like one of a format, of the profile's most often, with a digit changed at
+/// times.
 fn clear_block(choices: &mut Choices<'_>, pan: &[u8], profile: &[u8]) -> Vec<u8> {
     if choices.below(8) == 0 {
         return (0..8).map(|_| choices.byte()).collect();

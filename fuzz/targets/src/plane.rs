@@ -1,11 +1,10 @@
 //! What the data plane reads from its TUN, and from outside.
 
-use std::io::IoSlice;
-use std::sync::{Arc, OnceLock};
-
 use engine::{Engine, Options};
 use ipsec::*;
 use plane::{Arrivals, Batch, Core, Placed, Shared, Superpacket, Tables, VNET_BYTES, Vnet, Ways};
+use std::io::IoSlice;
+use std::sync::{Arc, OnceLock};
 
 const SPI: u32 = 4096;
 
@@ -96,8 +95,8 @@ fn cut(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     Some((0..packets.frames()).map(write).collect())
 }
 
-/// A read of the TUN: the kernel's header and what follows it. All packets within are packets of IP; those that are protected leave sealed or not at all, and
-/// what was sealed is opened to what it was.
+/// A read of the TUN: the kernel's header and what follows it. All packets within are packets of IP; those that are
+/// protected leave sealed or not at all, and what was sealed is opened to what it was.
 pub fn vnet_header(data: &[u8]) {
     let shared = shared();
     let tables = shared.tables();
@@ -140,9 +139,9 @@ pub fn vnet_header(data: &[u8]) {
     }
 }
 
-/// Datagrams from outside, as the kernel puts them together: two bytes of length for those within, then all of them; and the same bytes as a whole packet of IP, as
-/// a raw socket brings it. What is written to the TUN is packets, each in
-/// one write or in superpackets that are cut to as many.
+/// Datagrams from outside, as the kernel puts them together: two bytes of length for those within, then all of them;
+/// and the same bytes as a whole packet of IP, as a raw socket brings it. What is written to the TUN is packets, each
+/// in one write or in superpackets that are cut to as many.
 pub fn outer_datagram(data: &[u8]) {
     let Some((segment, data)) = data.split_first_chunk::<2>() else { return };
     let segment = usize::from(u16::from_be_bytes(*segment));

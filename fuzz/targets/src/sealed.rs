@@ -1,10 +1,9 @@
 //! Secrets and registers under seal: what the keeper opens.
 
-use std::sync::LazyLock;
-
 use card::keeper::registers::Registers;
 use card::keeper::sealed;
 use engine::{SealingKey, seal_to};
+use std::sync::LazyLock;
 use wire::control::{OfficerRefusal, PURPOSE_PART, PURPOSE_PASSPHRASE, Register, Sealed};
 
 static KEY: LazyLock<SealingKey> = LazyLock::new(SealingKey::generate);

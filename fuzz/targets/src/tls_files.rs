@@ -43,7 +43,8 @@ pub fn tls_certificate(data: &[u8]) {
     }
 }
 
-/// What a client sends, in parts as long as the first byte says: the handshake goes on, fails, or asks for a key, which has no answer.
+/// What a client sends, in parts as long as the first byte says: the handshake goes on, fails, or asks for a key, which
+/// has no answer.
 pub fn tls_client(data: &[u8]) {
     static ACCEPTOR: OnceLock<Acceptor> = OnceLock::new();
     let acceptor = ACCEPTOR.get_or_init(|| {
@@ -74,7 +75,8 @@ pub fn tls_client(data: &[u8]) {
     assert!(connection.handshake().is_err());
 }
 
-/// What a proxy says of a connection: a header is one wherever the bytes behind it were cut, and what is none stays none.
+/// What a proxy says of a connection: a header is one wherever the bytes behind it were cut, and what is none stays
+/// none.
 pub fn proxy_header(data: &[u8]) {
     let whole = proxy::read(data);
     match whole {
@@ -91,7 +93,8 @@ pub fn proxy_header(data: &[u8]) {
     }
 }
 
-/// Authorities and revocation lists as files, and the same bytes as what a client shows: nobody whom no authority knows is let in.
+/// Authorities and revocation lists as files, and the same bytes as what a client shows: nobody whom no authority knows
+/// is let in.
 pub fn tls_clients(data: &[u8]) {
     static AUTHORITIES: OnceLock<String> = OnceLock::new();
     let own = AUTHORITIES.get_or_init(|| include_str!("tls_client_authority.pem").to_owned());

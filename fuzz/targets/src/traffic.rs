@@ -2,8 +2,8 @@
 
 use ::traffic::{Header, Plan, Typed};
 
-/// The header that a server of workloads reads from whoever connects, and the options of `cryptand ipsec drive` as the command hands them on:
-/// what is taken is within the bounds of its workload, and is written as it was read.
+/// The header that a server of workloads reads from whoever connects, and the options of `cryptand ipsec drive` as the
+/// command hands them on: what is taken is within the bounds of its workload, and is written as it was read.
 pub fn traffic_drive(data: &[u8]) {
     if let Some((bytes, _)) = data.split_first_chunk()
         && let Ok(header) = Header::read(bytes)

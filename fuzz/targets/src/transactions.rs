@@ -1,17 +1,15 @@
 //! Serial numbers and derivation data of DUKPT, beside a second derivation.
 
-use std::cell::RefCell;
-
+use crate::batches::{ecb, run, three_parts};
+use crate::keys::{AES_PIN_VALUE, Keys, PIN_VALUE};
+use crate::keywords::padded;
 use cca::{Batch, Incoming};
 use engine::CipherAlgorithm::{self, Aes128, Des, Tdes2, Tdes3};
+use std::cell::RefCell;
 use wire::code::{self, Codes};
 use wire::frame::{Arguments, Outcome};
 use wire::point::PointSet;
 use wire::verb::{Verb, encrypted_pin_translate as ptr, encrypted_pin_translate2 as ptr2};
-
-use crate::batches::{ecb, run, three_parts};
-use crate::keys::{AES_PIN_VALUE, Keys, PIN_VALUE};
-use crate::keywords::padded;
 
 thread_local! {
     static KEYS: RefCell<Keys> = RefCell::new(Keys::new());
@@ -29,8 +27,9 @@ const CLEAR4: [u8; 16] = [0x44, 0x12, 0x34, 0xAA, 0xAA, 0xAA, 0xAA, 0xAA, 1, 2, 
 /// The field of the PAN 401234567890 in a block of ISO-4.
 const PAN_FIELD: [u8; 16] = [0x04, 0x01, 0x23, 0x45, 0x67, 0x89, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// The first byte says which kind: key serial numbers of ten bytes, or what makes derivation data of AES DUKPT. A block under the key
-/// of each transaction goes under a fixed key, all in one batch; the keys are those of a second derivation, and so is who has none.
+/// The first byte says which kind: key serial numbers of ten bytes, or what makes derivation data of AES DUKPT. A block
+/// under the key of each transaction goes under a fixed key, all in one batch; the keys are those of a second
+/// derivation, and so is who has none.
 pub fn dukpt_serial(data: &[u8]) {
     let Some((how, rest)) = data.split_first() else { return };
     KEYS.with_borrow_mut(|keys| {

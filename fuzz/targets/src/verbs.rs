@@ -5,15 +5,13 @@
 //! its keys are tokens that open under the processor's master keys, its keywords are real ones, and its
 //! lengths are right unless it says otherwise.
 
-use std::cell::RefCell;
-
+use crate::keys::Keys;
+use crate::keywords::{KEYWORDS, padded};
 use cca::{Batch, Incoming};
+use std::cell::RefCell;
 use wire::code;
 use wire::frame::{Arguments, Outcome};
 use wire::verb::{Direction, Kind, Length, Parameter, Verb, mac_generate as mgn};
-
-use crate::keys::Keys;
-use crate::keywords::{KEYWORDS, padded};
 
 thread_local! {
     static KEYS: RefCell<Keys> = RefCell::new(Keys::new());
@@ -225,8 +223,8 @@ impl Script<'_> {
         (0..count).flat_map(|_| self.keyword()).collect()
     }
 
-    /// A byte for a keyword of the list, [`FURTHER`] and a byte for one beyond its number; [`SPELT`] and what is beyond the list
-    /// announce eight bytes.
+    /// A byte for a keyword of the list, [`FURTHER`] and a byte for one beyond its number; [`SPELT`] and what is beyond
+    /// the list announce eight bytes.
     fn keyword(&mut self) -> [u8; 8] {
         let index = match self.byte() {
             SPELT => usize::MAX,
@@ -239,8 +237,8 @@ impl Script<'_> {
         }
     }
 
-    /// To 0xBF: that many bytes. To 0xDD: a keyword. 0xDE: a key that was exported under an AES key. 0xDF: one under RSA. Beyond:
-    /// a longer text of one value.
+    /// To 0xBF: that many bytes. To 0xDD: a keyword. 0xDE: a key that was exported under an AES key. 0xDF: one under
+    /// RSA. Beyond: a longer text of one value.
     fn text(&mut self) -> Vec<u8> {
         match self.byte() {
             length @ 0..=0xBF => (0..length).map(|_| self.byte()).collect(),

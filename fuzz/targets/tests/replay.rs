@@ -46,7 +46,8 @@ fn kept_requests_reach_inside_the_verbs() {
     assert!(missing.is_empty(), "no kept request is served by {missing:?}");
 }
 
-/// A request at its extremes calls for few kernels, each of which is bounded by its length and keys: no argument makes a chain of them.
+/// A request at its extremes calls for few kernels, each of which is bounded by its length and keys: no argument makes
+/// a chain of them.
 #[test]
 fn no_request_calls_for_many_kernels() {
     const KERNELS_MAX: usize = 16;

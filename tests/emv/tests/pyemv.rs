@@ -1,5 +1,5 @@
-//! The verbs of chip cards, and what no verb shows alone of the library, say what the Python package pyemv 1.5.0 says: right inputs as
-//! often as wrong ones.
+//! The verbs of chip cards, and what no verb shows alone of the library, say what the Python package pyemv 1.5.0 says:
+//! right inputs as often as wrong ones.
 
 #[path = "../../../crates/cca/tests/verbs/chip/requests.rs"]
 #[allow(dead_code, reason = "made for the tests of verbs")]
@@ -19,17 +19,16 @@ mod exercised {
     pub fn note(_: wire::verb::Verb, _: &[u8], _: wire::Codes) {}
 }
 
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use cca::Processor;
 use chip::{Asked, odd};
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, Engine, Mode, Options};
 use payments::emv::script::Method;
 use payments::emv::{cvc3, padded};
 use seeded::Random;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use support::Request;
 use wire::code;
 use wire::verb::{diversified_key_generate, emv_transaction, mac_generate, mac_verify, pin_change_unblock};

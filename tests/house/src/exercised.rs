@@ -1,8 +1,7 @@
 //! What tests assert of the verbs, from `crates/cca/tests/exercised/*.txt`.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::sources;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What tests assert of one verb.
 #[derive(Default)]

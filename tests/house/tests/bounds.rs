@@ -1,5 +1,5 @@
-//! No test waits without a bound: Cargo starts every program of tests by `scripts/bounded`, which ends one that does not end, and all
-//! that it started. And no program ends where the system has no more threads for it.
+//! No test waits without a bound: Cargo starts every program of tests by `scripts/bounded`, which ends one that does
+//! not end, and all that it started. And no program ends where the system has no more threads for it.
 
 use house_tests::{root, sources};
 use std::fs::{self, Permissions};

@@ -1,12 +1,12 @@
-//! The floors of each room: a module names only those below it, so that each can be read with what it stands on alone, and
-//! no two of them import each other.
+//! The floors of each room: a module names only those below it, so that each can be read with what it stands on alone,
+//! and no two of them import each other.
 
 use house_tests::{Source, sources};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// Each room of more than one module, and its modules from the ground up. What a caller gets at the root of the crate counts as
-/// its module's; what the root defines itself has no place.
+/// Each room of more than one module, and its modules from the ground up. What a caller gets at the root of the crate
+/// counts as its module's; what the root defines itself has no place.
 const FLOORS: &[(&str, &str)] = &[
     ("agent", "message held place client serve"),
     ("capi", "memory fields chosen process resources lists own segments call entry_points"),
@@ -16,7 +16,17 @@ const FLOORS: &[(&str, &str)] = &[
          keeper start program",
     ),
     ("cardkeys", "accelerators label"),
+    (
+        "cca",
+        "ground counting wipe batch patterns pka prepared registers chaining search kernel wrap pass call \
+         parity key chip pin verbs processor self_test",
+    ),
     ("certificates", "error chain name signer check plain_lists clients write"),
+    (
+        "cli",
+        "kind args failure prompt encoded output describe session words watch signals messages keywords \
+         parameters commands gnupg undumpable",
+    ),
     ("confine", "arena sandbox scheduling"),
     ("csulcca", "names refused"),
     (
@@ -100,22 +110,12 @@ const FLOORS: &[(&str, &str)] = &[
         "fields certificate hello alpn authorities ocsp ticket bound sessions ffi policy key clients \
          exchange chain acceptor error stream connection initiator",
     ),
-    ("traffic", "header plan namespaces failure pattern wake server client report drive command"),
-    (
-        "cca",
-        "ground counting wipe batch patterns pka prepared registers chaining search kernel wrap pass call \
-         parity key chip pin verbs processor self_test",
-    ),
-    (
-        "cli",
-        "kind args failure prompt encoded output describe session words watch signals messages keywords \
-         parameters commands gnupg undumpable",
-    ),
     (
         "token",
         "pattern holds control_vector error tvv unconfirmed aes key_type derivation des usage pka variable \
          tr31 describe transaction vector_keywords",
     ),
+    ("traffic", "header plan namespaces failure pattern wake server client report drive command"),
     (
         "wire",
         "bounds card chain code level registers key parameters pin uses pattern tenant grant point role \
@@ -227,7 +227,8 @@ fn declared(text: &str) -> Vec<(String, bool)> {
     found
 }
 
-/// What the root of a crate takes from its modules, as its callers and the modules themselves may name it: each name with its module.
+/// What the root of a crate takes from its modules, as its callers and the modules themselves may name it: each name
+/// with its module.
 fn imported(root: &str) -> Vec<(String, String)> {
     let uses = root.split(";\n").filter_map(|text| {
         let text = text.lines().skip_while(|line| !line.contains("use ")).collect::<Vec<_>>().join(" ");

@@ -265,8 +265,8 @@ fn timed_cards_are_the_labs_alone() {
     }
 }
 
-/// Where unsafe code may stand: kernels and the bound libraries, shared memory, the sandbox and the
-/// memory of secrets, the memory of callers in C; one module for each library that the bench measures beside the engine; and what tells
+/// Where unsafe code may stand: kernels and the bound libraries, shared memory, the sandbox and the memory of secrets,
+/// the memory of callers in C; one module for each library that the bench measures beside the engine; and what tells
 /// valgrind which bytes are secret.
 const UNSAFE_ROOMS: &[&str] = &[
     "crates/engine/src/low",

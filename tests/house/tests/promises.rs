@@ -1,5 +1,5 @@
-//! docs/promises.md names what holds each promise: its words stand in the pages, its tests exist, and no sentence that must
-//! have a row lacks one.
+//! docs/promises.md names what holds each promise: its words stand in the pages, its tests exist, and no sentence that
+//! must have a row lacks one.
 
 use house_tests::root;
 use std::fs;
@@ -45,7 +45,8 @@ fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
-/// Sentences of a page that have at least so many words: of paragraphs and list items, not of headings, tables and code.
+/// Sentences of a page that have at least so many words: of paragraphs and list items, not of headings, tables and
+/// code.
 fn sentences(text: &str, words_min: usize) -> Vec<String> {
     let mut blocks = vec![String::new()];
     let mut is_code = false;
@@ -158,8 +159,8 @@ fn each_sentence_of_what_security_promises_has_a_row() {
     assert!(without.is_empty(), "no row of {LIST} is of:\n{}", without.join("\n"));
 }
 
-/// Thirty sentences of the pages are drawn by a seed, and somebody tried to make each of them false: the rows say how. A page
-/// that is edited may bring another sentence among the thirty.
+/// Thirty sentences of the pages are drawn by a seed, and somebody tried to make each of them false: the rows say how.
+/// A page that is edited may bring another sentence among the thirty.
 #[test]
 fn thirty_sentences_drawn_by_seed_20261128_have_rows() {
     let promises = promises();

@@ -24,7 +24,8 @@ fn the_page_of_roles_is_that_of_the_points() {
 
 #[test]
 fn every_point_is_asked_by_a_verb_or_has_a_place_of_its_own() {
-    // Of the card's admission, of every verb that opens a token, of the daemon, and of what is counted, which refuses nothing for want of it.
+    // Of the card's admission, of every verb that opens a token, of the daemon, and of what is counted, which refuses
+    // nothing for want of it.
     const ELSEWHERE: [&str; 4] = ["token-bytes", "token-unchecked", "record-list", "pin-uncounted"];
     for entry in POINTS {
         let is_asked = TABLE.iter().any(|verb| verb.points().contains(&entry.point));

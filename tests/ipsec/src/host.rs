@@ -87,7 +87,8 @@ impl Host {
         done(self.command("sh").args(["-ec", script]), &format!("{}: {script}", self.name))
     }
 
-    /// Packets that its kernel dropped since nobody read them in time: at devices, and at sockets of UDP. So it does where programs do not get a processor.
+    /// Packets that its kernel dropped since nobody read them in time: at devices, and at sockets of UDP. So it does
+    /// where programs do not get a processor.
     pub fn overflowed(&self) -> u64 {
         let said = self.run("cat /proc/net/dev /proc/net/snmp");
         // Received come eight numbers, sent bytes, packets, errors, drops and others (proc_net(5)).

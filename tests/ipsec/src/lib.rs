@@ -1,7 +1,8 @@
 //! Other people's IPsec, unmodified, with the data plane in user space: strongSwan, Libreswan, iproute2, scapy, tshark.
 //!
-//! `scripts/need test` unpacks the packages into `target/strongswan`, `target/libreswan` and `target/tshark`. Each test has a [`Site`] of its own: namespaces of
-//! processes, mounts and networks that end with the test, in which the packages lie over `/usr`, and hosts on one wire.
+//! `scripts/need test` unpacks the packages into `target/strongswan`, `target/libreswan` and `target/tshark`. Each test
+//! has a [`Site`] of its own: namespaces of processes, mounts and networks that end with the test, in which the
+//! packages lie over `/usr`, and hosts on one wire.
 //!
 //! ```text
 //!   host a: charon + cryptand-esp ── eth0 ──┐

@@ -82,7 +82,8 @@ impl Site {
         done(self.command("sh").args(["-ec", script]), script)
     }
 
-    /// A host on the wire, with addresses and lengths of their prefixes, as `192.0.2.1/24`, and one of its own behind it.
+    /// A host on the wire, with addresses and lengths of their prefixes, as `192.0.2.1/24`, and one of its own behind
+    /// it.
     ///
     /// # Panics
     /// If it cannot be made.
@@ -102,7 +103,8 @@ impl Site {
         host
     }
 
-    /// Hosts `a` and `b`, numbers 1 and 2: number N has the address 192.0.2.N, and the network 10.N.0.0/16 behind it, in which it is 10.N.0.1.
+    /// Hosts `a` and `b`, numbers 1 and 2: number N has the address 192.0.2.N, and the network 10.N.0.0/16 behind it,
+    /// in which it is 10.N.0.1.
     pub fn pair(&self) -> [Host; 2] {
         [("a", 1), ("b", 2)].map(|(name, number)| self.numbered(name, number))
     }

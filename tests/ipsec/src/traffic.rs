@@ -56,8 +56,8 @@ impl<'h> Pings<'h> {
         Self(host)
     }
 
-    /// Ends; what came of them, up to the last that is answered now: others may be under way. So may be some before it, by another thread: one is lost when [`LATER`]
-    /// behind that are answered and it is not.
+    /// Ends; what came of them, up to the last that is answered now: others may be under way. So may be some before it,
+    /// by another thread: one is lost when [`LATER`] behind that are answered and it is not.
     pub fn end(self) -> Ping {
         self.until_answered();
         let last = self.answered().last().copied().unwrap_or(0);

@@ -1,4 +1,5 @@
-//! What `cryptand ipsec capture` writes is opened by Wireshark's tshark: it shows the packets inside, and finds their ICVs right.
+//! What `cryptand ipsec capture` writes is opened by Wireshark's tshark: it shows the packets inside, and finds their
+//! ICVs right.
 
 use ipsec_tests::{Host, PATIENCE, Plane, Site, built, fetched};
 use needs::Need;
@@ -103,7 +104,8 @@ impl Tshark {
         command
     }
 
-    /// The pings within a capture that it opens with the keys that lie beside: source, destination and type of each, and whether the ICV is right.
+    /// The pings within a capture that it opens with the keys that lie beside: source, destination and type of each,
+    /// and whether the ICV is right.
     fn read(&self, folder: &Path) -> String {
         let preferences = folder.join("wireshark");
         fs::create_dir(&preferences).expect("a folder of preferences is made");

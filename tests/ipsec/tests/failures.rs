@@ -1,5 +1,5 @@
-//! Daemon and data plane killed under load, in any order: nothing goes over the wire in clear, and traffic is back when they are, with strongSwan
-//! within a second.
+//! Daemon and data plane killed under load, in any order: nothing goes over the wire in clear, and traffic is back when
+//! they are, with strongSwan within a second.
 
 use ipsec_tests::{
     Capture, Charon, Config, Host, Kernel, PATIENCE, Pings, Plane, Pluto, Site, clear, is_esp, load,

@@ -62,7 +62,8 @@ fn a_peer_that_moves_keeps_its_tunnel() {
     assert_eq!((one.installed(), two.installed()), (1, 1));
 }
 
-/// Host `n` between the wire and a network 198.51.100.0/24 with host `b`, whose packets have `n`'s address outside, and ports from `ports`.
+/// Host `n` between the wire and a network 198.51.100.0/24 with host `b`, whose packets have `n`'s address outside, and
+/// ports from `ports`.
 fn behind_nat(site: &Site) -> [Host; 2] {
     let n = site.host("n", &["192.0.2.3/24"], &[]);
     let b = site.host("b", &["198.51.100.2/24"], &["10.2.0.1/32"]);
@@ -110,7 +111,8 @@ fn a_mapping_that_changes_is_followed() {
     n.run("ip address add 192.0.2.33/24 dev eth0");
     for (round, to) in ["192.0.2.3:20000-20999", "192.0.2.33:30000-30999"].iter().enumerate() {
         translate(&n, to);
-        // What was translated is forgotten: nothing comes for longer than a way stays open, and packets that come then open another.
+        // What was translated is forgotten: nothing comes for longer than a way stays open, and packets that come then
+        // open another.
         n.run("ip link set eth1 down; sleep 1.5; ip link set eth1 up; ip link set eth0 down; ip link set eth0 up");
         n.run("ip address replace 192.0.2.3/24 dev eth0; ip address replace 192.0.2.33/24 dev eth0");
         pings.until_answered();

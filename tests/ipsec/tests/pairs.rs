@@ -98,7 +98,8 @@ fn transport(from: u8, to: u8) -> Config {
 
 #[test]
 fn transport_mode_between_hosts() {
-    // A fragment has no ports that a selector could be compared with, and no ESP in transport mode (RFC 4301, 3.1): sizes below the MTU.
+    // A fragment has no ports that a selector could be compared with, and no ESP in transport mode (RFC 4301, 3.1):
+    // sizes below the MTU.
     let packets = over_with(&transport(1, 2), &transport(2, 1), "192.0.2.1", "192.0.2.2", &[56, 1300]);
     let Some(packets) = packets else { return };
     let icmp = packets.iter().filter(|packet| packet[0] >> 4 == 4 && packet[9] == 1);

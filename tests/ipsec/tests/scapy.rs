@@ -81,7 +81,8 @@ fn another_codec_agrees_and_what_it_forges_is_taken_once() {
             assert!(said.contains("20 packets transmitted, 20 received, 0% packet loss"), "{what}: {said}");
             assert!(!said.contains("DUP!") && !said.contains("wrong"), "{what}: {said}");
             let states = plane.run("ip -s xfrm state get src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x1002");
-            // Two copies of each are replays. The number that was changed fails as a tag does, or lies outside of the window.
+            // Two copies of each are replays. The number that was changed fails as a tag does, or lies outside of the
+            // window.
             let (_, stats) = states.split_once("stats:").unwrap_or_else(|| panic!("{what}: {states}"));
             let count = |name: &str| -> u32 {
                 let mut words = stats.split_whitespace().skip_while(|word| *word != name).skip(1);

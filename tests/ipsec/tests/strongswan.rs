@@ -121,8 +121,8 @@ fn reauthentication_is_survived() {
     one.until_log("IKE_SA deleted", 1);
     pings.until_answered();
     let answers = pings.end();
-    // The peer seals by its new SA before its answer is here and the daemon can add that: what comes in between is of no SA that is known, as many as the
-    // daemon takes time for. From then on nothing is dropped.
+    // The peer seals by its new SA before its answer is here and the daemon can add that: what comes in between is of
+    // no SA that is known, as many as the daemon takes time for. From then on nothing is dropped.
     assert_eq!(plane.dropped(), early);
     let unknown =
         early.iter().filter_map(|line| line.strip_prefix("unknown-spi")?.trim().parse::<u32>().ok());

@@ -10,8 +10,8 @@
 //! }
 //! ```
 //!
-//! What is lacking is printed on standard error and appended to the file that `CRYPTAND_TESTS_LACKED` names, whose lines
-//! `make test` counts at its end. `CRYPTAND_TESTS_NEED=root,avx512` (or `all`) makes such a test fail instead.
+//! What is lacking is printed on standard error and appended to the file that `CRYPTAND_TESTS_LACKED` names, whose
+//! lines `make test` counts at its end. `CRYPTAND_TESTS_NEED=root,avx512` (or `all`) makes such a test fail instead.
 
 mod limits;
 mod program;
@@ -56,8 +56,8 @@ pub enum Need {
     Namespaces,
     /// HAProxy 2.6 or later, as Debian has it.
     HaProxy,
-    /// What Graviola computes with, the cryptography of rustls in tests: instructions for AES and carry-less products, and
-    /// on x86-64 AVX2, BMI and ADX.
+    /// What Graviola computes with, the cryptography of rustls in tests: instructions for AES and carry-less products,
+    /// and on x86-64 AVX2, BMI and ADX.
     Graviola,
     /// certbot 2.1 and dehydrated 0.7, as Debian has them, and in `target/pebble` the ACME server pebble with its DNS
     /// server, which `scripts/test-all` builds.

@@ -4,8 +4,9 @@ use crate::{Need, did_without};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::process::{Command, Stdio};
 
-/// A command that starts the program given as its next argument as one whose user may have no inotify instance; none where the
-/// machine lacks the namespace that this takes. The program has the same process id, and its user is root to it.
+/// A command that starts the program given as its next argument as one whose user may have no inotify instance; none
+/// where the machine lacks the namespace that this takes. The program has the same process id, and its user is root to
+/// it.
 #[must_use]
 pub fn without_inotify() -> Option<Command> {
     let command = || {
@@ -19,7 +20,8 @@ pub fn without_inotify() -> Option<Command> {
     (!did_without(Need::Namespaces, is_lacking)).then(command)
 }
 
-/// Whether this process may have fewer descriptors than a test takes, which then ends without a judgement. Up to the hard limit they are had.
+/// Whether this process may have fewer descriptors than a test takes, which then ends without a judgement. Up to the
+/// hard limit they are had.
 ///
 /// # Panics
 /// Where `CRYPTAND_TESTS_NEED` names descriptors.

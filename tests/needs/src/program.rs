@@ -9,8 +9,8 @@ use tempfile::TempDir;
 /// Longest path of a folder below which tests have homes with sockets, whose paths have 107 bytes at most (unix(7)).
 const SHORT_BYTES: usize = 40;
 
-/// A new folder of the caller's alone, removed when dropped, whose path is short enough for sockets in homes in it: where
-/// `TMPDIR` says, or in `/tmp` if that is too long.
+/// A new folder of the caller's alone, removed when dropped, whose path is short enough for sockets in homes in it:
+/// where `TMPDIR` says, or in `/tmp` if that is too long.
 ///
 /// # Panics
 ///
@@ -27,8 +27,8 @@ pub fn short_folder() -> TempDir {
 
 /// Copies the program `from` to `to`, which may be executed at once.
 ///
-/// Another process copies: if this one had `to` open for writing, a child that another thread forks meanwhile would hold
-/// the descriptor until its own exec, and until then whoever executes `to` is told ETXTBSY (execve(2)).
+/// Another process copies: if this one had `to` open for writing, a child that another thread forks meanwhile would
+/// hold the descriptor until its own exec, and until then whoever executes `to` is told ETXTBSY (execve(2)).
 ///
 /// # Panics
 ///
@@ -38,7 +38,8 @@ pub fn copy_program(from: &Path, to: &Path) {
     assert!(done.success(), "{} is not copied to {}", from.display(), to.display());
 }
 
-/// Makes the executable script `path` of `text`, which may be executed at once, by its owner alone (see [`copy_program`]).
+/// Makes the executable script `path` of `text`, which may be executed at once, by its owner alone (see
+/// [`copy_program`]).
 ///
 /// # Panics
 ///

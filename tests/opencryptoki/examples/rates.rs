@@ -1,5 +1,5 @@
-//! What `C_Encrypt` (AES, 4 KiB) and `C_Sign` (HMAC) cost through Debian's openCryptoki with a card, beside its token in software and
-//! beside the verb called from C: median, least and most of the rounds, the three in turn.
+//! What `C_Encrypt` (AES, 4 KiB) and `C_Sign` (HMAC) cost through Debian's openCryptoki with a card, beside its token
+//! in software and beside the verb called from C: median, least and most of the rounds, the three in turn.
 //!
 //! ```text
 //! cargo run --release -p opencryptoki-tests --example rates -- 21 0.2

@@ -1,7 +1,8 @@
-//! Debian's openCryptoki as it is packaged, over the C library and a home's cards, without root and without an installation.
+//! Debian's openCryptoki as it is packaged, over the C library and a home's cards, without root and without an
+//! installation.
 //!
-//! `scripts/need test` unpacks the packages into `target/opencryptoki`. A command runs in namespaces of its own, in which they lie
-//! over `/usr`, with tokens that are new: slot 0 is openCryptoki's own in software, slot 1 that of CCA.
+//! `scripts/need test` unpacks the packages into `target/opencryptoki`. A command runs in namespaces of its own, in
+//! which they lie over `/usr`, with tokens that are new: slot 0 is openCryptoki's own in software, slot 1 that of CCA.
 #![forbid(unsafe_code)]
 
 use needs::Need;

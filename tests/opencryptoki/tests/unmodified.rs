@@ -1,5 +1,5 @@
-//! What a program gets from openCryptoki with cards is what it gets from openCryptoki's own token in software, in the same
-//! process; OpenSSL verifies the rest.
+//! What a program gets from openCryptoki with cards is what it gets from openCryptoki's own token in software, in the
+//! same process; OpenSSL verifies the rest.
 
 use home::{PointItem, RoleSettings};
 use opencryptoki_tests::{MODULE, Packages, client, compile};

@@ -1,5 +1,5 @@
-//! An attacker who sends modified messages and sees every answer learns nothing of the content of an RSA or ElGamal packet:
-//! whatever is wrong, the real programs print the same message, with the same exit code.
+//! An attacker who sends modified messages and sees every answer learns nothing of the content of an RSA or ElGamal
+//! packet: whatever is wrong, the real programs print the same message, with the same exit code.
 
 use openpgp_tests::peer::Key;
 use openpgp_tests::run::{Files, Finished, Run, program};

@@ -20,8 +20,8 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What the owner's role refuses and a differential test needs: wrong PINs of which none is counted, and what takes clear
-/// ones or puts secrets into messages.
+/// What the owner's role refuses and a differential test needs: wrong PINs of which none is counted, and what takes
+/// clear ones or puts secrets into messages.
 const LIFTED: [&str; 4] =
     ["pin-uncounted", "clear-pin-encrypt", "secure-messaging-for-keys", "secure-messaging-for-pins"];
 

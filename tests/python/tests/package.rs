@@ -1,8 +1,7 @@
 //! The package by its own tests in Python, and beside the packages of other people.
 
-use std::process::Output;
-
 use python_tests::{Package, cases, root};
+use std::process::Output;
 use system_tests::program;
 
 fn check(output: &Output) {
@@ -63,7 +62,8 @@ fn chip_cards_are_answered_as_by_pyemv() {
     check(&Package::new().run("pyemv_cards.py", &["10000"]));
 }
 
-/// As many in `make test-all`: the verbs are compared with the crate `fpe` in `crates/cca`, and the program here is slow.
+/// As many in `make test-all`: the verbs are compared with the crate `fpe` in `crates/cca`, and the program here is
+/// slow.
 #[test]
 fn ff1_is_that_of_a_program_of_its_own() {
     check(&Package::new().run("ff1.py", &["10000"]));

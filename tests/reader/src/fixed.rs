@@ -1,14 +1,13 @@
 //! DES tokens and AES tokens of fixed length.
 
+use crate::Given::{Bytes, Counted, Rules};
+use crate::{Maker, hexadecimal};
 use serde_json::{Value, json};
 use wire::Verb;
 use wire::control::TokenForm;
 use wire::verb::{
     clear_key_import_multiple as ckm, key_export as kex, key_part_import as kpi, key_token_build as ktb,
 };
-
-use crate::Given::{Bytes, Counted, Rules};
-use crate::{Maker, hexadecimal};
 
 /// Types of keys of double length that are entered in parts.
 const TYPES: &[&str] = &[

@@ -1,7 +1,8 @@
 //! Tokens of every kind, made by verbs under known master keys, each with what it must hold.
 //!
-//! What a token must hold comes from the request alone: clear keys that were imported, types and names that were asked for. Of a
-//! key that a card drew at random the reader checks that it is one: a private value that belongs to its public key.
+//! What a token must hold comes from the request alone: clear keys that were imported, types and names that were asked
+//! for. Of a key that a card drew at random the reader checks that it is one: a private value that belongs to its
+//! public key.
 
 mod fixed;
 mod pka;

@@ -1,14 +1,13 @@
 //! Tokens of RSA and elliptic-curve keys.
 
+use crate::Given::{Bytes, Counted, Integer, Rules};
+use crate::{Maker, ROOM, hexadecimal, name_field};
 use serde_json::{Value, json};
 use wire::Verb;
 use wire::control::TokenForm;
 use wire::verb::{
     pka_key_generate as pkg, pka_key_import as pki, pka_key_token_build as pkb, pka_public_key_extract as pkx,
 };
-
-use crate::Given::{Bytes, Counted, Integer, Rules};
-use crate::{Maker, ROOM, hexadecimal, name_field};
 
 const USAGES: &[&str] = &["SIG-ONLY", "KEY-MGMT", "KM-ONLY"];
 /// Curve type, and length of the prime in bits.

@@ -1,11 +1,10 @@
 //! Tokens of variable length.
 
+use crate::Given::{Bytes, Counted, Integer, Rules};
+use crate::{Maker, ROOM, hexadecimal, name_field};
 use serde_json::{Value, json};
 use wire::Verb;
 use wire::verb::{key_part_import2 as kpi2, key_token_build2 as ktb2};
-
-use crate::Given::{Bytes, Counted, Integer, Rules};
-use crate::{Maker, ROOM, hexadecimal, name_field};
 
 /// Types, what the reader calls them, and usages that they need.
 const TYPES: &[(&str, &str, &str, &[&str])] = &[

@@ -3,10 +3,11 @@
 //! ```text
 //! cargo build --release && cargo run --release -p system-tests --example reencipher -- [RECORDS] [THREADS] [SECONDS]
 //! ```
-//! A throw-away home is filled with records (100,000, every second one of DES and of AES keys), its master keys are changed,
-//! and the records are put under the new ones while threads (8) ask its one coprocessor for MACs, each at once again. Printed
-//! are the seconds that the command took, the requests that failed, and the 99th percentile of the others' times beside that
-//! of as many seconds (5) before. Every MAC is compared. The example fails where a request failed or a record was left.
+//! A throw-away home is filled with records (100,000, every second one of DES and of AES keys), its master keys are
+//! changed, and the records are put under the new ones while threads (8) ask its one coprocessor for MACs, each at once
+//! again. Printed are the seconds that the command took, the requests that failed, and the 99th percentile of the
+//! others' times beside that of as many seconds (5) before. Every MAC is compared. The example fails where a request
+//! failed or a record was left.
 
 use facility::{Facility, officer};
 use std::process::{Command, ExitCode};

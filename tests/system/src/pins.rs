@@ -45,7 +45,8 @@ impl Issuer {
         Self { generating, outbound, inbound }
     }
 
-    /// A verification of the PIN that the issuer gives to these validation data, whose last twelve digits are the card's PAN.
+    /// A verification of the PIN that the issuer gives to these validation data, whose last twelve digits are the
+    /// card's PAN.
     ///
     /// # Panics
     /// If cards do not make its block.

@@ -1,6 +1,7 @@
-//! Cards killed one after the other under full load: no request is lost, no answer wrong, nothing that may run
-//! once runs twice. `CRYPTAND_KILL_SECONDS` says for how long a card is killed every second, `CRYPTAND_KILLS` how many
-//! are killed as soon as they are back; `make test-all` asks for ten minutes, and for 200. How soon the rate is back is measured by `cryptand bench --only kills`.
+//! Cards killed one after the other under full load: no request is lost, no answer wrong, nothing that may run once
+//! runs twice. `CRYPTAND_KILL_SECONDS` says for how long a card is killed every second, `CRYPTAND_KILLS` how many are
+//! killed as soon as they are back; `make test-all` asks for ten minutes, and for 200. How soon the rate is back is
+//! measured by `cryptand bench --only kills`.
 
 use facility::Ticket;
 use lab::faults::kill_cards;

@@ -1,5 +1,5 @@
-//! A new master key over real cards: with one that hangs, with the daemon killed while the key is being spread, and with
-//! the records that are under the old one.
+//! A new master key over real cards: with one that hangs, with the daemon killed while the key is being spread, and
+//! with the records that are under the old one.
 
 use facility::{Facility, Selection, officer};
 use rustix::process::Signal;

@@ -142,8 +142,8 @@ fn many_who_guess_one_pin_on_many_cards_get_few_guesses() {
     assert_eq!(owner.failures(false).unwrap(), []);
 }
 
-/// A stranger's block, compared with whatever its holder names: own cards and offsets, other digits of the PAN, and right PINs of
-/// one's own between them, also in blocks of the stranger's PAN.
+/// A stranger's block, compared with whatever its holder names: own cards and offsets, other digits of the PAN, and
+/// right PINs of one's own between them, also in blocks of the stranger's PAN.
 #[test]
 fn a_strangers_pin_is_guessed_few_times_whatever_the_guesses_name() {
     const CARDS: u32 = 12;

@@ -44,8 +44,8 @@ fn facility_of(installation: &Installation, number: u32) -> Facility {
     Facility::open(installation.home.folder(), options).unwrap()
 }
 
-/// Keeps the neighbour busy with bursts while `meanwhile` runs, which may wait for answers; every request is answered, and
-/// rightly, or, where cards may go on dying, fails.
+/// Keeps the neighbour busy with bursts while `meanwhile` runs, which may wait for answers; every request is answered,
+/// and rightly, or, where cards may go on dying, fails.
 fn beside_neighbour(installation: &Installation, may_fail: bool, meanwhile: impl FnOnce(&dyn Fn())) {
     let neighbour = facility_of(installation, 2);
     let key = mac_key(&neighbour);

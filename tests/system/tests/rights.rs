@@ -1,5 +1,5 @@
-//! Roles and labels over real cards: what tenants may do, what hostile ones try with labels and tokens, and what becomes
-//! of rights that are withdrawn while they are used.
+//! Roles and labels over real cards: what tenants may do, what hostile ones try with labels and tokens, and what
+//! becomes of rights that are withdrawn while they are used.
 
 use facility::{Facility, FacilityError, Options, Reply, Selection};
 use home::{PointItem, RoleSettings, Settings};
@@ -173,7 +173,8 @@ fn tenants_use_what_their_labels_name_and_nothing_of_others() {
     assert_eq!(listed(&place.owner), ["BANK.MAC", "SHOP.MAC"]);
 }
 
-/// The tenant of a TLS server: its own labels, to sign, to open premaster secrets and to take the public key, and nothing more.
+/// The tenant of a TLS server: its own labels, to sign, to open premaster secrets and to take the public key, and
+/// nothing more.
 #[test]
 fn a_server_of_tls_uses_its_own_keys_and_nothing_else() {
     let place = Place::new(|settings| {

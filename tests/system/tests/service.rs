@@ -1,5 +1,5 @@
-//! A system service, each of its parts as a user of its own: officers make master keys that cards work with, and whoever
-//! takes over the daemon, the metrics or one officer gets none.
+//! A system service, each of its parts as a user of its own: officers make master keys that cards work with, and
+//! whoever takes over the daemon, the metrics or one officer gets none.
 //!
 //! It runs programs as users by number, which needs root; without it says so, and tests nothing.
 

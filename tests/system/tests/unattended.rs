@@ -1,6 +1,6 @@
 //! A keeper that unseals itself, with a credential as the service manager gives it: right, wrong, missing, and
-//! untrusted. If it does not open the keys they stay sealed, the cause is reported, and there is no retry until the keeper
-//! is restarted.
+//! untrusted. If it does not open the keys they stay sealed, the cause is reported, and there is no retry until the
+//! keeper is restarted.
 
 use facility::{Facility, officer};
 use std::fs::{self, Permissions};

@@ -9,8 +9,8 @@
 //! | Python, over the C functions by ctypes | [`python`] |
 //!
 //! A shell sends the payload of [`wire::frame`] and checks no argument. An impossible length (negative, or longer than
-//! a payload) is sent without the bytes that it counts, and the verb answers what is wrong with it. The shell itself refuses
-//! only a null pointer where the table does not allow one, with 8/21.
+//! a payload) is sent without the bytes that it counts, and the verb answers what is wrong with it. The shell itself
+//! refuses only a null pointer where the table does not allow one, with 8/21.
 #![forbid(unsafe_code)]
 
 pub mod c;

@@ -1,5 +1,6 @@
-//! Every row of the verb table through all crates: routed to the card or daemon that serves it, admitted only there, with
-//! costs, samples, answers, fuzzing and documentation. A row that some crate does not handle fails here by its name.
+//! Every row of the verb table through all crates: routed to the card or daemon that serves it, admitted only there,
+//! with costs, samples, answers, fuzzing and documentation. A row that some crate does not handle fails here by its
+//! name.
 
 use card::admit::{Admission, Holder, Keys};
 use card::cost::Costs;

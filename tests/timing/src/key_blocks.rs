@@ -1,11 +1,11 @@
-//! Payloads of key blocks, texts that are enciphered with their format, and what chip cards are sent, over marked bytes.
+//! Payloads of key blocks, texts that are enciphered with their format, and what chip cards are sent, over marked
+//! bytes.
 
+use crate::pins::{marked, used};
 use payments::emv::{cvc3, script, with_parity};
 use payments::ff1::{Alphabet, Direction, Ff1};
 use payments::iso4;
 use payments::key_block::{Version, key_length, verifies};
-
-use crate::pins::{marked, used};
 
 /// Lengths, MACs and digits are secret until a verdict is asked.
 pub(crate) fn blocks() {

@@ -1,12 +1,14 @@
 //! Runs the engine's kernels over marked secrets, for valgrind to watch: `marked_secrets LEVEL`.
 //!
 //! Keys, texts and chaining values are marked; lengths, counts, counters, algorithms and outcomes are public. Each
-//! operation is named before it runs, so a report can be told apart. `marked_secrets LEVEL leak` branches
-//! on a secret, to show that the watch sees it. `marked_secrets LEVEL refusals` takes padding off deciphered blocks that have none, and
-//! unwraps keys that do not open: there the verdict, which is public, is branched on, and is all that may be reported.
+//! operation is named before it runs, so a report can be told apart. `marked_secrets LEVEL leak` branches on a secret,
+//! to show that the watch sees it. `marked_secrets LEVEL refusals` takes padding off deciphered blocks that have none,
+//! and unwraps keys that do not open: there the verdict, which is public, is branched on, and is all that may be
+//! reported.
 //!
-//! Left out: the decipherment of GCM, ChaCha20-Poly1305, OCB and EAX, whose verdicts are public and are branched on; EAX at the portable level, where the bound library's CTR branches on a counter's wrapping and
-//! EAX begins to count at a MAC; and RSA and curves, which at the levels that valgrind knows are the bound library's own.
+//! Left out: the decipherment of GCM, ChaCha20-Poly1305, OCB and EAX, whose verdicts are public and are branched on;
+//! EAX at the portable level, where the bound library's CTR branches on a counter's wrapping and EAX begins to count at
+//! a MAC; and RSA and curves, which at the levels that valgrind knows are the bound library's own.
 
 mod key_blocks;
 mod pins;
@@ -210,8 +212,8 @@ fn columns(engine: &Engine) {
     }
 }
 
-/// Deciphered blocks of TLS's RSA key exchange, right and wrong ones, with what stands for those that do not open: no verdict is
-/// branched on at all. Whether the ciphertext was one of the key's length and below its modulus is public.
+/// Deciphered blocks of TLS's RSA key exchange, right and wrong ones, with what stands for those that do not open: no
+/// verdict is branched on at all. Whether the ciphertext was one of the key's length and below its modulus is public.
 fn premasters(engine: &Engine) {
     const BYTES: usize = 256;
     eprintln!("premaster secrets");

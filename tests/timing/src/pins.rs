@@ -1,12 +1,12 @@
-//! What lies between the ciphers of PIN verbs, over marked blocks: digits, lengths and verdicts are secret until the end.
+//! What lies between the ciphers of PIN verbs, over marked blocks: digits, lengths and verdicts are secret until the
+//! end.
 
+use crate::secret;
 use payments::{
     Decimalisation, Extraction, Format, Layout, Pin, block, cvv, ibm3624, interbank, iso4, security_code,
     visa,
 };
 use std::hint::black_box;
-
-use crate::secret;
 
 /// Digits of a PAN, which are public.
 const PAN: [u8; 12] = [4, 3, 3, 2, 2, 1, 1, 0, 0, 9, 9, 6];

@@ -1,5 +1,5 @@
-//! Debian's OpenSSL, curl and GnuTLS at a server whose keys are labels: versions, suites and groups, names, protocols, sessions over
-//! reloads and rotations, and certificates of clients.
+//! Debian's OpenSSL, curl and GnuTLS at a server whose keys are labels: versions, suites and groups, names, protocols,
+//! sessions over reloads and rotations, and certificates of clients.
 
 use serde_json::Value;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
-//! Clients that mean harm, written with tlslite-ng (`peers/hostile`): malformed and fragmented handshakes, messages in the wrong order,
-//! floods, renegotiation, alerts, truncated and changed records, and wrong premasters. Each case says itself what is expected.
+//! Clients that mean harm, written with tlslite-ng (`peers/hostile`): malformed and fragmented handshakes, messages in
+//! the wrong order, floods, renegotiation, alerts, truncated and changed records, and wrong premasters. Each case says
+//! itself what is expected.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -75,7 +76,8 @@ fn each_case_is_told_what_is_right_and_logged_with_its_cause_while_others_are_se
     premasters(&outcomes);
 }
 
-/// Nothing tells wrong premasters from each other: not what is told, not when the connection fails, not what the log says of it.
+/// Nothing tells wrong premasters from each other: not what is told, not when the connection fails, not what the log
+/// says of it.
 fn premasters(outcomes: &[Outcome]) {
     let forms = || {
         let wrong = |outcome: &&Outcome| {

@@ -1,4 +1,5 @@
-//! `packaging/acme/renew`: certificates of keys on cards that come by certbot and dehydrated, and the server that shows them then.
+//! `packaging/acme/renew`: certificates of keys on cards that come by certbot and dehydrated, and the server that shows
+//! them then.
 
 use std::fs;
 use std::net::TcpListener;

@@ -1,5 +1,5 @@
-//! rustls at a server whose keys are labels, with cryptography of another stock: every version, suite and group that both have, sessions,
-//! names, protocols, and certificates of clients.
+//! rustls at a server whose keys are labels, with cryptography of another stock: every version, suite and group that
+//! both have, sessions, names, protocols, and certificates of clients.
 
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;

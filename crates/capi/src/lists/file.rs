@@ -1,7 +1,8 @@
 //! The file of a list: `KYRLT001.LST` to `KYRLT999.LST`, the first number that is free.
 //!
-//! It is made anew, for its owner alone: where there is something of that name already, a link among others, the next number is
-//! taken. CCA begins again at 001 and overwrites, which would let whoever may write to the folder choose what is overwritten.
+//! It is made anew, for its owner alone: where there is something of that name already, a link among others, the next
+//! number is taken. CCA begins again at 001 and overwrites, which would let whoever may write to the folder choose what
+//! is overwritten.
 
 use super::NAME_BYTES;
 use home::place;
@@ -31,8 +32,8 @@ impl Folder {
     /// That which the store's environment variable names, else the working folder.
     ///
     /// # Errors
-    /// 8/161 where it cannot be opened, and in a program with another user's rights, which looks at no variable and would write to
-    /// a folder of its caller's choice; 8/72 where its name is so long that that of a file has no room.
+    /// 8/161 where it cannot be opened, and in a program with another user's rights, which looks at no variable and
+    /// would write to a folder of its caller's choice; 8/72 where its name is so long that that of a file has no room.
     pub fn of(store: Store) -> Result<Self, Codes> {
         if place::is_set_id() {
             return Err(code::DATA_SET);
@@ -61,7 +62,8 @@ impl Folder {
     /// Writes a new file; its name, with that of the folder.
     ///
     /// # Errors
-    /// 8/161 where none can be made, and where all numbers are taken; 8/185 where the disk does not take it: then there is none.
+    /// 8/161 where none can be made, and where all numbers are taken; 8/185 where the disk does not take it: then there
+    /// is none.
     pub fn write(&self, content: &[u8]) -> Result<Vec<u8>, Codes> {
         for number in 1..=NUMBERS {
             let file = format!("KYRLT{number:03}.LST");

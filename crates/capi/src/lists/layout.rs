@@ -9,8 +9,8 @@
 //! | 77, 64 | pattern | 92, 19 and 113, 19 | when it was made, and when it was written last |
 //! | | | 133, 8 | form of the token |
 //!
-//! CR and LF are at 75 and 152 of each; everything else is blank. So are key type, pattern, form and the time when it was made, which the
-//! daemon's listing does not tell: `NO-KEY` alone is known, of a record without a token.
+//! CR and LF are at 75 and 152 of each; everything else is blank. So are key type, pattern, form and the time when it
+//! was made, which the daemon's listing does not tell: `NO-KEY` alone is known, of a record without a token.
 
 use wire::control::{RecordRow, Store};
 use wire::pattern::LabelPattern;

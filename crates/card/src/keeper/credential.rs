@@ -1,5 +1,5 @@
-//! The passphrase that a keeper unseals itself with: read once, from a descriptor that whoever started the keeper has opened
-//! and looked at, before the sandbox closes.
+//! The passphrase that a keeper unseals itself with: read once, from a descriptor that whoever started the keeper has
+//! opened and looked at, before the sandbox closes.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,16 +1,16 @@
 //! Master keys handed from a keeper to its successor.
 //!
-//! Only in a home of one user: there the daemon already decides who is given registers, and whoever has the home's user id
-//! decides what the daemon is. So the successor gets no more than a card does. Parts of a key that is being
-//! loaded, each one officer's, are not handed over. A keeper of a system service hands nothing over; its officers unseal the next.
+//! Only in a home of one user: there the daemon already decides who is given registers, and whoever has the home's user
+//! id decides what the daemon is. So the successor gets no more than a card does. Parts of a key that is being loaded,
+//! each one officer's, are not handed over. A keeper of a system service hands nothing over; its officers unseal the
+//! next.
 
 use super::Keeper;
+use super::registers::Registers;
 use link::Channel;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use wire::control::{NewState, RegisterRow, Unsealing};
-
-use super::registers::Registers;
 
 /// How long the successor waits: the other one answers as soon as it looks.
 const WAIT: Duration = Duration::from_secs(5);
@@ -26,8 +26,8 @@ struct HandedOver {
 }
 
 impl Keeper {
-    /// Gives the registers to the keeper at the other end, unless a key is being loaded or handed out: the successor then
-    /// finds the end of the channel. Whether they were given.
+    /// Gives the registers to the keeper at the other end, unless a key is being loaded or handed out: the successor
+    /// then finds the end of the channel. Whether they were given.
     pub(super) fn hand_over(&self, to: &Channel) -> bool {
         let is_loading = |row: &RegisterRow| row.new_state != NewState::Empty;
         if self.officers.is_some() || !self.spread.all_settled() || self.rows().iter().any(is_loading) {

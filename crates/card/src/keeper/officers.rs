@@ -7,8 +7,8 @@
 //! | sealing under a passphrase | one gives the passphrase, another one confirms |
 //! | clearing a new register, unsealing, looking | one |
 //!
-//! A pending order is dropped after [`WAIT`], and when the registers change in any way, so that what is confirmed is what was
-//! ordered. Officers are identified by user ids, which the program that started the keeper determines.
+//! A pending order is dropped after [`WAIT`], and when the registers change in any way, so that what is confirmed is
+//! what was ordered. Officers are identified by user ids, which the program that started the keeper determines.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -81,8 +81,8 @@ impl Registers {
     /// Whether a part of the right length may be loaded into a new register.
     ///
     /// # Errors
-    /// [`OfficerRefusal::Domain`], or [`OfficerRefusal::RegisterState`]: a first part where there is one, or another where
-    /// there is none.
+    /// [`OfficerRefusal::Domain`], or [`OfficerRefusal::RegisterState`]: a first part where there is one, or another
+    /// where there is none.
     pub fn may_load(&self, domain: u16, register: Register, part: Part) -> Result<(), OfficerRefusal> {
         let slots = self.domains.get(domain as usize).ok_or(OfficerRefusal::Domain)?;
         let expected = if part == Part::First { NewState::Empty } else { NewState::Partial };

@@ -8,11 +8,12 @@
 //! 32  salt                         16 bytes, new at each sealing
 //! 48  the registers, encoded, under AES-256-GCM; then its 16-byte tag
 //! ```
-//! The key is Argon2id (RFC 9106) over passphrase and salt: the first recommended option of section 4, 2 GiB, 1 pass,
-//! 4 lanes, where the machine has twice that free, lets it be locked, and the settings allow it; else the second, 64 MiB,
-//! 3 passes, 4 lanes; if the machine does not give even that, a quarter of it and four times the passes. The
-//! parameters are in the file, and opening a file never takes more than the first option. Every key seals once, so the nonce is
-//! zero. Everything before the ciphertext is associated data. A wrong passphrase and a changed blob give the same error.
+//! The key is Argon2id (RFC 9106) over passphrase and salt: the first recommended option of section 4, 2 GiB, 1 pass, 4
+//! lanes, where the machine has twice that free, lets it be locked, and the settings allow it; else the second, 64 MiB,
+//! 3 passes, 4 lanes; if the machine does not give even that, a quarter of it and four times the passes. The parameters
+//! are in the file, and opening a file never takes more than the first option. Every key seals once, so the nonce is
+//! zero. Everything before the ciphertext is associated data. A wrong passphrase and a changed blob give the same
+//! error.
 
 use super::registers::Registers;
 use argon2::{Algorithm, Argon2, Params, Version};

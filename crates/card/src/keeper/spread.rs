@@ -3,15 +3,15 @@
 //! ```text
 //! Settled --set, unsealed--> Known --every card has it--> InUse --every card has it--> Settled
 //! ```
-//! While a domain is *known*, cards have its new keys and open tokens under them, but wrap none. Only when the last card
-//! has answered are they told to wrap under them, so no card gets a token under a key that it does not have. The next
-//! change waits until all of them wrap under the new key, since a card that still wrapped under the previous key would soon
-//! be the only one that has it.
+//! While a domain is *known*, cards have its new keys and open tokens under them, but wrap none. Only when the last
+//! card has answered are they told to wrap under them, so no card gets a token under a key that it does not have. The
+//! next change waits until all of them wrap under the new key, since a card that still wrapped under the previous key
+//! would soon be the only one that has it.
 //!
-//! A card counts from the moment at which it has the current registers of every domain. Before that it must not
-//! serve, which the daemon ensures, and nobody waits for it; it is sent everything in order. A card that has ended
-//! closed its socket, and no longer counts. A card that does not answer is reported, to be ended, whether it counts or not;
-//! until then a change waits for it.
+//! A card counts from the moment at which it has the current registers of every domain. Before that it must not serve,
+//! which the daemon ensures, and nobody waits for it; it is sent everything in order. A card that has ended closed its
+//! socket, and no longer counts. A card that does not answer is reported, to be ended, whether it counts or not; until
+//! then a change waits for it.
 
 use super::registers::Registers;
 use link::{Channel, ChannelError, world};

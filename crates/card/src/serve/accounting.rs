@@ -184,8 +184,8 @@ impl Server {
     }
 }
 
-/// How long what was answered of a pass took, of which so much was estimated, and so much of what was refused: the latter
-/// took anything up to that.
+/// How long what was answered of a pass took, of which so much was estimated, and so much of what was refused: the
+/// latter took anything up to that.
 fn time_of_answered(pass_ns: u64, answered: u64, refused: u64) -> u64 {
     answered.clamp(pass_ns.saturating_sub(refused), pass_ns)
 }

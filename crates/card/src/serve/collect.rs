@@ -1,14 +1,14 @@
 //! Which requests make up the next batch: tenants by their turns, queues of a tenant one after the other,
 //! cheap requests apart from expensive ("dear") ones.
 //!
-//! All answers of a pass come at its end, so a cheap request that shared a pass with expensive ones would take as
-//! long as they do. Apart, it waits only for the pass that is running when it comes: its tenant's
-//! clock is behind that of a tenant with expensive requests, so it has the next turn. A batch is filled with
-//! requests of the same tier as its first, also from tenants whose turn is later, who pay for them: eight
-//! tenants with one request each fill eight lanes. An expensive batch has requests of one kind only:
-//! one RSA-4096 operation among seven of RSA-1024 would share no lanes with them, cost as much as eight
-//! of RSA-4096, and be charged for one. What requests [say themselves](crate::work) of how long they take bounds every batch. A request for an RSA key is the last that is collected: it is
-//! [set aside](super::generating).
+//! All answers of a pass come at its end, so a cheap request that shared a pass with expensive ones would take as long
+//! as they do. Apart, it waits only for the pass that is running when it comes: its tenant's clock is behind that of a
+//! tenant with expensive requests, so it has the next turn. A batch is filled with requests of the same tier as its
+//! first, also from tenants whose turn is later, who pay for them: eight tenants with one request each fill eight
+//! lanes. An expensive batch has requests of one kind only: one RSA-4096 operation among seven of RSA-1024 would share
+//! no lanes with them, cost as much as eight of RSA-4096, and be charged for one. What requests [say
+//! themselves](crate::work) of how long they take bounds every batch. A request for an RSA key is the last that is
+//! collected: it is [set aside](super::generating).
 
 use super::{Server, Taken, room};
 use crate::attached::{Attached, Tier};

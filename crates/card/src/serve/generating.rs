@@ -1,13 +1,13 @@
 //! RSA keys that are searched for between passes.
 //!
-//! A search takes from milliseconds to seconds, and all answers of a pass come at its end. So a request for a key is taken,
-//! checked, and set aside with its search, which advances by a step whenever its tenant's turn comes, or nobody else has
-//! work; each step is charged to that tenant with the processor time that it took. When the key is found the request is
-//! admitted again, under its tenant's rights at that time, and runs in a pass of its own with the key. [`engine::RsaSearch`]
-//! says what a step is.
+//! A search takes from milliseconds to seconds, and all answers of a pass come at its end. So a request for a key is
+//! taken, checked, and set aside with its search, which advances by a step whenever its tenant's turn comes, or nobody
+//! else has work; each step is charged to that tenant with the processor time that it took. When the key is found the
+//! request is admitted again, under its tenant's rights at that time, and runs in a pass of its own with the key.
+//! [`engine::RsaSearch`] says what a step is.
 //!
-//! One request of a tenant is set aside at a time, and [`GENERATIONS_MAX`] of all; others wait in their slots. A client that
-//! leaves, a quarantine, and a card that stops or is quiesced end the search, and what it holds is wiped.
+//! One request of a tenant is set aside at a time, and [`GENERATIONS_MAX`] of all; others wait in their slots. A client
+//! that leaves, a quarantine, and a card that stops or is quiesced end the search, and what it holds is wiped.
 
 use super::{Server, Taken, room};
 use crate::admit::{Admitted, Holder};
@@ -90,8 +90,8 @@ impl Generating {
 }
 
 impl Server {
-    /// Sets the last request aside that was collected, where it asks for a key. Its tenant is charged with what that took
-    /// rather than with what such a request is estimated at.
+    /// Sets the last request aside that was collected, where it asks for a key. Its tenant is charged with what that
+    /// took rather than with what such a request is estimated at.
     pub(super) fn set_aside(&mut self) {
         let payload = std::mem::take(&mut self.generating.asked);
         let kind = self.collecting.kinds.last().copied().filter(|kind| kind.is_generation());
@@ -126,8 +126,8 @@ impl Server {
         });
     }
 
-    /// Whose search goes on next, with what the last sweep found: that of a tenant whose turn it is, or, where nobody has
-    /// work, of the one whose turn is first.
+    /// Whose search goes on next, with what the last sweep found: that of a tenant whose turn it is, or, where nobody
+    /// has work, of the one whose turn is first.
     pub(super) fn next_search(&mut self) -> Option<usize> {
         if self.generating.is_empty() {
             return None;
@@ -143,8 +143,9 @@ impl Server {
         has_passed.then_some(place)
     }
 
-    /// Waits a moment for whom the last pass answered and whose turn is before that of a search, where nobody has work: whether
-    /// it brought any. Else a client that asks for one thing after the other would have one answer for each step.
+    /// Waits a moment for whom the last pass answered and whose turn is before that of a search, where nobody has work:
+    /// whether it brought any. Else a client that asks for one thing after the other would have one answer for each
+    /// step.
     pub(super) fn brings_owed(&mut self, place: usize) -> bool {
         let Generation { tenant, step_ns, .. } = self.generating.generations[place];
         if matches!(self.start.poll, PollMode::Every { .. }) {
@@ -189,8 +190,8 @@ impl Server {
         self.status.set_heartbeat(end);
     }
 
-    /// Collects the request whose key is found, as a batch of its own; false where there is none. What its tenant may not
-    /// do any more is refused now.
+    /// Collects the request whose key is found, as a batch of its own; false where there is none. What its tenant may
+    /// not do any more is refused now.
     pub(super) fn collect_found(&mut self) -> bool {
         self.generating.provided = None;
         let is_found = |generation: &Generation| generation.found.is_some();

@@ -162,7 +162,8 @@ impl Server {
         }
     }
 
-    /// Begins to count. Without a table that it can join the card goes on as before: it judges no PIN that it does not count.
+    /// Begins to count. Without a table that it can join the card goes on as before: it judges no PIN that it does not
+    /// count.
     fn begin_to_count(&mut self, key: &CountingKey, descriptors: Vec<OwnedFd>) {
         let table = descriptors.into_iter().next().and_then(|table| FailureView::join(table.as_fd()).ok());
         if let Some(table) = table {

@@ -1,9 +1,9 @@
 //! Waiting for tenants that are owed turns.
 //!
 //! A tenant of cheap requests is answered sooner than its program can send the next request. A card that always began
-//! the next pass with whatever is there would therefore serve it only now and then between the expensive passes of another
-//! tenant, however far its clock is behind. So before a long pass a card waits a moment for the tenants that it has just
-//! answered, if they are first in turn.
+//! the next pass with whatever is there would therefore serve it only now and then between the expensive passes of
+//! another tenant, however far its clock is behind. So before a long pass a card waits a moment for the tenants that it
+//! has just answered, if they are first in turn.
 
 use super::{Server, There};
 use crate::attached::{Attached, Tier};
@@ -54,8 +54,8 @@ impl Answered {
 }
 
 impl Server {
-    /// Before a long pass, waits for tenants that the last pass answered and that come before all that have
-    /// work now: at most a sixteenth of the pass that would begin and a millisecond, asleep where the card may sleep, so that
+    /// Before a long pass, waits for tenants that the last pass answered and that come before all that have work now:
+    /// at most a sixteenth of the pass that would begin and a millisecond, asleep where the card may sleep, so that
     /// clients have this processor.
     pub(super) fn wait_for_owed(&mut self, mut there: There) -> There {
         let poll = match self.start.poll {

@@ -1,8 +1,9 @@
-//! The secret memory that a pass may take: a request that does not fit waits for the next pass; one that can never fit is
-//! refused.
+//! The secret memory that a pass may take: a request that does not fit waits for the next pass; one that can never fit
+//! is refused.
 //!
-//! The arena never grows ([`crate::arena`]), and a program whose allocation fails aborts. So a card takes a request only
-//! if the most memory that it can need is free in one piece. Prepared keys, which can be prepared again, are evicted first.
+//! The arena never grows ([`crate::arena`]), and a program whose allocation fails aborts. So a card takes a request
+//! only if the most memory that it can need is free in one piece. Prepared keys, which can be prepared again, are
+//! evicted first.
 
 use super::Server;
 use crate::attached::Attached;
@@ -34,8 +35,8 @@ pub fn payload_max(room: usize) -> usize {
     room.saturating_sub(REQUEST_BYTES) / COPIES
 }
 
-/// What the search for a key takes, in bytes: its sieve, candidates, powers of a base, numbers of a key that is made, and its
-/// request.
+/// What the search for a key takes, in bytes: its sieve, candidates, powers of a base, numbers of a key that is made,
+/// and its request.
 const SEARCH_BYTES: usize = 256 << 10;
 
 /// Whether there is room for a search more, with some left for requests.

@@ -8,8 +8,8 @@ use wire::{Codes, code};
 /// Digits of the longest PAN.
 const PAN_DIGITS_MAX: usize = 19;
 
-/// The two blocks that are enciphered under an issuer's key to that of a card: of a PAN of 8 to 19 digits, and of two digits of
-/// a sequence number where these take part.
+/// The two blocks that are enciphered under an issuer's key to that of a card: of a PAN of 8 to 19 digits, and of two
+/// digits of a sequence number where these take part.
 ///
 /// # Errors
 /// 8/110 for another PAN, 8/111 for a sequence number that is missing or other than two digits.

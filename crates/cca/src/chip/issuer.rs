@@ -1,16 +1,15 @@
 //! Keys of issuers: DKYGENKY keys, from which those of cards are derived.
 
+use crate::call::Call;
+use crate::ground::{Algorithm, Refusal};
+use crate::key::opening::Opening;
+use crate::wrap::check_parts;
 use engine::SecretBytes;
 use token::ControlVector;
 use token::control_vector::KeyForm;
 use token::derivation::{Derived, Deriving};
 use wire::point::Point;
 use wire::{Codes, code};
-
-use crate::call::Call;
-use crate::ground::{Algorithm, Refusal};
-use crate::key::opening::Opening;
-use crate::wrap::check_parts;
 
 /// What a key that derives others says, as far as the role permits it.
 ///

@@ -1,14 +1,14 @@
-//! Messages to chip cards: where a key or a PIN block stands in a text of the caller's, and how the whole is enciphered.
-
-use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
-use wire::point::Point;
-use wire::{Codes, code};
-use zeroize::Zeroizing;
+//! Messages to chip cards: where a key or a PIN block stands in a text of the caller's, and how the whole is
+//! enciphered.
 
 use crate::call::Call;
 use crate::ground::Refusal;
 use crate::pass::{Cipher, KeyRule};
 use crate::wipe::Text;
+use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
+use wire::point::Point;
+use wire::{Codes, code};
+use zeroize::Zeroizing;
 
 /// Longest text in bytes.
 const TEXT_BYTES_MAX: usize = 4096;
@@ -31,7 +31,8 @@ impl<'a> Message<'a> {
     /// A text with a place of `bytes`, which begins at this offset, counted from one.
     ///
     /// # Errors
-    /// 8/25 for a text that is not whole blocks, or longer than 4,096 bytes, 8/23 for a place outside of it, or of another length.
+    /// 8/25 for a text that is not whole blocks, or longer than 4,096 bytes, 8/23 for a place outside of it, or of
+    /// another length.
     pub(crate) fn new(text: &'a [u8], offset: i64, given: i64, bytes: usize) -> Result<Self, Codes> {
         if text.is_empty() || text.len() > TEXT_BYTES_MAX || !text.len().is_multiple_of(BLOCK_BYTES) {
             return Err(code::TEXT_LENGTH);
@@ -44,8 +45,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Refuses with 8/90 a place that is not whole blocks, where the role does not permit it: what is secret would share a block
-    /// with text of the caller's.
+    /// Refuses with 8/90 a place that is not whole blocks, where the role does not permit it: what is secret would
+    /// share a block with text of the caller's.
     pub(crate) fn check_blocks(&self, call: &Call<'_, '_>) -> Result<(), Codes> {
         if self.at.is_multiple_of(BLOCK_BYTES) && self.bytes.is_multiple_of(BLOCK_BYTES) {
             return Ok(());
@@ -53,9 +54,9 @@ impl<'a> Message<'a> {
         call.permit(Point::SecureMessagingAnyPlace)
     }
 
-    /// Refuses with 8/90 what is none of the forms of a PIN block alone, where the role does not permit it: EMV's, a bit and zeros
-    /// behind it; Visa's, with its length in front; MasterCard's, nothing else. Among other text a block is compared with those
-    /// of all PINs.
+    /// Refuses with 8/90 what is none of the forms of a PIN block alone, where the role does not permit it: EMV's, a
+    /// bit and zeros behind it; Visa's, with its length in front; MasterCard's, nothing else. Among other text a block
+    /// is compared with those of all PINs.
     pub(crate) fn check_standard(&self, call: &Call<'_, '_>) -> Result<(), Codes> {
         const EMV: [u8; 8] = [0x80, 0, 0, 0, 0, 0, 0, 0];
         const VISA: [u8; 7] = [0x80, 0, 0, 0, 0, 0, 0];

@@ -1,11 +1,5 @@
 //! DES keys under key-encrypting keys: opening these, and external tokens.
 
-use engine::SecretBytes;
-use token::usage::{Side, Use, Wrapping};
-use token::{ControlVector, DesToken, KeyType};
-use wire::code;
-use wire::point::Point;
-
 use super::field::Found;
 use super::opening::Opening;
 use super::{Algorithm, Key, Made};
@@ -14,13 +8,18 @@ use crate::ground::Refusal;
 use crate::parity;
 use crate::pass::{Close, Skeleton};
 use crate::wrap::By;
+use engine::SecretBytes;
+use token::usage::{Side, Use, Wrapping};
+use token::{ControlVector, DesToken, KeyType};
+use wire::code;
+use wire::point::Point;
 
 impl<'p, 'a> Call<'p, 'a> {
     /// The key-encrypting key in a field, which must be of this side and be permitted to do this.
     ///
     /// # Errors
-    /// 8/30 for a label, 8/47 for a token of another kind, 8/39 for a key of another type or use, 8/49 for one whose token is
-    /// not authenticated, 8/48 and 12/764 as the register has it.
+    /// 8/30 for a label, 8/47 for a token of another kind, 8/39 for a key of another type or use, 8/49 for one whose
+    /// token is not authenticated, 8/48 and 12/764 as the register has it.
     pub(crate) async fn key_encrypting_key(
         &self,
         field: &'a [u8],
@@ -32,8 +31,8 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// The key-encrypting key of private keys in a field: an EXPORTER or IMP-PKA key, or in a role that permits it an
-    /// IMPORTER key. With that, DES keys are imported too: what private keys are enciphered to could come in as one DES key
-    /// after the other, and be used and exported as such.
+    /// IMPORTER key. With that, DES keys are imported too: what private keys are enciphered to could come in as one DES
+    /// key after the other, and be used and exported as such.
     ///
     /// # Errors
     /// As [`Call::key_encrypting_key`].
@@ -67,8 +66,9 @@ impl Key {
         }
         let mut secret = secret;
         if skeleton.control_vector().is_zero() {
-            // Without a control vector and an enhanced wrapping, the parts of a key are enciphered under this key as it is. The keys of
-            // key blocks follow from what a block of zeros is enciphered to under it, which has no odd parity.
+            // Without a control vector and an enhanced wrapping, the parts of a key are enciphered under this key as it
+            // is. The keys of key blocks follow from what a block of zeros is enciphered to under it, which has no odd
+            // parity.
             parity::make_odd(&mut secret);
         }
         let by = By::Key(Box::new(self.secret.clone()));
@@ -119,15 +119,15 @@ pub(crate) fn side_of_private<'a>(call: Call<'_, 'a>, field: &'a [u8]) -> Result
 /// The DES token of a key that may leave this system.
 ///
 /// # Errors
-/// 8/47 for another token; 8/39 where its flags or its control vector forbid it, for a key that leaves in key blocks alone, and for
-/// a part of a key.
+/// 8/47 for another token; 8/39 where its flags or its control vector forbid it, for a key that leaves in key blocks
+/// alone, and for a part of a key.
 pub(crate) fn exportable(found: &Found<'_, '_>) -> Result<DesToken, Refusal> {
     let token = exportable_in_blocks(found)?;
     if token.leaves_in_blocks_alone() { Err(code::KEY_USAGE.into()) } else { Ok(token) }
 }
 
-/// The DES token of a key that may leave this system in a key block. Where it [may leave so alone](DesToken::leaves_in_blocks_alone),
-/// the block says that again.
+/// The DES token of a key that may leave this system in a key block. Where it [may leave so
+/// alone](DesToken::leaves_in_blocks_alone), the block says that again.
 ///
 /// # Errors
 /// As [`exportable`].
@@ -149,10 +149,11 @@ pub(crate) fn side_of<'a>(call: Call<'_, 'a>, field: &'a [u8]) -> Result<Side, R
 
 /// The side of the key-encrypting key in a field under which the key of this external token is to be tested.
 ///
-/// Private keys are enciphered under the key as it is, block by block, and so is a key without a control vector: any block of
-/// a private key passes for such a key, and its pattern would tell in a search of DES keys what the block holds. Under a key that carries
-/// private keys out (EXPORT) only what has a control vector or is wrapped by the enhanced method is tested, for either changes the
-/// key-encrypting key; a key that brings them in and tests keys is no more than one that imports these.
+/// Private keys are enciphered under the key as it is, block by block, and so is a key without a control vector: any
+/// block of a private key passes for such a key, and its pattern would tell in a search of DES keys what the block
+/// holds. Under a key that carries private keys out (EXPORT) only what has a control vector or is wrapped by the
+/// enhanced method is tested, for either changes the key-encrypting key; a key that brings them in and tests keys is no
+/// more than one that imports these.
 ///
 /// # Errors
 /// 8/39 for a key that wraps none, and for a token that such a key does not test; as [`Call::key`].

@@ -1,7 +1,13 @@
 //! Key-identifier fields: which token is in one, and what its key may be used for.
 
+use super::opening::Opening;
+use super::{Key, Under};
+use crate::call::Call;
+use crate::ground::{Algorithm, Refusal};
+use crate::pass::{Open, Opened, Skeleton};
+use crate::prepared::{Private, Public, ecc, rsa};
+use crate::wrap::By;
 use std::sync::Arc;
-
 use token::aes::AesKey;
 use token::des::Origin;
 use token::usage::Use;
@@ -11,14 +17,6 @@ use wire::code;
 use wire::control::TokenForm;
 use wire::point::Point;
 use wire::verb::SymmetricAlgorithm;
-
-use super::opening::Opening;
-use super::{Key, Under};
-use crate::call::Call;
-use crate::ground::{Algorithm, Refusal};
-use crate::pass::{Open, Opened, Skeleton};
-use crate::prepared::{Private, Public, ecc, rsa};
-use crate::wrap::By;
 
 /// A key-identifier field that holds a token, if anything.
 #[derive(Clone, Copy)]
@@ -278,9 +276,9 @@ impl<'p, 'a> Found<'p, 'a> {
         }
     }
 
-    /// Opens the key for this use. Fixed-length AES tokens hold DATA keys, which are for every use of texts and of keys that
-    /// are exported, and wrap none. A key-encrypting key that leaves the control vectors out (NOCV) wraps none either: whoever
-    /// gives the token would choose the type of the key in it.
+    /// Opens the key for this use. Fixed-length AES tokens hold DATA keys, which are for every use of texts and of keys
+    /// that are exported, and wrap none. A key-encrypting key that leaves the control vectors out (NOCV) wraps none
+    /// either: whoever gives the token would choose the type of the key in it.
     ///
     /// # Errors
     /// 8/39 where the control vector forbids it; as [`Found::open`].
@@ -343,8 +341,9 @@ impl<'p, 'a> Found<'p, 'a> {
     /// Opens the key under the master key, whatever its use; a clear one is taken as it is.
     ///
     /// # Errors
-    /// 8/47 for an external token; 8/90 for one that is [unchecked](DesToken::is_unchecked) and not of a key record, in a role that
-    /// may not name such. The opening itself refuses with 8/47 where there is no key, 8/48 and 12/764 as the register has it.
+    /// 8/47 for an external token; 8/90 for one that is [unchecked](DesToken::is_unchecked) and not of a key record, in
+    /// a role that may not name such. The opening itself refuses with 8/47 where there is no key, 8/48 and 12/764 as
+    /// the register has it.
     pub(crate) fn open(self) -> Result<Opening<'p, 'a>, Refusal> {
         let Self { call, token, is_of_record } = self;
         // Any bytes open as a key where nothing in them can be wrong.
@@ -402,8 +401,8 @@ impl<'p, 'a> Found<'p, 'a> {
     }
 }
 
-/// Whether another form or method is made of the key than that of this token: an authenticated one of a compatible one, a checked one
-/// of an unchecked one.
+/// Whether another form or method is made of the key than that of this token: an authenticated one of a compatible one,
+/// a checked one of an unchecked one.
 fn is_outdated(call: &Call<'_, '_>, token: &DesToken) -> bool {
     let makes_authenticated = call.tokens.form == TokenForm::Authenticated;
     match token.wrapped().map(|wrapped| wrapped.form) {

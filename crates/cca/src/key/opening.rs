@@ -1,13 +1,11 @@
 //! A key that is being opened.
 
+use super::{Format, Key, Under};
+use crate::pass::{Ask, Open, Opened};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-
 use wire::{Codes, code};
-
-use super::{Format, Key, Under};
-use crate::pass::{Ask, Open, Opened};
 
 /// Resolves to the key after the next pass, at once to one that is clear.
 pub(crate) struct Opening<'p, 'a>(State<'p, 'a>);

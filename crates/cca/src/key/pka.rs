@@ -1,12 +1,11 @@
 //! PKA tokens in the hands of a verb: read from its fields, and made.
 
-use engine::{SecretBytes, sha1, sha256};
-use token::pka::ecc::{EccAttributes, EccCurve, EccToken, EccWrappedBuilder};
-use token::pka::{Destination, PkaToken, Source};
-
 use crate::call::Call;
 use crate::ground::Refusal;
 use crate::pass::{Skeleton, Token};
+use engine::{SecretBytes, sha1, sha256};
+use token::pka::ecc::{EccAttributes, EccCurve, EccToken, EccWrappedBuilder};
+use token::pka::{Destination, PkaToken, Source};
 
 impl<'a> Call<'_, 'a> {
     /// The validated RSA token of a key field.

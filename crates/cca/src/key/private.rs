@@ -1,5 +1,12 @@
 //! Private keys under key-encrypting keys of AES: which of these serve, and external tokens.
 
+use super::Key;
+use super::opening::Opening;
+use super::variable_exchange::side_of_type;
+use crate::call::Call;
+use crate::ground::Refusal;
+use crate::pass::{Close, Open, Opened, Skeleton, Token};
+use crate::wrap::By;
 use engine::{SecretBytes, sha1, sha256};
 use token::Format;
 use token::pka::ecc::{EccAttributes, EccCurve, EccWrappedBuilder};
@@ -9,20 +16,13 @@ use token::variable::{PrivateAlgorithm, VariableUse};
 use wire::code;
 use wire::point::Point;
 
-use super::Key;
-use super::opening::Opening;
-use super::variable_exchange::side_of_type;
-use crate::call::Call;
-use crate::ground::Refusal;
-use crate::pass::{Close, Open, Opened, Skeleton, Token};
-use crate::wrap::By;
-
 impl<'p, 'a> Call<'p, 'a> {
-    /// Starts opening the AES key-encrypting key in a field, of this side, or where none is named, of either, which must be permitted
-    /// to do this and to wrap private keys of this algorithm.
+    /// Starts opening the AES key-encrypting key in a field, of this side, or where none is named, of either, which
+    /// must be permitted to do this and to wrap private keys of this algorithm.
     ///
     /// # Errors
-    /// 8/30 for a label, 8/47 for a token of another kind, 8/39 for a key of another type or use; as the opening itself.
+    /// 8/30 for a label, 8/47 for a token of another kind, 8/39 for a key of another type or use; as the opening
+    /// itself.
     pub(crate) fn aes_private_key_encrypting_key(
         &self,
         field: &'a [u8],
@@ -40,7 +40,8 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 }
 
-/// Refuses a transport key in a field that is of AES where one of DES is wanted, or the reverse, and a keyword that says so.
+/// Refuses a transport key in a field that is of AES where one of DES is wanted, or the reverse, and a keyword that
+/// says so.
 ///
 /// # Errors
 /// 8/49.

@@ -1,19 +1,19 @@
-//! Keys that protect key blocks: EXPORTER and IMPORTER keys, of DES for blocks of versions A, B and C, of AES for those of D.
+//! Keys that protect key blocks: EXPORTER and IMPORTER keys, of DES for blocks of versions A, B and C, of AES for those
+//! of D.
 //!
-//! A key of AES says that it protects blocks (WR-TR31) and which kinds of keys. One of DES that exports or imports keys protects any: what
-//! is enciphered for tokens is under it xor a control vector, or is a part of a key with odd parity, and a block of zeros, from which the
-//! keys of version B follow, has none.
-
-use payments::key_block::Version;
-use token::ControlVector;
-use token::usage::{Side, Use, Wrapping};
-use token::variable::{Attributes, VariableUse};
-use wire::code;
+//! A key of AES says that it protects blocks (WR-TR31) and which kinds of keys. One of DES that exports or imports keys
+//! protects any: what is enciphered for tokens is under it xor a control vector, or is a part of a key with odd parity,
+//! and a block of zeros, from which the keys of version B follow, has none.
 
 use super::opening::Opening;
 use super::{Algorithm, Key};
 use crate::call::Call;
 use crate::ground::Refusal;
+use payments::key_block::Version;
+use token::ControlVector;
+use token::usage::{Side, Use, Wrapping};
+use token::variable::{Attributes, VariableUse};
+use wire::code;
 
 /// A key that goes in a block, as protection keys look at it.
 pub(crate) enum Carried<'t> {
@@ -27,8 +27,8 @@ impl<'p, 'a> Call<'p, 'a> {
     /// Starts opening the key in a field that protects a block of this version with this key.
     ///
     /// # Errors
-    /// 8/30 for a label, 8/47 for a token of another kind, 8/39 for a key of another type or use, and one that protects no such key;
-    /// as the opening itself.
+    /// 8/30 for a label, 8/47 for a token of another kind, 8/39 for a key of another type or use, and one that protects
+    /// no such key; as the opening itself.
     pub(crate) fn protection_key(
         &self,
         field: &'a [u8],

@@ -5,18 +5,8 @@
 //! | PKOAEP2 | an external token, whose payload is a block of OAEP over SHA-256 of the associated data (32 bytes), the length of the key in bits (2), and the key |
 //! | CKM-RAKW | no token: a block of OAEP (SHA-1) over a new AES-256 key, then an AES key under that by RFC 5649 |
 //!
-//! Whatever is wrong with what a block holds is one refusal, 8/66, after the same steps: one that does not open goes on with
-//! other bytes.
-
-use std::sync::Arc;
-
-use engine::{HashAlgorithm, SecretBytes, key_unwrap_padded, key_wrap_padded, sha256};
-use subtle::{Choice, ConstantTimeEq};
-use token::VariableToken;
-use token::des::Origin;
-use token::variable::{ASSOCIATED_AT, VariableKey, VariableType, Wrapper};
-use wire::point::Point;
-use wire::{Codes, code};
+//! Whatever is wrong with what a block holds is one refusal, 8/66, after the same steps: one that does not open goes on
+//! with other bytes.
 
 use super::variable_exchange::strength_bits;
 use crate::call::Call;
@@ -25,6 +15,14 @@ use crate::pass::Asymmetric;
 use crate::pka::encryption::Encryption;
 use crate::pka::right_justified;
 use crate::prepared::rsa::{PrivateContext, PublicContext};
+use engine::{HashAlgorithm, SecretBytes, key_unwrap_padded, key_wrap_padded, sha256};
+use std::sync::Arc;
+use subtle::{Choice, ConstantTimeEq};
+use token::VariableToken;
+use token::des::Origin;
+use token::variable::{ASSOCIATED_AT, VariableKey, VariableType, Wrapper};
+use wire::point::Point;
+use wire::{Codes, code};
 
 /// Length of the hash and the length of a key in front of it in a block of PKOAEP2.
 const HEAD_BYTES: usize = 34;
@@ -43,8 +41,8 @@ const HASHES: [(u8, HashAlgorithm); 4] = [
     (0x08, HashAlgorithm::Sha512),
 ];
 
-/// Refuses an RSA key that may not import keys. One that also deciphers data would show them, which a role may permit; of a clear
-/// key the caller has what it deciphers anyway.
+/// Refuses an RSA key that may not import keys. One that also deciphers data would show them, which a role may permit;
+/// of a clear key the caller has what it deciphers anyway.
 ///
 /// # Errors
 /// 8/39.
@@ -54,8 +52,8 @@ pub(crate) fn may_import(call: &Call<'_, '_>, rsa: &PrivateContext) -> Result<()
     if may_import { Ok(()) } else { Err(code::KEY_USAGE.into()) }
 }
 
-/// Refuses a key that leads to others, as a transport key does, unless the role permits it: its sender, or its receiver, is whoever
-/// made an RSA key.
+/// Refuses a key that leads to others, as a transport key does, unless the role permits it: its sender, or its
+/// receiver, is whoever made an RSA key.
 ///
 /// # Errors
 /// 8/39.
@@ -66,8 +64,8 @@ pub(crate) fn may_go_under_rsa(call: &Call<'_, '_>, key_type: VariableType) -> R
     Ok(())
 }
 
-/// Whether an RSA key of this modulus is weaker than a key that goes under it: "Key strength and wrapping of key" of CCA's books, by
-/// which keys of AES from 192 bits on are stronger than every RSA key that is served.
+/// Whether an RSA key of this modulus is weaker than a key that goes under it: "Key strength and wrapping of key" of
+/// CCA's books, by which keys of AES from 192 bits on are stronger than every RSA key that is served.
 pub(crate) fn is_weaker(modulus_bits: usize, key_type: VariableType, key_bytes: usize) -> bool {
     let bits = match modulus_bits {
         ..2048 => 80,

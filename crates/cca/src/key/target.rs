@@ -1,10 +1,10 @@
-//! Key-identifier fields that a new token is written into: empty, or with a token that determines the kind of the new one.
+//! Key-identifier fields that a new token is written into: empty, or with a token that determines the kind of the new
+//! one.
 
+use crate::ground::Refusal;
 use token::{AesToken, DesToken, Format, TOKEN_BYTES};
 use wire::code;
 use wire::verb::TokenWrapping;
-
-use crate::ground::Refusal;
 
 /// Whether a field of a fixed-length token has none: it is left out, or as long as a token and begins with X'00'.
 pub(crate) fn is_null(field: &[u8]) -> bool {

@@ -1,17 +1,5 @@
 //! Keys under keys that an earlier pass opened.
 
-use std::cell::RefCell;
-
-use engine::{Engine, Options};
-use token::control_vector::KeyForm;
-use token::des::Origin;
-use token::usage::{Side, Use, Wrapping};
-use token::{DesToken, KeyType};
-use wire::control::{Handout, MasterKeyPair, TokenForms};
-use wire::frame::Arguments;
-use wire::verb::Verb;
-use wire::{Codes, code};
-
 use super::field::{Found, SymmetricToken};
 use super::{Key, Under};
 use crate::call::Computation;
@@ -21,6 +9,16 @@ use crate::kernel::Kernel;
 use crate::pass::{Pass, Skeleton, Token};
 use crate::processor::drive;
 use crate::registers::Domain;
+use engine::{Engine, Options};
+use std::cell::RefCell;
+use token::control_vector::KeyForm;
+use token::des::Origin;
+use token::usage::{Side, Use, Wrapping};
+use token::{DesToken, KeyType};
+use wire::control::{Handout, MasterKeyPair, TokenForms};
+use wire::frame::Arguments;
+use wire::verb::Verb;
+use wire::{Codes, code};
 
 /// A key-encrypting key, its halves.
 const LEFT: u64 = 0x0123_4567_89AB_CDEF;

@@ -1,15 +1,5 @@
 //! Symmetric keys under an RSA key: algorithm, block format, key length, and opening.
 
-use std::sync::Arc;
-
-use engine::SecretBytes;
-use subtle::ConstantTimeEq;
-use token::control_vector::KeyForm;
-use token::des::Origin;
-use token::{DesToken, KeyType};
-use wire::verb::TransportLength;
-use wire::{Codes, code};
-
 use super::{Algorithm, Format, Key, Under};
 use crate::call::Call;
 use crate::ground::{Age, Refusal};
@@ -17,6 +7,14 @@ use crate::pass::{Asymmetric, Skeleton};
 use crate::pka::encryption::Encryption;
 use crate::pka::right_justified;
 use crate::prepared::rsa::PrivateContext;
+use engine::SecretBytes;
+use std::sync::Arc;
+use subtle::ConstantTimeEq;
+use token::control_vector::KeyForm;
+use token::des::Origin;
+use token::{DesToken, KeyType};
+use wire::verb::TransportLength;
+use wire::{Codes, code};
 
 impl Algorithm {
     fn has_length(self, bytes: usize) -> bool {

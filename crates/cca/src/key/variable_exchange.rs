@@ -1,5 +1,11 @@
 //! AES and HMAC keys of variable length under AES key-encrypting keys: opening these, and external tokens.
 
+use super::field::Found;
+use super::{Key, Made};
+use crate::call::Call;
+use crate::ground::Refusal;
+use crate::pass::{Close, Skeleton};
+use crate::wrap::By;
 use engine::SecretBytes;
 use token::VariableToken;
 use token::unconfirmed::HMAC_STRENGTH_BITS_MAX;
@@ -9,20 +15,13 @@ use wire::code;
 use wire::point::Point;
 use wire::verb::SymmetricAlgorithm;
 
-use super::field::Found;
-use super::{Key, Made};
-use crate::call::Call;
-use crate::ground::Refusal;
-use crate::pass::{Close, Skeleton};
-use crate::wrap::By;
-
 impl<'p, 'a> Call<'p, 'a> {
-    /// The AES key-encrypting key in a field, which must be of this side, be permitted to do this, and wrap keys of these
-    /// attributes.
+    /// The AES key-encrypting key in a field, which must be of this side, be permitted to do this, and wrap keys of
+    /// these attributes.
     ///
     /// # Errors
-    /// 8/30 for a label, 8/47 for a token of another kind, 8/39 for a key of another type or use and for one that wraps no
-    /// such key, 8/48 and 12/764 as the register has it.
+    /// 8/30 for a label, 8/47 for a token of another kind, 8/39 for a key of another type or use and for one that wraps
+    /// no such key, 8/48 and 12/764 as the register has it.
     pub(crate) async fn aes_key_encrypting_key(
         &self,
         field: &'a [u8],
@@ -68,8 +67,8 @@ impl Found<'_, '_> {
 }
 
 impl Key {
-    /// Starts wrapping a key under this AES key-encrypting key; the skeleton is external. The token of a key that is stronger
-    /// says that it was under a weaker one.
+    /// Starts wrapping a key under this AES key-encrypting key; the skeleton is external. The token of a key that is
+    /// stronger says that it was under a weaker one.
     ///
     /// # Errors
     /// 8/170 for a key that is stronger than this one, unless the role permits it.

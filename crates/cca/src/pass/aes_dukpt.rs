@@ -1,13 +1,12 @@
-//! Keys of transactions by DUKPT with AES: all derivations of a pass step by step beside each other, whatever their counters and
-//! the lengths of their keys.
+//! Keys of transactions by DUKPT with AES: all derivations of a pass step by step beside each other, whatever their
+//! counters and the lengths of their keys.
 
+use super::Derive;
+use super::derive::Derived;
 use engine::{CipherAlgorithm, CipherDirection, Column, ColumnMut, Engine, Mode, SecretBytes};
 use payments::dukpt::aes::{Derivation, KeyKind};
 use wire::{Codes, code};
 use zeroize::{Zeroize, Zeroizing};
-
-use super::Derive;
-use super::derive::Derived;
 
 /// The most steps: the initial key, one for each of sixteen bits of a counter, and the key itself.
 const STEPS_MAX: usize = 18;
@@ -123,10 +122,9 @@ fn step(
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use engine::{Level, Options};
     use payments::dukpt::aes::Transaction;
-
-    use super::*;
 
     fn hex<const N: usize>(text: &str) -> [u8; N] {
         std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())

@@ -4,18 +4,16 @@
 //! The private RSA operations of all requests run in one engine call, which verifies every result with the
 //! public exponent; the public operations run in another. So do signatures and verifications by ECDSA.
 
-use std::sync::Arc;
-
+use super::{Kernel, Pass, Queue, Work};
+use crate::ground::Refusal;
+use crate::prepared::{ecc, rsa};
 use engine::{
     EcError, EcdsaSignItem, EcdsaVerifyItem, Engine, RsaPrivateItem, RsaPublicItem, SecretBytes,
     ed25519_verify,
 };
+use std::sync::Arc;
 use token::pka::ecc::EccCurve;
 use wire::code;
-
-use super::{Kernel, Pass, Queue, Work};
-use crate::ground::Refusal;
-use crate::prepared::{ecc, rsa};
 
 /// An operation; of RSA on a block of the modulus length, below the modulus.
 pub(crate) enum Asymmetric<'a> {
@@ -27,8 +25,8 @@ pub(crate) enum Asymmetric<'a> {
     Sign { key: Arc<ecc::PrivateContext>, data: &'a [u8] },
     /// Nothing, where a signature is one of the data; else 4/429.
     Verify { key: Arc<ecc::PublicContext>, data: &'a [u8], signature: &'a [u8] },
-    /// The secret that a private key and the public key of another party agree on: both of one curve of Weierstrass's form,
-    /// else 8/874.
+    /// The secret that a private key and the public key of another party agree on: both of one curve of Weierstrass's
+    /// form, else 8/874.
     Agree { key: Arc<ecc::PrivateContext>, peer: Arc<ecc::PublicContext> },
     /// A new key of a curve: its private value, then its public key.
     Generate { curve: EccCurve },

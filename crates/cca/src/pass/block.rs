@@ -1,11 +1,10 @@
-//! Single blocks of 8 bytes, each under its TDES key of two parts: what PIN verbs and derivations of keys ask for, request by
-//! request, with nothing made for a block but its place in a column.
+//! Single blocks of 8 bytes, each under its TDES key of two parts: what PIN verbs and derivations of keys ask for,
+//! request by request, with nothing made for a block but its place in a column.
 
+use super::{Kernel, Pass, Queue, Work};
 use engine::{CipherAlgorithm, CipherDirection, Column, ColumnMut, Engine};
 use wire::{Codes, code};
 use zeroize::{Zeroize, Zeroizing};
-
-use super::{Kernel, Pass, Queue, Work};
 
 /// Length of a block in bytes.
 pub(crate) const BLOCK_BYTES: usize = 8;
@@ -53,8 +52,8 @@ impl<'a> Work<'a> for OneBlock {
     }
 }
 
-/// Blocks of 8 bytes and their keys, each one after the other; wiped on drop. They have room for all that come from the start:
-/// memory that grows would leave its old place behind unwiped.
+/// Blocks of 8 bytes and their keys, each one after the other; wiped on drop. They have room for all that come from the
+/// start: memory that grows would leave its old place behind unwiped.
 pub(super) struct Columns {
     algorithm: CipherAlgorithm,
     keys: Zeroizing<Vec<u8>>,
@@ -101,9 +100,8 @@ impl Columns {
 
 #[cfg(test)]
 mod tests {
-    use engine::Options;
-
     use super::*;
+    use engine::Options;
 
     /// What is asked in any order of directions is answered at its place, as one by one.
     #[test]

@@ -1,10 +1,9 @@
 //! Block ciphers over texts under unwrapped keys.
 
-use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, KeyError, Mode, SecretBytes};
-use wire::{Codes, code};
-
 use super::{Kernel, Pass, Queue, Work};
 use crate::wipe::Text;
+use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, KeyError, Mode, SecretBytes};
+use wire::{Codes, code};
 
 /// Whether the weak-algorithms setting applies to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,18 +1,16 @@
 //! Closes keys: wraps all keys of one format in one call of its method, and writes their tokens.
 
-use std::ops::Deref;
-
+use super::{Kernel, Pass, Queue, Work};
+use crate::wrap::{
+    By, aes_cbc, asym, check_parts, des_cbc, des_ecb, des_enhanced, pka_sections, variable, wide_block,
+};
 use engine::{CipherDirection, SecretBytes, sha1};
+use std::ops::Deref;
 use token::pka::ecc::EccWrappedBuilder;
 use token::pka::{AsymBuilder, TransportedBuilder, WrappedBuilder};
 use token::{DesToken, TOKEN_BYTES, VariableToken};
 use wire::control::TokenForm;
 use wire::{Codes, code};
-
-use super::{Kernel, Pass, Queue, Work};
-use crate::wrap::{
-    By, aes_cbc, asym, check_parts, des_cbc, des_ecb, des_enhanced, pka_sections, variable, wide_block,
-};
 
 /// A key to be put into a token.
 pub(crate) struct Close {
@@ -30,13 +28,15 @@ pub(crate) enum Skeleton {
     Aes,
     /// A token of variable length, external where a key-encrypting key wraps.
     Variable(Box<VariableToken>),
-    /// An RSA token, internal, or external under a key-encrypting key of AES; its secret is the private values, in the order of the token.
+    /// An RSA token, internal, or external under a key-encrypting key of AES; its secret is the private values, in the
+    /// order of the token.
     Rsa(Box<WrappedBuilder>),
     /// An internal RSA token under the ASYM master key; its secret is what is enciphered.
     Asym(Box<AsymBuilder>),
     /// An external RSA token under a key-encrypting key of DES; its secret is what is enciphered.
     Transported(Box<TransportedBuilder>),
-    /// A token of an elliptic curve, internal, or external under a key-encrypting key of AES; its secret is the private value.
+    /// A token of an elliptic curve, internal, or external under a key-encrypting key of AES; its secret is the private
+    /// value.
     Ecc(Box<EccWrappedBuilder>),
 }
 

@@ -1,17 +1,16 @@
-//! Values derived from keys and secrets: verification patterns, the keys that seal chaining vectors, and keys from secrets
-//! that parties agree on.
-
-use engine::{HashAlgorithm, SecretBytes};
-use payments::dukpt::aes::Transaction;
-use payments::dukpt::tdes::{Purpose, Serial};
-use wire::control::Register;
-use wire::{Codes, code};
+//! Values derived from keys and secrets: verification patterns, the keys that seal chaining vectors, and keys from
+//! secrets that parties agree on.
 
 use super::emv::{self, Cryptograms, Diversify};
 use super::{Kernel, Pass, Queue, Work, aes_dukpt, dukpt};
 use crate::chaining::{Chained, ChainingKeys};
 use crate::patterns;
 use crate::pka::x963;
+use engine::{HashAlgorithm, SecretBytes};
+use payments::dukpt::aes::Transaction;
+use payments::dukpt::tdes::{Purpose, Serial};
+use wire::control::Register;
+use wire::{Codes, code};
 
 /// What is made of a key.
 pub(crate) enum Derive {
@@ -27,7 +26,8 @@ pub(crate) enum Derive {
     X963 { secret: SecretBytes, hash: HashAlgorithm, shared: Vec<u8>, bytes: usize },
     /// The working key of a transaction by DUKPT from a base key of 16 bytes.
     Dukpt { base: SecretBytes, serial: Serial, purpose: Purpose },
-    /// The initial key of a terminal by DUKPT from a base key of 16 bytes, and the [block](payments::dukpt::tdes::initial_block) of its serial number.
+    /// The initial key of a terminal by DUKPT from a base key of 16 bytes, and the
+    /// [block](payments::dukpt::tdes::initial_block) of its serial number.
     DukptInitial { base: SecretBytes, block: [u8; 8] },
     /// The key of a transaction, or the initial one of a terminal, by DUKPT with AES from a base key of AES.
     AesDukpt { base: SecretBytes, transaction: Transaction },
@@ -45,7 +45,8 @@ pub(crate) enum Derived {
     LongPattern([u8; 16]),
     /// Of [`Derive::ChainingKeys`]; 12/764 where no master key is there.
     ChainingKeys(Result<ChainingKeys, Codes>),
-    /// Of [`Derive::X963`], [`Derive::Dukpt`], [`Derive::DukptInitial`], [`Derive::AesDukpt`] and [`Derive::Diversify`].
+    /// Of [`Derive::X963`], [`Derive::Dukpt`], [`Derive::DukptInitial`], [`Derive::AesDukpt`] and
+    /// [`Derive::Diversify`].
     Key(Result<SecretBytes, Codes>),
     /// Of [`Derive::Transaction`].
     Cryptograms(Result<Cryptograms, Codes>),

@@ -1,16 +1,15 @@
 //! Keys of transactions by DUKPT: all derivations of a pass step by step beside each other, whatever their counters.
 //!
-//! Single DES in a step is no cipher of a caller's: it is part of a construction that nobody inverts without the key of the
-//! step before (ANSI X9.24-1:2009, annex A).
-
-use engine::{CipherAlgorithm, CipherDirection, Engine, SecretBytes};
-use payments::dukpt::tdes::{self, HALF_VARIANT, Purpose};
-use wire::{Codes, code};
-use zeroize::{Zeroize, Zeroizing};
+//! Single DES in a step is no cipher of a caller's: it is part of a construction that nobody inverts without the key of
+//! the step before (ANSI X9.24-1:2009, annex A).
 
 use super::Derive;
 use super::block::Columns;
 use super::derive::Derived;
+use engine::{CipherAlgorithm, CipherDirection, Engine, SecretBytes};
+use payments::dukpt::tdes::{self, HALF_VARIANT, Purpose};
+use wire::{Codes, code};
+use zeroize::{Zeroize, Zeroizing};
 
 /// The most steps of a derivation: bits that a counter may have set.
 const STEPS_MAX: usize = 10;
@@ -118,10 +117,9 @@ fn take<'l>(lanes: impl Iterator<Item = &'l mut Lane>, halves: &Columns) {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use engine::Options;
     use payments::dukpt::tdes::Serial;
-
-    use super::*;
 
     fn hex<const N: usize>(text: &str) -> [u8; N] {
         std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())

@@ -1,5 +1,5 @@
-//! Keys of chip cards and of their sessions, and cryptograms under them: all of a pass side by side, a step of all of them
-//! after the other.
+//! Keys of chip cards and of their sessions, and cryptograms under them: all of a pass side by side, a step of all of
+//! them after the other.
 //!
 //! | step | of what |
 //! |---|---|
@@ -8,14 +8,13 @@
 //! | MACs, of all texts of one length | cryptograms, and responses of method 2 |
 //! | blocks | responses of method 1 |
 
+use super::Derive;
+use super::derive::Derived;
 use engine::{CipherAlgorithm, CipherDirection, Column, ColumnMut, Engine, MacAlgorithm, Mode, SecretBytes};
 use payments::emv::session_key::{self, Tree, Walk};
 use payments::emv::with_parity;
 use wire::{Codes, code};
 use zeroize::{Zeroize, Zeroizing};
-
-use super::Derive;
-use super::derive::Derived;
 
 const KEY_BYTES: usize = 16;
 
@@ -270,10 +269,9 @@ fn encipher(engine: &Engine, keys: &[&[u8]], blocks: &mut [u8], bytes: usize) ->
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use engine::Options;
     use payments::emv::{Padding, padded};
-
-    use super::*;
 
     fn hex<const N: usize>(text: &str) -> [u8; N] {
         std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())

@@ -1,13 +1,13 @@
-//! Texts through FF1 (SP 800-38G): the next block of all texts of a pass side by side, until the last round of the longest.
-
-use engine::{CipherDirection, CipherItem, CipherKey, Mode, SecretBytes};
-use payments::ff1::Ff1;
-use wire::{Codes, code};
-use zeroize::Zeroizing;
+//! Texts through FF1 (SP 800-38G): the next block of all texts of a pass side by side, until the last round of the
+//! longest.
 
 use super::cipher::key_refusal;
 use super::{Kernel, Pass, Queue, Work};
 use crate::ground::Algorithm;
+use engine::{CipherDirection, CipherItem, CipherKey, Mode, SecretBytes};
+use payments::ff1::Ff1;
+use wire::{Codes, code};
+use zeroize::Zeroizing;
 
 /// Length of a block in bytes.
 const BLOCK: usize = 16;

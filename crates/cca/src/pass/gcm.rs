@@ -1,11 +1,10 @@
 //! AES in Galois/Counter Mode under unwrapped keys.
 
-use engine::{CipherDirection, CipherError, GcmItem, GcmKey, SecretBytes};
-use wire::{Codes, code};
-
 use super::cipher::key_refusal;
 use super::{Kernel, Pass, Queue, Work};
 use crate::wipe::Text;
+use engine::{CipherDirection, CipherError, GcmItem, GcmKey, SecretBytes};
+use wire::{Codes, code};
 
 /// A whole text to encipher, or to check and decipher.
 pub(crate) struct Gcm<'a> {

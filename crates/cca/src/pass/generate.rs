@@ -1,11 +1,10 @@
 //! Generates RSA keys; the engine has proven each by one operation.
 
-use engine::{Engine, RsaKeyError};
-use wire::code;
-
 use super::{Kernel, Pass, Queue, Work};
 use crate::prepared::rsa::key_codes;
 use crate::search::{COMMON_EXPONENT, GENERATION_ATTEMPTS, Generated};
+use engine::{Engine, RsaKeyError};
+use wire::code;
 
 /// A key pair to be found.
 pub(crate) struct Generate<'a> {

@@ -1,15 +1,13 @@
 //! Hashes, HMACs and modification detection codes, whole or in segments.
 
-use std::borrow::Cow;
-
+use super::cipher::key_refusal;
+use super::{Kernel, Pass, Queue, Work};
 use engine::{
     HASH_STATE_BYTES, HashAlgorithm, HashError, HashItem, HmacItem, HmacKey, MDC_BYTES, MdcAlgorithm,
     MdcItem, SHA3_STATE_BYTES, SecretBytes,
 };
+use std::borrow::Cow;
 use wire::{Codes, code};
-
-use super::cipher::key_refusal;
-use super::{Kernel, Pass, Queue, Work};
 
 /// A text, or a segment of one.
 pub(crate) enum Hash<'a> {
@@ -42,8 +40,8 @@ pub(crate) struct HashText<'a> {
 
 /// After the last segment the digest or the MAC, otherwise the state for the next one.
 pub(crate) enum HashOutput {
-    /// As many bytes as the algorithm's digest has, then zeros. Of a modification detection code what the next segment begins
-    /// from is the code of the text so far.
+    /// As many bytes as the algorithm's digest has, then zeros. Of a modification detection code what the next segment
+    /// begins from is the code of the text so far.
     Digest([u8; 64]),
     /// To be carried to the next segment.
     State([u8; HASH_STATE_BYTES]),

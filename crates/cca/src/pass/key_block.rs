@@ -1,6 +1,7 @@
-//! Key blocks opened and sealed: their keys derived, their payloads enciphered or deciphered, their MACs made, each of the three in
-//! one call of the engine for all blocks of a pass that are alike.
+//! Key blocks opened and sealed: their keys derived, their payloads enciphered or deciphered, their MACs made, each of
+//! the three in one call of the engine for all blocks of a pass that are alike.
 
+use super::{Kernel, Pass, Queue, Work};
 use engine::{
     CipherAlgorithm, CipherDirection, Column, ColumnError, ColumnMut, Engine, MacAlgorithm, Mode, SecretBytes,
 };
@@ -8,8 +9,6 @@ use payments::Mask;
 use payments::key_block::{Derivation, Purpose, Version, verifies};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
-
-use super::{Kernel, Pass, Queue, Work};
 
 /// What becomes of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

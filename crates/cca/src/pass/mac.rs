@@ -1,12 +1,10 @@
 //! Message authentication codes over texts under unwrapped keys.
 
-use std::borrow::Cow;
-
-use engine::{Column, ColumnError, MacAlgorithm, MacItem, MacKey, SecretBytes};
-use wire::{Codes, code};
-
 use super::cipher::key_refusal;
 use super::{Kernel, Pass, Queue, Work};
+use engine::{Column, ColumnError, MacAlgorithm, MacItem, MacKey, SecretBytes};
+use std::borrow::Cow;
+use wire::{Codes, code};
 
 /// A segment of a text.
 pub(crate) struct Mac<'a> {
@@ -66,8 +64,8 @@ impl<'a> Work<'a> for Mac<'a> {
     }
 }
 
-/// Whole texts of one length under keys of one algorithm, as most batches have them, for which nothing has to be made but the
-/// lists of their places. False, with nothing done, where requests differ.
+/// Whole texts of one length under keys of one algorithm, as most batches have them, for which nothing has to be made
+/// but the lists of their places. False, with nothing done, where requests differ.
 fn run_equal(kernel: &Kernel<'_>, asked: &[Mac<'_>], answers: &mut [Option<Answer>]) -> bool {
     let Some(Mac { algorithm, .. }) = asked.first() else { return true };
     let is_whole = |work: &Mac<'_>| work.last && work.chain == [0; 16];

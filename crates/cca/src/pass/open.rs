@@ -4,16 +4,15 @@ mod ecc;
 mod pka;
 mod rsa;
 
+use super::{Kernel, Pass, Queue, Work};
+use crate::ground::Age;
+use crate::prepared::{Private, Public};
+use crate::wrap::{By, aes_cbc, check_parts, des_ecb, des_enhanced, variable, wide_block};
 use engine::SecretBytes;
 use token::aes::AesKey;
 use token::{AesToken, DesToken, VariableToken};
 use wire::control::TokenForm;
 use wire::{Codes, code};
-
-use super::{Kernel, Pass, Queue, Work};
-use crate::ground::Age;
-use crate::prepared::{Private, Public};
-use crate::wrap::{By, aes_cbc, check_parts, des_ecb, des_enhanced, variable, wide_block};
 
 /// A key to be taken out of its token.
 pub(crate) enum Open<'a> {

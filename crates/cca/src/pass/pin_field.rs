@@ -1,11 +1,10 @@
-//! PIN blocks of ISO-4 (ISO 9564-1:2017, format 4): a field through AES twice, with the PAN in between, whichever way. All blocks of a
-//! pass under keys of one length go side by side.
+//! PIN blocks of ISO-4 (ISO 9564-1:2017, format 4): a field through AES twice, with the PAN in between, whichever way.
+//! All blocks of a pass under keys of one length go side by side.
 
+use super::{Kernel, Pass, Queue, Work};
 use engine::{CipherAlgorithm, CipherDirection, Column, ColumnMut, Engine, Mode, SecretBytes};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
-
-use super::{Kernel, Pass, Queue, Work};
 
 /// Length of a field, and of a block, in bytes.
 const FIELD_BYTES: usize = 16;

@@ -1,11 +1,10 @@
 //! The queue of one kind of work: requests for the next pass, and results until they are taken.
 
+use super::{Kernel, Work};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-
-use super::{Kernel, Work};
 
 /// The work of one kind.
 pub(crate) struct Queue<W, A> {
@@ -108,10 +107,9 @@ impl<W, A> Future for Ask<'_, W, A> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use std::pin::pin;
     use std::task::Waker;
-
-    use super::*;
 
     fn double(queue: &Queue<u32, u32>) {
         queue.answer(|asked, answers| {

@@ -7,15 +7,14 @@
 //! | VISA-PVV, VISAPVV4 | 11 digits of the PAN, key index 1 to 6, 4 digits of a clear PIN or blanks | PVV where one is verified | |
 //! | INBK-PIN | 11 digits of the PAN, 6, key index 1 to 6, 3 digits of validation | | |
 //!
-//! Digits stand at the left, with blanks behind them. Validation data are 16 hexadecimal digits: what shorter ones are filled
-//! with is not published.
+//! Digits stand at the left, with blanks behind them. Validation data are 16 hexadecimal digits: what shorter ones are
+//! filled with is not published.
 
+use crate::call::Call;
 use payments::{Decimalisation, Pin, ibm3624, interbank};
 use wire::point::Point;
 use wire::{Codes, code};
 use zeroize::Zeroizing;
-
-use crate::call::Call;
 
 /// Length of an element in characters.
 const ELEMENT: usize = 16;

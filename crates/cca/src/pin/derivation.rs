@@ -5,15 +5,8 @@
 //! | DUKPT-.. | the key serial number, of 10 bytes | KEYGENKY with UKPT |
 //! | ADUKPT.. | derivation data, of 20 bytes ([`Transaction`]) | DKYGENKY of AES with A-DUKPT, of D-ALL or D-PPROT |
 //!
-//! By AES, keys of AES are derived for ISO-4, and of TDES for blocks of 8 bytes; none that is stronger than its base key.
-
-use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
-use payments::dukpt::aes::{TRANSACTION_BYTES, Transaction, TransactionFault};
-use payments::dukpt::tdes::Serial;
-use token::usage::Use;
-use token::variable::{PinField, VariableUse};
-use wire::verb::{PinDerivation, PinDerivationBoth, PinDerivationOut, PinDerivations};
-use wire::{Codes, code};
+//! By AES, keys of AES are derived for ISO-4, and of TDES for blocks of 8 bytes; none that is stronger than its base
+//! key.
 
 use super::keys::{self, Working};
 use super::{BLOCK_BYTES, Block};
@@ -23,6 +16,13 @@ use crate::key::opening::Opening;
 use crate::key::{Key, Renewal};
 use crate::pass::{Cipher, Derive, KeyRule, Token};
 use crate::wipe::Text;
+use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
+use payments::dukpt::aes::{TRANSACTION_BYTES, Transaction, TransactionFault};
+use payments::dukpt::tdes::Serial;
+use token::usage::Use;
+use token::variable::{PinField, VariableUse};
+use wire::verb::{PinDerivation, PinDerivationBoth, PinDerivationOut, PinDerivations};
+use wire::{Codes, code};
 
 /// Where a profile has the derivation data.
 const DATA_AT: usize = 24;
@@ -109,8 +109,8 @@ impl Derivation {
     /// What is behind the fields of a profile, for a block of ISO-4 or one of 8 bytes.
     ///
     /// # Errors
-    /// 8/21 for a profile that ends before it, 8/2050 for a counter that no terminal gets to, 8/50 for derivation data of another key
-    /// than one for such a block, 8/34 for keys by TDES for ISO-4.
+    /// 8/21 for a profile that ends before it, 8/2050 for a counter that no terminal gets to, 8/50 for derivation data
+    /// of another key than one for such a block, 8/34 for keys by TDES for ISO-4.
     pub(crate) fn read(profile: &[u8], method: Method, is_iso4: bool) -> Result<Self, Refusal> {
         match method {
             Method::Fixed => Ok(Self::None),
@@ -183,8 +183,8 @@ impl Derivation {
         }
     }
 
-    /// Starts wrapping the key anew for a field of fixed length, as [`Key::renew`]. A base key of AES has a token that such a field
-    /// does not hold: its record is what is renewed.
+    /// Starts wrapping the key anew for a field of fixed length, as [`Key::renew`]. A base key of AES has a token that
+    /// such a field does not hold: its record is what is renewed.
     pub(crate) fn renew<'p, 'a>(
         &self,
         call: Call<'p, 'a>,

@@ -1,16 +1,15 @@
 //! The form of a PIN block, as the arguments of a verb say it.
 
+use super::Block;
+use crate::call::Call;
+use crate::counting;
+use crate::ground::Refusal;
 use payments::block::{self, PanDigits};
 use payments::{Extraction, Format, Layout, Mask, Pin, Profile, ProfileFault};
 use wire::point::Point;
 use wire::verb::PinExtraction;
 use wire::{Codes, code};
 use zeroize::Zeroizing;
-
-use super::Block;
-use crate::call::Call;
-use crate::counting;
-use crate::ground::Refusal;
 
 /// How a PIN lies in a block, with what the block holds beside it.
 pub(crate) struct Form {
@@ -24,8 +23,9 @@ impl Form {
     /// The form of a block that comes in.
     ///
     /// # Errors
-    /// 8/106, 8/107 or 8/108 for a profile that says no format, control or pad digit, 8/109 for a method that does not go with
-    /// the format, 8/110 for a PAN that is needed and not twelve digits, 8/90 for a format that the role does not permit.
+    /// 8/106, 8/107 or 8/108 for a profile that says no format, control or pad digit, 8/109 for a method that does not
+    /// go with the format, 8/110 for a PAN that is needed and not twelve digits, 8/90 for a format that the role does
+    /// not permit.
     pub(crate) fn read(
         call: &Call<'_, '_>,
         profile: &[u8],
@@ -85,11 +85,11 @@ impl Form {
 
     /// What a clear block says of itself, whatever it is compared with, and whichever key it was under.
     ///
-    /// A block of ISO-0 or VISA-4 is bound to its PAN: with another one its filling is wrong. Not so the digits over which those
-    /// of the PIN lie, behind its second: changed there, a PAN makes of the PIN another one that is known from it. So the first
-    /// four digits are left out, as many as lie over a PIN of six. A block of ISO-3 is bound to no PAN, for its filling is six
-    /// digits at random, and a digit of the PAN that is changed by one makes of one of these another: it is known by its own
-    /// filling.
+    /// A block of ISO-0 or VISA-4 is bound to its PAN: with another one its filling is wrong. Not so the digits over
+    /// which those of the PIN lie, behind its second: changed there, a PAN makes of the PIN another one that is known
+    /// from it. So the first four digits are left out, as many as lie over a PIN of six. A block of ISO-3 is bound to
+    /// no PAN, for its filling is six digits at random, and a digit of the PAN that is changed by one makes of one of
+    /// these another: it is known by its own filling.
     pub(crate) fn bound(&self, block: &Block) -> counting::Subject {
         match (self.layout.format, &self.pan) {
             (Format::Iso0 | Format::Visa4, [_, _, _, _, bound @ ..]) => counting::of_bound_pan(bound),
@@ -104,9 +104,10 @@ impl Form {
         self.filled(pin, &random)
     }
 
-    /// The same of a PIN out of a clear block of that form, or of another size that says this of itself. A block of ISO-3 is known by its
-    /// filling ([`Form::bound`]): out of ISO-3 it keeps that, and out of others it has one that follows from what they say. With
-    /// random ones, as many blocks of one card as anybody wants would be counted each by itself.
+    /// The same of a PIN out of a clear block of that form, or of another size that says this of itself. A block of
+    /// ISO-3 is known by its filling ([`Form::bound`]): out of ISO-3 it keeps that, and out of others it has one that
+    /// follows from what they say. With random ones, as many blocks of one card as anybody wants would be counted each
+    /// by itself.
     ///
     /// # Errors
     /// 8/90 where the domain has no master key.

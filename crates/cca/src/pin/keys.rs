@@ -1,15 +1,14 @@
 //! Keys of PIN blocks: as they are in their tokens, or derived for a transaction.
 
-use engine::SecretBytes;
-use payments::dukpt::tdes::{Purpose, SERIAL_BYTES, Serial};
-use token::usage::Use;
-use wire::{Codes, code};
-
 use crate::call::Call;
 use crate::ground::{Algorithm, Refusal};
 use crate::key::Key;
 use crate::key::opening::Opening;
 use crate::pass::{Ask, Derive, Derived};
+use engine::SecretBytes;
+use payments::dukpt::tdes::{Purpose, SERIAL_BYTES, Serial};
+use token::usage::Use;
+use wire::{Codes, code};
 
 /// Where a profile has the key serial number.
 const SERIAL_AT: usize = 24;

@@ -1,14 +1,13 @@
-//! What ANSI X9.8 forbids to do with PIN blocks, as far as roles do not permit it (CCA for Linux on IBM Z, "ANSI X9.8 PIN
-//! restrictions").
+//! What ANSI X9.8 forbids to do with PIN blocks, as far as roles do not permit it (CCA for Linux on IBM Z, "ANSI X9.8
+//! PIN restrictions").
 
+use super::form::Form;
+use crate::call::Call;
 use payments::Format;
 use payments::block::PanDigits;
 use wire::point::Point;
 use wire::verb::Verb;
 use wire::{Codes, code};
-
-use super::form::Form;
-use crate::call::Call;
 
 /// What tells whether the PIN in a block is right.
 const VERIFYING: [Verb; 2] = [Verb::EncryptedPinVerify, Verb::EncryptedPinVerify2];
@@ -44,8 +43,8 @@ pub(crate) fn check_formats(
     Ok(())
 }
 
-/// Refuses with 8/90 to make a PVV of a PIN in a block of this format: without a PAN in it, blocks of chosen PINs make a list of
-/// all PVVs.
+/// Refuses with 8/90 to make a PVV of a PIN in a block of this format: without a PAN in it, blocks of chosen PINs make
+/// a list of all PVVs.
 pub(crate) fn check_pvv(call: &Call<'_, '_>, format: Format) -> Result<(), Codes> {
     match format {
         Format::Iso0 | Format::Iso3 => Ok(()),
@@ -53,8 +52,8 @@ pub(crate) fn check_pvv(call: &Call<'_, '_>, format: Format) -> Result<(), Codes
     }
 }
 
-/// Refuses with 8/90 to verify a PIN in a block of this format. Only what ANSI X9.8 knows says which format it is: a block of ISO-0
-/// read as one of 3624 has two digits of the PIN in its first four, which a hundred guesses find.
+/// Refuses with 8/90 to verify a PIN in a block of this format. Only what ANSI X9.8 knows says which format it is: a
+/// block of ISO-0 read as one of 3624 has two digits of the PIN in its first four, which a hundred guesses find.
 pub(crate) fn check_verified(call: &Call<'_, '_>, format: Format) -> Result<(), Codes> {
     if is_known(format) { Ok(()) } else { call.permit(Point::PinAnyBlock) }
 }

@@ -1,14 +1,5 @@
 //! One side of a verb that takes PIN blocks of both sizes: how its block lies, and which key it is under.
 
-use engine::{CipherDirection, SecretBytes};
-use payments::block::PanDigits;
-use payments::{Format, Mask, Pin, Profile, iso4};
-use token::usage::{PinBlockIn, PinBlockOut, Use};
-use token::variable::PinField as Field;
-use wire::verb::PinExtraction;
-use wire::{Codes, code};
-use zeroize::{Zeroize, Zeroizing};
-
 use super::derivation::{Derivation, Method};
 use super::form::Form;
 use super::{BLOCK_BYTES, rules};
@@ -17,6 +8,14 @@ use crate::counting;
 use crate::ground::Refusal;
 use crate::key::opening::Opening;
 use crate::pass::PinField;
+use engine::{CipherDirection, SecretBytes};
+use payments::block::PanDigits;
+use payments::{Format, Mask, Pin, Profile, iso4};
+use token::usage::{PinBlockIn, PinBlockOut, Use};
+use token::variable::PinField as Field;
+use wire::verb::PinExtraction;
+use wire::{Codes, code};
+use zeroize::{Zeroize, Zeroizing};
 
 /// The fewest digits of a PAN that is given whole.
 const PAN_DIGITS_MIN: usize = 8;
@@ -92,8 +91,8 @@ impl Side {
     /// The side that a block comes from.
     ///
     /// # Errors
-    /// As [`Form::read`] and [`Derivation::read`]; 8/106 for formats that such verbs do not take, 8/110 for a PAN that is needed and
-    /// not as many digits as the format takes.
+    /// As [`Form::read`] and [`Derivation::read`]; 8/106 for formats that such verbs do not take, 8/110 for a PAN that
+    /// is needed and not as many digits as the format takes.
     pub(crate) fn read(
         call: &Call<'_, '_>,
         profile: &[u8],
@@ -331,8 +330,8 @@ impl Clear {
 /// The format of a profile.
 ///
 /// # Errors
-/// 8/21 for a profile that is too short, 8/106, 8/107 or 8/108 for what it says wrongly, and for formats that the verbs of both sizes do not
-/// take.
+/// 8/21 for a profile that is too short, 8/106, 8/107 or 8/108 for what it says wrongly, and for formats that the verbs
+/// of both sizes do not take.
 fn format(profile: &[u8]) -> Result<Format, Refusal> {
     let fields = profile.first_chunk().ok_or(code::INVALID_PARAMETER)?;
     let profile = Profile::read(fields).map_err(super::form::codes)?;

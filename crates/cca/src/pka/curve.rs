@@ -1,10 +1,9 @@
 //! Signatures with elliptic-curve keys.
 
+use super::signature_hash_of;
 use token::pka::ecc::EccCurve;
 use wire::verb::SignatureHash;
 use wire::{Codes, code};
-
-use super::signature_hash_of;
 
 /// A method of signatures with elliptic-curve keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

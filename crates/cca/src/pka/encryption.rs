@@ -3,13 +3,12 @@
 //! Every failure to open gives the same value, whatever was wrong: which byte of a block was bad is what the
 //! attacker of RFC 8017, section 7.2, wants to learn.
 
+use super::{hash_of, right_justified};
 use engine::{
     HashAlgorithm, SecretBytes, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad,
 };
 use wire::verb::{ExportFormat, GeneratedFormat, RsaFormat, RsaHash, TransportFormat};
 use wire::{Codes, code};
-
-use super::{hash_of, right_justified};
 
 /// A block format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +22,8 @@ pub(crate) enum Encryption {
 }
 
 impl Encryption {
-    /// Of the keywords of the verbs that encipher data: a format, and the hash of the OAEP ones, SHA-1 without. Which go
-    /// together the verb table says.
+    /// Of the keywords of the verbs that encipher data: a format, and the hash of the OAEP ones, SHA-1 without. Which
+    /// go together the verb table says.
     pub(crate) fn of(format: RsaFormat, hash: Option<RsaHash>) -> Self {
         match format {
             RsaFormat::ZeroPad | RsaFormat::Mrp => Self::Raw,

@@ -1,9 +1,9 @@
 //! Premaster secrets of TLS: 48 bytes in a block of PKCS#1 v1.5 (RFC 5246, section 7.4.7.1), opened without an error.
 //!
-//! Whoever learns which blocks are well formed opens any block, and signs (Bleichenbacher, CRYPTO '98). A block that is not
-//! gives 48 other bytes instead. They are made of the private key and the ciphertext, not at random: a caller that sends
-//! a ciphertext twice would know random bytes by their difference. So even whoever may use the key learns of a block
-//! whose content is unknown nothing at all.
+//! Whoever learns which blocks are well formed opens any block, and signs (Bleichenbacher, CRYPTO '98). A block that is
+//! not gives 48 other bytes instead. They are made of the private key and the ciphertext, not at random: a caller that
+//! sends a ciphertext twice would know random bytes by their difference. So even whoever may use the key learns of a
+//! block whose content is unknown nothing at all.
 
 use engine::{Engine, HashAlgorithm, HmacKey, SecretBytes};
 use subtle::{Choice, ConstantTimeEq};

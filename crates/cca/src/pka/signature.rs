@@ -3,13 +3,12 @@
 //! ISO-9796 names the withdrawn ISO 9796-1, whose signatures can be forged (Coron, Naccache,
 //! Stern 1999; Grieu 2000): it is refused, also as the default that an empty rule array means.
 
+use super::{right_justified, signature_hash_of, x931};
 use engine::{
     HashAlgorithm, SecretBytes, digest_info_prefix, pkcs1_v15_sign_pad_raw, pss_encode, pss_verify_vartime,
 };
 use wire::verb::{SignatureFormat, SignatureHash};
 use wire::{Codes, code};
-
-use super::{right_justified, signature_hash_of, x931};
 
 /// Bytes before the data of a PKCS-1.0 block, at the least.
 const PKCS1_OVERHEAD: usize = 11;
@@ -38,7 +37,8 @@ impl Signature {
     /// Of the format keyword and its hash.
     ///
     /// # Errors
-    /// 8/33 for ISO-9796, and what is not computed here, 8/34 where a hash is missing, and for a method of elliptic curves.
+    /// 8/33 for ISO-9796, and what is not computed here, 8/34 where a hash is missing, and for a method of elliptic
+    /// curves.
     pub(crate) fn of(format: SignatureFormat, hash: Option<SignatureHash>) -> Result<Self, Codes> {
         match (format, hash.map(signature_hash_of)) {
             (SignatureFormat::Iso9796 | SignatureFormat::Schnorr | SignatureFormat::Quantum, _) => {
@@ -97,8 +97,8 @@ impl Signature {
     /// Two blocks that are a fixed pattern with `b` bits of the caller's in them, of `2^2b` pairs, have every quotient
     /// modulo an `n` of `2b` bits, which a reduced lattice finds: the quotient of their signatures is then the private
     /// operation on it. More signatures do with less; the best attack on a fixed pattern needs a third of the modulus
-    /// (Brier, Clavier, Coron, Naccache 2001; Lenstra, Shparlinski 2002). So a digest must be shorter than that. Of PSS,
-    /// the caller chooses nothing that stands in the block.
+    /// (Brier, Clavier, Coron, Naccache 2001; Lenstra, Shparlinski 2002). So a digest must be shorter than that. Of
+    /// PSS, the caller chooses nothing that stands in the block.
     pub(crate) fn is_structured(self, data: &[u8], modulus_bits: usize) -> bool {
         let is_short = |digest_bytes: usize| FREE_PARTS * 8 * digest_bytes < modulus_bits;
         match self {

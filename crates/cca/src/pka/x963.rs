@@ -1,5 +1,5 @@
-//! The key derivation function of ANSI X9.63, 5.6.3 (SEC 1, 3.6.1): `H(Z | 1 | S) | H(Z | 2 | S) | ...`, cut to the length of
-//! the key, with counters of four bytes, Z the secret that the parties agree on and S what they know.
+//! The key derivation function of ANSI X9.63, 5.6.3 (SEC 1, 3.6.1): `H(Z | 1 | S) | H(Z | 2 | S) | ...`, cut to the
+//! length of the key, with counters of four bytes, Z the secret that the parties agree on and S what they know.
 
 use engine::{Engine, HashAlgorithm, SecretBytes};
 use wire::{Codes, code};

@@ -1,11 +1,10 @@
 //! Elliptic-curve keys that are prepared.
 
+use crate::ground::Age;
 use engine::{Curve, EcPrivateKey, EcPublicKey, Ed25519Key, Engine, SecretBytes, is_ed25519_public};
 use token::pka::Usage;
 use token::pka::ecc::EccCurve;
 use wire::{Codes, code};
-
-use crate::ground::Age;
 
 /// The engine's word for a curve.
 fn curve_of(curve: EccCurve) -> Curve {
@@ -133,8 +132,8 @@ impl PublicContext {
     }
 }
 
-/// The secret that a private key and the public key of another party agree on (SP 800-56A, 5.7.1.2): a coordinate, as long
-/// as the curve's prime. All of these curves have the cofactor 1, so that no point of them is of small order.
+/// The secret that a private key and the public key of another party agree on (SP 800-56A, 5.7.1.2): a coordinate, as
+/// long as the curve's prime. All of these curves have the cofactor 1, so that no point of them is of small order.
 ///
 /// # Errors
 /// 8/874 where both are not of one curve that agrees; 8/770 for a public key that agrees on nothing.

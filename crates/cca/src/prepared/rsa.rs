@@ -1,11 +1,10 @@
 //! RSA keys that are prepared.
 
+use crate::ground::Age;
+use crate::pka::premaster::Substitutes;
 use engine::{RsaKeyError, RsaPrivateKey, RsaPublicKey};
 use token::pka::Usage;
 use wire::{Codes, code};
-
-use crate::ground::Age;
-use crate::pka::premaster::Substitutes;
 
 /// A private key ready for use, and what its token says of it.
 pub(crate) struct PrivateContext {

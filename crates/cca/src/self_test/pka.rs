@@ -1,16 +1,16 @@
-//! Known answers of the RSA path: tokens unwrapped, a text signed and verified, a block opened; and signatures of a curve.
+//! Known answers of the RSA path: tokens unwrapped, a text signed and verified, a block opened; and signatures of a
+//! curve.
 //!
 //! The key, the signature and the sealed block in `known/` were made by OpenSSL; the tokens hold that
 //! key under the master key below. Nothing here touches the registers of the processor under test.
 
+use crate::batch::{Batch, Incoming};
+use crate::processor::Processor;
 use engine::{Curve, EcPrivateKey, EcdsaSignItem, Engine};
 use wire::control::{Handout, MasterKeyPair};
 use wire::frame::{Arguments, Outcome};
 use wire::verb::{Verb, digital_signature_generate as sign, digital_signature_verify as verify, pka_decrypt};
 use wire::{Codes, code};
-
-use crate::batch::{Batch, Incoming};
-use crate::processor::Processor;
 
 /// Runs the tests.
 ///
@@ -38,8 +38,8 @@ pub(super) fn run(engine: Engine) -> Result<(), &'static str> {
     expect(opened == (code::OK, OPENED.to_vec()), "opening a block sealed by OAEP")
 }
 
-/// Two signatures with P-256, verified: in lanes where the processor has them. What lanes need once a process is made by that,
-/// before any request is there.
+/// Two signatures with P-256, verified: in lanes where the processor has them. What lanes need once a process is made
+/// by that, before any request is there.
 fn curves(engine: &Engine) -> Result<(), &'static str> {
     let operation = "two ECDSA signatures";
     let key = EcPrivateKey::from_bytes(Curve::P256, &[0x5A; 32]).map_err(|_| operation)?;

@@ -7,25 +7,23 @@
 //! | PKCS-PAD | any; 1 to 16 bytes of padding | 16 bytes | as CBC |
 //! | GCM | any, whole | nonce of 1 byte or more | ONLY |
 //!
-//! INITIAL and ONLY take the initialization vector, CONTINUE and FINAL the chaining data; INITIAL and
-//! CONTINUE leave chaining data of 32 bytes: the last block of ciphertext, then zeros. With GCM the key
-//! parameters are the tag (4, 8, 12 to 16 bytes) and the optional data are authenticated. A key is
-//! 16, 24 or 32 clear bytes (KEY-CLR, the default) or an AES token (KEYIDENT): of a DATA key, or of a CIPHER key of variable
-//! length, whose usage fields must allow direction and mode (8/39).
-
-use std::future::Future;
-
-use engine::{CipherDirection, Mode};
-use token::Format;
-use token::variable::{CipherMode, VariableUse};
-use wire::verb::{AesKeyRule, AesMethod, AesPosition, Buffer};
-use wire::{Codes, code};
+//! INITIAL and ONLY take the initialization vector, CONTINUE and FINAL the chaining data; INITIAL and CONTINUE leave
+//! chaining data of 32 bytes: the last block of ciphertext, then zeros. With GCM the key parameters are the tag (4, 8,
+//! 12 to 16 bytes) and the optional data are authenticated. A key is 16, 24 or 32 clear bytes (KEY-CLR, the default) or
+//! an AES token (KEYIDENT): of a DATA key, or of a CIPHER key of variable length, whose usage fields must allow
+//! direction and mode (8/39).
 
 use crate::call::{Call, Place, Reply, Verdict};
 use crate::ground::{Algorithm, Refusal};
 use crate::key::Key;
 use crate::pass::{Cipher, Gcm, KeyRule};
 use crate::wipe::Text;
+use engine::{CipherDirection, Mode};
+use std::future::Future;
+use token::Format;
+use token::variable::{CipherMode, VariableUse};
+use wire::verb::{AesKeyRule, AesMethod, AesPosition, Buffer};
+use wire::{Codes, code};
 
 /// The request of either verb.
 pub(super) struct Request<'a> {

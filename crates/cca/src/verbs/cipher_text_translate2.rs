@@ -1,4 +1,5 @@
-//! Cipher_Text_Translate2 (CSNBCTT2): a text that is enciphered under one key comes under another, and is clear in the card alone.
+//! Cipher_Text_Translate2 (CSNBCTT2): a text that is enciphered under one key comes under another, and is clear in the
+//! card alone.
 //!
 //! | keyword | key | text under it |
 //! |---|---|---|
@@ -8,25 +9,16 @@
 //! | I-X923, O-X923 | DES | CBC of a text that 1 to 8 bytes were added to |
 //! | I-CUSP, O-CUSP, I-IPS, O-IPS | DES | any, as in CSNBENC |
 //!
-//! INITIAL (default) begins from the initialization vectors, CONTINUE from the chaining vector of 128 bytes that the call
-//! before left. That is sealed ([`crate::chaining`]) for both keys and methods.
+//! INITIAL (default) begins from the initialization vectors, CONTINUE from the chaining vector of 128 bytes that the
+//! call before left. That is sealed ([`crate::chaining`]) for both keys and methods.
 //!
-//! Keys that are kept for translations (DES: CIPHERXI, CIPHERXO, CIPHERXL; AES: C-XLATE) go with such keys alone, or texts would come
-//! under a key that deciphers them. Between keys that also encipher and decipher, the role decides, and each key must be for its side (8/39). No
-//! key may be clear: its owner would read the text.
+//! Keys that are kept for translations (DES: CIPHERXI, CIPHERXO, CIPHERXL; AES: C-XLATE) go with such keys alone, or
+//! texts would come under a key that deciphers them. Between keys that also encipher and decipher, the role decides,
+//! and each key must be for its side (8/39). No key may be clear: its owner would read the text.
 //!
-//! Whether a padding is right, and how long it is, tells of the text: asked often enough, all of it. So texts under keys that are kept
-//! for translations keep their padding: a padded text comes out with the same padding (8/39), which is not looked at.
-
-use engine::{CipherDirection, Mode};
-use token::Format;
-use token::usage::Use;
-use token::variable::{CipherMode, VariableUse};
-use wire::code;
-use wire::control::Register;
-use wire::point::Point;
-use wire::verb::cipher_text_translate2::{Answer, Request};
-use wire::verb::{DesChaining, DesMethod, KeyInAlgorithm, KeyOutAlgorithm, MethodIn, MethodOut};
+//! Whether a padding is right, and how long it is, tells of the text: asked often enough, all of it. So texts under
+//! keys that are kept for translations keep their padding: a padded text comes out with the same padding (8/39), which
+//! is not looked at.
 
 use super::des_cipher::{self, Chained as DesText};
 use super::{aes_cipher, decipher, encipher};
@@ -38,6 +30,15 @@ use crate::key::opening::Opening;
 use crate::key::{Key, Under};
 use crate::pass::{Cipher, KeyRule};
 use crate::wipe::Text;
+use engine::{CipherDirection, Mode};
+use token::Format;
+use token::usage::Use;
+use token::variable::{CipherMode, VariableUse};
+use wire::code;
+use wire::control::Register;
+use wire::point::Point;
+use wire::verb::cipher_text_translate2::{Answer, Request};
+use wire::verb::{DesChaining, DesMethod, KeyInAlgorithm, KeyOutAlgorithm, MethodIn, MethodOut};
 
 /// Answers with the text under the other key, and with the chaining vector where there is room for one.
 pub(crate) async fn cipher_text_translate2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

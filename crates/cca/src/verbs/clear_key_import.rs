@@ -1,5 +1,10 @@
 //! Clear_Key_Import (CSNBCKI): a clear single-length DES key becomes an internal DATA key.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
+use crate::key::target::des_target;
+use crate::parity;
+use crate::pass::{Skeleton, Token};
 use engine::SecretBytes;
 use token::control_vector::KeyForm;
 use token::des::Origin;
@@ -8,12 +13,6 @@ use wire::point::Point;
 use wire::verb::TokenWrapping;
 use wire::verb::clear_key_import::{Answer, Request};
 use wire::{Codes, code};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Refusal;
-use crate::key::target::des_target;
-use crate::parity;
-use crate::pass::{Skeleton, Token};
 
 /// Answers with the token; 0/2 where a byte of the key has even parity.
 pub(crate) async fn clear_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

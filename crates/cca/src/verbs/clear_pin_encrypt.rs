@@ -2,6 +2,9 @@
 //!
 //! RANDOM: the clear PIN is as many zeros as the PIN is to have digits.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
+use crate::pin::{self, data, form::Form};
 use engine::CipherDirection;
 use payments::Pin;
 use token::usage::{PinBlockOut, Use};
@@ -9,10 +12,6 @@ use wire::code;
 use wire::verb::PinSource;
 use wire::verb::clear_pin_encrypt::{Answer, Request};
 use zeroize::Zeroizing;
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::{Algorithm, Refusal};
-use crate::pin::{self, data, form::Form};
 
 /// Answers with the block.
 pub(crate) async fn clear_pin_encrypt(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

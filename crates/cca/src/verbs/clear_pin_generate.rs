@@ -8,6 +8,10 @@
 //! | GBP-PINO | offset of four digits to a PIN of four |
 //! | VISA-PVV | PVV of four digits |
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Algorithm;
+use crate::pin::data::{self, Data};
+use crate::pin::{self, Block};
 use engine::CipherDirection;
 use payments::ibm3624::{Intermediate, POOL_DIGITS};
 use payments::{Pin, interbank, visa};
@@ -15,11 +19,6 @@ use token::usage::{PinMethod as KeyMethod, PinStep, Use};
 use wire::code;
 use wire::verb::PinMethod;
 use wire::verb::clear_pin_generate::{Answer, Request};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Algorithm;
-use crate::pin::data::{self, Data};
-use crate::pin::{self, Block};
 
 /// Answers with the digits, and blanks behind them.
 pub(crate) async fn clear_pin_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -2,6 +2,11 @@
 //!
 //! IBM-PINO: the offset of PIN_check_length digits; VISA-PVV: the PVV of its leftmost four digits.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Algorithm;
+use crate::pin::data::{self, Data};
+use crate::pin::form::Form;
+use crate::pin::{self, Block, rules};
 use engine::CipherDirection;
 use payments::ibm3624::Intermediate;
 use payments::{Pin, visa};
@@ -9,12 +14,6 @@ use token::usage::{PinBlockIn, PinMethod, PinStep, Use};
 use wire::code;
 use wire::verb::PinAlternateMethod;
 use wire::verb::clear_pin_generate_alternate::{Answer, Request};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Algorithm;
-use crate::pin::data::{self, Data};
-use crate::pin::form::Form;
-use crate::pin::{self, Block, rules};
 
 /// Answers with the digits, and blanks behind them.
 pub(crate) async fn clear_pin_generate_alternate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

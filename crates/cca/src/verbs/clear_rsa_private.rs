@@ -1,12 +1,11 @@
 //! ClearRsaPrivate: the raw RSA private operation under a clear token, CRT or ME, on any card.
 
-use wire::code;
-use wire::verb::clear_rsa_private::{Answer, Request};
-
 use crate::call::{Call, Reply, Verdict};
 use crate::key::field::KeyField;
 use crate::pass::Asymmetric;
 use crate::pka::right_justified;
+use wire::code;
+use wire::verb::clear_rsa_private::{Answer, Request};
 
 /// `data^d mod n`, in as many bytes as the modulus has. The data must be below the modulus. The usage in
 /// the token is not looked at: the key is the caller's own, in the clear.

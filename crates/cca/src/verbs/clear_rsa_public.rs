@@ -1,12 +1,11 @@
 //! ClearRsaPublic: the raw RSA public operation under any token, on any card.
 
-use wire::code;
-use wire::verb::clear_rsa_public::{Answer, Request};
-
 use crate::call::{Call, Reply, Verdict};
 use crate::key::field::KeyField;
 use crate::pass::Asymmetric;
 use crate::pka::right_justified;
+use wire::code;
+use wire::verb::clear_rsa_public::{Answer, Request};
 
 /// `data^e mod n`, in as many bytes as the modulus has. The data must be below the modulus.
 pub(crate) async fn clear_rsa_public(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

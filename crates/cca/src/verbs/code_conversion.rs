@@ -6,14 +6,14 @@
 //! | TOEBCDIC | the other way; both ways together give every byte back |
 //! | USETABLE | by the caller's table: the byte at the place of each byte; 256 bytes, of 272 the first |
 //!
-//! Which place of the table is read depends on the text: texts that must not show in the time of a call do not belong here.
-
-use wire::code;
-use wire::verb::Conversion;
-use wire::verb::code_conversion::{Answer, Request};
+//! Which place of the table is read depends on the text: texts that must not show in the time of a call do not belong
+//! here.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::wipe::Text;
+use wire::code;
+use wire::verb::Conversion;
+use wire::verb::code_conversion::{Answer, Request};
 
 /// Answers with the converted text, which is as long.
 pub(crate) async fn code_conversion(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -2,11 +2,10 @@
 //!
 //! Keywords are those of Key_Token_Build that say length and usage; a length that is not given is the type's own.
 
-use wire::code;
-use wire::verb::control_vector_generate::{Answer, Request};
-
 use super::key_token_build::{form, vector_of_type};
 use crate::call::{Call, Reply, Verdict};
+use wire::code;
+use wire::verb::control_vector_generate::{Answer, Request};
 
 pub(crate) async fn control_vector_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

@@ -1,15 +1,15 @@
 //! Cryptographic_Variable_Encipher (CSNBCVE): a text under a CVARENC key, in CBC.
 //!
-//! Such a key enciphers the mask arrays of Control_Vector_Translate, and does nothing else; no other key does this (8/39).
-
-use engine::{CipherDirection, Mode};
-use token::usage::Use;
-use wire::verb::cryptographic_variable_encipher::{Answer, Request};
+//! Such a key enciphers the mask arrays of Control_Vector_Translate, and does nothing else; no other key does this
+//! (8/39).
 
 use super::des_cipher::{whole_blocks, work};
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Algorithm;
 use crate::wipe::Text;
+use engine::{CipherDirection, Mode};
+use token::usage::Use;
+use wire::verb::cryptographic_variable_encipher::{Answer, Request};
 
 /// Answers with the ciphertext, which is as long as the text.
 pub(crate) async fn cryptographic_variable_encipher(

@@ -1,23 +1,21 @@
 //! What CVV_Generate and CVV_Verify share: the keys, the data, and the value.
 //!
 //! The value is the digits of an X9.19 MAC over PAN, expiration date and service code. Its key is one key of double
-//! length (CVVKEY-A, or a MAC key for any purpose), or a pair of single length, CVVKEY-A and CVVKEY-B: the field of key B is
-//! not looked at where key A has double length.
-
-use std::borrow::Cow;
-
-use engine::{MacAlgorithm, SecretBytes};
-use payments::cvv;
-use token::control_vector::KeyForm;
-use token::usage::{CardValueHalf, Use};
-use wire::verb::{CvvDigits, CvvPan};
-use wire::{Codes, code};
-use zeroize::Zeroizing;
+//! length (CVVKEY-A, or a MAC key for any purpose), or a pair of single length, CVVKEY-A and CVVKEY-B: the field of key
+//! B is not looked at where key A has double length.
 
 use crate::call::Call;
 use crate::counting::{self, AtWork, Purpose};
 use crate::ground::{Algorithm, Refusal};
 use crate::pass::{Mac, Token};
+use engine::{MacAlgorithm, SecretBytes};
+use payments::cvv;
+use std::borrow::Cow;
+use token::control_vector::KeyForm;
+use token::usage::{CardValueHalf, Use};
+use wire::verb::{CvvDigits, CvvPan};
+use wire::{Codes, code};
+use zeroize::Zeroizing;
 
 /// The card of a request.
 pub(super) struct Card<'a> {

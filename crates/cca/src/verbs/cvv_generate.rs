@@ -1,12 +1,11 @@
 //! CVV_Generate (CSNBCSG): a card verification value, as VISA's CVV and MasterCard's CVC.
 
+use super::cvv::{Card, compute, count};
+use crate::call::{Call, Reply, Verdict};
 use payments::cvv;
 use token::usage::Use;
 use wire::verb::cvv_generate::{Answer, Request};
 use zeroize::Zeroizing;
-
-use super::cvv::{Card, compute, count};
-use crate::call::{Call, Reply, Verdict};
 
 /// Answers with the digits that the keyword asks for, and blanks behind them.
 pub(crate) async fn cvv_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,4 +1,5 @@
-//! CVV_Key_Combine (CSNBCKC): two keys of single length for card verification values become one key of double length, CVVKEY-A.
+//! CVV_Key_Combine (CSNBCKC): two keys of single length for card verification values become one key of double length,
+//! CVVKEY-A.
 //!
 //! | key A | key B | |
 //! |---|---|---|
@@ -6,9 +7,13 @@
 //! | a MAC key for any purpose | the same | permitted |
 //! | any two of these and DATA keys, but no CVVKEY-B as A and no CVVKEY-A as B | | with the point of mixed types |
 //!
-//! Both make values, or both verify them alone. They agree in whether they may be exported, and in key blocks (8/39), and what the new key
-//! may do is what both may. Equal keys are refused (8/442): with equal halves triple DES is single DES.
+//! Both make values, or both verify them alone. They agree in whether they may be exported, and in key blocks (8/39),
+//! and what the new key may do is what both may. Equal keys are refused (8/442): with equal halves triple DES is single
+//! DES.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
+use crate::pass::Skeleton;
 use engine::SecretBytes;
 use token::control_vector::{KeyForm, bit};
 use token::des::Origin;
@@ -20,10 +25,6 @@ use wire::verb::cvv_key_combine::{Answer, Request};
 use wire::verb::{Import2Translation, Import2Wrapping};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::{Algorithm, Refusal};
-use crate::pass::Skeleton;
 
 /// Answers with the token.
 pub(crate) async fn cvv_key_combine(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -55,8 +56,8 @@ pub(crate) async fn cvv_key_combine(call: Call<'_, '_>, reply: &mut Reply<'_, '_
 /// The token that both keys go into.
 ///
 /// # Errors
-/// 8/39 for keys that do not go together, 8/90 for mixed types without their point, 8/2111 for the original wrapping of a key that
-/// asks for the enhanced one.
+/// 8/39 for keys that do not go together, 8/90 for mixed types without their point, 8/2111 for the original wrapping of
+/// a key that asks for the enhanced one.
 fn combined(call: &Call<'_, '_>, request: &Request<'_>, tokens: &[DesToken; 2]) -> Result<DesToken, Refusal> {
     let vectors = tokens.map(|token| token.control_vector());
     let kinds = [Kind::of(vectors[0])?, Kind::of(vectors[1])?];

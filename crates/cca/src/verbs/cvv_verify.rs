@@ -1,15 +1,15 @@
-//! CVV_Verify (CSNBCSV): whether a card verification value is right. 4/1: it is not. 8/90: wrong values of the card are too many.
+//! CVV_Verify (CSNBCSV): whether a card verification value is right. 4/1: it is not. 8/90: wrong values of the card are
+//! too many.
 //!
 //! Of one and two digits it is found digit by digit, in at most thirty tries: these need a point of their own.
 
+use super::cvv::{Card, compute, count};
+use crate::call::{Call, Reply, Verdict};
 use payments::cvv;
 use token::usage::Use;
 use wire::code;
 use wire::point::Point;
 use wire::verb::cvv_verify::{Answer, Request};
-
-use super::cvv::{Card, compute, count};
-use crate::call::{Call, Reply, Verdict};
 
 /// Fewer digits are compared only in roles that may.
 const DIGITS_MIN: usize = 3;

@@ -1,10 +1,9 @@
 //! Data_Key_Export (CSNBDKX): Key_Export of a DATA key.
 
-use wire::code;
-use wire::verb::data_key_export::{Answer, Request};
-
 use super::key_export::export;
 use crate::call::{Call, Reply, Verdict};
+use wire::code;
+use wire::verb::data_key_export::{Answer, Request};
 
 /// Refuses any other key with 8/31.
 pub(crate) async fn data_key_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

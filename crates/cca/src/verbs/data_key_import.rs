@@ -1,12 +1,11 @@
 //! Data_Key_Import (CSNBDKM): Key_Import of a DATA key, which may be without a control vector.
 
-use wire::code;
-use wire::verb::data_key_import::{Answer, Request};
-
 use super::key_import::{import, source};
 use crate::call::{Call, Reply, Verdict};
 use crate::key::exchange::AskedType;
 use token::KeyType;
+use wire::code;
+use wire::verb::data_key_import::{Answer, Request};
 
 /// Refuses any other key with 8/31.
 pub(crate) async fn data_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,11 +1,5 @@
 //! Decipher (CSNBDEC): the inverse of Encipher, in one of the methods of [`super::des_cipher`].
 
-use engine::{CipherDirection, Mode};
-use token::usage::Use;
-use wire::verb::decipher::{Answer, Request};
-use wire::verb::{DesMethod, TypedAnswer};
-use wire::{Codes, code};
-
 use super::des_cipher::{
     self, BLOCK_BYTES, Chained, NO_CHAINING, chaining_vector, short_block, whole_blocks, work,
 };
@@ -13,6 +7,11 @@ use crate::call::{Call, Reply, Verdict};
 use crate::ground::Refusal;
 use crate::key::Key;
 use crate::wipe::Text;
+use engine::{CipherDirection, Mode};
+use token::usage::Use;
+use wire::verb::decipher::{Answer, Request};
+use wire::verb::{DesMethod, TypedAnswer};
+use wire::{Codes, code};
 
 /// Answers with the plaintext, its length and the chaining vector for the next call.
 pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,5 +1,5 @@
-//! Derive_ICC_MK (CSNBDCM): the master key of a chip card, derived from the issuer's, for use here or under an EXPORTER key for
-//! whoever writes it into the card.
+//! Derive_ICC_MK (CSNBDCM): the master key of a chip card, derived from the issuer's, for use here or under an EXPORTER
+//! key for whoever writes it into the card.
 //!
 //! | keyword | generating key | derived key |
 //! |---|---|---|
@@ -7,9 +7,15 @@
 //! | ENC | DMPIN | DMPIN |
 //! | DATA | DDATA | DDATA |
 //!
-//! A key that derives keys of every type (DALL) needs a point of its own, and gives one of the named use. Under a transport key a
-//! derived key leaves where the issuer's may be exported (8/39). OPTION-A (the default) and OPTION-B are keywords of this system.
+//! A key that derives keys of every type (DALL) needs a point of its own, and gives one of the named use. Under a
+//! transport key a derived key leaves where the issuer's may be exported (8/39). OPTION-A (the default) and OPTION-B
+//! are keywords of this system.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::chip::{card, issuer};
+use crate::ground::Algorithm;
+use crate::pass::emv::{Diversify, Session};
+use crate::pass::{Derive, Skeleton};
 use token::DesToken;
 use token::control_vector::KeyForm;
 use token::derivation::Derived;
@@ -19,12 +25,6 @@ use wire::code;
 use wire::point::Point;
 use wire::verb::IccKey;
 use wire::verb::derive_icc_mk::{Answer, Request};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::chip::{card, issuer};
-use crate::ground::Algorithm;
-use crate::pass::emv::{Diversify, Session};
-use crate::pass::{Derive, Skeleton};
 
 /// Answers with the token of the card's key.
 pub(crate) async fn derive_icc_mk(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -15,17 +15,16 @@
 //! decipher one takes a block enciphered, which CUSP leaves as chaining value. Their key must be for both. Chaining
 //! vectors are not sealed: those of CBC, X9.23 and IPS are ciphertext, and that of CUSP is what its key may encipher.
 
-use engine::{CipherDirection, Mode};
-use token::usage::Use;
-use wire::verb::{DesChaining, DesMethod};
-use wire::{Codes, code};
-
 use crate::call::Call;
 use crate::ground::{Algorithm, Refusal};
 use crate::key::Key;
 use crate::key::opening::Opening;
 use crate::pass::{Cipher, KeyRule};
 use crate::wipe::Text;
+use engine::{CipherDirection, Mode};
+use token::usage::Use;
+use wire::verb::{DesChaining, DesMethod};
+use wire::{Codes, code};
 
 /// A text as either verb takes it.
 pub(super) struct Chained<'a> {

@@ -1,19 +1,18 @@
 //! Digital_Signature_Verify (CSNDDSV): verifies a signature with an RSA or elliptic-curve public key.
 //!
-//! Keywords as for Digital_Signature_Generate, and for PKCS-PSS EXMATCH, the default: the salt has the
-//! length given. NEXMATCH, with which it may have another, and TPK-ONLY, for trusted blocks, are refused with 8/33. The key may
-//! be a public, clear or internal token; one of an elliptic curve with a private key is opened, so that the public key is
+//! Keywords as for Digital_Signature_Generate, and for PKCS-PSS EXMATCH, the default: the salt has the length given.
+//! NEXMATCH, with which it may have another, and TPK-ONLY, for trusted blocks, are refused with 8/33. The key may be a
+//! public, clear or internal token; one of an elliptic curve with a private key is opened, so that the public key is
 //! that of the private one. A signature that is not one answers 4/429.
-
-use wire::code;
-use wire::verb::SignatureFormat;
-use wire::verb::digital_signature_verify::Request;
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::Asymmetric;
 use crate::pka::curve::{Method, signature_bytes};
 use crate::pka::signature::Signature;
 use crate::pka::{right_justified, x931};
+use wire::code;
+use wire::verb::SignatureFormat;
+use wire::verb::digital_signature_verify::Request;
 
 pub(crate) async fn digital_signature_verify(call: Call<'_, '_>, _: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

@@ -9,18 +9,9 @@
 //! | TDESEMV2, TDESEMV4 | 18 or 34 | the card's key, and the tree of EMV 2000; 16 bytes behind the counter are the tree's first vector |
 //! | SESS-XOR | as the key | XORed with a DATA or MAC key |
 //!
-//! What may be made of a DKYGENKY key is in [`token::derivation`] (8/39). The token in the field of the generated key says of which type
-//! the key is and how long; it is made without parity bits of the data. Derived keys of single length, or with equal halves, need points of
-//! their own (8/90, 8/442).
-
-use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
-use payments::emv::session_key::Tree;
-use token::control_vector::{KeyForm, bit};
-use token::{ControlVector, DesToken, KeyType};
-use wire::point::Point;
-use wire::verb::Diversification;
-use wire::verb::diversified_key_generate::{Answer, Request};
-use wire::{Codes, code};
+//! What may be made of a DKYGENKY key is in [`token::derivation`] (8/39). The token in the field of the generated key
+//! says of which type the key is and how long; it is made without parity bits of the data. Derived keys of single
+//! length, or with equal halves, need points of their own (8/90, 8/442).
 
 use crate::call::{Call, Reply, Verdict};
 use crate::chip::issuer;
@@ -31,6 +22,14 @@ use crate::pass::emv::{Diversify, Session};
 use crate::pass::{Cipher, Derive, KeyRule, Skeleton};
 use crate::wipe::Text;
 use crate::wrap::check_parts;
+use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
+use payments::emv::session_key::Tree;
+use token::control_vector::{KeyForm, bit};
+use token::{ControlVector, DesToken, KeyType};
+use wire::point::Point;
+use wire::verb::Diversification;
+use wire::verb::diversified_key_generate::{Answer, Request};
+use wire::{Codes, code};
 
 /// Answers with the token of the derived key.
 pub(crate) async fn diversified_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -76,8 +75,8 @@ impl Method {
     /// The method, where the generating key may make such a key of such data.
     ///
     /// # Errors
-    /// 8/39 where it may not, 8/43 for a length of the key that the method does not make, 8/25 for one of the data, 8/90 for what
-    /// the role does not permit.
+    /// 8/39 where it may not, 8/43 for a length of the key that the method does not make, 8/25 for one of the data,
+    /// 8/90 for what the role does not permit.
     fn of(
         call: &Call<'_, '_>,
         request: &Request<'_>,

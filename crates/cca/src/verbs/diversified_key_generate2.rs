@@ -5,9 +5,14 @@
 //! | MK-OPTC | they are enciphered, and for keys of more than 128 bits their complement behind them (EMV 4.3, book 2, option C) |
 //! | SESS-ENC | they are enciphered; for longer keys twice, with X'F0' and X'0F' in the place of the third byte (annex A1.3.1) |
 //!
-//! The key is as long as the generating key. The token in the field of the generated key says what it is for; what may be made
-//! of which key is in [`token::variable::Attributes::derives`] (8/39).
+//! The key is as long as the generating key. The token in the field of the generated key says what it is for; what may
+//! be made of which key is in [`token::variable::Attributes::derives`] (8/39).
 
+use super::key_generate2::internal;
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
+use crate::pass::{Cipher, KeyRule, Skeleton};
+use crate::wipe::Text;
 use engine::{CipherDirection, Mode, SecretBytes};
 use token::VariableToken;
 use token::variable::{Completeness, Pedigree};
@@ -16,12 +21,6 @@ use wire::point::Point;
 use wire::verb::Diversification2;
 use wire::verb::diversified_key_generate2::{Answer, Request};
 use zeroize::Zeroizing;
-
-use super::key_generate2::internal;
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Refusal;
-use crate::pass::{Cipher, KeyRule, Skeleton};
-use crate::wipe::Text;
 
 const BLOCK_BYTES: usize = 16;
 

@@ -1,4 +1,5 @@
-//! EC_Diffie-Hellman (CSNDEDH): a symmetric key from a private key of an elliptic curve and the public key of another party.
+//! EC_Diffie-Hellman (CSNDEDH): a symmetric key from a private key of an elliptic curve and the public key of another
+//! party.
 //!
 //! | keyword | what comes out |
 //! |---|---|
@@ -6,27 +7,36 @@
 //! | PASSTHRU | the secret itself, as long as the curve's prime; off in every role that does not name its point |
 //! | DERIV01, QSA-ECDH | refused with 8/33 |
 //!
-//! The private key is KEY-MGMT or KM-ONLY, under the master key, or in an external token under the key in the private KEK field: an AES
-//! IMPORTER key with the use IMPORT that wraps keys of curves (WR-ECC), in a role that may import such keys. A clear one is refused, as is the other party's on another
-//! curve (8/770). Ed25519 agrees on nothing (8/874). DERIV02 takes keys that a card made at random and that say which key
-//! may be derived (X'23'): algorithm, type and length of the derived key are those (8/39), and PASSTHRU takes none of these
-//! keys, since the secret shows every key that is derived of it. A key that is stronger than the curve (AES-192 beyond 256
-//! bits, AES-256 beyond 384) is refused with 8/2149, unless the role has `ec-diffie-hellman-weak-curve`.
+//! The private key is KEY-MGMT or KM-ONLY, under the master key, or in an external token under the key in the private
+//! KEK field: an AES IMPORTER key with the use IMPORT that wraps keys of curves (WR-ECC), in a role that may import
+//! such keys. A clear one is refused, as is the other party's on another curve (8/770). Ed25519 agrees on nothing
+//! (8/874). DERIV02 takes keys that a card made at random and that say which key may be derived (X'23'): algorithm,
+//! type and length of the derived key are those (8/39), and PASSTHRU takes none of these keys, since the secret shows
+//! every key that is derived of it. A key that is stronger than the curve (AES-192 beyond 256 bits, AES-256 beyond 384)
+//! is refused with 8/2149, unless the role has `ec-diffie-hellman-weak-curve`.
 //!
-//! The token comes from the output field: an AES DATA, CIPHER, EXPORTER or IMPORTER token, or a DES token, whose attributes
-//! are kept and whose key, if it has one, is replaced. An empty field gets the default of what the private key says. An external
-//! token is wrapped under the key in the output KEK field: of a DES key by an EXPORTER with OPEX or an IMPORTER with OPIM, of an AES key of
-//! variable length by those of AES, with GEN-OPEX or GEN-OPIM, which must wrap keys of its kind. OKEK-DES and OKEK-AES say which (8/47
-//! for the other), and may be left out. DES keys get odd parity.
+//! The token comes from the output field: an AES DATA, CIPHER, EXPORTER or IMPORTER token, or a DES token, whose
+//! attributes are kept and whose key, if it has one, is replaced. An empty field gets the default of what the private
+//! key says. An external token is wrapped under the key in the output KEK field: of a DES key by an EXPORTER with OPEX
+//! or an IMPORTER with OPIM, of an AES key of variable length by those of AES, with GEN-OPEX or GEN-OPIM, which must
+//! wrap keys of its kind. OKEK-DES and OKEK-AES say which (8/47 for the other), and may be left out. DES keys get odd
+//! parity.
 //!
-//! Whoever has either private key knows the derived one: where both are the caller's, this imports a key of the caller's
-//! choice. So it has the rights of an import, and for transport keys a right of its own.
+//! Whoever has either private key knows the derived one: where both are the caller's, this imports a key of the
+//! caller's choice. So it has the rights of an import, and for transport keys a right of its own.
 
 mod target;
 
-use std::sync::Arc;
-
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
+use crate::key::exchange::side_of;
+use crate::key::private::{open_transported, strength_of_curve};
+use crate::parity;
+use crate::pass::{Asymmetric, Derive};
+use crate::prepared::ecc::PrivateContext;
 use engine::{HashAlgorithm, SecretBytes};
+use std::sync::Arc;
+use target::Target;
 use token::pka::Source;
 use token::pka::ecc::{
     Derivation, DerivedAlgorithm, DerivedType, EccCurve, EccPrivate, EccToken, EccValue, is_ecc,
@@ -37,15 +47,6 @@ use wire::point::Point;
 use wire::verb::ec_diffie_hellman::{Answer, Request};
 use wire::verb::{AgreedKeyType, AgreementHash, KeyAgreement};
 use wire::{Codes, code};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Refusal;
-use crate::key::exchange::side_of;
-use crate::key::private::{open_transported, strength_of_curve};
-use crate::parity;
-use crate::pass::{Asymmetric, Derive};
-use crate::prepared::ecc::PrivateContext;
-use target::Target;
 
 /// Longest party identifier in bytes.
 const PARTY_BYTES_MAX: usize = 256;
@@ -142,8 +143,8 @@ fn ecc_token<'a>(call: &Call<'_, 'a>, field: &'a [u8]) -> Result<EccToken<'a>, R
 /// The private section of a token whose key may agree on keys.
 ///
 /// # Errors
-/// 8/47 for a token without a private key; 8/39 for a clear key and one that only signs; 8/874 for a curve of signatures; 8/90 for one that the
-/// role does not permit.
+/// 8/47 for a token without a private key; 8/39 for a clear key and one that only signs; 8/874 for a curve of
+/// signatures; 8/90 for one that the role does not permit.
 fn agreeing<'t, 'a>(call: &Call<'_, 'a>, token: &'t EccToken<'a>) -> Result<&'t EccPrivate<'a>, Refusal> {
     let private = token.private().ok_or(code::TOKEN_INVALID)?;
     match private.value {
@@ -170,8 +171,8 @@ fn agreeing<'t, 'a>(call: &Call<'_, 'a>, token: &'t EccToken<'a>) -> Result<&'t 
 /// Refuses what the private key or the role does not let be derived.
 ///
 /// # Errors
-/// 8/39 for another algorithm than that of the private key, 8/2114 for another length, 8/2149 for a key that is stronger
-/// than the curve, 8/90 for a transport key or a DES key of single length that the role does not permit.
+/// 8/39 for another algorithm than that of the private key, 8/2114 for another length, 8/2149 for a key that is
+/// stronger than the curve, 8/90 for a transport key or a DES key of single length that the role does not permit.
 fn check(
     call: &Call<'_, '_>,
     request: &Request<'_>,
@@ -215,8 +216,8 @@ const fn curve_bits(derivation: Derivation) -> usize {
 /// The secret of both parties, and the private key that it was made with.
 ///
 /// # Errors
-/// 8/770 for a public key on another curve, or on none; 8/47 for a key-encrypting key beside a private key that is under none, or the
-/// reverse; as [`crate::key::field::KeyField::private_ecc`] and those of an import.
+/// 8/770 for a public key on another curve, or on none; 8/47 for a key-encrypting key beside a private key that is
+/// under none, or the reverse; as [`crate::key::field::KeyField::private_ecc`] and those of an import.
 async fn agree<'a>(
     call: Call<'_, 'a>,
     request: &Request<'a>,

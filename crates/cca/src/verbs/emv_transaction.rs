@@ -1,4 +1,5 @@
-//! EMV_Transaction (CSNBEAC): whether a card's request cryptogram (ARQC) is right, and the issuer's response to it (ARPC).
+//! EMV_Transaction (CSNBEAC): whether a card's request cryptogram (ARQC) is right, and the issuer's response to it
+//! (ARPC).
 //!
 //! | keyword | key of the cryptogram | padding of its text | key of the response |
 //! |---|---|---|---|
@@ -6,15 +7,22 @@
 //! | MC (M/CHIP 2.1) | of the session: counter and unpredictable number | a bit | the card's, of the issuer's key for responses where there is one |
 //! | EMV | of the session: TDESEMV2 (the default), TDESEMV4, EMVCSK | a bit | the same |
 //!
-//! VERARQC and VERGEN answer 4/1 for a cryptogram that is not right, and the latter no response; both take the same steps for it. METHOD-1, the
-//! default: the response is of the cryptogram and the response code; METHOD-2: of the cryptogram, the status update of the card, which
-//! stands in place of the code, and up to eight bytes of the issuer's in `reserved1`. It has four bytes, with zeros behind them.
+//! VERARQC and VERGEN answer 4/1 for a cryptogram that is not right, and the latter no response; both take the same
+//! steps for it. METHOD-1, the default: the response is of the cryptogram and the response code; METHOD-2: of the
+//! cryptogram, the status update of the card, which stands in place of the code, and up to eight bytes of the issuer's
+//! in `reserved1`. It has four bytes, with zeros behind them.
 //!
-//! GENARPC makes a response to whatever is given: the card's key enciphers blocks of the caller's choice, and so the two of which a key of
-//! a session is made come out. It is in no role that does not name it; VERGEN enciphers cryptograms of the card alone.
+//! GENARPC makes a response to whatever is given: the card's key enciphers blocks of the caller's choice, and so the
+//! two of which a key of a session is made come out. It is in no role that does not name it; VERGEN enciphers
+//! cryptograms of the card alone.
 //!
 //! The keywords EMVCSK, OPTION-A (the default), OPTION-B, METHOD-1 and METHOD-2 are this system's.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::chip::{card, issuer};
+use crate::ground::Refusal;
+use crate::pass::Derive;
+use crate::pass::emv::{Diversify, Response, ResponseOf, Session, Transaction};
 use engine::SecretBytes;
 use payments::emv::cryptogram::{METHOD_2_BYTES, method_1, method_2};
 use payments::emv::session_key::{self, Tree};
@@ -23,12 +31,6 @@ use token::derivation::Derived;
 use wire::code;
 use wire::verb::emv_transaction::{Answer, Request};
 use wire::verb::{EmvAction, EmvResponse, EmvScheme, EmvSession};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::chip::{card, issuer};
-use crate::ground::Refusal;
-use crate::pass::Derive;
-use crate::pass::emv::{Diversify, Response, ResponseOf, Session, Transaction};
 
 /// Longest text of a cryptogram in bytes.
 const TEXT_BYTES_MAX: usize = 1024;

@@ -2,6 +2,11 @@
 //!
 //! IBM-PIN: of PIN_length digits; GBP-PIN and INBK-PIN: of four.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Algorithm;
+use crate::pin::data::{self, Data};
+use crate::pin::form::Form;
+use crate::pin::{self, Block};
 use engine::CipherDirection;
 use payments::ibm3624::{Intermediate, POOL_DIGITS};
 use payments::interbank;
@@ -9,12 +14,6 @@ use token::usage::{PinBlockOut, PinMethod, PinStep, Use};
 use wire::code;
 use wire::verb::PinEncryptedMethod;
 use wire::verb::encrypted_pin_generate::{Answer, Request};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Algorithm;
-use crate::pin::data::{self, Data};
-use crate::pin::form::Form;
-use crate::pin::{self, Block};
 
 /// Answers with the block.
 pub(crate) async fn encrypted_pin_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -2,19 +2,19 @@
 //!
 //! TRANSLAT: as it is. Both profiles must say the same; the clear block is not looked at. REFORMAT: its PIN goes into a
 //! block of the output profile. DUKPT-IP, DUKPT-OP, DUKPT-BH: the key of that side, or of both, is derived for the
-//! transaction whose key serial number stands behind the 24 bytes of the profile. ADUKPTIP, ADUKPTOP, ADUKPTBH: it is derived by AES, as
-//! derivation data there say, from a base key that is named by its label: its token is longer than the caller's field.
-
-use engine::CipherDirection;
-use token::usage::{PinBlockIn, PinBlockOut, Use};
-use wire::code;
-use wire::verb::PinTranslation;
-use wire::verb::encrypted_pin_translate::{Answer, Request};
+//! transaction whose key serial number stands behind the 24 bytes of the profile. ADUKPTIP, ADUKPTOP, ADUKPTBH: it is
+//! derived by AES, as derivation data there say, from a base key that is named by its label: its token is longer than
+//! the caller's field.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pin::derivation::{Derivation, Method};
 use crate::pin::form::Form;
 use crate::pin::rules;
+use engine::CipherDirection;
+use token::usage::{PinBlockIn, PinBlockOut, Use};
+use wire::code;
+use wire::verb::PinTranslation;
+use wire::verb::encrypted_pin_translate::{Answer, Request};
 
 /// Answers with the block under the other key.
 pub(crate) async fn encrypted_pin_translate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,8 +1,8 @@
 //! Encrypted_PIN_Translate2 (CSNBPTR2): a PIN block comes under another key of DES or of AES.
 //!
-//! TRANSLAT: as it is. REFORMAT: its PIN goes into a block of the output profile. Blocks of ISO-4, of 16 bytes, are under PINPROT keys,
-//! those of ISO-0, ISO-1, ISO-2, ISO-3 and 3624, of 8 bytes, under IPINENC and OPINENC keys; either side may have a key that is derived
-//! for the transaction. ([`crate::pin::derivation`]).
+//! TRANSLAT: as it is. REFORMAT: its PIN goes into a block of the output profile. Blocks of ISO-4, of 16 bytes, are
+//! under PINPROT keys, those of ISO-0, ISO-1, ISO-2, ISO-3 and 3624, of 8 bytes, under IPINENC and OPINENC keys; either
+//! side may have a key that is derived for the transaction. ([`crate::pin::derivation`]).
 //!
 //! | from | to | PINPROT key that comes in | that goes out |
 //! |---|---|---|---|
@@ -12,21 +12,10 @@
 //! | ISO-1 | ISO-4 | | ENCRYPT, REFORMAT, RFMT1TO4 |
 //! | others | ISO-4 | | ENCRYPT, REFORMAT |
 //!
-//! PAN-CHG: from ISO-4 to ISO-4 the PAN becomes another. A CMAC, of 16 bytes, of the old PAN and the new one behind it, under an AES MAC key with VERIFY and
-//! PTR2AUTH, proves that it may: of their fields in a block of ISO-4 (PANAUTI4), or of their digits as characters (PANAUTAS), which for both are equally many,
-//! so that one text is that of one pair. 4/1, and no output, where it does not.
-
-use std::borrow::Cow;
-
-use engine::{MacAlgorithm, SecretBytes};
-use payments::{Format, Mask};
-use subtle::ConstantTimeEq;
-use token::usage::{PinBlockIn, PinBlockOut};
-use token::variable::{PinField, VariableUse};
-use wire::point::Point;
-use wire::verb::encrypted_pin_translate2::{Answer, Request};
-use wire::verb::{PanChangeMessage, PinTranslation};
-use wire::{Codes, code};
+//! PAN-CHG: from ISO-4 to ISO-4 the PAN becomes another. A CMAC, of 16 bytes, of the old PAN and the new one behind it,
+//! under an AES MAC key with VERIFY and PTR2AUTH, proves that it may: of their fields in a block of ISO-4 (PANAUTI4),
+//! or of their digits as characters (PANAUTAS), which for both are equally many, so that one text is that of one pair.
+//! 4/1, and no output, where it does not.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Refusal;
@@ -35,6 +24,16 @@ use crate::pass::Mac;
 use crate::pin::derivation::Method;
 use crate::pin::rules;
 use crate::pin::side::Side;
+use engine::{MacAlgorithm, SecretBytes};
+use payments::{Format, Mask};
+use std::borrow::Cow;
+use subtle::ConstantTimeEq;
+use token::usage::{PinBlockIn, PinBlockOut};
+use token::variable::{PinField, VariableUse};
+use wire::point::Point;
+use wire::verb::encrypted_pin_translate2::{Answer, Request};
+use wire::verb::{PanChangeMessage, PinTranslation};
+use wire::{Codes, code};
 
 /// Length of the proof of a change in bytes: all of a CMAC.
 const PROOF_BYTES: usize = 16;
@@ -175,7 +174,8 @@ impl<'a> Proof<'a> {
     /// That of a request; none where the PAN is not to change.
     ///
     /// # Errors
-    /// 8/106 for other blocks than those of ISO-4, 8/21 for a CMAC of another length, 8/110 for PANs of different lengths as characters.
+    /// 8/106 for other blocks than those of ISO-4, 8/21 for a CMAC of another length, 8/110 for PANs of different
+    /// lengths as characters.
     fn of(request: &Request<'a>, from: &Side, to: &Side) -> Result<Option<Self>, Refusal> {
         if request.change.is_none() {
             return Ok(None);

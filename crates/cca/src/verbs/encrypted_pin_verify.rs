@@ -10,14 +10,6 @@
 //!
 //! 4/19: it is not. 8/90: failures are too many, or the role does not permit the format of the block.
 
-use engine::CipherDirection;
-use payments::ibm3624::Intermediate;
-use payments::{Decimalisation, Mask, Pin, interbank, visa};
-use token::usage::{PinBlockIn, PinMethod, PinStep, Use};
-use wire::code;
-use wire::verb::PinVerifyMethod;
-use wire::verb::encrypted_pin_verify::{Answer, Request};
-
 use crate::call::{Call, Reply, Verdict};
 use crate::counting::{self, Purpose};
 use crate::ground::{Algorithm, Refusal};
@@ -25,6 +17,13 @@ use crate::pin::data::{self, Data, VisaData};
 use crate::pin::derivation::{Derivation, Method};
 use crate::pin::form::Form;
 use crate::pin::{self, rules};
+use engine::CipherDirection;
+use payments::ibm3624::Intermediate;
+use payments::{Decimalisation, Mask, Pin, interbank, visa};
+use token::usage::{PinBlockIn, PinMethod, PinStep, Use};
+use wire::code;
+use wire::verb::PinVerifyMethod;
+use wire::verb::encrypted_pin_verify::{Answer, Request};
 
 /// Answers whether the PIN is right.
 pub(crate) async fn encrypted_pin_verify(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,11 +1,18 @@
 //! Encrypted_PIN_Verify2 (CSNBPVR2): whether the PIN in a block is the PIN in another.
 //!
-//! REFPIN: it is, digit for digit. TRUNCPIN: their rightmost digits are the same, as many as are checked, which both have. The keys of both blocks
-//! may verify (EPINVER). DUKPT, ADUKPT: the key of the block is derived for the transaction ([`crate::pin::derivation`]); the second rule array says it
-//! of the reference, as it says how the end of its PIN is found.
+//! REFPIN: it is, digit for digit. TRUNCPIN: their rightmost digits are the same, as many as are checked, which both
+//! have. The keys of both blocks may verify (EPINVER). DUKPT, ADUKPT: the key of the block is derived for the
+//! transaction ([`crate::pin::derivation`]); the second rule array says it of the reference, as it says how the end of
+//! its PIN is found.
 //!
 //! Blocks are of 8 bytes: a PAN of ISO-4 has no length among the parameters. 4/19: it is not.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::counting::{self, Purpose};
+use crate::ground::Refusal;
+use crate::pin::derivation::Method;
+use crate::pin::side::Side;
+use crate::pin::{data, rules};
 use payments::{Format, Mask};
 use token::usage::PinBlockIn;
 use token::variable::PinField;
@@ -14,13 +21,6 @@ use wire::point::Point;
 use wire::verb::encrypted_pin_verify2::{Answer, Request};
 use wire::verb::{PinComparison, PinDerivationOf, PinExtraction};
 use wire::{Codes, code};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::counting::{self, Purpose};
-use crate::ground::Refusal;
-use crate::pin::derivation::Method;
-use crate::pin::side::Side;
-use crate::pin::{data, rules};
 
 /// Answers whether the PINs are the same.
 pub(crate) async fn encrypted_pin_verify2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -84,7 +84,8 @@ pub(crate) async fn encrypted_pin_verify2(call: Call<'_, '_>, reply: &mut Reply<
 /// What the second rule array says.
 ///
 /// # Errors
-/// 8/35 for more than two keywords, 8/33 for unknown ones, 8/34 for two of one kind, 8/90 where the role does not permit it.
+/// 8/35 for more than two keywords, 8/33 for unknown ones, 8/34 for two of one kind, 8/90 where the role does not
+/// permit it.
 fn reference_words(
     call: &Call<'_, '_>,
     array: &[u8],

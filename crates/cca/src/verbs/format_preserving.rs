@@ -1,20 +1,20 @@
-//! What the verbs of format-preserving encryption share: FF1 of SP 800-38G revision 1, under AES CIPHER keys of variable length with FF1 or
-//! ANY-MODE.
+//! What the verbs of format-preserving encryption share: FF1 of SP 800-38G revision 1, under AES CIPHER keys of
+//! variable length with FF1 or ANY-MODE.
 //!
 //! | keyword | text | tweak |
 //! |---|---|---|
 //! | BASE10 | digits; no alphabets are given | digits, or none |
 //! | CUSTOM | of the characters of the alphabet, 2 to 255 | of those of its own alphabet, if that is given; any bytes otherwise |
 //!
-//! The tweak is the bytes that are given; an alphabet for it does no more than refuse others. FF2 and FF2.1 are refused.
+//! The tweak is the bytes that are given; an alphabet for it does no more than refuse others. FF2 and FF2.1 are
+//! refused.
 
+use crate::ground::Refusal;
 use payments::Mask;
 use payments::ff1::{Alphabet, DIGITS_MAX, Direction, Fault, Ff1, TWEAK_BYTES_MAX};
 use wire::verb::{FormatAlphabets, FormatMethod};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
-
-use crate::ground::Refusal;
 
 /// Of which characters text and tweak are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +47,8 @@ impl<'a> Format<'a> {
     /// As these arguments say it.
     ///
     /// # Errors
-    /// 8/21 for an alphabet that is none, or is given beside BASE10; for a tweak that is longer than FF1 takes here, or has characters
-    /// that its alphabet has not.
+    /// 8/21 for an alphabet that is none, or is given beside BASE10; for a tweak that is longer than FF1 takes here, or
+    /// has characters that its alphabet has not.
     pub(super) fn read(
         characters: Characters,
         alphabet: &[u8],
@@ -115,7 +115,8 @@ impl<'a> Format<'a> {
     }
 
     /// # Errors
-    /// 8/25 for a text of which there are fewer than a million, or of more than 512 characters; 8/21 for a tweak of more than 512 bytes.
+    /// 8/25 for a text of which there are fewer than a million, or of more than 512 characters; 8/21 for a tweak of
+    /// more than 512 bytes.
     fn begin(&self, digits: &[u8], direction: Direction) -> Result<Ff1, Codes> {
         Ff1::new(self.alphabet.radix(), digits, self.tweak, direction).map_err(|fault| match fault {
             Fault::TooShort | Fault::TooLong => code::TEXT_LENGTH,

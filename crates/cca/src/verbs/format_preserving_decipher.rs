@@ -1,14 +1,13 @@
 //! Format_Preserving_Algorithms_Decipher (CSNBFFXD): see [`super::format_preserving`].
 //!
-//! The key has DECRYPT. 8/25 for a text of which there are fewer than a million, or of more than 512 characters; 8/21 for an alphabet or a tweak that is none,
-//! and for characters that the alphabet has not.
-
-use payments::ff1::Direction;
-use token::variable::{CipherMode, VariableUse};
-use wire::verb::format_preserving_decipher::{Answer, Request};
+//! The key has DECRYPT. 8/25 for a text of which there are fewer than a million, or of more than 512 characters; 8/21
+//! for an alphabet or a tweak that is none, and for characters that the alphabet has not.
 
 use super::format_preserving::{self, Characters, Format};
 use crate::call::{Call, Reply, Verdict};
+use payments::ff1::Direction;
+use token::variable::{CipherMode, VariableUse};
+use wire::verb::format_preserving_decipher::{Answer, Request};
 
 /// Answers with the plaintext.
 pub(crate) async fn format_preserving_decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

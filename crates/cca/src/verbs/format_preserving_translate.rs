@@ -1,20 +1,20 @@
-//! Format_Preserving_Algorithms_Translate (CSNBFFXT): see [`super::format_preserving`]. A text comes from under one key and tweak under others; it is
-//! clear in the card alone.
+//! Format_Preserving_Algorithms_Translate (CSNBFFXT): see [`super::format_preserving`]. A text comes from under one key
+//! and tweak under others; it is clear in the card alone.
 //!
-//! The key that comes in has DECRYPT or C-XLATE, the one that goes out ENCRYPT or C-XLATE: both are for translations alone, or neither (8/39). Where alphabets
-//! differ, the text keeps its characters, and which of them the other alphabet has tells of the text: keys for translations alone are refused then (8/39), and
-//! the role must permit to decipher. A shorter key goes out with a point of its own. 8/25 and 8/21 as for the other verbs; 8/21 also where the text has characters that the
-//! other alphabet has not.
+//! The key that comes in has DECRYPT or C-XLATE, the one that goes out ENCRYPT or C-XLATE: both are for translations
+//! alone, or neither (8/39). Where alphabets differ, the text keeps its characters, and which of them the other
+//! alphabet has tells of the text: keys for translations alone are refused then (8/39), and the role must permit to
+//! decipher. A shorter key goes out with a point of its own. 8/25 and 8/21 as for the other verbs; 8/21 also where the
+//! text has characters that the other alphabet has not.
 
+use super::format_preserving::{self, Characters, Format};
+use crate::call::{Call, Reply, Verdict};
 use payments::ff1::Direction;
 use token::variable::{CipherMode, VariableUse};
 use wire::code;
 use wire::point::Point;
 use wire::verb::format_preserving_translate::{Answer, Request};
 use wire::verb::{FormatAlphabetsIn, FormatAlphabetsOut, FormatMethodIn, FormatMethodOut};
-
-use super::format_preserving::{self, Characters, Format};
-use crate::call::{Call, Reply, Verdict};
 
 /// Answers with the text under the other key.
 pub(crate) async fn format_preserving_translate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

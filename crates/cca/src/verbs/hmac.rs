@@ -1,23 +1,22 @@
 //! What HMAC_Generate and HMAC_Verify share: keys, segments, and the computation itself.
 //!
-//! The hash is SHA-1, SHA-224, SHA-256, SHA-384 or SHA-512; the key one of HMAC whose usage fields allow it (8/39). FIRST and
-//! MIDDLE take whole blocks of the hash (64 bytes; 128 for SHA-384 and SHA-512). The 128-byte chaining vector that they leave is
-//! sealed ([`crate::chaining`]): MIDDLE and LAST go on from that of the same verb, hash and key, of this domain (8/2036).
+//! The hash is SHA-1, SHA-224, SHA-256, SHA-384 or SHA-512; the key one of HMAC whose usage fields allow it (8/39).
+//! FIRST and MIDDLE take whole blocks of the hash (64 bytes; 128 for SHA-384 and SHA-512). The 128-byte chaining vector
+//! that they leave is sealed ([`crate::chaining`]): MIDDLE and LAST go on from that of the same verb, hash and key, of
+//! this domain (8/2036).
 //!
-//! A MAC is the first 8 bytes of the HMAC or more. A shorter one that is verified lets whoever may only verify find a longer one
-//! byte for byte: four bytes by 2^32 requests, each of the others by 256.
-
-use std::borrow::Cow;
-
-use engine::HashAlgorithm;
-use token::variable::{HmacHash, VariableUse};
-use wire::verb::{Buffer, HmacMethod, Segment};
-use wire::{Codes, code};
+//! A MAC is the first 8 bytes of the HMAC or more. A shorter one that is verified lets whoever may only verify find a
+//! longer one byte for byte: four bytes by 2^32 requests, each of the others by 256.
 
 use crate::call::Call;
 use crate::chaining::{Chained, HMAC_CHAINING_BYTES, Sealer};
 use crate::ground::Refusal;
 use crate::pass::{Hash, HashOutput, HashText, Token};
+use engine::HashAlgorithm;
+use std::borrow::Cow;
+use token::variable::{HmacHash, VariableUse};
+use wire::verb::{Buffer, HmacMethod, Segment};
+use wire::{Codes, code};
 
 /// Shortest MAC that is made and verified, in bytes.
 pub(super) const MAC_BYTES_MIN: usize = 8;
@@ -79,8 +78,8 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Refuses a text that its segment does not take, and a chaining vector that is missing or has no room; the vector that
-    /// this segment goes on from.
+    /// Refuses a text that its segment does not take, and a chaining vector that is missing or has no room; the vector
+    /// that this segment goes on from.
     fn check(&self) -> Result<Option<&'a [u8; HMAC_CHAINING_BYTES]>, Refusal> {
         if !self.is_last() {
             if !self.text.len().is_multiple_of(self.algorithm().block_bytes()) {

@@ -1,12 +1,12 @@
 //! HMAC_Generate (CSNBHMG): see [`super::hmac`].
 
+use super::hmac::{self, MAC_BYTES_MIN, Value};
+use crate::call::{Call, Reply, Verdict};
 use token::variable::VariableUse;
 use wire::verb::hmac_generate::{Answer, Request};
 
-use super::hmac::{self, MAC_BYTES_MIN, Value};
-use crate::call::{Call, Reply, Verdict};
-
-/// Answers with the MAC after ONLY and LAST, as long as there is room for it, with the chaining vector after FIRST and MIDDLE.
+/// Answers with the MAC after ONLY and LAST, as long as there is room for it, with the chaining vector after FIRST and
+/// MIDDLE.
 pub(crate) async fn hmac_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let asked = hmac::Request {

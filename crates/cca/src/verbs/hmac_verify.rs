@@ -1,12 +1,11 @@
 //! HMAC_Verify (CSNBHMV): see [`super::hmac`].
 
+use super::hmac::{self, MAC_BYTES_MIN, Value};
+use crate::call::{Call, Reply, Verdict};
 use subtle::ConstantTimeEq;
 use token::variable::VariableUse;
 use wire::code;
 use wire::verb::hmac_verify::{Answer, Request};
-
-use super::hmac::{self, MAC_BYTES_MIN, Value};
-use crate::call::{Call, Reply, Verdict};
 
 /// 4/1 where the MAC is another one. Of a text that goes on none is looked at.
 pub(crate) async fn hmac_verify(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

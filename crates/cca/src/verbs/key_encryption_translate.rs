@@ -1,21 +1,13 @@
-//! Key_Encryption_Translate (CSNBKET): a DATA key of double length under a key-encrypting key, between a token and a block.
+//! Key_Encryption_Translate (CSNBKET): a DATA key of double length under a key-encrypting key, between a token and a
+//! block.
 //!
 //! | keyword | key-encrypting key | in | out |
 //! |---|---|---|---|
 //! | CBCTOECB | IMPORTER | 16 bytes in CBC, from a vector of zeros | external token with a control vector of zeros |
 //! | ECBTOCBC | EXPORTER | external token with a control vector of zeros | 16 bytes in CBC |
 //!
-//! The second half of a block in CBC can be changed by any difference, which comes out in the token: whoever may call this can make
-//! related keys of a key that he does not know. So it has a point that no role has from the start.
-
-use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
-use token::control_vector::KeyForm;
-use token::des::Origin;
-use token::usage::{Side, Use, Wrapping};
-use token::{ControlVector, DesToken};
-use wire::code;
-use wire::verb::KeyEncryption;
-use wire::verb::key_encryption_translate::{Answer, Request};
+//! The second half of a block in CBC can be changed by any difference, which comes out in the token: whoever may call
+//! this can make related keys of a key that he does not know. So it has a point that no role has from the start.
 
 use super::key_import::source;
 use crate::call::{Call, Reply, Verdict};
@@ -25,6 +17,14 @@ use crate::key::exchange::AskedType;
 use crate::key::field::KeyField;
 use crate::pass::{Cipher, KeyRule};
 use crate::wipe::Text;
+use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
+use token::control_vector::KeyForm;
+use token::des::Origin;
+use token::usage::{Side, Use, Wrapping};
+use token::{ControlVector, DesToken};
+use wire::code;
+use wire::verb::KeyEncryption;
+use wire::verb::key_encryption_translate::{Answer, Request};
 
 pub(crate) async fn key_encryption_translate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

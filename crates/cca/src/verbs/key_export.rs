@@ -1,19 +1,18 @@
 //! Key_Export (CSNBKEX): a DES key under the master key comes under a key-encrypting key.
 //!
-//! The key-encrypting key is an EXPORTER key with the usage EXPORT. The key goes out with its control vector, which must
-//! permit export; the key type must cover it, or be TOKEN. It is wrapped by the original method, but where its control vector
-//! asks for the enhanced one, or its own token has that.
-
-use token::DesToken;
-use token::des::Origin;
-use token::usage::{Side, Wrapping};
-use wire::Codes;
-use wire::verb::key_export::{Answer, Request};
+//! The key-encrypting key is an EXPORTER key with the usage EXPORT. The key goes out with its control vector, which
+//! must permit export; the key type must cover it, or be TOKEN. It is wrapped by the original method, but where its
+//! control vector asks for the enhanced one, or its own token has that.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::{Algorithm, Refusal};
 use crate::key::exchange::{AskedType, exportable};
 use crate::pass::Token;
+use token::DesToken;
+use token::des::Origin;
+use token::usage::{Side, Wrapping};
+use wire::Codes;
+use wire::verb::key_export::{Answer, Request};
 
 pub(crate) async fn key_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

@@ -1,20 +1,12 @@
 //! Key_Generate (CSNBKGN): a random key, in one token or in two, each under the master key or a key-encrypting key.
 //!
 //! Key forms, and the types that go together, are in [`forms`]. A type is one of [`token::KeyType`] with its default
-//! control vector; TOKEN takes control vector and length from the token in the generated-key identifier (so are KEYGENKY
-//! and SECMSG keys made), and the method of wrapping where a compatible token is made, which is internal or external as the key form has it; AESDATA and AESTOKEN make AES keys in the form OP.
-//! Key-encrypting keys never have equal halves (8/43).
+//! control vector; TOKEN takes control vector and length from the token in the generated-key identifier (so are
+//! KEYGENKY and SECMSG keys made), and the method of wrapping where a compatible token is made, which is internal or
+//! external as the key form has it; AESDATA and AESTOKEN make AES keys in the form OP. Key-encrypting keys never have
+//! equal halves (8/43).
 
 pub(super) mod forms;
-
-use engine::SecretBytes;
-use token::control_vector::KeyForm;
-use token::des::Origin;
-use token::{ControlVector, DesToken, KeyType};
-use wire::point::Point;
-use wire::point::keywords::word;
-use wire::verb::key_generate::{Answer, Request};
-use wire::{Codes, code};
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::{Age, Refusal};
@@ -22,7 +14,15 @@ use crate::key::Key;
 use crate::key::target::{aes_target, des_target, external_des_target};
 use crate::parity;
 use crate::pass::{Skeleton, Token};
+use engine::SecretBytes;
 use forms::{Form, Place, Set};
+use token::control_vector::KeyForm;
+use token::des::Origin;
+use token::{ControlVector, DesToken, KeyType};
+use wire::point::Point;
+use wire::point::keywords::word;
+use wire::verb::key_generate::{Answer, Request};
+use wire::{Codes, code};
 
 /// Answers with the token, or both.
 pub(crate) async fn key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -158,8 +158,8 @@ async fn close(
 /// The tokens of a pair, without the key.
 ///
 /// # Errors
-/// 8/34 for types that do not go together in this form, 8/43 for keys of different lengths, 8/90 for a pair of the extended
-/// set that the role does not permit; as [`skeleton`].
+/// 8/34 for types that do not go together in this form, 8/43 for keys of different lengths, 8/90 for a pair of the
+/// extended set that the role does not permit; as [`skeleton`].
 fn pair(
     call: &Call<'_, '_>,
     form: Form,

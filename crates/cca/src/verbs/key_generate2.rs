@@ -1,5 +1,5 @@
-//! Key_Generate2 (CSNBKGN2): a random AES or HMAC key, in one token of variable length or in two, each under the master key or an AES
-//! key-encrypting key.
+//! Key_Generate2 (CSNBKGN2): a random AES or HMAC key, in one token of variable length or in two, each under the master
+//! key or an AES key-encrypting key.
 //!
 //! | form | tokens | use of each key-encrypting key |
 //! |---|---|---|
@@ -9,23 +9,16 @@
 //! | IMEX | external | GEN-IMEX of both |
 //! | EXEX, IMIM | external | GEN-EXEX, GEN-IMIM of both |
 //!
-//! Which types go together stands in [`pairs`] (8/34). A key-encrypting key must also wrap keys of this algorithm and kind (8/39).
+//! Which types go together stands in [`pairs`] (8/34). A key-encrypting key must also wrap keys of this algorithm and
+//! kind (8/39).
 //!
-//! A key type of TOKEN takes attributes and payload from the token in the generated-key identifier, which is internal or external as
-//! the key form has it and whose key, if it has one, is replaced. CIPHER, EXPORTER, IMPORTER of AES, and MAC and MACVER of HMAC have
-//! the defaults of Key_Token_Build2; other types are made by TOKEN alone. Name and data of the owner replace those of the token where
-//! they are given. An AES key has 128, 192 or 256 bits, an HMAC key 80 to 2048 in whole bytes (8/2114).
+//! A key type of TOKEN takes attributes and payload from the token in the generated-key identifier, which is internal
+//! or external as the key form has it and whose key, if it has one, is replaced. CIPHER, EXPORTER, IMPORTER of AES, and
+//! MAC and MACVER of HMAC have the defaults of Key_Token_Build2; other types are made by TOKEN alone. Name and data of
+//! the owner replace those of the token where they are given. An AES key has 128, 192 or 256 bits, an HMAC key 80 to
+//! 2048 in whole bytes (8/2114).
 
 mod pairs;
-
-use engine::SecretBytes;
-use token::des::Origin;
-use token::variable::{Attributes, Completeness, Pedigree, VariableType};
-use token::{Format, VariableToken};
-use wire::code;
-use wire::point::Point;
-use wire::verb::key_generate2::{Answer, Request};
-use wire::verb::{Buffer, VariableAlgorithm, VariableKeyForm};
 
 use super::key_generate::forms::{Form, Place, Set};
 use super::key_token_build2::attribute_codes;
@@ -34,6 +27,14 @@ use crate::call::{Call, Reply, Verdict};
 use crate::ground::{Age, Refusal};
 use crate::key::{Key, Made};
 use crate::pass::{Skeleton, Token};
+use engine::SecretBytes;
+use token::des::Origin;
+use token::variable::{Attributes, Completeness, Pedigree, VariableType};
+use token::{Format, VariableToken};
+use wire::code;
+use wire::point::Point;
+use wire::verb::key_generate2::{Answer, Request};
+use wire::verb::{Buffer, VariableAlgorithm, VariableKeyForm};
 
 /// Answers with the token, or both.
 pub(crate) async fn key_generate2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -163,8 +164,8 @@ impl Tokens {
     /// Those that are asked for.
     ///
     /// # Errors
-    /// 8/34 for types that are not made in this form, 8/90 for a pair of the extended set that the role does not permit; as
-    /// [`Wanted::skeleton`].
+    /// 8/34 for types that are not made in this form, 8/90 for a pair of the extended set that the role does not
+    /// permit; as [`Wanted::skeleton`].
     fn of(call: &Call<'_, '_>, request: &Request<'_>, form: Form) -> Result<Self, Refusal> {
         let is_aes = request.algorithm == VariableAlgorithm::Aes;
         let first = Wanted {

@@ -1,17 +1,10 @@
 //! Key_Import (CSNBKIM): a DES key under a key-encrypting key comes under the master key.
 //!
-//! The key-encrypting key is an IMPORTER key with the usage IMPORT. The control vector of the key is that of its token; the
-//! key type must cover it, or be TOKEN. A source token that begins with X'00' has a key of single length at offset 16, whose
-//! control vector is the default of its type. The target is a null token, or one of a key with the same control vector.
-//! A key whose control vector asks for the enhanced wrapping is not taken from a token of the original one (8/2111).
-
-use token::control_vector::KeyForm;
-use token::des::Origin;
-use token::usage::{Side, Wrapping};
-use token::{ControlVector, DesToken, Format, KeyType};
-use wire::point::Point;
-use wire::verb::key_import::{Answer, Request};
-use wire::{Codes, code};
+//! The key-encrypting key is an IMPORTER key with the usage IMPORT. The control vector of the key is that of its token;
+//! the key type must cover it, or be TOKEN. A source token that begins with X'00' has a key of single length at offset
+//! 16, whose control vector is the default of its type. The target is a null token, or one of a key with the same
+//! control vector. A key whose control vector asks for the enhanced wrapping is not taken from a token of the original
+//! one (8/2111).
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Refusal;
@@ -19,6 +12,13 @@ use crate::key::exchange::AskedType;
 use crate::key::field::KeyField;
 use crate::key::target::des_target;
 use crate::pass::{Skeleton, Token};
+use token::control_vector::KeyForm;
+use token::des::Origin;
+use token::usage::{Side, Wrapping};
+use token::{ControlVector, DesToken, Format, KeyType};
+use wire::point::Point;
+use wire::verb::key_import::{Answer, Request};
+use wire::{Codes, code};
 
 pub(crate) async fn key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
@@ -70,8 +70,8 @@ pub(super) struct Imported {
 /// Imports the key of an external token.
 ///
 /// # Errors
-/// 8/39 for a part of a key, 8/90 for one of single length that the role does not permit, 8/442 for a key-encrypting key
-/// with equal halves; as [`Call::key_encrypting_key`] and [`des_target`].
+/// 8/39 for a part of a key, 8/90 for one of single length that the role does not permit, 8/442 for a key-encrypting
+/// key with equal halves; as [`Call::key_encrypting_key`] and [`des_target`].
 pub(super) async fn import<'p, 'a>(
     call: Call<'p, 'a>,
     source: DesToken,

@@ -7,14 +7,19 @@
 //! | LAST | a part of a key | the key with this part |
 //! | COMPLETE | a part of a key | the key |
 //!
-//! The control vector of a part of a key has bit 44 set: it is for no use but this verb, tests and changes of the master key,
-//! and is kept in authenticated tokens alone. A part has 16 bytes, of which a key of single length takes the first 8, and 24
-//! where the token is one of triple length (8/21 for a shorter one); key-encrypting keys have double length (8/43). The parity
-//! of the first part is made odd and that of each further one even, so that the key has odd parity. A key of which two halves
-//! or thirds are equal is refused when it is completed (8/442). A record that is named by its label is not changed (8/30): read
-//! its token, and write it back. WRAP-ENH, with the part that completes a key, is for homes of compatible tokens; WRAP-ECB is
-//! refused for a key that is kept from it (8/2111). RETRKPR, for registers of a workstation of IBM's, is not served (8/33).
+//! The control vector of a part of a key has bit 44 set: it is for no use but this verb, tests and changes of the
+//! master key, and is kept in authenticated tokens alone. A part has 16 bytes, of which a key of single length takes
+//! the first 8, and 24 where the token is one of triple length (8/21 for a shorter one); key-encrypting keys have
+//! double length (8/43). The parity of the first part is made odd and that of each further one even, so that the key
+//! has odd parity. A key of which two halves or thirds are equal is refused when it is completed (8/442). A record that
+//! is named by its label is not changed (8/30): read its token, and write it back. WRAP-ENH, with the part that
+//! completes a key, is for homes of compatible tokens; WRAP-ECB is refused for a key that is kept from it (8/2111).
+//! RETRKPR, for registers of a workstation of IBM's, is not served (8/33).
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
+use crate::parity;
+use crate::pass::Skeleton;
 use engine::SecretBytes;
 use token::control_vector::{KeyForm, bit};
 use token::des::Origin;
@@ -23,11 +28,6 @@ use wire::point::Point;
 use wire::verb::key_part_import::{Answer, Request};
 use wire::verb::{KeyPart, TokenWrapping};
 use wire::{Codes, code};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::{Algorithm, Refusal};
-use crate::parity;
-use crate::pass::Skeleton;
 
 pub(crate) async fn key_part_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
@@ -73,8 +73,9 @@ pub(crate) async fn key_part_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_
 /// Whether the token is one that this part goes into.
 ///
 /// # Errors
-/// 8/47 for an external token, 8/2115 for FIRST where there is a key, 8/439 for another part where there is none, 8/441 for
-/// one that is complete, 8/43 for a key-encrypting key of triple length, 8/39 for one without a control vector, 8/90 for single length.
+/// 8/47 for an external token, 8/2115 for FIRST where there is a key, 8/439 for another part where there is none, 8/441
+/// for one that is complete, 8/43 for a key-encrypting key of triple length, 8/39 for one without a control vector,
+/// 8/90 for single length.
 fn check(call: &Call<'_, '_>, token: &DesToken, part: KeyPart) -> Result<(), Refusal> {
     if token.origin() != Origin::Internal {
         return Err(code::TOKEN_INVALID.into());

@@ -6,11 +6,16 @@
 //! | ADD-PART | an incomplete key (a complete one: 8/441) | one part less missing; none after those that are needed |
 //! | COMPLETE | a key with no part missing (8/439; a complete one: 8/441) | complete |
 //!
-//! What is missing is bound to the key, in its second management field, and a key that is not complete is used by no verb. Every part
-//! has the length of the first, which is that of the key (8/2114); COMPLETE has none. All else that the token says stays as it
-//! was built. An incomplete key under the old master key comes back under the current one. A key that is named by its label is refused
-//! with 8/90: who has no field for its token need not have the right to see it.
+//! What is missing is bound to the key, in its second management field, and a key that is not complete is used by no
+//! verb. Every part has the length of the first, which is that of the key (8/2114); COMPLETE has none. All else that
+//! the token says stays as it was built. An incomplete key under the old master key comes back under the current one. A
+//! key that is named by its label is refused with 8/90: who has no field for its token need not have the right to see
+//! it.
 
+use super::key_generate2::internal;
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
+use crate::pass::Skeleton;
 use engine::SecretBytes;
 use token::VariableToken;
 use token::variable::{Completeness, Pedigree, VariableKey, Wrapper};
@@ -18,11 +23,6 @@ use wire::point::Point;
 use wire::verb::key_part_import2::{Answer, Request};
 use wire::verb::{KeyPartsLeast, VariableAlgorithm, VariableKeyPart};
 use wire::{Codes, code};
-
-use super::key_generate2::internal;
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Refusal;
-use crate::pass::Skeleton;
 
 /// Answers with the token.
 pub(crate) async fn key_part_import2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -10,6 +10,12 @@
 //! KEY-ENC, KEY-ENCD and KEY-ENCT name a DES token; its length is what the token says. TOKEN, the
 //! default, names any token. Parity of a DES key is taken as it is (NOADJUST, the default) or made odd first (ADJUST).
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
+use crate::key::Renewal;
+use crate::parity;
+use crate::pass::{Cipher, Derive, KeyRule, Token};
+use crate::wipe::Text;
 use engine::{CipherDirection, Mode, SecretBytes};
 use subtle::ConstantTimeEq;
 use token::pattern::ENC_ZERO_BYTES;
@@ -18,14 +24,8 @@ use wire::verb::key_test::{Answer, Request};
 use wire::verb::{TestAlgorithm, TestParity, TestProcess, TestRegister, TestSource};
 use wire::{Codes, code};
 
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::{Algorithm, Refusal};
-use crate::key::Renewal;
-use crate::parity;
-use crate::pass::{Cipher, Derive, KeyRule, Token};
-use crate::wipe::Text;
-
-/// A token under the old master key or in another form comes back renewed. GENERATE answers with both values; VERIFY with 4/1 where they are others.
+/// A token under the old master key or in another form comes back renewed. GENERATE answers with both values; VERIFY
+/// with 4/1 where they are others.
 pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let verify = request.process == TestProcess::Verify;

@@ -1,5 +1,5 @@
-//! Key_Test2 (CSNBKYT2): generates or verifies a value by which two parties see that they hold the same key, of a key in a token of
-//! any form, or of a master key.
+//! Key_Test2 (CSNBKYT2): generates or verifies a value by which two parties see that they hold the same key, of a key
+//! in a token of any form, or of a master key.
 //!
 //! | algorithm | tokens | methods, and bytes of the pattern |
 //! |---|---|---|
@@ -8,26 +8,15 @@
 //! | HMAC | of variable length, internal, or external (IKEK-AES) | SHA2VP1 (default) 16 |
 //! | master key (KEY-KM, KEY-OKM) | none | that of its register: SHA-1 or SHA-256, 8 |
 //!
-//! SHA-256 is that of X'01' and the key; ENC-ZERO what the key enciphers a block of zeros to; CMACZERO the CMAC of a block of zeros;
-//! SHA2VP1 the SHA-256 of algorithm, type and bit length as a token of variable length has them, and the key.
+//! SHA-256 is that of X'01' and the key; ENC-ZERO what the key enciphers a block of zeros to; CMACZERO the CMAC of a
+//! block of zeros; SHA2VP1 the SHA-256 of algorithm, type and bit length as a token of variable length has them, and
+//! the key.
 //!
-//! A part of a key, and a key with parts missing, is tested like a key: its holders see that they entered the same. Clear keys
-//! are refused (8/47). The key-encrypting key of an external token may be of either side and need not be permitted to do anything with
-//! keys, but one of AES must wrap keys of this algorithm and kind, and an EXPORTER key of DES with the usage EXPORT tests no key without a
-//! control vector, as in Key_Test_Extended (8/39). Refused are KEY-LEN, KEY-NKM and IKEK-PKA (8/33). A pattern to verify may lie in a longer field (8/21 in a shorter
-//! one).
-
-use std::borrow::Cow;
-
-use engine::MacAlgorithm;
-use subtle::ConstantTimeEq;
-use token::Format;
-use token::usage::Wrapping;
-use wire::verb::key_test2::{Answer, Request};
-use wire::verb::{
-    MasterKeySource, SymmetricAlgorithm, TestAlgorithm, TestMethod2, TestProcess2, TestRegister,
-};
-use wire::{Codes, code};
+//! A part of a key, and a key with parts missing, is tested like a key: its holders see that they entered the same.
+//! Clear keys are refused (8/47). The key-encrypting key of an external token may be of either side and need not be
+//! permitted to do anything with keys, but one of AES must wrap keys of this algorithm and kind, and an EXPORTER key of
+//! DES with the usage EXPORT tests no key without a control vector, as in Key_Test_Extended (8/39). Refused are
+//! KEY-LEN, KEY-NKM and IKEK-PKA (8/33). A pattern to verify may lie in a longer field (8/21 in a shorter one).
 
 use super::key_import::source;
 use super::key_test::{enc_zero, master_key};
@@ -37,9 +26,19 @@ use crate::key::Key;
 use crate::key::exchange::{AskedType, side_of_tested};
 use crate::key::field::KeyField;
 use crate::pass::{Derive, Mac, Token};
+use engine::MacAlgorithm;
+use std::borrow::Cow;
+use subtle::ConstantTimeEq;
+use token::Format;
+use token::usage::Wrapping;
+use wire::verb::key_test2::{Answer, Request};
+use wire::verb::{
+    MasterKeySource, SymmetricAlgorithm, TestAlgorithm, TestMethod2, TestProcess2, TestRegister,
+};
+use wire::{Codes, code};
 
-/// Tokens under the old master key or in another form come back renewed. GENERATE answers with the pattern; VERIFY with 4/1 where
-/// it is another.
+/// Tokens under the old master key or in another form come back renewed. GENERATE answers with the pattern; VERIFY with
+/// 4/1 where it is another.
 pub(crate) async fn key_test2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     if let Some(register) = request.register {

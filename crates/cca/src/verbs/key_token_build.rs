@@ -11,10 +11,12 @@
 //! | wrapping | USECONFG, WRAP-ECB, WRAP-ENH |
 //! | usage | those of [`token::KeyType::usage_keyword`], among them ENH-ONLY, which goes with WRAP-ECB no more than a control vector that says so |
 //!
-//! The key type USE-CV takes the control vector of the parameter, as CV does. MIXED is DOUBLE: halves that are equal are as good
-//! as others. Not served (8/33): the key types CLRAES and CLRDES, for which DATA with AES and KEY-CLR stands; NOT31XPT, T31XPTOK,
-//! COMP-TAG and NOCMPTAG.
+//! The key type USE-CV takes the control vector of the parameter, as CV does. MIXED is DOUBLE: halves that are equal
+//! are as good as others. Not served (8/33): the key types CLRAES and CLRDES, for which DATA with AES and KEY-CLR
+//! stands; NOT31XPT, T31XPTOK, COMP-TAG and NOCMPTAG.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::key_type::UsageError;
@@ -24,9 +26,6 @@ use wire::verb::{
     Others, TokenAlgorithm, TokenContent, TokenLength, TokenOrigin, TokenVector, TokenWrapping,
 };
 use wire::{Codes, code};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Refusal;
 
 /// Answers with the token.
 pub(crate) async fn key_token_build(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -108,8 +107,8 @@ fn des_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
 /// The control vector of the key type, as its usage keywords change it.
 ///
 /// # Errors
-/// 8/33 for an unknown type or keyword, 8/34 for keywords that contradict each other or are missing, 8/43 for a length that
-/// the type has not.
+/// 8/33 for an unknown type or keyword, 8/34 for keywords that contradict each other or are missing, 8/43 for a length
+/// that the type has not.
 pub(super) fn vector_of_type(
     name: &[u8; 8],
     form: Option<KeyForm>,

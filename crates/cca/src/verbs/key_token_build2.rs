@@ -10,18 +10,18 @@
 //! | usage, management | those of [`token::variable`] |
 //!
 //! The token data of a DKYGENKY that derives keys of one type are a token of that type, whose usage fields are those of
-//! derived keys; in every other case they are empty. A keyword that a type needs and does not get is answered with 8/129.
+//! derived keys; in every other case they are empty. A keyword that a type needs and does not get is answered with
+//! 8/129.
 
+use super::pka_key_token_build::name;
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use token::VariableToken;
 use token::des::Origin;
 use token::variable::{Attributes, AttributesError, PayloadVersion, VariableType};
 use wire::verb::key_token_build2::{Answer, Request};
 use wire::verb::{TokenOrigin, VariableAlgorithm, VariableContent, VariableKeyType, VariablePayload};
 use wire::{Codes, code};
-
-use super::pka_key_token_build::name;
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Refusal;
 
 /// Answers with the token.
 pub(crate) async fn key_token_build2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,20 +1,20 @@
 //! Key_Token_Change (CSNBKTC): returns a DES or AES token that is under the old master key under the current one.
 //!
-//! RTNMK is refused: no card holds a new master key before it is set. A token that is under the current master key already is
-//! returned unchanged, or in the form that this system makes. In a home of compatible tokens WRAP-ENH gives a DES token the
-//! enhanced wrapping, and WRAP-ECB is refused for one that has it (8/2110): it would be weaker. With ENH-ONLY the control vector
-//! forbids the original wrapping from then on; one that is zero cannot say so (8/39), nor can that of a part of a key. Both are ignored for AES keys. A record that is
-//! named by its label is not changed by them (8/30).
+//! RTNMK is refused: no card holds a new master key before it is set. A token that is under the current master key
+//! already is returned unchanged, or in the form that this system makes. In a home of compatible tokens WRAP-ENH gives
+//! a DES token the enhanced wrapping, and WRAP-ECB is refused for one that has it (8/2110): it would be weaker. With
+//! ENH-ONLY the control vector forbids the original wrapping from then on; one that is zero cannot say so (8/39), nor
+//! can that of a part of a key. Both are ignored for AES keys. A record that is named by its label is not changed by
+//! them (8/30).
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
+use crate::pass::Skeleton;
 use token::DesToken;
 use token::control_vector::bit;
 use wire::code;
 use wire::verb::key_token_change::{Answer, Request};
 use wire::verb::{ChangedAlgorithm, TokenWrapping, WrappingBound};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::{Algorithm, Refusal};
-use crate::pass::Skeleton;
 
 pub(crate) async fn key_token_change(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

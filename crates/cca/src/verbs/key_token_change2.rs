@@ -1,15 +1,14 @@
-//! Key_Token_Change2 (CSNBKTC2): returns an AES or HMAC token of variable length that is under the old master key under the current
-//! one, complete or not.
+//! Key_Token_Change2 (CSNBKTC2): returns an AES or HMAC token of variable length that is under the old master key under
+//! the current one, complete or not.
 //!
 //! RTNMK is refused (8/707): no card holds a new master key before it is set. A token that is
 //! under the current master key already stays as it is.
 
+use super::key_generate2::internal;
+use crate::call::{Call, Reply, Verdict};
 use wire::code;
 use wire::verb::VariableAlgorithm;
 use wire::verb::key_token_change2::{Answer, Request};
-
-use super::key_generate2::internal;
-use crate::call::{Call, Reply, Verdict};
 
 /// Answers with the token, where that had to be made anew.
 pub(crate) async fn key_token_change2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

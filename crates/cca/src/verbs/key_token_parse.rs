@@ -1,5 +1,5 @@
-//! Key_Token_Parse (CSNBKTP): what a DES token of fixed length says, as the keywords of Key_Token_Build, and its fields. No key
-//! is opened, and no card needs a master key for it.
+//! Key_Token_Parse (CSNBKTP): what a DES token of fixed length says, as the keywords of Key_Token_Build, and its
+//! fields. No key is opened, and no card needs a master key for it.
 //!
 //! | group | keywords that are returned |
 //! |---|---|
@@ -10,10 +10,11 @@
 //! | length | SINGLE, DOUBLE, DOUBLE-O, TRIPLE, TRIPLE-O |
 //! | usage | those with which the type makes the control vector |
 //!
-//! The key value is the first 16 bytes of the wrapped key, zeros in a skeleton. Where no keywords make the control vector, the answer
-//! has the others and 4/2039; where the rule array has no room, 4/16 and the number of elements. Labels and other tokens are refused
-//! with 8/47: those of variable length are for Key_Token_Parse2.
+//! The key value is the first 16 bytes of the wrapped key, zeros in a skeleton. Where no keywords make the control
+//! vector, the answer has the others and 4/2039; where the rule array has no room, 4/16 and the number of elements.
+//! Labels and other tokens are refused with 8/47: those of variable length are for Key_Token_Parse2.
 
+use crate::call::{Call, Reply, Verdict};
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{DesToken, KeyType};
@@ -21,8 +22,6 @@ use wire::bounds::KEYWORD_BYTES;
 use wire::code;
 use wire::control::TokenForm;
 use wire::verb::key_token_parse::{Answer, Request};
-
-use crate::call::{Call, Reply, Verdict};
 
 /// Answers with type, keywords and fields.
 pub(crate) async fn key_token_parse(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

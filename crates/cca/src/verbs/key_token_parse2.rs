@@ -1,5 +1,5 @@
-//! Key_Token_Parse2 (CSNBKTP2): what a token of variable length says, as the keywords of Key_Token_Build2, and its fields. No key
-//! is opened, and no card needs a master key for it.
+//! Key_Token_Parse2 (CSNBKTP2): what a token of variable length says, as the keywords of Key_Token_Build2, and its
+//! fields. No key is opened, and no card needs a master key for it.
 //!
 //! | group | keywords that are returned |
 //! |---|---|
@@ -9,18 +9,18 @@
 //! | algorithm | AES, HMAC |
 //! | usage, management | those that make the attributes |
 //!
-//! The payload is as it stands in the token: of a clear key the key. Fields that keywords do not say, as those of the keys that a
-//! DKYGENKY key derives, are answered with 4/2039 beside the rest. A rule array without room is answered with 4/16 and the number
-//! of elements; another field without room with 8/72. Labels and other tokens are refused with 8/47, or as they are malformed.
+//! The payload is as it stands in the token: of a clear key the key. Fields that keywords do not say, as those of the
+//! keys that a DKYGENKY key derives, are answered with 4/2039 beside the rest. A rule array without room is answered
+//! with 4/16 and the number of elements; another field without room with 8/72. Labels and other tokens are refused with
+//! 8/47, or as they are malformed.
 
+use super::key_token_parse::padded;
+use crate::call::{Call, Reply, Verdict};
 use token::VariableToken;
 use token::des::Origin;
 use token::variable::{PayloadVersion, VariableKey, Wrapper};
 use wire::code;
 use wire::verb::key_token_parse2::{Answer, Request};
-
-use super::key_token_parse::padded;
-use crate::call::{Call, Reply, Verdict};
 
 /// Answers with type, keywords and fields.
 pub(crate) async fn key_token_parse2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,16 +1,15 @@
 //! Key_Translate (CSNBKTR): an external DES token under one key-encrypting key comes under another.
 //!
-//! Both keys need the usage XLATE: the first is an IMPORTER or IKEYXLAT key, the second an EXPORTER or OKEYXLAT key. The
-//! control vector stays; a key that may not be exported is not translated either (8/39).
-
-use token::usage::{Side, Use, Wrapping};
-use wire::code;
-use wire::verb::key_translate::{Answer, Request};
+//! Both keys need the usage XLATE: the first is an IMPORTER or IKEYXLAT key, the second an EXPORTER or OKEYXLAT key.
+//! The control vector stays; a key that may not be exported is not translated either (8/39).
 
 use super::key_import::source;
 use crate::call::{Call, Reply, Verdict};
 use crate::key::exchange::AskedType;
 use crate::key::field::KeyField;
+use token::usage::{Side, Use, Wrapping};
+use wire::code;
+use wire::verb::key_translate::{Answer, Request};
 
 pub(crate) async fn key_translate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

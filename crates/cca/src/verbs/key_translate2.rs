@@ -8,30 +8,22 @@
 //! | REFORMAT | CIPHER token | AES token of fixed length |
 //! | V0PYLD, V1PYLD | CIPHER, EXPORTER, IMPORTER token, internal or external | the same with a payload of this version |
 //!
-//! Key-encrypting keys of AES need the usage TRANSLAT and must wrap keys of this algorithm and kind (8/39): the input one is an IMPORTER, the
-//! output one an EXPORTER key. A key that may not leave under AES keys, or that misses parts, is not translated (8/39); one that is
-//! stronger than either of them only in a role that permits it (8/170), and its token says so from then on. A payload changes under the
-//! input key alone, an IMPORTER or EXPORTER key; the output key is not looked at.
+//! Key-encrypting keys of AES need the usage TRANSLAT and must wrap keys of this algorithm and kind (8/39): the input
+//! one is an IMPORTER, the output one an EXPORTER key. A key that may not leave under AES keys, or that misses parts,
+//! is not translated (8/39); one that is stronger than either of them only in a role that permits it (8/170), and its
+//! token says so from then on. A payload changes under the input key alone, an IMPORTER or EXPORTER key; the output key
+//! is not looked at.
 //!
-//! A token of fixed length says nothing of use and export, so that any CIPHER token says as much or less. The other way the key
-//! must be for both directions, every mode and every way of export, which the new token does not say (8/39), and the role
-//! must not forbid it (8/90). What parts the key misses the skeleton does not say: a key that came whole stays whole.
+//! A token of fixed length says nothing of use and export, so that any CIPHER token says as much or less. The other way
+//! the key must be for both directions, every mode and every way of export, which the new token does not say (8/39),
+//! and the role must not forbid it (8/90). What parts the key misses the skeleton does not say: a key that came whole
+//! stays whole.
 //!
-//! Refused are clear keys (8/47: that were a way to import them), keys that miss parts (8/39), and, where a token under the
-//! master key comes out, or one under the key that it was under, a key that is named by its label (8/90: who may use it need not have the right to see its token).
-//! REFORMAT of DES tokens (8/49) needs a second wrapping, which keys of DES do not have; COMP-CHK and COMP-TAG (8/33) a compliance
-//! mode. HMAC goes with TRANSLAT alone (8/34): such keys have one form.
-
-use token::des::Origin;
-use token::usage::{Side, Use, Wrapping};
-use token::variable::{
-    Attributes, Carrier, Completeness, PayloadVersion, Pedigree, VariableKey, VariableType,
-};
-use token::{Format, VariableToken};
-use wire::point::Point;
-use wire::verb::key_translate2::{Answer, Request};
-use wire::verb::{SymmetricAlgorithm, TranslationProcess};
-use wire::{Codes, code};
+//! Refused are clear keys (8/47: that were a way to import them), keys that miss parts (8/39), and, where a token under
+//! the master key comes out, or one under the key that it was under, a key that is named by its label (8/90: who may
+//! use it need not have the right to see its token). REFORMAT of DES tokens (8/49) needs a second wrapping, which keys
+//! of DES do not have; COMP-CHK and COMP-TAG (8/33) a compliance mode. HMAC goes with TRANSLAT alone (8/34): such keys
+//! have one form.
 
 use super::key_import::source;
 use super::key_token_build2::attribute_codes;
@@ -42,6 +34,16 @@ use crate::key::field::KeyField;
 use crate::key::target::is_null;
 use crate::key::variable_exchange::{may_come, may_leave};
 use crate::pass::Skeleton;
+use token::des::Origin;
+use token::usage::{Side, Use, Wrapping};
+use token::variable::{
+    Attributes, Carrier, Completeness, PayloadVersion, Pedigree, VariableKey, VariableType,
+};
+use token::{Format, VariableToken};
+use wire::point::Point;
+use wire::verb::key_translate2::{Answer, Request};
+use wire::verb::{SymmetricAlgorithm, TranslationProcess};
+use wire::{Codes, code};
 
 /// Answers with the token.
 pub(crate) async fn key_translate2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -257,8 +259,8 @@ fn cipher(request: &Request<'_>) -> Result<VariableToken, Refusal> {
 const BOTH_DIRECTIONS: u16 = 0xC000;
 /// Second usage field of one that is for every mode.
 const EVERY_MODE: u16 = 0xFF00;
-/// The ways of export that tokens of fixed length have, as bits of the first management field: under symmetric keys, and RSA
-/// keys of both kinds.
+/// The ways of export that tokens of fixed length have, as bits of the first management field: under symmetric keys,
+/// and RSA keys of both kinds.
 const PERMITTED: u16 = 0xE000;
 /// What that field forbids: ways under keys of DES, AES and RSA.
 const FORBIDDEN: u16 = 0x00C8;

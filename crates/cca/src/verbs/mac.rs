@@ -12,21 +12,19 @@
 //! A text in segments: FIRST and MIDDLE take whole blocks. The 18-byte chaining vector that they leave is sealed
 //! ([`crate::chaining`]): MIDDLE and LAST go on from that of the same verb, method and key, of this domain.
 
-use std::borrow::Cow;
-use std::future::Future;
-
-use engine::{CipherAlgorithm, CipherDirection, MacAlgorithm, Mode, SecretBytes};
-use token::usage::Use;
-use wire::point::Point;
-use wire::verb::{MacFormat, MacMethod, Segment};
-use wire::{Codes, code};
-
 use crate::call::{Call, Reply, Verdict};
 use crate::chaining::{CHAINING_BYTES, Chained, Sealer};
 use crate::ground::{Algorithm, Refusal};
 use crate::key::Key;
 use crate::pass::{Ask, Cipher, Ciphered, KeyRule, Mac, MacOutput};
 use crate::wipe::Text;
+use engine::{CipherAlgorithm, CipherDirection, MacAlgorithm, Mode, SecretBytes};
+use std::borrow::Cow;
+use std::future::Future;
+use token::usage::Use;
+use wire::point::Point;
+use wire::verb::{MacFormat, MacMethod, Segment};
+use wire::{Codes, code};
 
 /// The request of either verb.
 pub(super) struct Request<'a> {

@@ -1,21 +1,21 @@
-//! What MAC_Generate2 and MAC_Verify2 share: the CMAC of an AES key (SP 800-38B), and the way to HMACs ([`super::hmac`]).
+//! What MAC_Generate2 and MAC_Verify2 share: the CMAC of an AES key (SP 800-38B), and the way to HMACs
+//! ([`super::hmac`]).
 //!
-//! The key is an AES MAC key of variable length whose usage fields allow CMACs (8/39). FIRST and MIDDLE take whole blocks of 16
-//! bytes, and LAST at least one byte, since the last block is treated differently. The 128-byte chaining vector is sealed ([`crate::chaining`]):
-//! it goes on with the same verb and key in the same domain alone (8/2036). MACs are 8 bytes or more, as those of HMAC are.
-
-use std::borrow::Cow;
-
-use engine::MacAlgorithm;
-use token::variable::{HmacHash, VariableUse};
-use wire::code;
-use wire::verb::{Buffer, HmacMethod, KeyedHash, Segment, VariableAlgorithm};
+//! The key is an AES MAC key of variable length whose usage fields allow CMACs (8/39). FIRST and MIDDLE take whole
+//! blocks of 16 bytes, and LAST at least one byte, since the last block is treated differently. The 128-byte chaining
+//! vector is sealed ([`crate::chaining`]): it goes on with the same verb and key in the same domain alone (8/2036).
+//! MACs are 8 bytes or more, as those of HMAC are.
 
 use super::hmac::{self, Computed, Value};
 use crate::call::Call;
 use crate::chaining::{Chained, HMAC_CHAINING_BYTES, Sealer};
 use crate::ground::Refusal;
 use crate::pass::Mac;
+use engine::MacAlgorithm;
+use std::borrow::Cow;
+use token::variable::{HmacHash, VariableUse};
+use wire::code;
+use wire::verb::{Buffer, HmacMethod, KeyedHash, Segment, VariableAlgorithm};
 
 /// What a request of either verb has.
 pub(super) struct Fields<'a> {
@@ -102,8 +102,8 @@ impl<'a> Cmac<'a> {
         matches!(self.segment, Segment::Only | Segment::Last)
     }
 
-    /// Refuses a text that its segment does not take, and a chaining vector that is missing or has no room; the vector that
-    /// this segment goes on from.
+    /// Refuses a text that its segment does not take, and a chaining vector that is missing or has no room; the vector
+    /// that this segment goes on from.
     fn check(&self) -> Result<Option<&'a [u8; HMAC_CHAINING_BYTES]>, Refusal> {
         let is_right = match self.segment {
             Segment::Only => true,

@@ -1,14 +1,12 @@
 //! MAC_Generate (CSNBMGN): a message authentication code over a text, whole or in segments.
 
-use std::future::Future;
-
-use token::usage::Use;
-use wire::code;
-use wire::verb::mac_generate::{Answer, Request};
-
 use super::mac::{self, Computed};
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Refusal;
+use std::future::Future;
+use token::usage::Use;
+use wire::code;
+use wire::verb::mac_generate::{Answer, Request};
 
 /// Answers with the MAC after ONLY and LAST, with the chaining vector after FIRST and MIDDLE.
 pub(crate) fn mac_generate<'f, 'r, 'w>(

@@ -1,12 +1,12 @@
 //! MAC_Generate2 (CSNBMGN2): see [`super::mac2`].
 
-use wire::verb::mac_generate2::{Answer, Request};
-
 use super::hmac::{MAC_BYTES_MIN, Value};
 use super::mac2::{self, Fields, Purpose};
 use crate::call::{Call, Reply, Verdict};
+use wire::verb::mac_generate2::{Answer, Request};
 
-/// Answers with the MAC after ONLY and LAST, as long as there is room for it, with the chaining vector after FIRST and MIDDLE.
+/// Answers with the MAC after ONLY and LAST, as long as there is room for it, with the chaining vector after FIRST and
+/// MIDDLE.
 pub(crate) async fn mac_generate2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let asked = mac2::Request::new(Fields {

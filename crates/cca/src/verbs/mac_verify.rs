@@ -1,15 +1,13 @@
 //! MAC_Verify (CSNBMVR): compares a message authentication code with that of a text.
 
+use super::mac::{self, Computed, shown_bytes};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use std::future::Future;
-
 use subtle::ConstantTimeEq;
 use token::usage::Use;
 use wire::code;
 use wire::verb::mac_verify::{Answer, Request};
-
-use super::mac::{self, Computed, shown_bytes};
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Refusal;
 
 /// 4/1 where the MAC is another one. A field longer than the format is compared in its first bytes:
 /// the caller's field has room for the longest.

@@ -1,12 +1,11 @@
 //! MAC_Verify2 (CSNBMVR2): see [`super::mac2`].
 
-use subtle::ConstantTimeEq;
-use wire::code;
-use wire::verb::mac_verify2::{Answer, Request};
-
 use super::hmac::{MAC_BYTES_MIN, Value};
 use super::mac2::{self, Fields, Purpose};
 use crate::call::{Call, Reply, Verdict};
+use subtle::ConstantTimeEq;
+use wire::code;
+use wire::verb::mac_verify2::{Answer, Request};
 
 /// 4/1 where the MAC is another one. Of a text that goes on none is looked at.
 pub(crate) async fn mac_verify2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -5,9 +5,9 @@
 //! | MDC-2 (default), MDC-4 | two, four | whole blocks of 8 bytes, two or more |
 //! | PADMDC-2, PADMDC-4 | two, four | any; padded with X'FF' and, in the last byte, the count of added bytes: to the next block, and to two at least |
 //!
-//! ONLY and FIRST begin from the constant of the method; MIDDLE and LAST from the MDC parameter, which holds what the segment
-//! before left or, with a chaining vector of zeros, a key of the caller's: a keyed hash. Segments but the last leave the code of
-//! all whole blocks there, and in the chaining vector what is left of the text:
+//! ONLY and FIRST begin from the constant of the method; MIDDLE and LAST from the MDC parameter, which holds what the
+//! segment before left or, with a chaining vector of zeros, a key of the caller's: a keyed hash. Segments but the last
+//! leave the code of all whole blocks there, and in the chaining vector what is left of the text:
 //!
 //! | bytes of the chaining vector | |
 //! |---|---|
@@ -18,15 +18,13 @@
 //!
 //! No key of the card's has part in it, so that nothing of it is sealed.
 
-use std::borrow::Cow;
-
+use crate::call::{Call, Reply, Verdict};
+use crate::pass::{Hash, HashOutput, MdcText};
 use engine::{MDC_START, MdcAlgorithm};
+use std::borrow::Cow;
 use wire::verb::mdc_generate::{Answer, Request};
 use wire::verb::{MdcMethod, Segment};
 use wire::{Codes, code};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::pass::{Hash, HashOutput, MdcText};
 
 /// Answers with the code, of a text that goes on of what was hashed of it, and then with the chaining vector.
 pub(crate) async fn mdc_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

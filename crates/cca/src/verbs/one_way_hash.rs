@@ -8,15 +8,13 @@
 //! | SHA-384, SHA-512 | 128 | 128 |
 //! | SHA3-224, SHA3-256, SHA3-384, SHA3-512 | 144, 136, 104, 72 | 256 |
 
-use std::borrow::Cow;
-
+use crate::call::{Call, Reply, Verdict};
+use crate::pass::{Hash, HashOutput, HashText};
 use engine::{HASH_STATE_BYTES, HashAlgorithm, SHA3_STATE_BYTES};
+use std::borrow::Cow;
 use wire::code;
 use wire::verb::one_way_hash::{Answer, Request};
 use wire::verb::{HashMethod, Segment};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::pass::{Hash, HashOutput, HashText};
 
 /// Answers with the digest after ONLY and LAST, with the chaining vector after FIRST and MIDDLE.
 pub(crate) async fn one_way_hash(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

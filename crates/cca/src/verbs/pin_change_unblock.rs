@@ -5,20 +5,11 @@
 //! | VISAPCU1 | the new PIN, XORed with part of the card's key for cryptograms |
 //! | VISAPCU2 | that, XORed with the PIN that was there before |
 //!
-//! The card's keys are derived of the first 16 bytes of the data, that of cryptograms under the authentication key (DKYGENKY with DMAC), that of
-//! the session under the other (DMPIN) with what is behind them, as Diversified_Key_Generate does. The block with its length in front
-//! and padding behind it is enciphered block by block: 16 bytes. The PINs come in blocks under IPINENC keys, or where the role
-//! permits it OPINENC keys, with the usage REFORMAT; the profile of the output is the keyword, NONE and blanks.
-
-use engine::{CipherAlgorithm, CipherDirection, Mode};
-use payments::Mask;
-use payments::emv::script::{self, visa_pin_block};
-use token::derivation::Derived;
-use token::usage::{PinBlockIn, PinBlockOut, Use};
-use wire::code;
-use wire::point::Point;
-use wire::verb::pin_change_unblock::{Answer, Request};
-use wire::verb::{Diversification, PinChange, PinChangeSession};
+//! The card's keys are derived of the first 16 bytes of the data, that of cryptograms under the authentication key
+//! (DKYGENKY with DMAC), that of the session under the other (DMPIN) with what is behind them, as
+//! Diversified_Key_Generate does. The block with its length in front and padding behind it is enciphered block by
+//! block: 16 bytes. The PINs come in blocks under IPINENC keys, or where the role permits it OPINENC keys, with the
+//! usage REFORMAT; the profile of the output is the keyword, NONE and blanks.
 
 use super::diversified_key_generate::session;
 use crate::call::{Call, Reply, Verdict};
@@ -30,6 +21,15 @@ use crate::pass::{Cipher, Derive, KeyRule};
 use crate::pin::form::Form;
 use crate::pin::{self, rules};
 use crate::wipe::Text;
+use engine::{CipherAlgorithm, CipherDirection, Mode};
+use payments::Mask;
+use payments::emv::script::{self, visa_pin_block};
+use token::derivation::Derived;
+use token::usage::{PinBlockIn, PinBlockOut, Use};
+use wire::code;
+use wire::point::Point;
+use wire::verb::pin_change_unblock::{Answer, Request};
+use wire::verb::{Diversification, PinChange, PinChangeSession};
 
 /// Length of what is answered.
 const MESSAGE_BYTES: usize = 16;

@@ -6,14 +6,13 @@
 //! `rsa-decipher-keys-and-data` it may be either, as in CCA. A malformed block gives 8/66, whatever is wrong
 //! with it.
 
-use wire::code;
-use wire::point::Point;
-use wire::verb::pka_decrypt::{Answer, Request};
-
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::Asymmetric;
 use crate::pka::encryption::Encryption;
 use crate::pka::right_justified;
+use wire::code;
+use wire::point::Point;
+use wire::verb::pka_decrypt::{Answer, Request};
 
 pub(crate) async fn pka_decrypt(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

@@ -1,15 +1,14 @@
 //! PKA_Encrypt (CSNDPKE): enciphers a value under an RSA public key.
 //!
-//! Keywords: ZERO-PAD, MRP, PKCS-1.2, PKCSOAEP (SHA-1, SHA-256), PKOAEP2 (SHA-1 to SHA-512). The
-//! key may be a public, clear or internal token: only its public part is used. The data structure
-//! parameter belongs to other keys; it must be empty. KEYIDENT, for a value that is named by a label, is refused with 8/33.
-
-use wire::code;
-use wire::verb::pka_encrypt::{Answer, Request};
+//! Keywords: ZERO-PAD, MRP, PKCS-1.2, PKCSOAEP (SHA-1, SHA-256), PKOAEP2 (SHA-1 to SHA-512). The key may be a public,
+//! clear or internal token: only its public part is used. The data structure parameter belongs to other keys; it must
+//! be empty. KEYIDENT, for a value that is named by a label, is refused with 8/33.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::Asymmetric;
 use crate::pka::encryption::Encryption;
+use wire::code;
+use wire::verb::pka_encrypt::{Answer, Request};
 
 pub(crate) async fn pka_encrypt(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

@@ -1,20 +1,31 @@
 //! PKA_Key_Generate (CSNDPKG): generates an RSA or elliptic-curve key from a skeleton token.
 //!
-//! Keywords: MASTER (default; an internal token under the APKA master key, or in a home that makes compatible tokens, of an
-//! X'08' skeleton under the ASYM master key), CLEAR (a clear external token of the skeleton's form) or XPORT (an external token of the skeleton's form under a transport key).
+//! Keywords: MASTER (default; an internal token under the APKA master key, or in a home that makes compatible tokens,
+//! of an X'08' skeleton under the ASYM master key), CLEAR (a clear external token of the skeleton's form) or XPORT (an
+//! external token of the skeleton's form under a transport key).
 //!
 //! | form of XPORT | transport key |
 //! |---|---|
 //! | X'02', X'08' | of DES (OKEK-DES): an EXPORTER key with the use EXPORT, or an IMP-PKA key, under which the key is then imported here; an IMPORTER key in a role with `pka-importers-of-both` |
 //! | X'30', X'31', X'20' | of AES (OKEK-AES): an EXPORTER or IMPORTER key with the use GEN-PUB that wraps keys of RSA (WR-RSA) or of curves (WR-ECC) |
 //!
-//! A transport key of the other algorithm, or its keyword, is refused with 8/49. What is stronger than its transport key is
-//! refused with 8/170, unless the role permits weak transport keys: of DES a modulus of more than 2048 bits, of AES-128 one of more than
-//! 3072 bits or a curve of more than 256, of AES-192 a curve of more than 384.
+//! A transport key of the other algorithm, or its keyword, is refused with 8/49. What is stronger than its transport
+//! key is refused with 8/170, unless the role permits weak transport keys: of DES a modulus of more than 2048 bits, of
+//! AES-128 one of more than 3072 bits or a curve of more than 256, of AES-192 a curve of more than 384.
 //!
 //! RETAIN needs a card that keeps keys: it is refused. Regeneration data is refused with 8/21: it would make keys from
 //! a procedure that only one kind of card knows.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
+use crate::key::Key;
+use crate::key::exchange::side_of_private;
+use crate::key::opening::Opening;
+use crate::key::pka::internal_ecc;
+use crate::key::private::{check_kind, strength_of_curve, strength_of_modulus, values_of};
+use crate::key::target::is_null;
+use crate::pass::{Asymmetric, Close, Generate, Skeleton, Token};
+use crate::wrap::By;
 use engine::{RsaPrivateKey, SecretBytes, sha1, sha256};
 use token::pka::ecc::{self, EccValue, is_ecc};
 use token::pka::{
@@ -29,17 +40,6 @@ use wire::verb::pka_key_generate::{Answer, Request};
 use wire::verb::{OutputKekType, PkaOutput};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Refusal;
-use crate::key::Key;
-use crate::key::exchange::side_of_private;
-use crate::key::opening::Opening;
-use crate::key::pka::internal_ecc;
-use crate::key::private::{check_kind, strength_of_curve, strength_of_modulus, values_of};
-use crate::key::target::is_null;
-use crate::pass::{Asymmetric, Close, Generate, Skeleton, Token};
-use crate::wrap::By;
 
 /// A longer modulus is stronger than a key of TDES.
 const TDES_BITS: usize = 2048;
@@ -197,8 +197,8 @@ async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Rep
     Ok(transport.map_or(code::OK, |key| key.age.codes()))
 }
 
-/// The register whose master key wraps an internal token of a key that came in this form: that of the form X'08' where the home
-/// makes compatible tokens, and the APKA register otherwise.
+/// The register whose master key wraps an internal token of a key that came in this form: that of the form X'08' where
+/// the home makes compatible tokens, and the APKA register otherwise.
 pub(super) fn register_of(call: Call<'_, '_>, form: Form) -> Register {
     let is_compatible = call.tokens.form == TokenForm::Compatible;
     if is_compatible && form == Form::Crt { Register::Asym } else { Register::Apka }

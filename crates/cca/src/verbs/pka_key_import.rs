@@ -1,5 +1,5 @@
-//! PKA_Key_Import (CSNDPKI): an external private key, clear or under a transport key, into an internal token under the APKA
-//! master key.
+//! PKA_Key_Import (CSNDPKI): an external private key, clear or under a transport key, into an internal token under the
+//! APKA master key.
 //!
 //! | source | importer |
 //! |---|---|
@@ -7,14 +7,21 @@
 //! | encrypted X'02', X'08' | of DES (IKEK-DES): an IMP-PKA key, or in a role with `pka-importers-of-both` an IMPORTER key with the use IMPORT |
 //! | encrypted X'30', X'31', X'20' | of AES (IKEK-AES): an IMPORTER key with the use IMPORT that wraps keys of RSA (WR-RSA) or of curves (WR-ECC) |
 //!
-//! An importer of the other algorithm, or its keyword, is refused with 8/49; one of AES that is weaker than the key with 8/170, unless
-//! the role has `symmetric-key-import2-weak`. The numbers are checked to be one key before they are wrapped; of an encrypted token
-//! whatever is wrong is one refusal, 8/47. Usage, translation and name are kept; the form of an RSA token becomes X'30' or X'31', or in a
-//! home that makes compatible tokens X'08' stays. Of an
+//! An importer of the other algorithm, or its keyword, is refused with 8/49; one of AES that is weaker than the key
+//! with 8/170, unless the role has `symmetric-key-import2-weak`. The numbers are checked to be one key before they are
+//! wrapped; of an encrypted token whatever is wrong is one refusal, 8/47. Usage, translation and name are kept; the
+//! form of an RSA token becomes X'30' or X'31', or in a home that makes compatible tokens X'08' stays. Of an
 //! elliptic-curve token all that it says is kept.
 //!
 //! RSA and ECC say of which algorithm the key is (8/47 where it is of the other). IKEK-PKA is refused (8/33).
 
+use super::pka_key_generate::internal;
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
+use crate::key::opening::Opening;
+use crate::key::pka::internal_ecc;
+use crate::key::private::{check_kind, open_transported, strength_of_curve, strength_of_modulus};
+use crate::key::target::is_null;
 use engine::SecretBytes;
 use token::pka::ecc::{EccValue, is_ecc};
 use token::pka::{ClearKey, Form, Origin, PrivateValues, Source, SplitValues};
@@ -24,14 +31,6 @@ use wire::code;
 use wire::point::Point;
 use wire::verb::pka_key_import::{Answer, Request};
 use wire::verb::{ChangedPkaAlgorithm, ImporterKind};
-
-use super::pka_key_generate::internal;
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Refusal;
-use crate::key::opening::Opening;
-use crate::key::pka::internal_ecc;
-use crate::key::private::{check_kind, open_transported, strength_of_curve, strength_of_modulus};
-use crate::key::target::is_null;
 
 pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

@@ -10,22 +10,22 @@
 //! | ECC-PUBL | X'21' | curve, Q |
 //! | ECC-PAIR | X'20' | curve, d, Q, or the curve |
 //!
-//! QSA-PUBL and QSA-PAIR, for keys that resist quantum computers, are refused with 8/33, and so are RSAMEVAR (section X'09') and RSA-OPT (X'05').
+//! QSA-PUBL and QSA-PAIR, for keys that resist quantum computers, are refused with 8/33, and so are RSAMEVAR (section
+//! X'09') and RSA-OPT (X'05').
 //!
-//! Usage: SIG-ONLY (default), KEY-MGMT, KM-ONLY and, of RSA, this system's own TLS-ONLY; translation: XLATE-OK, NO-XLATE (default). A name
-//! of 64 bytes is a label. The numbers are copied without a check: numbers that form no key are refused when
-//! they are used or imported. With ECC-PAIR, customer data of up to 100 bytes are bound to the private key, and with ECC-VER1
-//! four bytes of key derivation data say which key EC_Diffie-Hellman may derive with it. With other keywords these must be
-//! empty (8/21), as must the reserved parameters.
+//! Usage: SIG-ONLY (default), KEY-MGMT, KM-ONLY and, of RSA, this system's own TLS-ONLY; translation: XLATE-OK,
+//! NO-XLATE (default). A name of 64 bytes is a label. The numbers are copied without a check: numbers that form no key
+//! are refused when they are used or imported. With ECC-PAIR, customer data of up to 100 bytes are bound to the private
+//! key, and with ECC-VER1 four bytes of key derivation data say which key EC_Diffie-Hellman may derive with it. With
+//! other keywords these must be empty (8/21), as must the reserved parameters.
 
+use crate::call::{Call, Reply, Verdict};
 use token::pka::ecc::{self, Derivation, EccAttributes, EccKeyValues};
 use token::pka::{Attributes, Form, KeyValues, NAME_BYTES, Usage, clear_token, public_token, skeleton_token};
 use wire::verb::pka_key_token_build::{Answer, Request};
 use wire::verb::{PkaTokenKind, PkaTranslation, PkaUsage};
 use wire::{Codes, Label, code};
 use zeroize::Zeroizing;
-
-use crate::call::{Call, Reply, Verdict};
 
 #[derive(Clone, Copy)]
 enum Kind {

@@ -1,25 +1,24 @@
 //! PKA_Key_Token_Change (CSNDKTC): returns an internal RSA or elliptic-curve token that is
 //! under the old master key under the current one.
 //!
-//! RTNMK is refused (8/707): no card holds a new master key before it is set. The attributes of the key
-//! are kept: usage, translation, name, source of the numbers. The private section is written again, with another
-//! object protection key. A token that is under the current master key already is returned unchanged. RSA and ECC say of
-//! which algorithm the key is (8/47 where it is of the other).
+//! RTNMK is refused (8/707): no card holds a new master key before it is set. The attributes of the key are kept:
+//! usage, translation, name, source of the numbers. The private section is written again, with another object
+//! protection key. A token that is under the current master key already is returned unchanged. RSA and ECC say of which
+//! algorithm the key is (8/47 where it is of the other).
 //!
-//! A token under the ASYM master key, old or current, comes back under the APKA master key, but in a home that makes compatible
-//! tokens.
+//! A token under the ASYM master key, old or current, comes back under the APKA master key, but in a home that makes
+//! compatible tokens.
 
+use super::pka_key_generate::{Generated, internal, register_of};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Age;
+use crate::key::pka::internal_ecc;
 use token::pka::ecc::{EccValue, is_ecc};
 use token::pka::{Origin, PrivateValues, Source};
 use wire::code;
 use wire::control::Register;
 use wire::verb::ChangedPkaAlgorithm;
 use wire::verb::pka_key_token_change::{Answer, Request};
-
-use super::pka_key_generate::{Generated, internal, register_of};
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Age;
-use crate::key::pka::internal_ecc;
 
 pub(crate) async fn pka_key_token_change(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

@@ -5,20 +5,13 @@
 //! | EXTDWAKW | external X'02' or X'08' under an IMP-PKA key, or in a role with `pka-importers-of-both` an IMPORTER key with the use IMPORT | that one; an AES EXPORTER key with the use EXPORT or an AES IMPORTER key with the use IMPORT, which wraps keys of RSA (WR-RSA) | external X'30' or X'31' under the second |
 //! | INTDWAKW | internal X'08', under the ASYM master key | none: null tokens, or empty | internal X'31', under the APKA master key |
 //!
-//! A key comes from under a transport key to another only if it is XLATE-OK (8/39). An EXPORTER key of DES opens nothing: what this
-//! system gave away stays away, unless it is imported. A transport key of the other algorithm is refused with 8/49, one of AES that is
-//! weaker than the key with 8/170, unless the role permits weak transport keys. Whatever is wrong with what is wrapped is one refusal, 8/47.
+//! A key comes from under a transport key to another only if it is XLATE-OK (8/39). An EXPORTER key of DES opens
+//! nothing: what this system gave away stays away, unless it is imported. A transport key of the other algorithm is
+//! refused with 8/49, one of AES that is weaker than the key with 8/170, unless the role permits weak transport keys.
+//! Whatever is wrong with what is wrapped is one refusal, 8/47.
 //!
-//! SCVISA, SCCOMME and SCCOMCRT, which make the formats of smart cards, are refused (8/33): these are not published where they were
-//! looked for.
-
-use token::pka::{ClearKey, Origin, PkaToken, PrivateValues, Source, SplitValues};
-use token::usage::{Side, Wrapping};
-use token::variable::{PrivateAlgorithm, VariableType};
-use wire::code;
-use wire::point::Point;
-use wire::verb::PrivateKeyTranslation;
-use wire::verb::pka_key_translate::{Answer, Request};
+//! SCVISA, SCCOMME and SCCOMCRT, which make the formats of smart cards, are refused (8/33): these are not published
+//! where they were looked for.
 
 use super::pka_key_generate::{Generated, under_apka};
 use crate::call::{Call, Reply, Verdict};
@@ -26,6 +19,13 @@ use crate::ground::Refusal;
 use crate::key::opening::Opening;
 use crate::key::private::{check_kind, open_transported, strength_of_modulus};
 use crate::key::target::is_null;
+use token::pka::{ClearKey, Origin, PkaToken, PrivateValues, Source, SplitValues};
+use token::usage::{Side, Wrapping};
+use token::variable::{PrivateAlgorithm, VariableType};
+use wire::code;
+use wire::point::Point;
+use wire::verb::PrivateKeyTranslation;
+use wire::verb::pka_key_translate::{Answer, Request};
 
 /// Answers with the token.
 pub(crate) async fn pka_key_translate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,14 +1,13 @@
 //! PKA_Public_Key_Extract (CSNDPKX): the public key of any token, as an external public token.
 //!
-//! Needs no master key for RSA: the public part of an internal token is in the clear. A token of an elliptic curve with a
-//! private key is opened, and its public key is that of the private one.
+//! Needs no master key for RSA: the public part of an internal token is in the clear. A token of an elliptic curve with
+//! a private key is opened, and its public key is that of the private one.
 
+use crate::call::{Call, Reply, Verdict};
 use token::pka::ecc::{self, is_ecc};
 use token::pka::public_token;
 use wire::code;
 use wire::verb::pka_public_key_extract::{Answer, Request};
-
-use crate::call::{Call, Reply, Verdict};
 
 pub(crate) async fn pka_public_key_extract(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

@@ -2,13 +2,12 @@
 //!
 //! A record that is named by its label is not changed (8/30): read its token, and write it back.
 
-use token::control_vector::bit;
-use wire::code;
-use wire::verb::prohibit_export::{Answer, Request};
-
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Algorithm;
 use crate::pass::Skeleton;
+use token::control_vector::bit;
+use wire::code;
+use wire::verb::prohibit_export::{Answer, Request};
 
 /// Refuses a part of a key, and one without a control vector, with 8/39.
 pub(crate) async fn prohibit_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

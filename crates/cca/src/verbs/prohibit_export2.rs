@@ -1,13 +1,13 @@
-//! Prohibit_Export2 (CSNBPEX2): a key in a token of any form, internal or external, may not be exported from then on: what
-//! Restrict_Key_Attribute does with NOEXPORT.
+//! Prohibit_Export2 (CSNBPEX2): a key in a token of any form, internal or external, may not be exported from then on:
+//! what Restrict_Key_Attribute does with NOEXPORT.
 //!
-//! The verb is named in the public header, and no page of it was found: the keywords AES, DES and HMAC, of which one is needed, and
-//! those that say what wraps an external token, are read from its parameters and from Restrict_Key_Attribute.
-
-use wire::verb::prohibit_export2::{Answer, Request};
+//! The verb is named in the public header, and no page of it was found: the keywords AES, DES and HMAC, of which one is
+//! needed, and those that say what wraps an external token, are read from its parameters and from
+//! Restrict_Key_Attribute.
 
 use super::restrict_key_attribute::restrict;
 use crate::call::{Call, Reply, Verdict};
+use wire::verb::prohibit_export2::{Answer, Request};
 
 /// Answers with the token.
 pub(crate) async fn prohibit_export2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,18 +1,17 @@
-//! Prohibit_Export_Extended (CSNBPEXX): the control vector of an external DES token loses the bit that permits export, so that
-//! whoever imports the key may not export it.
+//! Prohibit_Export_Extended (CSNBPEXX): the control vector of an external DES token loses the bit that permits export,
+//! so that whoever imports the key may not export it.
 //!
 //! The key-encrypting key is an EXPORTER key with the usage EXPORT, or an IMPORTER key with the usage IMPORT.
-
-use token::control_vector::bit;
-use token::usage::Wrapping;
-use wire::code;
-use wire::verb::prohibit_export_extended::{Answer, Request};
 
 use super::key_import::source;
 use super::prohibit_export::EXPORT_BIT;
 use crate::call::{Call, Reply, Verdict};
 use crate::key::exchange::{AskedType, side_of};
 use crate::key::field::KeyField;
+use token::control_vector::bit;
+use token::usage::Wrapping;
+use wire::code;
+use wire::verb::prohibit_export_extended::{Answer, Request};
 
 /// Refuses a part of a key, and one without a control vector, with 8/39.
 pub(crate) async fn prohibit_export_extended(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,11 +1,10 @@
 //! Random_Number_Generate (CSNBRNG): 8 random bytes, as they are or with parity.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::parity;
 use wire::code;
 use wire::verb::RandomForm;
 use wire::verb::random_number_generate::{Answer, Request};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::parity;
 
 /// Fills with random bytes of this form.
 pub(super) fn fill(form: RandomForm, call: &Call<'_, '_>, out: &mut [u8]) {

@@ -1,11 +1,10 @@
 //! Random_Number_Generate_Long (CSNBRNGL): up to 8192 random bytes, as they are or with parity.
 
+use super::random_number_generate::fill;
+use crate::call::{Call, Reply, Verdict};
 use wire::bounds::RANDOM_BYTES_MAX;
 use wire::code;
 use wire::verb::random_number_generate_long::{Answer, Request};
-
-use super::random_number_generate::fill;
-use crate::call::{Call, Reply, Verdict};
 
 /// Answers with as many bytes as the length asks for, 1 to [`RANDOM_BYTES_MAX`].
 pub(crate) async fn random_number_generate_long(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

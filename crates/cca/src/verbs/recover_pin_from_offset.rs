@@ -1,9 +1,15 @@
 //! Recover_PIN_From_Offset (CSNBPFO): the PIN that IBM 3624 gives with an offset, in a block.
 //!
-//! It has as many digits as the offset, which stands at the left of its field with blanks behind it. The data array has the decimalisation table and
-//! the validation data; its third element is not looked at. What ANSI X9.8 restricts: blocks other than those of ISO-0 and ISO-3. The block is of 8 bytes: a PAN of ISO-4 has no
-//! length among the parameters.
+//! It has as many digits as the offset, which stands at the left of its field with blanks behind it. The data array has
+//! the decimalisation table and the validation data; its third element is not looked at. What ANSI X9.8 restricts:
+//! blocks other than those of ISO-0 and ISO-3. The block is of 8 bytes: a PAN of ISO-4 has no length among the
+//! parameters.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Algorithm;
+use crate::pin::data::Data;
+use crate::pin::form::Form;
+use crate::pin::{self, Block};
 use engine::CipherDirection;
 use payments::Format;
 use payments::ibm3624::Intermediate;
@@ -11,12 +17,6 @@ use token::usage::{PinBlockOut, PinMethod, PinStep, Use};
 use wire::code;
 use wire::point::Point;
 use wire::verb::recover_pin_from_offset::{Answer, Request};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Algorithm;
-use crate::pin::data::Data;
-use crate::pin::form::Form;
-use crate::pin::{self, Block};
 
 /// Answers with the block.
 pub(crate) async fn recover_pin_from_offset(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

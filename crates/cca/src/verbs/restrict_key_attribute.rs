@@ -8,22 +8,13 @@
 //! | | NOT31XPT | export in TR-31 blocks (bit 57) |
 //! | all | NOEXPORT, and no keyword of these | all ways |
 //!
-//! NOEXPORT beside others takes all ways away. Type and use of the key stay, and so do the parts that it misses. An AES token of
-//! fixed length has no such attributes (8/47), a clear key none that hold (8/47), a DES key without control vector, or one
-//! that is a part, none either (8/39). External tokens are narrowed under the key-encrypting key that wraps
-//! them, an EXPORTER key with the usage EXPORT or an IMPORTER key with the usage IMPORT: of DES for DES keys, of AES, which must wrap keys
-//! of this algorithm and kind, for those of variable length (8/39, also for one that misses parts); a key that is stronger than what wraps it
-//! only in a role that permits it (8/170). A record that is named by its label is not changed
-//! (8/30): read its token, and write it back.
-
-use token::control_vector::bit;
-use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
-use token::usage::Wrapping;
-use token::variable::Attributes;
-use token::{ControlVector, Format};
-use wire::verb::restrict_key_attribute::{Answer, Request};
-use wire::verb::{Others, RestrictedAlgorithm, SymmetricAlgorithm};
-use wire::{Codes, code};
+//! NOEXPORT beside others takes all ways away. Type and use of the key stay, and so do the parts that it misses. An AES
+//! token of fixed length has no such attributes (8/47), a clear key none that hold (8/47), a DES key without control
+//! vector, or one that is a part, none either (8/39). External tokens are narrowed under the key-encrypting key that
+//! wraps them, an EXPORTER key with the usage EXPORT or an IMPORTER key with the usage IMPORT: of DES for DES keys, of
+//! AES, which must wrap keys of this algorithm and kind, for those of variable length (8/39, also for one that misses
+//! parts); a key that is stronger than what wraps it only in a role that permits it (8/170). A record that is named by
+//! its label is not changed (8/30): read its token, and write it back.
 
 use super::key_import::source;
 use super::prohibit_export::EXPORT_BIT;
@@ -33,6 +24,14 @@ use crate::key::exchange::{AskedType, side_of};
 use crate::key::field::KeyField;
 use crate::key::variable_exchange::may_come;
 use crate::pass::{Skeleton, Token};
+use token::control_vector::bit;
+use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
+use token::usage::Wrapping;
+use token::variable::Attributes;
+use token::{ControlVector, Format};
+use wire::verb::restrict_key_attribute::{Answer, Request};
+use wire::verb::{Others, RestrictedAlgorithm, SymmetricAlgorithm};
+use wire::{Codes, code};
 
 /// Answers with the token.
 pub(crate) async fn restrict_key_attribute(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

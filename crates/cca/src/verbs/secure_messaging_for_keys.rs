@@ -1,19 +1,18 @@
-//! Secure_Messaging_for_Keys (CSNBSKY): a text of the caller's, with a key of double length in a place of it, is enciphered under a key of a
-//! session (SECMSG with SMKEY).
+//! Secure_Messaging_for_Keys (CSNBSKY): a text of the caller's, with a key of double length in a place of it, is
+//! enciphered under a key of a session (SECMSG with SMKEY).
 //!
-//! The key must be one that may be exported (8/39). Its place begins at an offset that is counted from one, and has 16 bytes; it is whole
-//! blocks, unless the role permits any place. Keys of external tokens are not taken (8/47): the field of their key-encrypting key is not
-//! looked at.
-
-use token::usage::Use;
-use wire::code;
-use wire::verb::MessageMode;
-use wire::verb::secure_messaging_for_keys::{Answer, Request};
+//! The key must be one that may be exported (8/39). Its place begins at an offset that is counted from one, and has 16
+//! bytes; it is whole blocks, unless the role permits any place. Keys of external tokens are not taken (8/47): the
+//! field of their key-encrypting key is not looked at.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::chip::message::Message;
 use crate::ground::Algorithm;
 use crate::key::exchange::exportable;
+use token::usage::Use;
+use wire::code;
+use wire::verb::MessageMode;
+use wire::verb::secure_messaging_for_keys::{Answer, Request};
 
 const KEY_BYTES: usize = 16;
 

@@ -1,21 +1,20 @@
-//! Secure_Messaging_for_PINs (CSNBSPN): a text of the caller's, with the block of a PIN in a place of it, is enciphered under a key of a
-//! session (SECMSG with SMPIN).
+//! Secure_Messaging_for_PINs (CSNBSPN): a text of the caller's, with the block of a PIN in a place of it, is enciphered
+//! under a key of a session (SECMSG with SMPIN).
 //!
-//! The PIN comes in a block of the input profile, and goes into one of the output profile as by Encrypted_PIN_Translate: what that refuses is
-//! refused here. The place begins at an offset that is counted from one, and has 8 bytes. The text has one of the forms in which chip
-//! cards take a PIN block, unless the role permits any.
-
-use engine::CipherDirection;
-use token::usage::{PinBlockIn, Use};
-use wire::code;
-use wire::verb::secure_messaging_for_pins::{Answer, Request};
-use wire::verb::{PinInMessage, PinMessageMode};
+//! The PIN comes in a block of the input profile, and goes into one of the output profile as by
+//! Encrypted_PIN_Translate: what that refuses is refused here. The place begins at an offset that is counted from one,
+//! and has 8 bytes. The text has one of the forms in which chip cards take a PIN block, unless the role permits any.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::chip::message::Message;
 use crate::ground::Algorithm;
 use crate::pin::form::Form;
 use crate::pin::{self, rules};
+use engine::CipherDirection;
+use token::usage::{PinBlockIn, Use};
+use wire::code;
+use wire::verb::secure_messaging_for_pins::{Answer, Request};
+use wire::verb::{PinInMessage, PinMessageMode};
 
 /// Answers with the enciphered text.
 pub(crate) async fn secure_messaging_for_pins(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,14 +1,12 @@
 //! Symmetric_Algorithm_Decipher (CSNBSAD): see [`super::aes_cipher`].
 
-use std::future::Future;
-
-use engine::CipherDirection;
-use wire::verb::TypedAnswer;
-use wire::verb::symmetric_algorithm_decipher::{Answer, Request};
-
 use super::aes_cipher::{self, End};
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Refusal;
+use engine::CipherDirection;
+use std::future::Future;
+use wire::verb::TypedAnswer;
+use wire::verb::symmetric_algorithm_decipher::{Answer, Request};
 
 /// Answers with the text, its length, and chaining data.
 pub(crate) fn symmetric_algorithm_decipher<'f, 'r, 'w>(

@@ -1,14 +1,12 @@
 //! Symmetric_Algorithm_Encipher (CSNBSAE): see [`super::aes_cipher`].
 
-use std::future::Future;
-
-use engine::CipherDirection;
-use wire::verb::TypedAnswer;
-use wire::verb::symmetric_algorithm_encipher::{Answer, Request};
-
 use super::aes_cipher::{self, End};
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Refusal;
+use engine::CipherDirection;
+use std::future::Future;
+use wire::verb::TypedAnswer;
+use wire::verb::symmetric_algorithm_encipher::{Answer, Request};
 
 /// Answers with the text, its length, and chaining data or tag.
 pub(crate) fn symmetric_algorithm_encipher<'f, 'r, 'w>(

@@ -1,5 +1,5 @@
-//! Symmetric_Key_Export (CSNDSYX): a DES or AES DATA key, enciphered under an RSA public key, or an AES or HMAC key of variable length
-//! under such a key or an AES EXPORTER key.
+//! Symmetric_Key_Export (CSNDSYX): a DES or AES DATA key, enciphered under an RSA public key, or an AES or HMAC key of
+//! variable length under such a key or an AES EXPORTER key.
 //!
 //! | format | keys | under |
 //! |---|---|---|
@@ -9,19 +9,12 @@
 //! | CKM-RAKW | AES CIPHER keys | an RSA public key of at least 2048 bits (8/760), as an object of PKCS #11 |
 //! | AESKWCV | refused with 8/33 | |
 //!
-//! A DES key must be a DATA key for every use (8/31: DATAC, DATAM and DATAMV would come out as more than they are), whose control
-//! vector and flags allow export. A key of variable length must be complete and permit to leave: under AES keys by XPRT-SYM and
-//! without NOEX-AES, under RSA keys by XPRTUASY, since nobody vouches for such a key, and without NOEX-RSA (8/39). It goes out with all
-//! that its token says, in an external token, but by CKM-RAKW with nothing of it. An RSA key that is weaker than what goes under it is
-//! refused with 8/170, unless the role permits it: AES keys of 192 and 256 bits are stronger than every RSA key.
-
-use token::des::Origin;
-use token::usage::{Side, Wrapping};
-use token::variable::{Carrier, VariableKey, VariableType};
-use wire::code;
-use wire::point::Point;
-use wire::verb::symmetric_key_export::{Answer, Request};
-use wire::verb::{ExportAlgorithm, ExportFormat};
+//! A DES key must be a DATA key for every use (8/31: DATAC, DATAM and DATAMV would come out as more than they are),
+//! whose control vector and flags allow export. A key of variable length must be complete and permit to leave: under
+//! AES keys by XPRT-SYM and without NOEX-AES, under RSA keys by XPRTUASY, since nobody vouches for such a key, and
+//! without NOEX-RSA (8/39). It goes out with all that its token says, in an external token, but by CKM-RAKW with
+//! nothing of it. An RSA key that is weaker than what goes under it is refused with 8/170, unless the role permits it:
+//! AES keys of 192 and 256 bits are stronger than every RSA key.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Algorithm;
@@ -33,6 +26,13 @@ use crate::key::variable_exchange::may_leave;
 use crate::pass::Asymmetric;
 use crate::pka::encryption::Encryption;
 use crate::pka::hash_of;
+use token::des::Origin;
+use token::usage::{Side, Wrapping};
+use token::variable::{Carrier, VariableKey, VariableType};
+use wire::code;
+use wire::point::Point;
+use wire::verb::symmetric_key_export::{Answer, Request};
+use wire::verb::{ExportAlgorithm, ExportFormat};
 
 pub(crate) async fn symmetric_key_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

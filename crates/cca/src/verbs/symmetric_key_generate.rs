@@ -1,14 +1,21 @@
-//! Symmetric_Key_Generate (CSNDSYG): a new DES or AES DATA key, once for use here and once enciphered under an RSA public
-//! key.
+//! Symmetric_Key_Generate (CSNDSYG): a new DES or AES DATA key, once for use here and once enciphered under an RSA
+//! public key.
 //!
 //! Keywords: DES (default) or AES; PKCS-1.2, ZERO-PAD, PKCSOAEP (SHA-1, SHA-256); the length, of DES SINGLE or KEYLN8
-//! (default), DOUBLE or KEYLN16, of AES KEYLN16 (default), KEYLN24 or KEYLN32; OP (default), or for DES keys EX or IM: the
-//! local copy is then an external token under an EXPORTER key with the use OPEX, or an IMPORTER key with OPIM (with OP it is a null token). A DES key has
-//! odd parity and the default control vector of a DATA key.
+//! (default), DOUBLE or KEYLN16, of AES KEYLN16 (default), KEYLN24 or KEYLN32; OP (default), or for DES keys EX or IM:
+//! the local copy is then an external token under an EXPORTER key with the use OPEX, or an IMPORTER key with OPIM (with
+//! OP it is a null token). A DES key has odd parity and the default control vector of a DATA key.
 //!
-//! PKA92 and NL-EPP-5 format key-encrypting keys, with SINGLE-R for equal halves; they are refused: their
-//! blocks are not published as far as a reader would need them, and a key-encrypting key with equal halves is none here.
+//! PKA92 and NL-EPP-5 format key-encrypting keys, with SINGLE-R for equal halves; they are refused: their blocks are
+//! not published as far as a reader would need them, and a key-encrypting key with equal halves is none here.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Algorithm;
+use crate::key::target::is_null;
+use crate::key::transport::{Transport, data_skeleton};
+use crate::parity;
+use crate::pass::{Asymmetric, Skeleton};
+use crate::pka::encryption::Encryption;
 use engine::SecretBytes;
 use token::TOKEN_BYTES;
 use token::control_vector::KeyForm;
@@ -18,14 +25,6 @@ use wire::code;
 use wire::point::Point;
 use wire::verb::symmetric_key_generate::{Answer, Request};
 use wire::verb::{GeneratedLength, LocalCopy};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Algorithm;
-use crate::key::target::is_null;
-use crate::key::transport::{Transport, data_skeleton};
-use crate::parity;
-use crate::pass::{Asymmetric, Skeleton};
-use crate::pka::encryption::Encryption;
 
 pub(crate) async fn symmetric_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

@@ -8,16 +8,15 @@
 //! A DES key gets the default control vector of a DATA key; one without odd parity is taken as it is, and said so with
 //! 0/2. A block that does not open, or holds no key of the algorithm, answers 8/66.
 
-use token::TOKEN_BYTES;
-use wire::code;
-use wire::verb::symmetric_key_import::{Answer, Request};
-
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Algorithm;
 use crate::key::rsa_exchange::may_import;
 use crate::key::transport::{Transport, data_skeleton};
 use crate::parity;
 use crate::pka::encryption::Encryption;
+use token::TOKEN_BYTES;
+use wire::code;
+use wire::verb::symmetric_key_import::{Answer, Request};
 
 pub(crate) async fn symmetric_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

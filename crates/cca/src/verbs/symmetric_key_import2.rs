@@ -1,5 +1,5 @@
-//! Symmetric_Key_Import2 (CSNDSYI2): an AES or HMAC key of an external token of variable length, or an AES key of an object of PKCS #11,
-//! comes under the master key.
+//! Symmetric_Key_Import2 (CSNDSYI2): an AES or HMAC key of an external token of variable length, or an AES key of an
+//! object of PKCS #11, comes under the master key.
 //!
 //! | method | the key came under |
 //! |---|---|
@@ -7,20 +7,11 @@
 //! | PKOAEP2 | an RSA key, as Symmetric_Key_Import takes it; the token names the hash of its block |
 //! | CKM-RAKW | an RSA key of at least 2048 bits (8/760), with nothing that says its use: that is what the CIPHER skeleton in the target says |
 //!
-//! All that the token says of its key stays as it is, but that a key name which is given takes the place of its own, and that from then on
-//! its history tells what it came under: a weaker key, a public one, an object that is none of CCA. An incomplete key is refused with 8/39.
-//! Whatever is wrong with a block under an RSA key is answered with 8/66. DES, with AESKWCV and the keywords of how a DES key is wrapped, is
-//! refused with 8/33: how a control vector lies in such a token is not published where it was read.
-
-use engine::SecretBytes;
-use token::des::Origin;
-use token::usage::{Side, Wrapping};
-use token::variable::{Attributes, Completeness, Pedigree, VariableType};
-use token::{Format, VariableToken};
-use wire::code;
-use wire::point::Point;
-use wire::verb::symmetric_key_import2::{Answer, Request};
-use wire::verb::{Import2Algorithm, Import2Format};
+//! All that the token says of its key stays as it is, but that a key name which is given takes the place of its own,
+//! and that from then on its history tells what it came under: a weaker key, a public one, an object that is none of
+//! CCA. An incomplete key is refused with 8/39. Whatever is wrong with a block under an RSA key is answered with 8/66.
+//! DES, with AESKWCV and the keywords of how a DES key is wrapped, is refused with 8/33: how a control vector lies in
+//! such a token is not published where it was read.
 
 use super::pka_key_token_build::name;
 use crate::call::{Call, Reply, Verdict};
@@ -30,6 +21,15 @@ use crate::key::field::{Found, KeyField};
 use crate::key::rsa_exchange::{is_weaker, may_go_under_rsa, may_import, open_oaep2, open_rakw};
 use crate::key::variable_exchange::may_come;
 use crate::pass::Skeleton;
+use engine::SecretBytes;
+use token::des::Origin;
+use token::usage::{Side, Wrapping};
+use token::variable::{Attributes, Completeness, Pedigree, VariableType};
+use token::{Format, VariableToken};
+use wire::code;
+use wire::point::Point;
+use wire::verb::symmetric_key_import2::{Answer, Request};
+use wire::verb::{Import2Algorithm, Import2Format};
 
 /// Answers with the token.
 pub(crate) async fn symmetric_key_import2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -101,7 +101,8 @@ fn source<'p, 'a>(call: Call<'p, 'a>, request: &Request<'a>) -> Result<Found<'p,
 /// What the target says that a key without a token is for.
 ///
 /// # Errors
-/// 8/30 for a label, 8/47 for anything but an internal token of variable length, 8/39 where that is not of a CIPHER key.
+/// 8/30 for a label, 8/47 for anything but an internal token of variable length, 8/39 where that is not of a CIPHER
+/// key.
 fn skeleton(request: &Request<'_>) -> Result<VariableToken, Refusal> {
     let field = request.target_key_identifier.start();
     let token = match Format::of(field) {

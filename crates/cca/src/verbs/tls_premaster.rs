@@ -1,17 +1,17 @@
-//! Opens the premaster secret of TLS that a client enciphered for an RSA key (RFC 5246, section 7.4.7.1). CCA has no such verb.
+//! Opens the premaster secret of TLS that a client enciphered for an RSA key (RFC 5246, section 7.4.7.1). CCA has no
+//! such verb.
 //!
-//! The answer is 48 bytes whatever the ciphertext is, its length too, and the work is the same: others stand for a secret that
-//! does not open ([`crate::pka::premaster`]), and the handshake fails when it ends. The key must be TLS-ONLY: such
-//! a key opens nothing else, and a key that does is refused with 8/39. Whether the version in the secret is the one that
-//! the client offered is for the caller to compare, or to write over, in constant time.
-
-use subtle::Choice;
-use wire::code;
-use wire::verb::tls_premaster::{Answer, Request};
+//! The answer is 48 bytes whatever the ciphertext is, its length too, and the work is the same: others stand for a
+//! secret that does not open ([`crate::pka::premaster`]), and the handshake fails when it ends. The key must be
+//! TLS-ONLY: such a key opens nothing else, and a key that does is refused with 8/39. Whether the version in the secret
+//! is the one that the client offered is for the caller to compare, or to write over, in constant time.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::Asymmetric;
 use crate::pka::{premaster, right_justified};
+use subtle::Choice;
+use wire::code;
+use wire::verb::tls_premaster::{Answer, Request};
 
 pub(crate) async fn tls_premaster(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;

@@ -5,13 +5,23 @@
 //! | VARXOR-A, VARDRV-B, VARXOR-C | versions A, B, C | a DES EXPORTER key with the usage EXPORT |
 //! | VARDRV-D | version D, as long as for the longest key of its algorithm | an AES EXPORTER key with EXPORT, WR-TR31, and the kind of the key |
 //!
-//! The key must permit export: of DES bit 17 of its control vector, and not the one that keeps it out of key blocks. It leaves under a
-//! usage and a mode only if nothing that a block of them can come back as may do more than it ([`token::tr31::uses`]). INCL-CV puts its
-//! control vector beside these, ATTR-CV in their place; with INCL-CV and the point of it any usage serves. A key that is stronger than the
-//! protection key is refused with 8/170, unless the role permits it: of AES every key under one of DES. A key that came in with
-//! exportability E leaves with EXP-TRST or EXP-NONE alone, in versions B and D alone (8/39), and under no weaker key whatever the role. The key field is as long
-//! as is said, and where that is 0 as long as needs be. External source tokens are refused: their unwrapping key must be left out (8/47).
+//! The key must permit export: of DES bit 17 of its control vector, and not the one that keeps it out of key blocks. It
+//! leaves under a usage and a mode only if nothing that a block of them can come back as may do more than it
+//! ([`token::tr31::uses`]). INCL-CV puts its control vector beside these, ATTR-CV in their place; with INCL-CV and the
+//! point of it any usage serves. A key that is stronger than the protection key is refused with 8/170, unless the role
+//! permits it: of AES every key under one of DES. A key that came in with exportability E leaves with EXP-TRST or
+//! EXP-NONE alone, in versions B and D alone (8/39), and under no weaker key whatever the role. The key field is as
+//! long as is said, and where that is 0 as long as needs be. External source tokens are refused: their unwrapping key
+//! must be left out (8/47).
 
+use super::key_block::{VECTOR_USAGE, refusal, vector_block, vector_data};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
+use crate::key::exchange::exportable_in_blocks;
+use crate::key::protection::Carried;
+use crate::key::target::is_null;
+use crate::key::variable_exchange;
+use crate::pass::{KeyBlock, KeyBlockTask};
 use engine::SecretBytes;
 use payments::key_block::{
     Attributes, Exportability, OptionalBlock, Padding, Version, assemble, header, optional_blocks, payload,
@@ -26,15 +36,6 @@ use wire::verb::{
 };
 use wire::{Codes, code};
 use zeroize::Zeroizing;
-
-use super::key_block::{VECTOR_USAGE, refusal, vector_block, vector_data};
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Refusal;
-use crate::key::exchange::exportable_in_blocks;
-use crate::key::protection::Carried;
-use crate::key::target::is_null;
-use crate::key::variable_exchange;
-use crate::pass::{KeyBlock, KeyBlockTask};
 
 /// Answers with the block.
 pub(crate) async fn tr31_key_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -63,7 +64,8 @@ pub(crate) async fn tr31_key_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_
         let vector = des_may_leave(&call, &request, token.control_vector(), (usage, mode))?;
         (Some(vector), token.leaves_in_blocks_alone())
     };
-    // Exportability E stays E, under a key that is as strong and bound to the header by more than four bytes; or becomes N.
+    // Exportability E stays E, under a key that is as strong and bound to the header by more than four bytes; or
+    // becomes N.
     let is_narrow = request.export != KeyBlockExport::Any && matches!(version, Version::B | Version::D);
     if in_blocks_alone && !is_narrow {
         return Err(code::KEY_USAGE.into());
@@ -211,8 +213,8 @@ fn des_may_leave(
 /// How long the payload is.
 ///
 /// # Errors
-/// 8/21 for a length that has no room for the key and its length, or is not whole blocks of the cipher; in version D, for one that
-/// tells the key's length.
+/// 8/21 for a length that has no room for the key and its length, or is not whole blocks of the cipher; in version D,
+/// for one that tells the key's length.
 fn field_bytes(attributes: &Attributes, asked: i64, key_bytes: usize) -> Result<usize, Codes> {
     let padding = if attributes.version == Version::D { Padding::Longest } else { Padding::Least };
     let least = payload_bytes(attributes.version, attributes.algorithm, key_bytes, padding);

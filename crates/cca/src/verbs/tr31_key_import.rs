@@ -1,10 +1,11 @@
 //! TR31_Key_Import (CSNBT31I): the key of a key block comes under the master key.
 //!
-//! The block is of a version that the role permits. Its protection key is a DES IMPORTER key with the usage IMPORT for A, B and C, an AES
-//! IMPORTER key with IMPORT, WR-TR31 and the kind of the key for D. Usage, algorithm and mode say what the key is here
-//! ([`token::tr31::uses`]); where they mean more than one type a keyword says which, and a keyword that says another is refused. A
-//! control vector in IBM's optional block is that of the key, if its type is one of usage and mode, or these are left to it. A key that
-//! may not leave its block again (N) does not leave this system; one that may in forms of X9.24 alone (E) leaves in key blocks alone, and with E.
+//! The block is of a version that the role permits. Its protection key is a DES IMPORTER key with the usage IMPORT for
+//! A, B and C, an AES IMPORTER key with IMPORT, WR-TR31 and the kind of the key for D. Usage, algorithm and mode say
+//! what the key is here ([`token::tr31::uses`]); where they mean more than one type a keyword says which, and a keyword
+//! that says another is refused. A control vector in IBM's optional block is that of the key, if its type is one of
+//! usage and mode, or these are left to it. A key that may not leave its block again (N) does not leave this system;
+//! one that may in forms of X9.24 alone (E) leaves in key blocks alone, and with E.
 //!
 //! | answer | |
 //! |---|---|
@@ -12,9 +13,15 @@
 //! | `cv_source` | 0: usage and mode made the control vector; 1: it came beside them; 2: it came in their place |
 //! | `protection_method` | 0 A, 1 B, 2 C, 3 D |
 //!
-//! Whatever is wrong with the MAC or the key behind a well-formed header is answered with 8/66. EXTERNAL is refused: a key for another
-//! system stays in its block.
+//! Whatever is wrong with the MAC or the key behind a well-formed header is answered with 8/66. EXTERNAL is refused: a
+//! key for another system stays in its block.
 
+use super::key_block::{VECTOR_USAGE, protection_number, refusal, vector_of};
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
+use crate::key::protection::Carried;
+use crate::key::target::is_null;
+use crate::pass::{KeyBlock, KeyBlockTask, Skeleton};
 use engine::SecretBytes;
 use payments::key_block::{Attributes as BlockCodes, Block, Exportability, Version, key_length};
 use token::control_vector::{KeyForm, bit};
@@ -30,13 +37,6 @@ use wire::verb::{
     Import2Translation, Import2Wrapping, KeyBlockDerived, KeyBlockLevel, KeyBlockOffset, KeyBlockType,
 };
 use wire::{Codes, code};
-
-use super::key_block::{VECTOR_USAGE, protection_number, refusal, vector_of};
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Refusal;
-use crate::key::protection::Carried;
-use crate::key::target::is_null;
-use crate::pass::{KeyBlock, KeyBlockTask, Skeleton};
 
 /// Answers with the token.
 pub(crate) async fn tr31_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -110,8 +110,8 @@ impl Target {
     /// What block and keywords say.
     ///
     /// # Errors
-    /// 8/47 for a control vector that is none; 8/39 for codes that mean no key here; 8/129 where a keyword is needed, 8/183 where that
-    /// says another type than the block; 8/90 for what the role does not permit.
+    /// 8/47 for a control vector that is none; 8/39 for codes that mean no key here; 8/129 where a keyword is needed,
+    /// 8/183 where that says another type than the block; 8/90 for what the role does not permit.
     fn of(call: &Call<'_, '_>, request: &Request<'_>, block: &Block<'_>) -> Result<Self, Refusal> {
         let codes = block.attributes();
         let may_leave = codes.exportability != Exportability::No;
@@ -190,8 +190,8 @@ impl Target {
     /// The token that a key of so many bytes goes into.
     ///
     /// # Errors
-    /// 8/39 for a length that the type has not, 8/183 for one that is not that of the control vector; 8/2111 for one that asks for
-    /// the enhanced wrapping where a keyword forbids it.
+    /// 8/39 for a length that the type has not, 8/183 for one that is not that of the control vector; 8/2111 for one
+    /// that asks for the enhanced wrapping where a keyword forbids it.
     fn skeleton(self, request: &Request<'_>, key_bytes: usize) -> Result<Skeleton, Refusal> {
         let form = match key_bytes {
             8 => KeyForm::Single,

@@ -1,14 +1,13 @@
-//! TR31_Key_Token_Parse (CSNBT31P): what the header of a key block says. The field may be longer than the block in it. No key is looked
-//! at, and nothing says that a block is what its maker made of it.
+//! TR31_Key_Token_Parse (CSNBT31P): what the header of a key block says. The field may be longer than the block in it.
+//! No key is looked at, and nothing says that a block is what its maker made of it.
 //!
 //! A rule array that has room gets where the key may lie: STOREXCH (0), INTERNAL (1), EXTERNAL (2).
 
+use super::key_token_parse::padded;
+use crate::call::{Call, Reply, Verdict};
 use payments::key_block::{Block, Fault};
 use wire::code;
 use wire::verb::tr31_key_token_parse::{Answer, RULE_ARRAY_COUNT, Request};
-
-use super::key_token_parse::padded;
-use crate::call::{Call, Reply, Verdict};
 
 /// Answers with the fields.
 pub(crate) async fn tr31_key_token_parse(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -2,12 +2,11 @@
 //!
 //! Blocks that fill a header up (PB) are made with it. An identifier may be there once. No key is looked at.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::Refusal;
 use payments::key_block::{OptionalBlock, optional_blocks};
 use wire::code;
 use wire::verb::tr31_optional_data_build::{Answer, OPT_BLOCKS_BFR_LENGTH, Request};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::Refusal;
 
 /// Answers with the blocks.
 pub(crate) async fn tr31_optional_data_build(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,16 +1,15 @@
 //! TR31_Optional_Data_Read (CSNBT31R): which optional blocks a key block has (INFO), or the data of one (DATA).
 //!
-//! The lists have two bytes for each block: its identifier, and the length of its data as a number of the machine. Their count is given as
-//! room, and comes back as how many there are (8/72 where that is more). A block that is not there is answered with 8/21. No key is
-//! looked at, and nothing says that a block is what its maker made of it.
-
-use wire::code;
-use wire::verb::KeyBlockReading;
-use wire::verb::tr31_optional_data_read::{Answer, NUM_OPT_BLOCKS, Request};
+//! The lists have two bytes for each block: its identifier, and the length of its data as a number of the machine.
+//! Their count is given as room, and comes back as how many there are (8/72 where that is more). A block that is not
+//! there is answered with 8/21. No key is looked at, and nothing says that a block is what its maker made of it.
 
 use super::tr31_key_token_parse::parse;
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Refusal;
+use wire::code;
+use wire::verb::KeyBlockReading;
+use wire::verb::tr31_optional_data_read::{Answer, NUM_OPT_BLOCKS, Request};
 
 /// Answers with the lists, or the data.
 pub(crate) async fn tr31_optional_data_read(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

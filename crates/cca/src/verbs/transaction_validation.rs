@@ -1,15 +1,19 @@
-//! Transaction_Validation (CSNBTRV): card security codes of American Express, made or verified. 4/1: a code is not right. 8/90: wrong
-//! codes of the card are too many.
+//! Transaction_Validation (CSNBTRV): card security codes of American Express, made or verified. 4/1: a code is not
+//! right. 8/90: wrong codes of the card are too many.
 //!
 //! | | digits |
 //! |---|---|
 //! | transaction_info | expiration date (YYMM), the PAN of 15 digits; with CSC-V2 the service code behind them |
 //! | validation_values | CSC-3, CSC-4, CSC-5: so many; CSC-345: twelve, the code of five first, then four, then three |
 //!
-//! The key is a MAC key of double length for card security codes (AMEX-CSC), or for any purpose. A card of another prefix than 34 and 37 has no
-//! such codes (8/110). What no value of another system confirms needs a point of its own: the codes of three and four digits, and the prefix 34.
-//! All codes that are compared are, whichever of them is wrong.
+//! The key is a MAC key of double length for card security codes (AMEX-CSC), or for any purpose. A card of another
+//! prefix than 34 and 37 has no such codes (8/110). What no value of another system confirms needs a point of its own:
+//! the codes of three and four digits, and the prefix 34. All codes that are compared are, whichever of them is wrong.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::counting::{self, Purpose};
+use crate::ground::{Algorithm, Refusal};
+use crate::pin::{self, Block};
 use engine::{CipherDirection, SecretBytes};
 use payments::security_code::{self, Code, Prefix};
 use token::usage::Use;
@@ -18,11 +22,6 @@ use wire::point::Point;
 use wire::verb::transaction_validation::{Answer, Request};
 use wire::verb::{SecurityCodeAction, SecurityCodeVersion, SecurityCodes};
 use zeroize::Zeroizing;
-
-use crate::call::{Call, Reply, Verdict};
-use crate::counting::{self, Purpose};
-use crate::ground::{Algorithm, Refusal};
-use crate::pin::{self, Block};
 
 /// Answers with the codes, or whether those of the request are right.
 pub(crate) async fn transaction_validation(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {

@@ -1,5 +1,5 @@
-//! Unique_Key_Derive (CSNBUKD): keys of a transaction by DUKPT, into the tokens in their fields, or the initial key of a terminal in a key
-//! block for it.
+//! Unique_Key_Derive (CSNBUKD): keys of a transaction by DUKPT, into the tokens in their fields, or the initial key of
+//! a terminal in a key block for it.
 //!
 //! | keyword | field | key | base key and derivation data |
 //! |---|---|---|---|
@@ -9,11 +9,21 @@
 //! | K3IPEK | 3 | initial, in a block of version B | the same, whose counter does not matter |
 //! | A-DUKPT with one of these | as above | what the data say, into a token of AES, or of DES for keys of TDES; initial: in one of version D | DKYGENKY of AES with A-DUKPT, 20 bytes ([`Transaction`]) |
 //!
-//! What the tokens may say is in [`token::transaction`] (8/39): they have no key that is wider than the keyword, nor one that leaves in a
-//! way in which the base key does not. An initial key leaves where the base key may, under an EXPORTER key that is not weaker (8/170); its
-//! block says usage B1, mode X, not exportable, and the serial number or identifier (KS, IK). It keeps the bits that others call
-//! parity: keys of transactions follow from them. 8/2050 for the counter of no transaction, 8/50 for other derivation data.
+//! What the tokens may say is in [`token::transaction`] (8/39): they have no key that is wider than the keyword, nor
+//! one that leaves in a way in which the base key does not. An initial key leaves where the base key may, under an
+//! EXPORTER key that is not weaker (8/170); its block says usage B1, mode X, not exportable, and the serial number or
+//! identifier (KS, IK). It keeps the bits that others call parity: keys of transactions follow from them. 8/2050 for
+//! the counter of no transaction, 8/50 for other derivation data.
 
+use crate::call::{Call, Reply, Verdict};
+use crate::ground::{Algorithm, Refusal};
+use crate::key::exchange::exportable_in_blocks;
+use crate::key::field::Found;
+use crate::key::protection::Carried;
+use crate::key::target::{des_target, is_null, with_wrapping};
+use crate::key::{Key, variable_exchange};
+use crate::parity;
+use crate::pass::{Ask, Derive, Derived, KeyBlock, KeyBlockTask, Skeleton, Token};
 use engine::SecretBytes;
 use payments::dukpt::aes::{KeyKind, Purpose, TRANSACTION_BYTES, Transaction, TransactionFault};
 use payments::dukpt::tdes::{self, SERIAL_BYTES, Serial};
@@ -29,16 +39,6 @@ use wire::point::Point;
 use wire::verb::unique_key_derive::{Answer, Request};
 use wire::verb::{Buffer, DerivationStandard, DerivedPinKey};
 use wire::{Codes, code};
-
-use crate::call::{Call, Reply, Verdict};
-use crate::ground::{Algorithm, Refusal};
-use crate::key::exchange::exportable_in_blocks;
-use crate::key::field::Found;
-use crate::key::protection::Carried;
-use crate::key::target::{des_target, is_null, with_wrapping};
-use crate::key::{Key, variable_exchange};
-use crate::parity;
-use crate::pass::{Ask, Derive, Derived, KeyBlock, KeyBlockTask, Skeleton, Token};
 
 /// Answers with the tokens, or the block.
 pub(crate) async fn unique_key_derive(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -190,8 +190,8 @@ enum Data {
 
 impl Data {
     /// # Errors
-    /// 8/50 for data of another length, and for those that say another key than the keyword; 8/2050 for a counter that no
-    /// transaction has.
+    /// 8/50 for data of another length, and for those that say another key than the keyword; 8/2050 for a counter that
+    /// no transaction has.
     fn of(request: &Request<'_>) -> Result<Self, Codes> {
         if request.standard == DerivationStandard::Tdes {
             let serial = Serial::new(serial(request)?).map_err(|_| code::SERIAL_COUNTER)?;
@@ -331,9 +331,9 @@ fn of_two_parts(base: SecretBytes) -> Result<SecretBytes, Codes> {
 /// The token that a key goes into, as what is in its field says it.
 ///
 /// # Errors
-/// 8/30 for a label; 8/47 for no token, or another than the key of the data has; 8/39 for one of another use than the keyword's, and
-/// where the base key derives no such key or its keys leave in fewer ways; 8/43 for a DES token of another length; 8/34 for a
-/// wrapping of AES keys; 8/72 for a field without room.
+/// 8/30 for a label; 8/47 for no token, or another than the key of the data has; 8/39 for one of another use than the
+/// keyword's, and where the base key derives no such key or its keys leave in fewer ways; 8/43 for a DES token of
+/// another length; 8/34 for a wrapping of AES keys; 8/72 for a field without room.
 fn skeleton(
     request: &Request<'_>,
     found: &Found<'_, '_>,

@@ -1,19 +1,17 @@
-//! AES keys in compatible fixed-length tokens: AES-256-CBC with a zero vector under the AES master key, over the key padded
-//! with zeros to 32 bytes.
+//! AES keys in compatible fixed-length tokens: AES-256-CBC with a zero vector under the AES master key, over the key
+//! padded with zeros to 32 bytes.
 
-use std::sync::Arc;
-
+use super::By;
+use crate::ground::Age;
+use crate::kernel::Kernel;
 use engine::{CipherDirection, CipherItem, CipherKey, Engine, Mode, SecretBytes};
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use token::AesToken;
 use token::aes::{AesKey, WRAPPED_BYTES};
 use token::pattern::PATTERN_BYTES;
 use wire::control::{Register, TokenForm};
 use wire::{Codes, code};
-
-use super::By;
-use crate::ground::Age;
-use crate::kernel::Kernel;
 
 /// A key on its way through the kernel.
 pub(crate) struct Lane {

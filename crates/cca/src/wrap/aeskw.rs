@@ -23,8 +23,8 @@ pub(crate) struct UnwrapFailed;
 /// Runs the network over many payloads in place, each under its own wrapping key.
 ///
 /// # Errors
-/// 16/336 for a payload that is no whole semiblocks, three at least. It is the answer of all, since none is such a one: a payload to
-/// be wrapped is made here, and the length of one to be opened is looked at before.
+/// 16/336 for a payload that is no whole semiblocks, three at least. It is the answer of all, since none is such a one:
+/// a payload to be wrapped is made here, and the length of one to be opened is looked at before.
 pub(crate) fn run<'l>(
     engine: &Engine,
     direction: CipherDirection,
@@ -55,8 +55,8 @@ pub(crate) fn wrap(engine: &Engine, key: &CipherKey, hash: &[u8], value: &[u8]) 
     Ok(payload.to_vec())
 }
 
-/// The payload of a key before it goes through the network, of this length, which is a multiple of 8 and at most 31 bytes more
-/// than what is in it: the length of the padding in bits is one byte.
+/// The payload of a key before it goes through the network, of this length, which is a multiple of 8 and at most 31
+/// bytes more than what is in it: the length of the padding in bits is one byte.
 pub(crate) fn payload(hash: &[u8], value: &[u8], padded: usize) -> SecretBytes {
     let length = AESKW_HEADER_BYTES + hash.len() + value.len();
     let mut payload = SecretBytes::new(padded);
@@ -91,7 +91,8 @@ pub(crate) fn is_padded(hash: &[u8], wrapped: &[u8]) -> bool {
     wrapped.len() >= AESKW_HEADER_BYTES + hash.len() && wrapped.len().is_multiple_of(SEMIBLOCK)
 }
 
-/// The key of a payload that came out of the network, [`is_padded`]: it is as long as the payload says, which is no secret.
+/// The key of a payload that came out of the network, [`is_padded`]: it is as long as the payload says, which is no
+/// secret.
 ///
 /// # Errors
 /// [`UnwrapFailed`].
@@ -102,8 +103,8 @@ pub(crate) fn opened_padded(payload: &SecretBytes, hash: &[u8]) -> Result<Secret
     checked(payload, hash, key_bytes)
 }
 
-/// Wraps a key behind a confounder: eight bytes as those that begin every payload, with nothing to say of padding and hash,
-/// then eight random ones.
+/// Wraps a key behind a confounder: eight bytes as those that begin every payload, with nothing to say of padding and
+/// hash, then eight random ones.
 ///
 /// # Errors
 /// As [`run`].

@@ -1,18 +1,17 @@
-//! The private values of internal X'08' tokens (CCA's RSA private internal token with an object protection key): TDES in outer
-//! CBC under a key of the token's own, and that key under the ASYM master key.
+//! The private values of internal X'08' tokens (CCA's RSA private internal token with an object protection key): TDES
+//! in outer CBC under a key of the token's own, and that key under the ASYM master key.
 //!
-//! What authenticates such a token is SHA-1 over a text that holds the private key. Who knows that key can write any token of
-//! it, so nothing is believed that a token says of where its numbers came from.
+//! What authenticates such a token is SHA-1 over a text that holds the private key. Who knows that key can write any
+//! token of it, so nothing is believed that a token says of where its numbers came from.
 
+use super::{By, des_cbc};
+use crate::ground::Age;
+use crate::kernel::Kernel;
 use engine::{CipherDirection, SecretBytes, sha1};
 use subtle::ConstantTimeEq;
 use token::pka::{ASYM_OPK_CONFOUNDER_BYTES, ASYM_OPK_FIELD_BYTES, AsymBuilder, AsymWrapped, Form};
 use wire::control::Register;
 use wire::{Codes, code};
-
-use super::{By, des_cbc};
-use crate::ground::Age;
-use crate::kernel::Kernel;
 
 /// The private values of a token, in its order.
 ///

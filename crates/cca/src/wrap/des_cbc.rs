@@ -1,5 +1,6 @@
-//! Private values of RSA under a key-encrypting key of DES (CCA Basic Services, appendices C and D): X'08' by TDES in outer
-//! CBC, X'02' by three passes of DES in CBC, one under each part of the key (EDE2); no initialization vector in either.
+//! Private values of RSA under a key-encrypting key of DES (CCA Basic Services, appendices C and D): X'08' by TDES in
+//! outer CBC, X'02' by three passes of DES in CBC, one under each part of the key (EDE2); no initialization vector in
+//! either.
 
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, Engine, Mode};
 use token::pka::Form;

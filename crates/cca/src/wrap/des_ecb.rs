@@ -1,6 +1,10 @@
-//! DES keys in external fixed-length tokens and in compatible internal ones: each part by TDES in ECB under the wrapping key xor the half of the
-//! control vector that goes with it (CCA Basic Services, appendix C, multiple encipherment).
+//! DES keys in external fixed-length tokens and in compatible internal ones: each part by TDES in ECB under the
+//! wrapping key xor the half of the control vector that goes with it (CCA Basic Services, appendix C, multiple
+//! encipherment).
 
+use super::{By, Under, under_to_close, under_to_open};
+use crate::ground::Age;
+use crate::kernel::Kernel;
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, Mode, SecretBytes};
 use token::DesToken;
 use token::control_vector::ControlVector;
@@ -8,12 +12,8 @@ use token::pattern::PATTERN_BYTES;
 use wire::{Codes, code};
 use zeroize::Zeroize;
 
-use super::{By, Under, under_to_close, under_to_open};
-use crate::ground::Age;
-use crate::kernel::Kernel;
-
-/// A key on its way through the kernel, wiped on drop: the variants of the wrapping key are one for all of it, or one for each
-/// side of the border.
+/// A key on its way through the kernel, wiped on drop: the variants of the wrapping key are one for all of it, or one
+/// for each side of the border.
 pub(crate) struct Lane {
     /// Wrapped or clear, then zeros.
     key: [u8; KEY_BYTES_MAX],

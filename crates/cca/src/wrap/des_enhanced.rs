@@ -1,5 +1,5 @@
-//! DES keys in tokens of the enhanced wrapping (WRAP-ENH), external and compatible internal ones (z/OS ICSF, "Enhanced CBC
-//! wrapping of DES keys").
+//! DES keys in tokens of the enhanced wrapping (WRAP-ENH), external and compatible internal ones (z/OS ICSF, "Enhanced
+//! CBC wrapping of DES keys").
 //!
 //! ```text
 //! wrapping key  derived from the key-encrypting or master key by SP 800-108, so that nothing of a token of the original
@@ -10,6 +10,10 @@
 //! ```
 //! What the published pages leave open is named at [`token::unconfirmed::ENHANCED_WRAPPING_LABEL`].
 
+use super::{By, Under, under_to_close, under_to_open};
+use crate::ground::Age;
+use crate::kernel::Kernel;
+use crate::registers::derive;
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, Mode, SecretBytes};
 use token::DesToken;
 use token::control_vector::ControlVector;
@@ -17,11 +21,6 @@ use token::pattern::PATTERN_BYTES;
 use token::unconfirmed::ENHANCED_WRAPPING_LABEL;
 use wire::{Codes, code};
 use zeroize::Zeroize;
-
-use super::{By, Under, under_to_close, under_to_open};
-use crate::ground::Age;
-use crate::kernel::Kernel;
-use crate::registers::derive;
 
 /// A key on its way through the kernel, wiped on drop.
 pub(crate) struct Lane {
@@ -42,8 +41,8 @@ impl Lane {
     /// For the key of a token.
     ///
     /// # Errors
-    /// 8/47 for a token without a key, or an internal one under a transport key or the reverse; 8/48 and 12/764 as the register
-    /// has it; 8/39 for a transport key of another length than TDES takes.
+    /// 8/47 for a token without a key, or an internal one under a transport key or the reverse; 8/48 and 12/764 as the
+    /// register has it; 8/39 for a transport key of another length than TDES takes.
     pub(crate) fn to_open(kernel: &Kernel<'_>, by: &By, token: &DesToken) -> Result<Self, Codes> {
         let (key, under) = under_to_open(kernel, by, token)?;
         Self::new(key, &under, token.control_vector())

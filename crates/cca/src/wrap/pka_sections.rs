@@ -1,16 +1,10 @@
-//! The private values of PKA tokens: AES key wrap under an object protection key of the token's own, and that key
-//! under the APKA master key, in an external token under a transport key of AES. The private value of an elliptic curve in an external
-//! token is under the transport key itself.
+//! The private values of PKA tokens: AES key wrap under an object protection key of the token's own, and that key under
+//! the APKA master key, in an external token under a transport key of AES. The private value of an elliptic curve in an
+//! external token is under the transport key itself.
 //!
-//! What is under a transport key says what it is: an object protection key has no hash, a private value one of the token around it,
-//! and a symmetric key one of its attributes, which begin with another byte. So none of them opens as another.
-
-use engine::{CipherKey, Engine, SecretBytes, sha256};
-use token::pka::ecc::{EccCurve, EccWrapped, EccWrappedBuilder};
-use token::pka::unconfirmed::{OPK_BYTES, OPK_CONFOUNDER_BYTES, OPK_FIELD_BYTES};
-use token::pka::{PkaToken, Wrapped, WrappedBuilder};
-use wire::control::Register;
-use wire::{Codes, code};
+//! What is under a transport key says what it is: an object protection key has no hash, a private value one of the
+//! token around it, and a symmetric key one of its attributes, which begin with another byte. So none of them opens as
+//! another.
 
 use super::By;
 use super::aeskw;
@@ -18,6 +12,12 @@ use super::variable::{pattern_of, transport_key};
 use crate::ground::{Age, aes_256};
 use crate::kernel::Kernel;
 use crate::registers::MasterKey;
+use engine::{CipherKey, Engine, SecretBytes, sha256};
+use token::pka::ecc::{EccCurve, EccWrapped, EccWrappedBuilder};
+use token::pka::unconfirmed::{OPK_BYTES, OPK_CONFOUNDER_BYTES, OPK_FIELD_BYTES};
+use token::pka::{PkaToken, Wrapped, WrappedBuilder};
+use wire::control::Register;
+use wire::{Codes, code};
 
 /// How an object protection key fills its field.
 #[derive(Clone, Copy)]

@@ -5,27 +5,26 @@
 //! | internal | derived from the AES master key | everything in front of the payload |
 //! | external | an AES transport key | the associated data |
 //!
-//! CCA hashes the associated data alone, and wraps internal keys under the master key itself. Here nothing of an internal token can be
-//! changed: state, pattern and version of the payload are hashed, too. And nothing else that is done with the AES master key comes near
-//! these tokens: in compatible AES tokens keys are enciphered by CBC under the master key, so that whoever imports clear keys and
-//! exports others enciphers and deciphers single blocks under it; under the same key that would open every token of this form. What
-//! is wrapped under a transport key for others is CCA's: of such a token only the version of the payload is not bound to the key, which
-//! says no more than how long the payload is.
-
-use std::sync::Arc;
-
-use engine::{CipherDirection, CipherKey, Engine, SecretBytes, sha256};
-use token::VariableToken;
-use token::unconfirmed::TRANSPORT_PATTERN_BYTES;
-use token::variable::{ASSOCIATED_AT, VariableKey, WRAPPER_PATTERN_BYTES, Wrapper};
-use wire::control::Register;
-use wire::{Codes, code};
+//! CCA hashes the associated data alone, and wraps internal keys under the master key itself. Here nothing of an
+//! internal token can be changed: state, pattern and version of the payload are hashed, too. And nothing else that is
+//! done with the AES master key comes near these tokens: in compatible AES tokens keys are enciphered by CBC under the
+//! master key, so that whoever imports clear keys and exports others enciphers and deciphers single blocks under it;
+//! under the same key that would open every token of this form. What is wrapped under a transport key for others is
+//! CCA's: of such a token only the version of the payload is not bound to the key, which says no more than how long the
+//! payload is.
 
 use super::By;
 use super::aeskw;
 use crate::ground::{Age, Algorithm};
 use crate::kernel::Kernel;
 use crate::patterns;
+use engine::{CipherDirection, CipherKey, Engine, SecretBytes, sha256};
+use std::sync::Arc;
+use token::VariableToken;
+use token::unconfirmed::TRANSPORT_PATTERN_BYTES;
+use token::variable::{ASSOCIATED_AT, VariableKey, WRAPPER_PATTERN_BYTES, Wrapper};
+use wire::control::Register;
+use wire::{Codes, code};
 
 /// A key on its way through the network.
 pub(crate) struct Lane {

@@ -1,5 +1,5 @@
-//! DES and AES keys of internal tokens by this system's own method: HCTR2 with AES-256 over the whole key field, whatever
-//! the length of the key, with the rest of the token as its tweak.
+//! DES and AES keys of internal tokens by this system's own method: HCTR2 with AES-256 over the whole key field,
+//! whatever the length of the key, with the rest of the token as its tweak.
 //!
 //! ```text
 //! message  the key, then zeros: 31 bytes in a DES token, 40 in an AES token, which stand in the key field and in bytes that CCA
@@ -7,13 +7,15 @@
 //! tweak    every other byte of the token but the validation value, which anyone can compute; the bytes that CCA leaves zero, as zeros
 //! key      from the master key, once for each register and age
 //! ```
-//! A token that was changed, or combined from parts, opens to an unrelated, unpredictable message. The zeros behind the key are
-//! then missing, except in one case in 2^56, 2^64 for a key of AES, and the token is refused. Of the unchecked method a key that fills its
-//! field has none: a changed token would open to another key, which nobody knows. [`crate::key::field`] says which requests may name one.
+//! A token that was changed, or combined from parts, opens to an unrelated, unpredictable message. The zeros behind the
+//! key are then missing, except in one case in 2^56, 2^64 for a key of AES, and the token is refused. Of the unchecked
+//! method a key that fills its field has none: a changed token would open to another key, which nobody knows.
+//! [`crate::key::field`] says which requests may name one.
 
-use std::sync::Arc;
-
+use crate::ground::Age;
+use crate::kernel::Kernel;
 use engine::{CipherDirection, Engine, Hctr2Item, Hctr2Key, SecretBytes};
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use token::aes::{self, AesKey, WRAPPED_BYTES};
 use token::des::{self, KEY_FIELD_BYTES};
@@ -22,9 +24,6 @@ use token::{AesToken, DesToken};
 use wire::control::Register;
 use wire::{Codes, code};
 use zeroize::Zeroize;
-
-use crate::ground::Age;
-use crate::kernel::Kernel;
 
 /// A key on its way through the kernel, wiped on drop.
 pub(crate) struct Lane {

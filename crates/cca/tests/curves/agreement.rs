@@ -5,6 +5,8 @@ mod rights;
 mod secrets;
 mod types;
 
+use crate::peer::*;
+use crate::support::*;
 use cca::{Batch, Incoming, Processor};
 use openssl::derive::Deriver;
 use openssl::hash::{MessageDigest, hash};
@@ -14,9 +16,6 @@ use token::pka::ecc::EccCurve;
 use wire::frame::{Arguments, Outcome};
 use wire::point::PointSet;
 use wire::{Verb, code};
-
-use crate::peer::*;
-use crate::support::*;
 
 /// A role with everything, the legacy points among it.
 const ALL: &PointSet = &PointSet::EVERYTHING;

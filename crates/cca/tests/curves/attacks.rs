@@ -1,12 +1,11 @@
 //! Tokens and points that somebody else wrote, or put together from those of others.
 
+use crate::peer::*;
+use crate::support::*;
 use cca::Processor;
 use openssl::bn::BigNum;
 use token::pka::ecc::{EccCurve, EccToken};
 use wire::{Codes, code};
-
-use crate::peer::*;
-use crate::support::*;
 
 /// What each verb that takes a key with its public part has for a token.
 fn all(processor: &mut Processor, token: &[u8], curve: EccCurve) -> [Result<Vec<u8>, Codes>; 3] {

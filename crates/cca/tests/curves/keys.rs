@@ -1,13 +1,12 @@
 //! Keys built, generated, imported, extracted and put under another master key.
 
+use crate::peer::*;
+use crate::support::*;
 use openssl::bn::BigNum;
 use token::pka::ecc::{Derivation, EccCurve, EccToken, EccValue};
 use token::pka::{Origin, Source, Usage};
 use wire::point::{Point, PointSet};
 use wire::{Codes, code};
-
-use crate::peer::*;
-use crate::support::*;
 
 #[test]
 fn generated_keys_are_keys_and_sign() {

@@ -1,5 +1,6 @@
 //! Keys of OpenSSL's, and verbs on them.
 
+use crate::support::{CAPACITY, ask, build_arguments, key_import, keywords, token_build};
 use cca::Processor;
 use openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use openssl::ec::{EcGroup, EcKey, EcPoint, PointConversionForm};
@@ -10,8 +11,6 @@ use openssl::sign::{Signer, Verifier};
 use token::pka::ecc::{EccCurve, EccToken};
 use wire::frame::Arguments;
 use wire::{Codes, Verb};
-
-use crate::support::{CAPACITY, ask, build_arguments, key_import, keywords, token_build};
 
 /// The curves of ECDSA.
 pub const CURVES: [(EccCurve, Nid); 7] = [

@@ -1,12 +1,11 @@
 //! Digital_Signature_Generate and _Verify with keys of elliptic curves: both ways with OpenSSL, published answers, and
 //! every refusal.
 
+use crate::peer::*;
+use crate::support::*;
 use openssl::bn::BigNum;
 use token::pka::ecc::EccCurve;
 use wire::code;
-
-use crate::peer::*;
-use crate::support::*;
 
 const DIGESTS: [(&str, usize); 5] =
     [("SHA-1", 20), ("SHA-224", 28), ("SHA-256", 32), ("SHA-384", 48), ("SHA-512", 64)];

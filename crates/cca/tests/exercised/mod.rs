@@ -1,9 +1,9 @@
-//! What the tests of one program assert of the verbs: the keywords with which each was answered, and the codes with which it
-//! was refused.
+//! What the tests of one program assert of the verbs: the keywords with which each was answered, and the codes with
+//! which it was refused.
 //!
-//! `<program>.txt` beside this file is what they assert. docs/verbs.md prints it, and `tests/house/tests/exercised.rs` holds it
-//! against the verb table and the verbs' own pages: a keyword or a refusal without a test fails there. The test
-//! here runs all others of its program once more and looks whether each of them still asserts what the file says.
+//! `<program>.txt` beside this file is what they assert. docs/verbs.md prints it, and `tests/house/tests/exercised.rs`
+//! holds it against the verb table and the verbs' own pages: a keyword or a refusal without a test fails there. The
+//! test here runs all others of its program once more and looks whether each of them still asserts what the file says.
 //! `CRYPTAND_BLESS=1 cargo test --release -p cca exercised` writes the files anew.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,6 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
-
 use wire::frame::Arguments;
 use wire::verb::{Kind, Verb};
 use wire::{Codes, code};
@@ -23,8 +22,8 @@ const RECORD: &str = "CRYPTAND_EXERCISED";
 
 static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Notes that a test asserted these codes of this request. Of a refusal the code counts, and the keyword that the table does
-/// not serve, if there is one; of any other answer the keywords.
+/// Notes that a test asserted these codes of this request. Of a refusal the code counts, and the keyword that the table
+/// does not serve, if there is one; of any other answer the keywords.
 pub fn note(verb: Verb, payload: &[u8], codes: Codes) {
     let Some(record) = std::env::var_os(RECORD) else { return };
     let words = keywords(verb, payload);

@@ -1,4 +1,5 @@
-//! TLS premaster secrets: enciphered by OpenSSL, and every ciphertext that an attacker of RFC 5246, section 7.4.7.1, sends.
+//! TLS premaster secrets: enciphered by OpenSSL, and every ciphertext that an attacker of RFC 5246, section 7.4.7.1,
+//! sends.
 
 use crate::support::*;
 use openssl::pkey::Private;
@@ -117,8 +118,8 @@ fn whatever_comes_is_answered_by_48_bytes() {
     assert_ne!(opened(&mut processor, &token, ciphertext), opened(&mut processor, &other, ciphertext));
 }
 
-/// Bleichenbacher's question, whether `ciphertext * s^e` is well formed, asked by somebody who may use the key: of blocks whose
-/// content he does not know no answer shows it, neither by itself nor by its repetition.
+/// Bleichenbacher's question, whether `ciphertext * s^e` is well formed, asked by somebody who may use the key: of
+/// blocks whose content he does not know no answer shows it, neither by itself nor by its repetition.
 #[test]
 fn a_caller_of_the_key_has_no_oracle() {
     let mut processor = processor();

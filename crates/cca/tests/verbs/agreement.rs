@@ -1,12 +1,5 @@
-//! EC_Diffie-Hellman into external tokens, and with private keys in them. What it agrees on is in `tests/curves/agreement`.
-
-use token::des::Origin;
-use token::variable::{Attributes, Pedigree, VariableType};
-use token::{DesToken, VariableToken};
-use wire::code;
-use wire::point::{Point, PointSet};
-use wire::role::BUILT_IN;
-use wire::verb::{Verb, ec_diffie_hellman as edh, key_export as kex, pka_key_generate as pkg};
+//! EC_Diffie-Hellman into external tokens, and with private keys in them. What it agrees on is in
+//! `tests/curves/agreement`.
 
 use crate::pka_transport_aes::book::{foreign_ecc, opened_ecc};
 use crate::pka_transport_aes::{exporter, importer};
@@ -16,6 +9,13 @@ use crate::uses::ways::{
 };
 use crate::uses::wrapped::{plain, unwrapped};
 use crate::variable::parsed;
+use token::des::Origin;
+use token::variable::{Attributes, Pedigree, VariableType};
+use token::{DesToken, VariableToken};
+use wire::code;
+use wire::point::{Point, PointSet};
+use wire::role::BUILT_IN;
+use wire::verb::{Verb, ec_diffie_hellman as edh, key_export as kex, pka_key_generate as pkg};
 
 /// A request for the DES key that the third of the deriving keys makes with the first.
 fn agreed(others: &Others, words: &[&str], kek: &[u8], output: &[u8]) -> Request {
@@ -190,8 +190,8 @@ fn a_private_key_outside_agrees_on_what_the_other_side_has() {
     }
 }
 
-/// Of a private key that came in nothing is derived: somebody has it. So it is of one that is used outside, and its token cannot be made
-/// to say otherwise without the transport key.
+/// Of a private key that came in nothing is derived: somebody has it. So it is of one that is used outside, and its
+/// token cannot be made to say otherwise without the transport key.
 #[test]
 fn what_was_not_generated_derives_nothing() {
     let mut others = Others::new();

@@ -23,14 +23,13 @@ mod transport;
 mod variable;
 mod weakening;
 
+use crate::support::Request;
 use cca::Processor;
 use wire::code;
 use wire::point::PointSet;
 
-use crate::support::Request;
-
-/// Refused in a role: by the card, which asks for the point of the verb before it runs, or by the verb, which asks for those of its
-/// keywords and parameters.
+/// Refused in a role: by the card, which asks for the point of the verb before it runs, or by the verb, which asks for
+/// those of its keywords and parameters.
 #[track_caller]
 fn denied(processor: &mut Processor, request: &Request, points: &'static PointSet) {
     if points.permits(request.verb().entry().point) {

@@ -1,17 +1,16 @@
 //! Batches of many verbs.
 
+use crate::support::{
+    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, generate, generated, import, imported, mac, processor,
+    run_raw, text, verify,
+};
+use crate::uses::ways::generate2;
 use cca::{Batch, Incoming};
 use wire::bounds::BATCH_MAX;
 use wire::frame::Outcome;
 use wire::role::BUILT_IN;
 use wire::verb::{TABLE, Verb};
 use wire::{Codes, code};
-
-use crate::support::{
-    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, generate, generated, import, imported, mac, processor,
-    run_raw, text, verify,
-};
-use crate::uses::ways::generate2;
 
 /// Requests whose answers depend on nothing random, good and bad ones of many verbs.
 fn requests(processor: &mut cca::Processor) -> Vec<Request> {
@@ -164,8 +163,8 @@ fn aes(verb: Verb, key: &[u8], keywords: &[&str], text: &[u8], room: i64) -> Req
         .integer(at::CIPHER_TEXT_LENGTH, room)
 }
 
-/// Texts are worked on in the memory of their answers: of one that is refused nothing stays there, and the memory serves
-/// others after it.
+/// Texts are worked on in the memory of their answers: of one that is refused nothing stays there, and the memory
+/// serves others after it.
 #[test]
 fn refused_texts_leave_nothing_in_their_answers() {
     let mut processor = processor();

@@ -1,4 +1,5 @@
-//! The verbs of chip cards: keys that are derived from data, and cryptograms, by OpenSSL and as the Python package pyemv 1.5.0 has them.
+//! The verbs of chip cards: keys that are derived from data, and cryptograms, by OpenSSL and as the Python package
+//! pyemv 1.5.0 has them.
 
 mod derive;
 mod derive2;

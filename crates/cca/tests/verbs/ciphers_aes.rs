@@ -1,12 +1,11 @@
 //! Symmetric_Algorithm_Encipher and Symmetric_Algorithm_Decipher.
 
+use crate::peer;
+use crate::support::{Reply, Request, imported, processor, skeleton, text};
 use openssl::symm::{Cipher, encrypt_aead};
 use wire::code;
 use wire::verb::Verb;
 use wire::verb::symmetric_algorithm_encipher as at;
-
-use crate::peer;
-use crate::support::{Reply, Request, imported, processor, skeleton, text};
 
 const IV: [u8; 16] = [7; 16];
 

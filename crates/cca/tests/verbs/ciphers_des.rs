@@ -1,10 +1,9 @@
 //! Encipher and Decipher.
 
-use wire::code;
-use wire::verb::{Verb, decipher, encipher};
-
 use crate::peer;
 use crate::support::{Reply, Request, generated, imported, processor, processor_with, text};
+use wire::code;
+use wire::verb::{Verb, decipher, encipher};
 
 const IV: [u8; 8] = [0x1F, 0x2E, 0x3D, 0x4C, 0x5B, 0x6A, 0x79, 0x88];
 

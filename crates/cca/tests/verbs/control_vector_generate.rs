@@ -1,12 +1,11 @@
 //! Control_Vector_Generate, and that Key_Token_Build writes the same vectors.
 
+use crate::support::{Request, processor, skeleton};
 use token::KeyType;
 use token::control_vector::KeyForm;
 use wire::code;
 use wire::verb::Verb;
 use wire::verb::control_vector_generate::{CONTROL_VECTOR, KEY_TYPE};
-
-use crate::support::{Request, processor, skeleton};
 
 fn vector(key_type: &str, keywords: &[&str]) -> Request {
     Request::new(Verb::ControlVectorGenerate).bytes(KEY_TYPE, format!("{key_type:8}")).rules(keywords)

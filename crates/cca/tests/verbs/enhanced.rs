@@ -1,5 +1,11 @@
 //! The enhanced wrapping of DES keys, and keys that may have no other (ENH-ONLY).
 
+use crate::exchange::Keks;
+use crate::peer;
+use crate::support::{
+    Request, compatible_processor, generate, generated, import, mac, part, processor, skeleton, sym_key, text,
+};
+use crate::uses::ways::TRANSPORT;
 use cca::Processor;
 use token::control_vector::{KeyForm, bit};
 use token::des::Origin;
@@ -10,13 +16,6 @@ use wire::verb::{
     key_part_import as kpi, key_test, key_test_extended as kytx, key_token_build as ktb,
     key_token_change as ktc, key_translate as ktr, prohibit_export as pex, prohibit_export_extended as pexx,
 };
-
-use crate::exchange::Keks;
-use crate::peer;
-use crate::support::{
-    Request, compatible_processor, generate, generated, import, mac, part, processor, skeleton, sym_key, text,
-};
-use crate::uses::ways::TRANSPORT;
 
 /// What is done to a token.
 type Change<'c> = &'c dyn Fn(&mut [u8]);
@@ -276,7 +275,8 @@ fn what_has_no_published_definition_is_refused_by_name() {
     build("CLRDES", &["INTERNAL", "KEYLN8"]).refused(&mut processor, code::KEYWORD);
 }
 
-/// What a partner of a transport key, who does not know it, gains by moving parts of tokens: no key of which he knows a part.
+/// What a partner of a transport key, who does not know it, gains by moving parts of tokens: no key of which he knows a
+/// part.
 #[test]
 fn parts_of_tokens_of_either_wrapping_make_no_known_key() {
     let mut processor = processor();

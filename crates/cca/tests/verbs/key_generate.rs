@@ -1,13 +1,12 @@
 //! Key_Generate.
 
+use crate::peer;
+use crate::support::{EMPTY_DOMAIN, aes_key, generate, generated, processor, skeleton, sym_key};
 use token::{DesToken, KeyType};
 use wire::code;
 use wire::verb::key_generate::{
     GENERATED_KEY_IDENTIFIER_1 as FIRST, GENERATED_KEY_IDENTIFIER_2 as SECOND, KEY_FORM, KEY_TYPE_2,
 };
-
-use crate::peer;
-use crate::support::{EMPTY_DOMAIN, aes_key, generate, generated, processor, skeleton, sym_key};
 
 fn is_odd(key: &[u8]) -> bool {
     key.iter().all(|byte| byte.count_ones() % 2 == 1)

@@ -1,12 +1,11 @@
 //! Clear_Key_Import and Clear_Key_Import_Multiple.
 
-use wire::code;
-use wire::verb::{Verb, clear_key_import, clear_key_import_multiple as multiple};
-
 use crate::peer;
 use crate::support::{
     Request, aes_key, compatible_processor, generated, import, imported, processor, skeleton, sym_key, text,
 };
+use wire::code;
+use wire::verb::{Verb, clear_key_import, clear_key_import_multiple as multiple};
 
 const TARGET: usize = multiple::TARGET_KEY_IDENTIFIER;
 

@@ -1,16 +1,15 @@
 //! Key_Part_Import.
 
+use crate::peer;
+use crate::support::{
+    Request, compatible_processor, generated, mac, part, processor, skeleton, sym_key, text,
+};
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType, TokenError};
 use wire::code;
 use wire::control::TokenForm;
 use wire::verb::{key_part_import::KEY_IDENTIFIER, key_test};
-
-use crate::peer;
-use crate::support::{
-    Request, compatible_processor, generated, mac, part, processor, skeleton, sym_key, text,
-};
 
 /// Three parts and the key that they make: odd, then even parity.
 fn parts() -> ([[u8; 16]; 3], Vec<u8>) {

@@ -1,12 +1,11 @@
 //! Key_Test.
 
+use crate::peer;
+use crate::support::{EMPTY_DOMAIN, Request, aes_key, imported, processor, sym_key, text};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::Verb;
 use wire::verb::key_test::{KEY_IDENTIFIER, VALUE_1, VALUE_2};
-
-use crate::peer;
-use crate::support::{EMPTY_DOMAIN, Request, aes_key, imported, processor, sym_key, text};
 
 fn test(keywords: &[&str], key: &[u8]) -> Request {
     Request::new(Verb::KeyTest)

@@ -1,13 +1,12 @@
 //! Key_Token_Build.
 
+use crate::support::{Request, compatible_processor, generated, processor, skeleton};
 use token::{AesToken, DesToken};
 use wire::code;
 use wire::verb::Verb;
 use wire::verb::key_token_build::{
     CONTROL_VECTOR, KEY_TOKEN, KEY_TYPE, KEY_VALUE, MASTER_KEY_VERIFICATION_NUMBER,
 };
-
-use crate::support::{Request, compatible_processor, generated, processor, skeleton};
 
 fn build(key_type: &str, keywords: &[&str]) -> Request {
     Request::new(Verb::KeyTokenBuild).bytes(KEY_TYPE, format!("{key_type:8}")).rules(keywords)

@@ -1,5 +1,6 @@
 //! The keyword groups of the verb table take and refuse what the verbs do.
 
+use crate::support::*;
 use wire::bounds::KEYWORDS_MAX;
 use wire::point::PointSet;
 use wire::verb::{
@@ -7,8 +8,6 @@ use wire::verb::{
     key_token_build, key_token_build2, restrict_key_attribute, symmetric_algorithm_encipher,
 };
 use wire::{Codes, code};
-
-use crate::support::*;
 
 /// The control vector of a double-length DATA key.
 const DATA_VECTOR: [u8; 16] = [0, 0, 0x7D, 0, 3, 0x41, 0, 0, 0, 0, 0x7D, 0, 3, 0x21, 0, 0];

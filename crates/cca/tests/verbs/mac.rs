@@ -1,10 +1,9 @@
 //! MAC_Generate and MAC_Verify.
 
-use wire::code;
-use wire::verb::mac_generate::{CHAINING_VECTOR, KEY_IDENTIFIER, MAC};
-
 use crate::peer;
 use crate::support::{self, generated, imported, mac, processor, text, verify};
+use wire::code;
+use wire::verb::mac_generate::{CHAINING_VECTOR, KEY_IDENTIFIER, MAC};
 
 const SINGLE: [u8; 8] = 0x0123_4567_89AB_CDEFu64.to_be_bytes();
 

@@ -1,16 +1,15 @@
 //! Registers: patterns, old and wrong master keys, re-encipherment, zeroizing.
 
+use crate::peer;
+use crate::support::{
+    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, aes_key, generated, imported, mac, processor, sym_key, text,
+};
 use cca::{LoadError, Processor};
 use engine::{Engine, Options};
 use wire::code;
 use wire::control::{Handout, MasterKeyPair, Register};
 use wire::verb::symmetric_algorithm_encipher as aes;
 use wire::verb::{Verb, mac_generate};
-
-use crate::peer;
-use crate::support::{
-    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, aes_key, generated, imported, mac, processor, sym_key, text,
-};
 
 fn handout(domain: u16, keys: [Vec<u8>; 4]) -> Handout {
     Handout { domain, keys: keys.map(|current| MasterKeyPair { current, old: Vec::new() }) }

@@ -1,11 +1,10 @@
 //! MDC_Generate, against the methods as their definition reads, over single blocks of OpenSSL's DES.
 
+use crate::peer::{des, xor};
+use crate::support::{Request, processor, processor_with, text};
 use wire::code;
 use wire::verb::Verb;
 use wire::verb::mdc_generate::{CHAINING_VECTOR, MDC, TEXT_DATA, TEXT_LENGTH};
-
-use crate::peer::{des, xor};
-use crate::support::{Request, processor, processor_with, text};
 
 const METHODS: [&str; 4] = ["MDC-2", "MDC-4", "PADMDC-2", "PADMDC-4"];
 

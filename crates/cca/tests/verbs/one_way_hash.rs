@@ -1,13 +1,12 @@
 //! One_Way_Hash.
 
+use crate::support::{Request, processor, processor_with, text};
 use openssl::hash::{MessageDigest, hash};
 use wire::code;
 use wire::verb::Verb;
 use wire::verb::one_way_hash::{
     CHAINING_VECTOR, CHAINING_VECTOR_LENGTH, HASH, HASH_LENGTH, TEXT, TEXT_LENGTH,
 };
-
-use crate::support::{Request, processor, processor_with, text};
 
 fn request(keywords: &[&str], text: &[u8], vector: &[u8]) -> Request {
     Request::new(Verb::OneWayHash)

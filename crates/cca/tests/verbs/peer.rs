@@ -93,8 +93,8 @@ pub fn wrap_des(master: &[u8], halves: [[u8; 8]; 3], key: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// The enhanced wrapping of a DES key: CBC in each of the three operations, all parts of each under a key derived from the
-/// wrapping one xor the halves of the control vector.
+/// The enhanced wrapping of a DES key: CBC in each of the three operations, all parts of each under a key derived from
+/// the wrapping one xor the halves of the control vector.
 pub fn wrap_enhanced(wrapping: &[u8], halves: [[u8; 8]; 3], key: &[u8]) -> Vec<u8> {
     let mut message = key.to_vec();
     mask_first(&mut message);
@@ -193,7 +193,8 @@ pub fn aes_message(token: &[u8]) -> (Vec<u8>, Vec<u8>) {
     ([&token[..16], &[0; 8], &token[56..60]].concat(), token[16..56].to_vec())
 }
 
-/// The authenticated token that says what this one says, with this key, by the method whose wide block ends with the key field.
+/// The authenticated token that says what this one says, with this key, by the method whose wide block ends with the
+/// key field.
 pub fn unchecked(master: &[u8], token: &[u8], key: &[u8]) -> Vec<u8> {
     let mut token = token.to_vec();
     token[7] = 0xE0;

@@ -1,5 +1,11 @@
-//! PKA_Key_Translate: RSA keys under transport keys of DES come under those of AES, opened by OpenSSL by the layouts alone.
+//! PKA_Key_Translate: RSA keys under transport keys of DES come under those of AES, opened by OpenSSL by the layouts
+//! alone.
 
+use crate::exchange::Keks;
+use crate::pka_transport::{BOTH, foreign_of, imp_pka};
+use crate::pka_transport_aes::book::opened_rsa;
+use crate::support::{EMPTY_DOMAIN, Request, processor};
+use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2, import_under, public_part, translate_pka};
 use cca::Processor;
 use openssl::bn::BigNum;
 use openssl::rsa::Rsa;
@@ -8,12 +14,6 @@ use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::{pka_key_import as pki, pka_key_translate as pkt};
-
-use crate::exchange::Keks;
-use crate::pka_transport::{BOTH, foreign_of, imp_pka};
-use crate::pka_transport_aes::book::opened_rsa;
-use crate::support::{EMPTY_DOMAIN, Request, processor};
-use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2, import_under, public_part, translate_pka};
 
 /// KEY-MGMT with XLATE-OK, and without.
 const TRANSLATABLE: u8 = 0x82;

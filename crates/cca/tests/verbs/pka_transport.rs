@@ -1,5 +1,11 @@
 //! RSA private keys under transport keys of DES: PKA_Key_Generate with XPORT, PKA_Key_Import with a transport key.
 
+use crate::exchange::Keks;
+use crate::peer;
+use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, processor, skeleton};
+use crate::uses::ways::{
+    TRANSPORT, curve_token, generate_under, import_under as import, public_part, rsa_skeleton,
+};
 use cca::Processor;
 use openssl::bn::BigNum;
 use openssl::pkey::Private;
@@ -9,13 +15,6 @@ use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::{Verb, pka_key_generate as pkg, pka_key_import as pki};
 use wire::{Codes, code};
-
-use crate::exchange::Keks;
-use crate::peer;
-use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, processor, skeleton};
-use crate::uses::ways::{
-    TRANSPORT, curve_token, generate_under, import_under as import, public_part, rsa_skeleton,
-};
 
 const CAPACITY: i64 = 2500;
 

@@ -1,9 +1,12 @@
-//! RSA and elliptic-curve private keys under AES transport keys: PKA_Key_Generate with XPORT, PKA_Key_Import, opened and made by
-//! OpenSSL by the layouts alone.
+//! RSA and elliptic-curve private keys under AES transport keys: PKA_Key_Generate with XPORT, PKA_Key_Import, opened
+//! and made by OpenSSL by the layouts alone.
 
 pub mod book;
 mod uses;
 
+use crate::support::{Request, processor};
+use crate::uses::ways::{AES_TRANSPORT, entered2, generate_under, import_under, public_part, rsa_skeleton};
+use book::{foreign_ecc, foreign_rsa, half, layout, opened_ecc, opened_rsa};
 use cca::Processor;
 use openssl::bn::{BigNum, BigNumContext};
 use openssl::ec::{EcGroup, EcKey, EcPoint, PointConversionForm};
@@ -15,10 +18,6 @@ use wire::verb::{
     Verb, digital_signature_generate as dsg, digital_signature_verify as dsv, pka_key_generate as pkg,
     pka_key_import as pki, pka_key_token_build as pkb,
 };
-
-use crate::support::{Request, processor};
-use crate::uses::ways::{AES_TRANSPORT, entered2, generate_under, import_under, public_part, rsa_skeleton};
-use book::{foreign_ecc, foreign_rsa, half, layout, opened_ecc, opened_rsa};
 
 pub fn importer(processor: &mut Processor, words: &[&str], value: &[u8]) -> Vec<u8> {
     entered2(processor, VariableType::Importer, words, value)

@@ -1,9 +1,8 @@
 //! Random_Number_Generate and Random_Number_Generate_Long.
 
+use crate::support::{Request, processor};
 use wire::code;
 use wire::verb::{Verb, random_number_generate as short, random_number_generate_long as long};
-
-use crate::support::{Request, processor};
 
 fn long(form: &str, length: i64) -> Request {
     Request::new(Verb::RandomNumberGenerateLong).rules(&[form]).integer(long::RANDOM_NUMBER_LENGTH, length)

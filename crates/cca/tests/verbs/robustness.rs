@@ -1,15 +1,14 @@
 //! Hostile input: changed tokens, arbitrary payloads.
 
+use crate::support::{
+    DOMAIN, OLDER_DOMAIN, Request, compatible_processor, generated, imported, mac, processor, run_raw,
+    skeleton, text,
+};
 use proptest::prelude::*;
 use wire::code;
 use wire::frame::{Arguments, Outcome};
 use wire::verb::symmetric_algorithm_encipher as aes;
 use wire::verb::{Direction, Kind, Length, TABLE, Verb, mac_generate};
-
-use crate::support::{
-    DOMAIN, OLDER_DOMAIN, Request, compatible_processor, generated, imported, mac, processor, run_raw,
-    skeleton, text,
-};
 
 /// A changed byte breaks the validation value; where it is mended, the control vector no longer opens
 /// the key, the pattern no longer finds a master key, or the key is another one.

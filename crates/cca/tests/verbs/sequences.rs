@@ -12,22 +12,20 @@
 //! The same search finds its goals where a role lets keys serve two purposes and chaining vectors are shown, so that it
 //! is known to look in the right places. The tenant has no RSA key of his own to export to: what may go out, goes out.
 
-use std::collections::BTreeSet;
-
-use openssl::bn::BigNum;
-use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
-use wire::point::PointSet;
-use wire::verb::{
-    Verb, decipher, encipher, mac_generate, symmetric_key_export as syx, symmetric_key_import as syi,
-};
-
 use crate::attacks::chaining::{deciphering, enciphering, pair};
 use crate::attacks::numbers::{BOTH, OWNER, Target, decrypt, padded, quotient, sign, two_with_quotient};
 use crate::peer;
 use crate::support::{Request, generate, imported, mac, skeleton, text, verify};
 use crate::uses::ways::Others;
+use openssl::bn::BigNum;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use std::collections::BTreeSet;
+use wire::point::PointSet;
+use wire::verb::{
+    Verb, decipher, encipher, mac_generate, symmetric_key_export as syx, symmetric_key_import as syi,
+};
 
 const MODULUS_BYTES: usize = 128;
 const FREE_BYTES: usize = MODULUS_BYTES - 11;

@@ -1,19 +1,18 @@
 //! Code_Conversion, Cryptographic_Variable_Encipher and Key_Encryption_Translate.
 
-use token::control_vector::KeyForm;
-use token::des::Origin;
-use token::{ControlVector, DesToken};
-use wire::code;
-use wire::verb::{
-    Verb, code_conversion as xea, cryptographic_variable_encipher as cve, data_key_import,
-    key_encryption_translate as ket,
-};
-
 use crate::peer;
 use crate::support::{
     DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, generate, generated, imported, processor, text,
 };
+use token::control_vector::KeyForm;
+use token::des::Origin;
+use token::{ControlVector, DesToken};
+use wire::code;
 use wire::verb::key_generate;
+use wire::verb::{
+    Verb, code_conversion as xea, cryptographic_variable_encipher as cve, data_key_import,
+    key_encryption_translate as ket,
+};
 
 fn converted(keyword: &str, text: &[u8], table: &[u8]) -> Request {
     Request::new(Verb::CodeConversion)

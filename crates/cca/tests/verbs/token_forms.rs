@@ -1,7 +1,13 @@
-//! The two forms of internal tokens: what they are made of, and what becomes of tokens that were changed or put together.
+//! The two forms of internal tokens: what they are made of, and what becomes of tokens that were changed or put
+//! together.
 //!
 //! Every attack is mounted on compatible tokens first, where it works, so that it is known to bite.
 
+use crate::peer;
+use crate::support::{
+    DOMAIN, Reply, Request, aes_key, compatible_processor, generate, generated, import, imported, mac,
+    processor, skeleton, sym_key, text,
+};
 use cca::{Batch, Processor};
 use token::DesToken;
 use wire::control::{TokenForm, TokenForms};
@@ -12,12 +18,6 @@ use wire::verb::{
     symmetric_algorithm_encipher as aes,
 };
 use wire::{Codes, KeyReference, code};
-
-use crate::peer;
-use crate::support::{
-    DOMAIN, Reply, Request, aes_key, compatible_processor, generate, generated, import, imported, mac,
-    processor, skeleton, sym_key, text,
-};
 
 const FIRST: usize = key_generate::GENERATED_KEY_IDENTIFIER_1;
 const ENHANCED: u8 = 0x20;
@@ -213,7 +213,8 @@ fn attacks_work_on_compatible_tokens_alone() {
     }
 }
 
-/// Keys of every length, and whether a key fills its field, so that nothing of it is redundant but what stands behind the field.
+/// Keys of every length, and whether a key fills its field, so that nothing of it is redundant but what stands behind
+/// the field.
 fn keys(processor: &mut Processor) -> Vec<(Vec<u8>, bool)> {
     let mut keys = Vec::new();
     for length in ["KEYLN8", "KEYLN16", "KEYLN24"] {
@@ -285,9 +286,9 @@ fn every_changed_bit_is_refused() {
     }
 }
 
-/// Tokens of the method whose wide block ends with the key field. A key that is shorter has zeros behind it; of one that fills the field any
-/// bit may be changed, or the length, and another key opens: in a role that may bring such tokens over. In other roles they are
-/// no keys but where they come from records.
+/// Tokens of the method whose wide block ends with the key field. A key that is shorter has zeros behind it; of one
+/// that fills the field any bit may be changed, or the length, and another key opens: in a role that may bring such
+/// tokens over. In other roles they are no keys but where they come from records.
 #[test]
 fn tokens_without_redundancy_open_from_records_and_to_bring_them_over() {
     let mut processor = strict_processor();

@@ -1,6 +1,11 @@
-//! Cipher_Text_Translate2: texts from under one key under another, against what the ciphers' own verbs make of them, and what a
-//! tenant tries who has keys for translations alone.
+//! Cipher_Text_Translate2: texts from under one key under another, against what the ciphers' own verbs make of them,
+//! and what a tenant tries who has keys for translations alone.
 
+use crate::support::{
+    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, generated, imported, processor, text,
+};
+use crate::uses::ways::{part2, translate};
+use crate::variable::{generated2, skeleton2};
 use cca::Processor;
 use wire::code;
 use wire::point::{Point, PointSet};
@@ -12,12 +17,6 @@ use wire::verb::{Verb, decipher, encipher};
 use wire::verb::{
     key_part_import2, symmetric_algorithm_decipher as sad, symmetric_algorithm_encipher as sae,
 };
-
-use crate::support::{
-    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, generated, imported, processor, text,
-};
-use crate::uses::ways::{part2, translate};
-use crate::variable::{generated2, skeleton2};
 
 const DES_METHODS: [&str; 4] = ["CBC", "X9.23", "CUSP", "IPS"];
 const AES_METHODS: [&str; 3] = ["CBC", "ECB", "PKCS-PAD"];
@@ -250,8 +249,8 @@ fn keys_for_translations_translate_in_their_direction() {
     }
 }
 
-/// Whoever has keys for translations alone, and keys of his own for data, brings no text under a key that deciphers it, and none of
-/// his own choice under a key that only translates.
+/// Whoever has keys for translations alone, and keys of his own for data, brings no text under a key that deciphers it,
+/// and none of his own choice under a key that only translates.
 #[test]
 fn a_key_for_translations_deciphers_and_enciphers_nothing() {
     let mut processor = processor();
@@ -324,7 +323,8 @@ fn no_padding_is_told_of_texts_under_keys_for_translations() {
     assert_eq!(deciphered(&mut processor, "PKCS-PAD", &known, 2, &kept.bytes(CIPHER_TEXT_OUT)), secret);
 }
 
-/// With CUSP the chaining value is what the key makes of the last block: it would be the mask of the short block behind it.
+/// With CUSP the chaining value is what the key makes of the last block: it would be the mask of the short block behind
+/// it.
 #[test]
 fn the_vector_of_cusp_shows_no_mask() {
     let mut processor = processor();

@@ -12,9 +12,9 @@ mod samples;
 pub mod ways;
 pub mod wrapped;
 
+use samples::{Sample, SampleKind, samples};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
 use token::control_vector::KeyForm;
 use token::derivation::{Derived, Deriving, leaves_in_no_other_way};
 use token::transaction::{TerminalSide, TransactionKey};
@@ -22,6 +22,7 @@ use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use token::usage::{CardValueHalf, PinBlockIn, PinBlockOut, PinMethod, PinStep, Side, Use, Wrapping};
 use token::variable::{Carrier, CipherMode, HmacHash, PinField, VariableUse};
 use token::{ControlVector, KeyType, VariableToken};
+use ways::Others;
 use wire::verb::{
     Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, clear_pin_generate_alternate,
     cvv_generate, cvv_key_combine, derive_icc_mk, diversified_key_generate, diversified_key_generate2,
@@ -32,9 +33,6 @@ use wire::verb::{
     secure_messaging_for_pins, symmetric_key_export, symmetric_key_generate, symmetric_key_import,
     symmetric_key_import2, tr31_key_export, tr31_key_import, unique_key_derive,
 };
-
-use samples::{Sample, SampleKind, samples};
-use ways::Others;
 
 /// Key parameters that a verb takes and does not look at: they belong to forms that are refused, or are written
 /// over.

@@ -1,6 +1,11 @@
 //! Every verb that a card runs, with one length, count, field or reference of a good request wrong by one: refused by
 //! name, and nothing shown. The verb table says what there is to be wrong.
 
+use crate::key_block::published::PUBLISHED;
+use crate::support::{DOMAIN, Request, generate, generated, imported, mac, part, run_raw, skeleton, verify};
+use crate::uses::NOT_READ;
+use crate::uses::ways::{Others, hmac, mac2, translate, verify_hmac, verify_mac2};
+use crate::variable::{build2, generate2, generated2};
 use cca::{Batch, Count};
 use wire::frame::{Argument, Arguments, Outcome, Walk, place_token};
 use wire::role::BUILT_IN;
@@ -27,12 +32,6 @@ use wire::verb::{
     unique_key_derive,
 };
 use wire::{Codes, KeyReference, code};
-
-use crate::key_block::published::PUBLISHED;
-use crate::support::{DOMAIN, Request, generate, generated, imported, mac, part, run_raw, skeleton, verify};
-use crate::uses::NOT_READ;
-use crate::uses::ways::{Others, hmac, mac2, translate, verify_hmac, verify_mac2};
-use crate::variable::{build2, generate2, generated2};
 
 const TEXT: [u8; 16] = *b"sixteen bytes...";
 const CAPACITY: i64 = 2500;

@@ -26,8 +26,8 @@ pub enum Cert {
         #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=36_500))]
         days: u32,
     },
-    /// Put a chain beside its key in the key store, in place of the one that lies there, if clients will take it; servers that
-    /// name the label use it from their next start or reload
+    /// Put a chain beside its key in the key store, in place of the one that lies there, if clients will take it;
+    /// servers that name the label use it from their next start or reload
     Install {
         /// The label of the first certificate's key
         label: String,
@@ -58,8 +58,8 @@ pub enum Cert {
     },
     /// Say what clients would refuse of a chain: order, signatures, names, expiry, key; exit code 4 if they would
     Check {
-        /// PEM file, the server's own certificate first (- for standard input), or the label that the chain lies beside, where no
-        /// file is called so
+        /// PEM file, the server's own certificate first (- for standard input), or the label that the chain lies
+        /// beside, where no file is called so
         #[arg(value_name = "FILE|LABEL", value_hint = ValueHint::FilePath)]
         of: PathBuf,
         /// The first certificate must be of the key under this label; without, of the label that it lies beside
@@ -71,7 +71,8 @@ pub enum Cert {
         /// A name or an address that it must be for (repeat for more)
         #[arg(long = "name", value_name = "NAME")]
         names: Vec<String>,
-        /// PEM file of the roots that clients trust, such as /etc/ssl/certs/ca-certificates.crt; without, the last certificate is one
+        /// PEM file of the roots that clients trust, such as /etc/ssl/certs/ca-certificates.crt; without, the last
+        /// certificate is one
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         roots: Option<PathBuf>,
         /// Warn if a certificate ends within so many days

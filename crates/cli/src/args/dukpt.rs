@@ -11,9 +11,9 @@ use std::path::PathBuf;
 pub enum Dukpt {
     /// Show the parts of a key serial number, and which come next, without a card
     ///
-    /// Of TDES DUKPT (ANSI X9.24-1) it has 20 hexadecimal digits: key set, device, and a counter of 21 bits, of which at most ten
-    /// are set. Of AES DUKPT (X9.24-3) it has 24: base key, device, and a counter of 32 bits, of which at most 16 are set. A
-    /// counter that no terminal gets to ends it with exit code 2.
+    /// Of TDES DUKPT (ANSI X9.24-1) it has 20 hexadecimal digits: key set, device, and a counter of 21 bits, of which
+    /// at most ten are set. Of AES DUKPT (X9.24-3) it has 24: base key, device, and a counter of 32 bits, of which at
+    /// most 16 are set. A counter that no terminal gets to ends it with exit code 2.
     #[command(after_help = EXAMPLES)]
     Show {
         /// The key serial number: 20 or 24 hexadecimal digits
@@ -27,8 +27,9 @@ pub enum Dukpt {
     },
     /// Generate a base derivation key (BDK), and record it under a label
     ///
-    /// Of TDES it is a KEYGENKY key with UKPT, of AES a DKYGENKY key with A-DUKPT, which derives PIN keys. One that a partner has
-    /// comes by `cryptand keyblock import` (usage B0), or in parts by `cryptand key part` with the type and the usage above.
+    /// Of TDES it is a KEYGENKY key with UKPT, of AES a DKYGENKY key with A-DUKPT, which derives PIN keys. One that a
+    /// partner has comes by `cryptand keyblock import` (usage B0), or in parts by `cryptand key part` with the type and
+    /// the usage above.
     #[command(after_help = EXAMPLES)]
     Base {
         /// The label, such as POS.BASE
@@ -42,15 +43,16 @@ pub enum Dukpt {
     },
     /// Derive the initial keys of terminals, each in a TR-31 block that goes into the terminal
     ///
-    /// The block says usage B1, mode X, not exportable, and whose the key is (of TDES a block of version B with KS, of AES one of
-    /// version D with IK). Whoever has the initial key of a terminal has all of its keys: the point unique-key-derive-initial is in no
-    /// role that does not name it.
+    /// The block says usage B1, mode X, not exportable, and whose the key is (of TDES a block of version B with KS, of
+    /// AES one of version D with IK). Whoever has the initial key of a terminal has all of its keys: the point
+    /// unique-key-derive-initial is in no role that does not name it.
     #[command(after_help = initial_examples())]
     Initial(Box<Initial>),
     /// Derive keys of transactions, for what a terminal enciphers and signs beside its PINs
     ///
-    /// The key is of a transaction alone. Its type says which of the transaction's keys it is: MACs (mac, macver), data (cipher,
-    /// encipher, decipher) or PIN blocks (ipinenc, opinenc, pinprot). PIN commands derive their keys by themselves (--ksn).
+    /// The key is of a transaction alone. Its type says which of the transaction's keys it is: MACs (mac, macver), data
+    /// (cipher, encipher, decipher) or PIN blocks (ipinenc, opinenc, pinprot). PIN commands derive their keys by
+    /// themselves (--ksn).
     #[command(after_help = derive_examples())]
     Derive(Box<Derive>),
 }
@@ -62,7 +64,8 @@ pub struct Of {
     /// Label of the base key (`cryptand dukpt base`): KEYGENKY with UKPT, of AES DKYGENKY with A-DUKPT
     #[arg(long, value_name = "LABEL")]
     pub base: Option<String>,
-    /// Key serial number: 20 hexadecimal digits of TDES DUKPT, 24 of AES DUKPT; an initial key does not depend on its counter
+    /// Key serial number: 20 hexadecimal digits of TDES DUKPT, 24 of AES DUKPT; an initial key does not depend on its
+    /// counter
     #[arg(long, value_name = "HEX")]
     pub ksn: Option<String>,
 }
@@ -104,7 +107,8 @@ pub struct Derive {
     #[arg(long = "type", value_name = "TYPE", value_parser = kind::Parser, hide_possible_values = true)]
     #[serde(rename = "type", with = "kind_by_name")]
     pub kind: Option<Kind>,
-    /// What it may do, in CCA's keywords, where that is not all that its kind may (AES keys of data: CBC unless a mode is given)
+    /// What it may do, in CCA's keywords, where that is not all that its kind may (AES keys of data: CBC unless a mode
+    /// is given)
     #[arg(long, value_name = "KEYWORDS", value_delimiter = ',')]
     #[serde(deserialize_with = "keywords")]
     pub usage: Vec<String>,
@@ -126,7 +130,8 @@ pub struct Derive {
     pub many: Many,
 }
 
-/// What a terminal does with the key of a transaction, where AES DUKPT tells its sides apart. The key here does the other.
+/// What a terminal does with the key of a transaction, where AES DUKPT tells its sides apart. The key here does the
+/// other.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TerminalDoes {
     /// It makes MACs, or enciphers

@@ -8,19 +8,20 @@ use std::path::PathBuf;
 pub enum Emv {
     /// Derive a card's master key from the issuer's, and write its token to a file
     ///
-    /// The issuer's key is a DKYGENKY key of level 1 under a label. The token is for this home, or with --under for whoever has the
-    /// other half of the EXPORTER key of that label.
+    /// The issuer's key is a DKYGENKY key of level 1 under a label. The token is for this home, or with --under for
+    /// whoever has the other half of the EXPORTER key of that label.
     #[command(after_help = EXAMPLES)]
     CardKey(Box<CardKey>),
     /// Verify a card's request cryptogram (ARQC), and make the response (ARPC)
     ///
-    /// Without --response-code and --status it is verified alone. Exit code 4: it does not verify, and there is no response.
+    /// Without --response-code and --status it is verified alone. Exit code 4: it does not verify, and there is no
+    /// response.
     #[command(after_help = EXAMPLES)]
     Arqc(Box<Arqc>),
     /// Make the MAC of a script's command
     ///
-    /// With --counter under the key of the session as Visa derives it, of an issuer's key of level 0; with --arqc as EMV does
-    /// (common session key), of one of level 1.
+    /// With --counter under the key of the session as Visa derives it, of an issuer's key of level 0; with --arqc as
+    /// EMV does (common session key), of one of level 1.
     #[command(after_help = EXAMPLES)]
     ScriptMac(Box<ScriptMac>),
 }

@@ -106,7 +106,8 @@ pub struct IpsecHow {
     /// Accept 3DES, whose blocks are short, and NULL, which enciphers nothing
     #[arg(long)]
     pub weak_suites: bool,
-    /// Do without rules of nf_tables, where a kernel has none: programs that name a link then send in clear past policies
+    /// Do without rules of nf_tables, where a kernel has none: programs that name a link then send in clear past
+    /// policies
     #[arg(long)]
     pub no_egress_filter: bool,
 }
@@ -279,7 +280,8 @@ pub struct IpsecLoad {
     /// Load and server in two network namespaces with a wire between them, made for it and removed
     #[arg(long)]
     pub namespaces: bool,
-    /// A command of the shell that makes a tunnel, run at each end; END, OUTER_LOCAL, OUTER_REMOTE, INNER_LOCAL and INNER_REMOTE tell it where it is
+    /// A command of the shell that makes a tunnel, run at each end; END, OUTER_LOCAL, OUTER_REMOTE, INNER_LOCAL and
+    /// INNER_REMOTE tell it where it is
     #[arg(long, value_name = "COMMAND", requires = "namespaces")]
     pub both_ends: Option<String>,
     /// Print JSON

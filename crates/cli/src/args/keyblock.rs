@@ -8,8 +8,9 @@ use std::path::PathBuf;
 pub enum Keyblock {
     /// Record the key of a key block under a label
     ///
-    /// The protection key is an IMPORTER key: of DES for blocks of version B, of AES with WR-TR31 for those of D. What the key is for, the
-    /// block says; --as says which of two keys is meant where the block does not. A block that is wrong ends it with exit code 3.
+    /// The protection key is an IMPORTER key: of DES for blocks of version B, of AES with WR-TR31 for those of D. What
+    /// the key is for, the block says; --as says which of two keys is meant where the block does not. A block that is
+    /// wrong ends it with exit code 3.
     #[command(after_help = IMPORT_EXAMPLES)]
     Import {
         #[command(flatten)]
@@ -29,8 +30,8 @@ pub enum Keyblock {
     },
     /// Write the key of a label as a key block
     ///
-    /// The protection key is an EXPORTER key: of DES for version B, of AES with WR-TR31 for D. A key leaves under a usage and a mode only if it
-    /// cannot come back with more uses. The block goes to standard output, or to a file.
+    /// The protection key is an EXPORTER key: of DES for version B, of AES with WR-TR31 for D. A key leaves under a
+    /// usage and a mode only if it cannot come back with more uses. The block goes to standard output, or to a file.
     #[command(after_help = EXPORT_EXAMPLES)]
     Export {
         /// The label of the key
@@ -54,7 +55,8 @@ pub enum Keyblock {
         /// Into this file, which must not exist
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
-        /// Record the block under this label, which must be new; a block has no use but to be imported, shown, and read by `key show --raw`
+        /// Record the block under this label, which must be new; a block has no use but to be imported, shown, and read
+        /// by `key show --raw`
         #[arg(long, value_name = "LABEL", conflicts_with = "out")]
         record: Option<String>,
         /// Domain whose master key wraps it
@@ -63,9 +65,8 @@ pub enum Keyblock {
     },
     /// Print what the header of a key block says, without a card
     ///
-    /// One under a label is read from its record, without a use of it.
-    /// Nothing tells whether a block is what its maker made of it: its MAC is looked at where it is imported. What is no block ends it with
-    /// exit code 2 and the place.
+    /// One under a label is read from its record, without a use of it. Nothing tells whether a block is what its maker
+    /// made of it: its MAC is looked at where it is imported. What is no block ends it with exit code 2 and the place.
     Show {
         #[command(flatten)]
         block: GivenBlock,

@@ -220,7 +220,8 @@ pub struct Verify {
     /// Detached signatures of the input, as in `verify SIGNATURE TEXT`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub signature: Option<PathBuf>,
-    /// Accept only these signers: WHO as with `encrypt -r` (repeat for more); without it, every certificate of the key store
+    /// Accept only these signers: WHO as with `encrypt -r` (repeat for more); without it, every certificate of the key
+    /// store
     #[arg(long, value_name = "WHO")]
     pub verify_with: Vec<String>,
     /// Signatures made before this do not count: seconds since 1970, or a date such as 2026-01-31

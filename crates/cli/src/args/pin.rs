@@ -25,15 +25,16 @@ with a table of his own choice somebody who may verify PINs finds one in two doz
 pub enum Pin {
     /// Put PIN blocks under another key, or into another format
     ///
-    /// With --to-format the PIN is taken out of its block, which has to be right, and put into the new one; without it the block
-    /// goes under the other key as it is. Keys are labels. By DUKPT --from or --to is the base key, and --ksn or --to-ksn says of
-    /// which transaction.
+    /// With --to-format the PIN is taken out of its block, which has to be right, and put into the new one; without it
+    /// the block goes under the other key as it is. Keys are labels. By DUKPT --from or --to is the base key, and --ksn
+    /// or --to-ksn says of which transaction.
     #[command(after_help = translate_examples())]
     Translate(Box<Translate>),
     /// Verify the PINs in blocks
     ///
-    /// By an offset, a PVV or validation data under a PIN key, or with the PIN of another block (--reference; of the roles that
-    /// come with a home the owner's alone has it), whole or by its last digits. Exit code 4: it does not verify. Wrong PINs are counted for all cards of the home (`cryptand pin failures`).
+    /// By an offset, a PVV or validation data under a PIN key, or with the PIN of another block (--reference; of the
+    /// roles that come with a home the owner's alone has it), whole or by its last digits. Exit code 4: it does not
+    /// verify. Wrong PINs are counted for all cards of the home (`cryptand pin failures`).
     #[command(after_help = verify_examples())]
     Verify(Box<Verify>),
     /// Make PINs by a method: into blocks, or clear into a file
@@ -49,8 +50,8 @@ pub enum Pin {
     Pvv(Box<Alternate>),
     /// Put a clear or a random PIN into a block; in no role that does not name it
     ///
-    /// Whoever may do it has a list of the blocks of all PINs: the point is clear-pin-encrypt. Otherwise PINs come in blocks of
-    /// terminals, or by `generate`.
+    /// Whoever may do it has a list of the blocks of all PINs: the point is clear-pin-encrypt. Otherwise PINs come in
+    /// blocks of terminals, or by `generate`.
     #[command(after_help = encrypt_examples())]
     Encrypt(Box<Encrypt>),
     /// Show, add and remove the decimalisation tables that PIN verbs take

@@ -104,7 +104,8 @@ pub struct TlsDrive {
     /// What runs before and is not counted, in seconds
     #[arg(long, default_value_t = 0.0, value_name = "S")]
     pub warm_up: f64,
-    /// Open loop: so many connections begin in a second, whether others have ended or not; times count from when each was to begin
+    /// Open loop: so many connections begin in a second, whether others have ended or not; times count from when each
+    /// was to begin
     #[arg(long, value_name = "R")]
     pub rate: Option<f64>,
     /// Search the highest rate at which 99 of 100 transactions stay within --within and none fails

@@ -8,10 +8,11 @@ use std::path::PathBuf;
 pub enum Token {
     /// Print what a key token says: kind, type, uses, ways out, what it is wrapped under
     ///
-    /// DES, AES and HMAC tokens of fixed and variable length, RSA tokens, those of elliptic curves, NULL tokens, and the
-    /// headers of TR-31 key blocks; as bytes, in hexadecimal or in base64. Neither a card nor a home is asked. Of a clear key
-    /// it is said that it is clear, and not what it is. What is no token, or is damaged, ends it with exit code 2 and
-    /// the place; what could be read is printed before. `cryptand key show LABEL` prints the same of a record.
+    /// DES, AES and HMAC tokens of fixed and variable length, RSA tokens, those of elliptic curves, NULL tokens, and
+    /// the headers of TR-31 key blocks; as bytes, in hexadecimal or in base64. Neither a card nor a home is asked. Of a
+    /// clear key it is said that it is clear, and not what it is. What is no token, or is damaged, ends it with exit
+    /// code 2 and the place; what could be read is printed before. `cryptand key show LABEL` prints the same of a
+    /// record.
     #[command(after_help = EXAMPLES)]
     Show {
         /// File that holds the token (- for standard input)

@@ -1,7 +1,7 @@
 //! `cryptand backup` and `restore`: a home as a folder of files.
 //!
-//! The daemon makes the copy, so that it is consistent while the home serves. Every record of a restored home is read once
-//! before `restore` reports success.
+//! The daemon makes the copy, so that it is consistent while the home serves. Every record of a restored home is read
+//! once before `restore` reports success.
 
 use super::carried;
 use super::status::UNSEALED;
@@ -63,9 +63,9 @@ pub fn run(asked: Option<&Path>, typed: &Backup) -> Result<(), Failure> {
 /// Files of a home by their names, open for reading; the version file comes last, so that a partial copy is not a home.
 type Files = Vec<(&'static str, File)>;
 
-/// The home as it is at one time, and whether its sealed copy has the master keys in use; none where it is stopped. The daemon
-/// writes the copy into the home, and this process puts it where it belongs, with its own rights and its own view of the file
-/// system.
+/// The home as it is at one time, and whether its sealed copy has the master keys in use; none where it is stopped. The
+/// daemon writes the copy into the home, and this process puts it where it belongs, with its own rights and its own
+/// view of the file system.
 fn take(home: &Home, asked: Option<&Path>) -> Result<(Files, Option<bool>), Failure> {
     let staging = Staging::new(home)?;
     let is_sealed = match session::connect(asked) {
@@ -90,7 +90,8 @@ fn take(home: &Home, asked: Option<&Path>) -> Result<(Files, Option<bool>), Fail
     let mut files = Vec::new();
     for name in ["settings.toml", "keys.sqlite", "master-keys.sealed", "pin-failures", "version"] {
         let path = staging.0.join(name);
-        // The home's owner could put something else there meanwhile: a link to a file that only this process may read, or a FIFO.
+        // The home's owner could put something else there meanwhile: a link to a file that only this process may read,
+        // or a FIFO.
         match open_regular(&path) {
             Ok(file) => files.push((name, file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound && OPTIONAL.contains(&name) => {}
@@ -109,7 +110,8 @@ impl Staging {
         let failed = || Failure::io(format!("create {}", path.display()));
         DirBuilder::new().mode(0o700).create(&path).map_err(failed())?;
         let staging = Self(path.clone());
-        // Root makes it for the user who serves the home; the opened folder itself changes owner, not whatever has its name.
+        // Root makes it for the user who serves the home; the opened folder itself changes owner, not whatever has its
+        // name.
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = rustix::fs::open(&path, flags, Mode::empty()).map_err(|error| failed()(error.into()))?;
         let owner = home.owner()?;
@@ -167,8 +169,8 @@ fn verify(home: &Home, folder: &Path) -> Result<(), Failure> {
     let unfit = |cause| Failure::NotABackup { folder: folder.to_owned(), cause };
     let backup = Home::open(folder).map_err(unfit)?;
     backup.settings().map_err(unfit)?;
-    // The daemon reads a copy: the backup is not changed, and may be on a read-only file system.
-    // Root neither runs a program that the owner of this home names, nor makes the copy where that user could replace it.
+    // The daemon reads a copy: the backup is not changed, and may be on a read-only file system. Root neither runs a
+    // program that the owner of this home names, nor makes the copy where that user could replace it.
     let settings = Settings { programs: session::programs()?, ..home.settings()? };
     let beside = tempfile::Builder::new().prefix("cryptand-verify-").tempdir();
     let beside = beside.map_err(Failure::io("make a folder for a copy of the backup"))?;
@@ -232,8 +234,8 @@ fn check(home: &Home, settings: &Settings) -> Result<String, Failure> {
     Err(Failure::Restored { folder: home.folder().to_owned(), said })
 }
 
-/// The files of a backup, open for reading. Whoever wrote it may be a stranger: a symbolic link could name a file of the reader's, a
-/// FIFO would never end.
+/// The files of a backup, open for reading. Whoever wrote it may be a stranger: a symbolic link could name a file of
+/// the reader's, a FIFO would never end.
 fn contents(backup: &Home) -> Result<Files, Failure> {
     let mut files = Vec::new();
     for name in FILES {

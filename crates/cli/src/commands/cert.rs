@@ -1,4 +1,5 @@
-//! `cryptand cert`: done by the program `cryptand-tls`, so that this one does not contain what reads and writes certificates.
+//! `cryptand cert`: done by the program `cryptand-tls`, so that this one does not contain what reads and writes
+//! certificates.
 
 use super::tls;
 use crate::args::{Cert, CertMake};

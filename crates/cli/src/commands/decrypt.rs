@@ -168,7 +168,8 @@ fn pairs(typed: &Decrypt) -> Result<Vec<Pair>, Failure> {
 
 fn unauthenticated(typed: &Decrypt) -> Unauthenticated {
     match typed.unauthenticated {
-        // Extracted into a hidden folder, which is removed unless all is authentic: that is as safe as a temporary file.
+        // Extracted into a hidden folder, which is removed unless all is authentic: that is as safe as a temporary
+        // file.
         _ if typed.archive => Unauthenticated::WriteWithWarning,
         UnauthenticatedName::Buffer => Unauthenticated::Buffer { bytes_max: HELD_BACK_BYTES_MAX },
         UnauthenticatedName::Refuse => Unauthenticated::Refuse,

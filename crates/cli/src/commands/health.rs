@@ -1,5 +1,5 @@
-//! `cryptand health`: the state of a home, in one word and an exit code. docs/operations.md lists every state and finding,
-//! and what to do.
+//! `cryptand health`: the state of a home, in one word and an exit code. docs/operations.md lists every state and
+//! finding, and what to do.
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};

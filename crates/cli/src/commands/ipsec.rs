@@ -1,4 +1,5 @@
-//! `cryptand ipsec`: started as the program `cryptand-esp`, so that this one does not contain a data plane. Metrics are read and served here.
+//! `cryptand ipsec`: started as the program `cryptand-esp`, so that this one does not contain a data plane. Metrics are
+//! read and served here.
 
 use crate::args::{Ipsec, IpsecMetrics};
 use crate::commands::metrics::{Bounds, Site, serve};

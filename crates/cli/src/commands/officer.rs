@@ -101,8 +101,8 @@ fn incomplete(rows: &[RegisterRow], domain: u16) -> String {
     }
 }
 
-/// Refuses to give keys to a home whose own are sealed, before anything is drawn, typed or counted. Its keeper refuses as well;
-/// that of a service alone, whose sealed copy only its own user sees.
+/// Refuses to give keys to a home whose own are sealed, before anything is drawn, typed or counted. Its keeper refuses
+/// as well; that of a service alone, whose sealed copy only its own user sees.
 fn check_unsealed(asked: Option<&Path>, keeper: &Keeper) -> Result<(), Failure> {
     let Keeper::OfHome(facility) = keeper else { return Ok(()) };
     let holds_keys = |row: &RegisterRow| row.current_pattern.is_some() || row.old_pattern.is_some();
@@ -175,8 +175,8 @@ pub fn registers(rows: &[RegisterRow]) -> String {
     )
 }
 
-/// A register as one line of a table, or as two where a pattern is longer than 8 bytes: domain, register, state of the new
-/// register, patterns of the new, the current and the old key, and whether they are sealed.
+/// A register as one line of a table, or as two where a pattern is longer than 8 bytes: domain, register, state of the
+/// new register, patterns of the new, the current and the old key, and whether they are sealed.
 fn cells(row: &RegisterRow) -> Vec<[String; 7]> {
     let state = match row.new_state {
         NewState::Empty => "empty",
@@ -271,8 +271,8 @@ impl Orders for Keeper {
     }
 }
 
-/// That of the service for its officers if no home is named, and for every home of the service. The home's own settings are
-/// not used for this: its daemon can write them, and could direct officers elsewhere.
+/// That of the service for its officers if no home is named, and for every home of the service. The home's own settings
+/// are not used for this: its daemon can write them, and could direct officers elsewhere.
 fn keeper(asked: Option<&Path>) -> Result<Keeper, Failure> {
     let file = std::env::var_os(SERVICE_VARIABLE).map_or_else(|| SERVICE_FILE.into(), PathBuf::from);
     if file.exists() {

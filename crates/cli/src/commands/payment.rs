@@ -35,7 +35,8 @@ pub trait Order: Clone + Serialize + DeserializeOwned {
     /// [`Failure::Usage`] for an option that is missing or is not what it has to be.
     fn call(&self) -> Result<Call, Failure>;
 
-    /// Where the clear PIN stands that a line brings, or the command line for every line; none where no clear PIN is taken.
+    /// Where the clear PIN stands that a line brings, or the command line for every line; none where no clear PIN is
+    /// taken.
     fn clear(&mut self) -> Option<&mut Option<ClearPin>> {
         None
     }

@@ -91,8 +91,8 @@ pub fn run(
     }
 }
 
-/// Puts one page under the current keys, [`BATCH`] records after the other: while the tokens of some are replaced, cards change
-/// those of the next.
+/// Puts one page under the current keys, [`BATCH`] records after the other: while the tokens of some are replaced,
+/// cards change those of the next.
 fn change(
     facility: &Facility,
     page: Vec<Record>,
@@ -235,8 +235,8 @@ fn text(outcome: &Outcome) -> String {
     text
 }
 
-/// Records that are changed and replaced together. Whoever opens a label meanwhile waits for the transaction that the key store is
-/// at, and requests share their pass with these: so many take it some milliseconds.
+/// Records that are changed and replaced together. Whoever opens a label meanwhile waits for the transaction that the
+/// key store is at, and requests share their pass with these: so many take it some milliseconds.
 const BATCH: usize = 64;
 const _: () = assert!(BATCH <= REPLACEMENTS_MAX);
 

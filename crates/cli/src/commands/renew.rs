@@ -1,9 +1,9 @@
-//! `cryptand key renew`: converts key records with tokens in CCA's form, or of an earlier method of this system, to this system's
-//! authenticated form.
+//! `cryptand key renew`: converts key records with tokens in CCA's form, or of an earlier method of this system, to
+//! this system's authenticated form.
 //!
-//! A card that is given a token of a symmetric key in a form other than the one it makes returns it in that form, whatever the
-//! verb: here Key_Test, which every key allows. RSA tokens under the ASYM master key are changed by PKA_Key_Token_Change. The
-//! returned token replaces the old one.
+//! A card that is given a token of a symmetric key in a form other than the one it makes returns it in that form,
+//! whatever the verb: here Key_Test, which every key allows. RSA tokens under the ASYM master key are changed by
+//! PKA_Key_Token_Change. The returned token replaces the old one.
 
 use super::{reencipher, unsealed};
 use crate::failure::Failure;
@@ -130,7 +130,8 @@ fn test(field: &[u8]) -> Arguments<'_> {
     arguments
 }
 
-/// Whether a token's key is wrapped in CCA's form, or by the method of this system that does not tell changes of every key.
+/// Whether a token's key is wrapped in CCA's form, or by the method of this system that does not tell changes of every
+/// key.
 fn is_outdated(token: &[u8]) -> bool {
     if is_asym(token) {
         return true;

@@ -90,8 +90,8 @@ pub fn run(asked: Option<&Path>, json: bool) -> Result<(), Failure> {
     health.end()
 }
 
-/// What the coprocessors that serve say of the master keys in them. Guests are not told: for them a card without keys of
-/// their own domains is sealed.
+/// What the coprocessors that serve say of the master keys in them. Guests are not told: for them a card without keys
+/// of their own domains is sealed.
 fn held(facility: &Facility, cards: &[CardRow]) -> Vec<(u32, HeldRegisters)> {
     let coprocessors =
         cards.iter().filter(|card| card.personality == Personality::Coprocessor && card.state.serves());

@@ -3,8 +3,8 @@
 use crate::failure::Failure;
 use wire::control::Status;
 
-/// Refuses what `risk` says where master keys in use are in no sealed copy, and says how many records it is about. Those of a
-/// development home repeat. The daemon refuses the same, whoever asks it.
+/// Refuses what `risk` says where master keys in use are in no sealed copy, and says how many records it is about.
+/// Those of a development home repeat. The daemon refuses the same, whoever asks it.
 ///
 /// # Errors
 /// [`Failure::NotSealed`].

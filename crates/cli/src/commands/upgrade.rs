@@ -4,8 +4,8 @@
 //! versions compared, programs compared with their manifest -> the keeper, which hands its keys over -> each card
 //!   -> the daemon, in its own process
 //! ```
-//! The keeper is first, so that each card is replaced only once: a card that has its keys from the previous keeper would miss
-//! changes of them. If it is interrupted, the processes still work together, and the next run does the rest.
+//! The keeper is first, so that each card is replaced only once: a card that has its keys from the previous keeper
+//! would miss changes of them. If it is interrupted, the processes still work together, and the next run does the rest.
 
 use super::unsealed;
 use crate::args::Upgrade as Typed;
@@ -115,7 +115,8 @@ fn replace(
     Ok(())
 }
 
-/// What is to be replaced, in order; with the keeper every coprocessor, which otherwise would not get changes of its keys.
+/// What is to be replaced, in order; with the keeper every coprocessor, which otherwise would not get changes of its
+/// keys.
 fn steps(status: &Status, keeper: bool) -> Vec<Upgrade> {
     let outdated = &status.outdated;
     let is_meant = |card: &&wire::control::CardRow| {

@@ -88,8 +88,8 @@ struct Beside {
     name: Option<PathBuf>,
 }
 
-/// What lies beside an input; nothing where it is a message itself. Where its text is asked for, what may be a message is
-/// taken for one: others have none to give.
+/// What lies beside an input; nothing where it is a message itself. Where its text is asked for, what may be a message
+/// is taken for one: others have none to give.
 fn beside(path: &Path, is_text_asked: bool) -> Result<Option<Beside>, Failure> {
     let content = detached::content(path);
     match content {

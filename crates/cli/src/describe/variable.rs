@@ -83,7 +83,8 @@ fn of_key(key: &VariableKey, version: PayloadVersion, is_aes: bool) -> Vec<Field
     fields
 }
 
-/// Length of the key, as far as that of the payload tells it: 12 bytes of header, 32 of hash, the key, zeros to a multiple of 8.
+/// Length of the key, as far as that of the payload tells it: 12 bytes of header, 32 of hash, the key, zeros to a
+/// multiple of 8.
 fn length(payload_bytes: usize, version: PayloadVersion, is_aes: bool) -> Option<Field> {
     if version == PayloadVersion::Fixed {
         return Some(("length", "hidden by the payload".to_owned()));

@@ -1,5 +1,5 @@
-//! Skeletons of kinds: the tokens that keys are generated into, as keywords make them. A wrong keyword is named, with those there are,
-//! before a card is asked.
+//! Skeletons of kinds: the tokens that keys are generated into, as keywords make them. A wrong keyword is named, with
+//! those there are, before a card is asked.
 
 use super::Kind;
 use token::control_vector::KeyForm;
@@ -90,8 +90,9 @@ impl Kind {
         Ok(token.map_err(|error| error.to_string())?.to_bytes().to_vec())
     }
 
-    /// Refuses a key of PINs that says no method. CCA's default is every method, and then a key of PVVs takes offsets of IBM 3624 as
-    /// well: whoever may verify PINs chooses the method, and each offset of his choice is a guess of a chosen PIN.
+    /// Refuses a key of PINs that says no method. CCA's default is every method, and then a key of PVVs takes offsets
+    /// of IBM 3624 as well: whoever may verify PINs chooses the method, and each offset of his choice is a guess of a
+    /// chosen PIN.
     fn check_method(self, key_type: KeyType, usage: &[String]) -> Result<(), String> {
         if !matches!(key_type, KeyType::PinGen | KeyType::PinVer) {
             return Ok(());

@@ -116,7 +116,8 @@ impl<'a> FailureReport<'a> {
 /// Shortest time whose rate says something, in seconds.
 const RATED_SECONDS_MIN: f64 = 0.05;
 
-/// The line for people, behind the names of input and output. `signatures_in` names the file that signatures were found in.
+/// The line for people, behind the names of input and output. `signatures_in` names the file that signatures were found
+/// in.
 pub fn line(summary: &Summary, signatures_in: Option<&str>) -> String {
     let mut parts = Vec::new();
     parts.extend(signatures_in.map(|name| format!("signatures in {name}")));

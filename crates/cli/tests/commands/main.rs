@@ -1,5 +1,6 @@
-//! The command as its user types it: real homes, real daemons and cards, exit codes and what is printed.
-//! Needs `cryptand-daemon`, `cryptand-card` and `cryptand-esp` with its worker beside the command, as `make test` builds them.
+//! The command as its user types it: real homes, real daemons and cards, exit codes and what is printed. Needs
+//! `cryptand-daemon`, `cryptand-card` and `cryptand-esp` with its worker beside the command, as `make test` builds
+//! them.
 
 mod homes;
 mod ipsec;

@@ -1,5 +1,5 @@
-//! The alert rules and the dashboards: judged by promtool, and by a Prometheus that scrapes a home whose parts are ended,
-//! sealed and starved. `scripts/need test` fetches both programs from Debian's package.
+//! The alert rules and the dashboards: judged by promtool, and by a Prometheus that scrapes a home whose parts are
+//! ended, sealed and starved. `scripts/need test` fetches both programs from Debian's package.
 
 use crate::bench::{Bench, Exporter, PASSPHRASE, PATIENCE, get, load_keys};
 use rustix::process::Signal;

@@ -1,4 +1,5 @@
-//! `cryptand keyblock`: keys of labels leave and come back in blocks; what a header says; what is refused, with its exit code.
+//! `cryptand keyblock`: keys of labels leave and come back in blocks; what a header says; what is refused, with its
+//! exit code.
 
 use crate::bench::Bench;
 use serde_json::{Value, json};

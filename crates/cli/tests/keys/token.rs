@@ -1,4 +1,5 @@
-//! `cryptand token show`: tokens of every family, from files, standard input, hexadecimal and base64, without a home; damaged ones.
+//! `cryptand token show`: tokens of every family, from files, standard input, hexadecimal and base64, without a home;
+//! damaged ones.
 
 use crate::bench::{Bench, hex};
 use openssl::sha::{sha1, sha256};

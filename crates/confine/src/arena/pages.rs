@@ -28,8 +28,8 @@ pub struct Pages {
     pub kind: Kind,
 }
 
-/// The region of a program: `wanted` bytes, less where the limit of locked memory demands it, but at least `least`; where
-/// not even that can be locked, `wanted` bytes that are not. `None` if the system has no memory at all.
+/// The region of a program: `wanted` bytes, less where the limit of locked memory demands it, but at least `least`;
+/// where not even that can be locked, `wanted` bytes that are not. `None` if the system has no memory at all.
 pub fn region(wanted: usize, least: usize) -> Option<Pages> {
     // A privileged program may lock beyond its limit, which only trying shows.
     for bytes in [wanted, lockable(wanted)].into_iter().filter(|bytes| *bytes >= least) {
@@ -60,8 +60,8 @@ impl WorkPages {
 
     /// The blocks, zero at first.
     pub fn blocks(&mut self) -> &mut [Block] {
-        // SAFETY: the pages were mapped for this value alone, zeroed, live as long as it and hold so many blocks, which are
-        // arrays of words: any bytes are one, and a page is aligned as they are.
+        // SAFETY: the pages were mapped for this value alone, zeroed, live as long as it and hold so many blocks, which
+        // are arrays of words: any bytes are one, and a page is aligned as they are.
         unsafe { std::slice::from_raw_parts_mut(self.pages.start.cast(), self.blocks) }
     }
 }

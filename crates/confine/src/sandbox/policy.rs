@@ -1,8 +1,7 @@
 //! The system calls of a process that holds keys and serves, a card's above all, each with the reason why it is there.
 //!
-//! A system call that is not listed kills the process (SIGSYS). The program contains none, so a process that makes one runs
-//! foreign code: returning an error would let such a process continue with
-//! master keys in its memory.
+//! A system call that is not listed kills the process (SIGSYS). The program contains none, so a process that makes one
+//! runs foreign code: returning an error would let such a process continue with master keys in its memory.
 
 use rustix::io::Errno;
 use seccompiler::{
@@ -94,8 +93,8 @@ rules! {
 }
 
 rules! {
-    /// What a program may call beside [`RULES`] whose threads carry packets: devices and sockets that were open before. None of these opens,
-    /// binds or connects anything.
+    /// What a program may call beside [`RULES`] whose threads carry packets: devices and sockets that were open before.
+    /// None of these opens, binds or connects anything.
     PACKET_RULES:
     SYS_read Always, "packets from a device, counts of events";
     SYS_write Always, "packets to a device, wakes of threads, the reason of a panic";

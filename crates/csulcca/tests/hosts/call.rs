@@ -1,6 +1,6 @@
-//! What a call from C costs beside the same call of the facility in Rust: nanoseconds, median, least and most of the rounds, which take
-//! the two in turn. Of a MAC, which travels to a card and back; and of a label that is none, which the facility refuses in the
-//! caller's thread, so that nothing but the way into it and out of it is left.
+//! What a call from C costs beside the same call of the facility in Rust: nanoseconds, median, least and most of the
+//! rounds, which take the two in turn. Of a MAC, which travels to a card and back; and of a label that is none, which
+//! the facility refuses in the caller's thread, so that nothing but the way into it and out of it is left.
 //!
 //! ```text
 //! cargo run --release -p csulcca --example call -- 51
@@ -26,8 +26,8 @@ fn from_c(key: &mut [u8; 64]) -> Answer {
     let (mut return_code, mut reason_code, mut mac): (c_long, c_long, _) = (-1, -1, [0u8; 8]);
     let (mut length, mut count, mut chain) = (TEXT.len() as c_long, 2 as c_long, [0u8; 18]);
     let bytes = |bytes: &[u8]| bytes.as_ptr().cast_mut().cast::<c_void>();
-    // SAFETY: each pointer is to a `long`, or to as many bytes as the verb's row says; the library writes to none that is only
-    // read here.
+    // SAFETY: each pointer is to a `long`, or to as many bytes as the verb's row says; the library writes to none that
+    // is only read here.
     unsafe {
         csulcca::CSNBMGN(
             &raw mut return_code,

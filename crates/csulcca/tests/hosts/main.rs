@@ -1,5 +1,5 @@
-//! Programs in C call the library over real homes: those that link it, those that load it, those that fork, close what they
-//! did not open, or go on when a daemon has ended.
+//! Programs in C call the library over real homes: those that link it, those that load it, those that fork, close what
+//! they did not open, or go on when a daemon has ended.
 
 use home::{PointItem, RoleSettings};
 use std::ffi::{OsStr, OsString};

@@ -16,14 +16,14 @@
 //!      80 zeros
 //!      88 8 bytes of SHA-256 of what stands before, behind the key of the digests
 //! ```
-//! Of an older file, "cryptPF1" with records of 64 bytes, failures of keys count on: its other digests are none that cards make.
-//! It is written anew before anything is appended.
+//! Of an older file, "cryptPF1" with records of 64 bytes, failures of keys count on: its other digests are none that
+//! cards make. It is written anew before anything is appended.
 //!
-//! Numbers are little-endian. What is left of a record at the end, which a daemon was writing when it died, is taken away: nobody
-//! was told of it. A record that is damaged anywhere else is passed over, and said to be.
+//! Numbers are little-endian. What is left of a record at the end, which a daemon was writing when it died, is taken
+//! away: nobody was told of it. A record that is damaged anywhere else is passed over, and said to be.
 //!
-//! A thread writes, so that no slow disk keeps the daemon from its other events. It is given one task at a time, which holds
-//! whatever came while the one before was written.
+//! A thread writes, so that no slow disk keeps the daemon from its other events. It is given one task at a time, which
+//! holds whatever came while the one before was written.
 
 use super::{Counted, Event};
 use home::HomeError;

@@ -46,8 +46,8 @@ impl Daemon {
         self.write_audit(asker, act.what, &act.object, &ended.how, left_out, "");
     }
 
-    /// Counts a line about so many events of a tenant of guests as one of its day, and returns how many were left out before it; none if
-    /// it has had its lines. Those that were left out before are counted on.
+    /// Counts a line about so many events of a tenant of guests as one of its day, and returns how many were left out
+    /// before it; none if it has had its lines. Those that were left out before are counted on.
     fn takes_of_day(&mut self, tenant: u32, left_out: u64, times: u64, now: Instant) -> Option<u64> {
         match self.guests_days.take_many(tenant, left_out.saturating_add(times), now) {
             Written::Line(more) => Some(left_out.saturating_add(more)),

@@ -122,8 +122,8 @@ impl Daemon {
         Ok(())
     }
 
-    /// Whether master keys in use are lost with the keeper: in no sealed copy, and not made by a seed. The keeper of a service is
-    /// not the daemon's to end.
+    /// Whether master keys in use are lost with the keeper: in no sealed copy, and not made by a seed. The keeper of a
+    /// service is not the daemon's to end.
     pub(super) fn would_lose_keys(&self) -> bool {
         self.service.is_none() && self.has_unsealed_keys()
     }
@@ -138,7 +138,8 @@ impl Daemon {
         if self.would_lose_keys() { self.need_sealed(lose_keys, risk) } else { Ok(()) }
     }
 
-    /// Refuses what puts records under master keys in use that no sealed copy has, unless who asks says so; of whichever keeper.
+    /// Refuses what puts records under master keys in use that no sealed copy has, unless who asks says so; of
+    /// whichever keeper.
     pub(super) fn need_sealed(&self, lose_keys: bool, risk: &str) -> Result<(), Refusal> {
         match self.has_unsealed_keys() && !lose_keys {
             true => Err(Refusal::NotSealed { keys: self.unsealed_keys(), risk: risk.to_owned() }),

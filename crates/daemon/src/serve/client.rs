@@ -485,8 +485,8 @@ impl Daemon {
         if self.clients.get(&id).is_some_and(Client::administers) { Ok(()) } else { Err(Refusal::Denied) }
     }
 
-    /// Refuses requests that were received but not begun, before the connections end, so that no client is in doubt whether it
-    /// was. What they send from here on does not leave them.
+    /// Refuses requests that were received but not begun, before the connections end, so that no client is in doubt
+    /// whether it was. What they send from here on does not leave them.
     pub(super) fn refuse_unread(&mut self) {
         let all: Vec<u64> = self.clients.keys().copied().collect();
         for id in all {
@@ -597,8 +597,9 @@ impl Daemon {
             .collect()
     }
 
-    /// The state of a card for those who ask for queues. By its own page a card serves once it has tested itself: who was told that
-    /// would ask for a queue, be refused, and ask again, as long as a slow keeper has not handed it its keys.
+    /// The state of a card for those who ask for queues. By its own page a card serves once it has tested itself: who
+    /// was told that would ask for a queue, be refused, and ask again, as long as a slow keeper has not handed it its
+    /// keys.
     fn told_state(&self, card: &Card, state: CardState) -> CardState {
         match card.phase {
             _ if !state.serves() || self.serves(card) => state,

@@ -1,8 +1,8 @@
 //! The sockets that connections come through: one for administrators, one for guests, one for observers.
 //!
 //! Each has its own backlog, so that a flood of guests does not keep an administrator out. All others are accepted at a
-//! limited rate ([`Pace`]): a process that connects without end costs the daemon, and the cards that share its processors, no more
-//! time than that. Who connects meanwhile waits in the backlog.
+//! limited rate ([`Pace`]): a process that connects without end costs the daemon, and the cards that share its
+//! processors, no more time than that. Who connects meanwhile waits in the backlog.
 
 use crate::access::Door;
 use crate::error::DaemonError;

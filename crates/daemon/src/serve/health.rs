@@ -104,8 +104,8 @@ impl Daemon {
         self.wind_down();
     }
 
-    /// Shows the service manager how well the home serves, where there is one and that has changed, once it was told that
-    /// the home serves.
+    /// Shows the service manager how well the home serves, where there is one and that has changed, once it was told
+    /// that the home serves.
     pub(super) fn show_health(&mut self, now: Instant) {
         if !self.ready.is_managed() || !self.ready.is_said() {
             return;

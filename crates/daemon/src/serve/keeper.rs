@@ -144,8 +144,8 @@ impl Daemon {
         Ok(())
     }
 
-    /// What a keeper that starts now unseals itself with. One that ended over it, for want of memory, say, would be started
-    /// again and again: the next one stays sealed.
+    /// What a keeper that starts now unseals itself with. One that ended over it, for want of memory, say, would be
+    /// started again and again: the next one stays sealed.
     fn unattended(&self) -> (Option<Unattended>, Option<OwnedFd>) {
         if self.settings.unseal == Unseal::Attended || self.settings.development.is_some() {
             return (None, None);

@@ -3,8 +3,8 @@
 //! ```text
 //! card: Guesses --pending--> the log's thread --durable--> counted --in the table--> card: Counted
 //! ```
-//! Nothing is counted before it is durable, and a card is told only after the table says what follows: whoever judges the next
-//! guess finds it there. While the log cannot be written, answers to wrong PINs wait, and right ones go on.
+//! Nothing is counted before it is durable, and a card is told only after the table says what follows: whoever judges
+//! the next guess finds it there. While the log cannot be written, answers to wrong PINs wait, and right ones go on.
 
 use super::Daemon;
 use crate::pin_failures::log::{self, Log, RECORD_BYTES, Task};
@@ -182,7 +182,8 @@ impl Daemon {
         }
         let counted = match &self.pins {
             Some(pins) => pins.table.read_only().map(|table| (pins.key.clone(), table)),
-            // A card that an earlier daemon started would go on with what that one knew, and have its wrong PINs counted by nobody.
+            // A card that an earlier daemon started would go on with what that one knew, and have its wrong PINs
+            // counted by nobody.
             None => for_nobody().map(|table| (CountingKey([0; 32]), table)),
         };
         match counted {

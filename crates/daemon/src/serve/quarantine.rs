@@ -1,4 +1,5 @@
-//! Quarantine at work: reads the roster of a dead card, tells cards about confined tenants, shows and lifts quarantines.
+//! Quarantine at work: reads the roster of a dead card, tells cards about confined tenants, shows and lifts
+//! quarantines.
 //!
 //! A death that this daemon could not observe counts against nobody: one while no daemon ran, and one of a card that an
 //! earlier daemon started, since the system does not report how that process ended.

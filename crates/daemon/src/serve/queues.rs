@@ -6,9 +6,9 @@
 //!                        Adopted --its process is gone----------------------------^
 //! any --the card is gone--> none
 //! ```
-//! The client gets its queue as soon as the order to serve it has been sent to the card, and may put requests there before
-//! the card has mapped it: the card looks into a new queue before it sleeps again. If the card refuses the queue, the
-//! client finds it ended, and is told why at its next attach there.
+//! The client gets its queue as soon as the order to serve it has been sent to the card, and may put requests there
+//! before the card has mapped it: the card looks into a new queue before it sleeps again. If the card refuses the
+//! queue, the client finds it ended, and is told why at its next attach there.
 //!
 //! A queue that its tenant may no longer have is ended while its client uses it. The client sees that in the queue's
 //! memory, sends requests that the card had not taken elsewhere, and attaches again.

@@ -3,8 +3,9 @@
 //! ```text
 //! check --> the keeper, its keys handed over --> each card, one after the other --> the daemon, in its own process
 //! ```
-//! An administrator's command orders each step after the previous one was answered: nothing here continues by itself, and whatever
-//! ends in between leaves older and newer processes of one version of the control protocol, which work together.
+//! An administrator's command orders each step after the previous one was answered: nothing here continues by itself,
+//! and whatever ends in between leaves older and newer processes of one version of the control protocol, which work
+//! together.
 //!
 //! The daemon goes last. What clients asked for is finished first, what they ask meanwhile is refused as
 //! [`Refusal::Stopping`] and asked of the next daemon, which is the installed program in this very process: a service

@@ -1,5 +1,5 @@
-//! The place of `run/`: in the home, or in a folder of the service manager that lasts until the next boot, with a symbolic
-//! link in the home. Clients know only the path of the home, and find it in either place.
+//! The place of `run/`: in the home, or in a folder of the service manager that lasts until the next boot, with a
+//! symbolic link in the home. Clients know only the path of the home, and find it in either place.
 //!
 //! ```text
 //! folder in the home --nothing runs in it, and the unit has another--> link to the unit's
@@ -26,7 +26,8 @@ pub(super) fn of_unit() -> Option<PathBuf> {
     folders.split(':').next().map(PathBuf::from).filter(|folder| folder.is_absolute())
 }
 
-/// Makes `run/`, or takes the one that is there; in the folder of a unit where that is given and nothing runs elsewhere.
+/// Makes `run/`, or takes the one that is there; in the folder of a unit where that is given and nothing runs
+/// elsewhere.
 pub(super) fn place(home: &Home, of_unit: Option<PathBuf>) -> Result<(), DaemonError> {
     let run = home.run();
     let mut target = match fs::symlink_metadata(&run) {

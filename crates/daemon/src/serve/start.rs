@@ -1,8 +1,9 @@
 //! Opening a home, and taking over what runs in it.
 //!
-//! In order: the ownership of the folder, so that nobody else decides what is run; the lock, so that there is one daemon;
-//! settings, access and program, so that nothing is changed if they are not valid; the store; then running processes are
-//! taken over, and only then the daemon's socket is made, so that no client sees cards that are about to be taken over.
+//! In order: the ownership of the folder, so that nobody else decides what is run; the lock, so that there is one
+//! daemon; settings, access and program, so that nothing is changed if they are not valid; the store; then running
+//! processes are taken over, and only then the daemon's socket is made, so that no client sees cards that are about to
+//! be taken over.
 
 use super::cards::ADOPT_WAIT;
 use super::keeper::KEEPER_ROW;
@@ -452,8 +453,8 @@ fn first_queue(unix_ms: u64) -> u64 {
     (unix_ms << QUEUE_BITS) >> 1
 }
 
-/// Queues that a later daemon finds although the disk was full when they were made: those of as many connections as there can
-/// be, each on eight cards. They take 1 MiB.
+/// Queues that a later daemon finds although the disk was full when they were made: those of as many connections as
+/// there can be, each on eight cards. They take 1 MiB.
 const QUEUE_ROWS_RESERVED: usize = 8 * CONNECTIONS_MAX;
 /// A daemon makes 2^22 queues before a number could be one of a later daemon's.
 const QUEUE_BITS: u32 = 23;

@@ -4,8 +4,9 @@
 //! started --Ready--> asked to take over --Ready, the same keys--> the keeper; the older one ends
 //!    '---- anything else: it is ended, and the older one stays
 //! ```
-//! The daemon waits for both, for as long as a program takes to start: cards serve meanwhile, and nobody else can come between
-//! the keys that were handed over and those that are there. What passes between the keepers does not pass through it.
+//! The daemon waits for both, for as long as a program takes to start: cards serve meanwhile, and nobody else can come
+//! between the keys that were handed over and those that are there. What passes between the keepers does not pass
+//! through it.
 
 use super::keeper::KEEPER_ROW;
 use super::{Daemon, Source};

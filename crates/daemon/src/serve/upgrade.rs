@@ -1,4 +1,5 @@
-//! Handling what a daemon of another version left in `run/`: processes with another protocol, files with another layout.
+//! Handling what a daemon of another version left in `run/`: processes with another protocol, files with another
+//! layout.
 //!
 //! Cards hold nothing that is not elsewhere: they are ended, and their clients send again what was in flight. With
 //! the keeper of a home that is not for development go the unsealed master keys. Read of their rows is the head

@@ -1,4 +1,5 @@
-//! The program `cryptand-keeper`: admits cards and officers, by their user ids, to the process that holds the master keys.
+//! The program `cryptand-keeper`: admits cards and officers, by their user ids, to the process that holds the master
+//! keys.
 //!
 //! ```text
 //!   card.sock     the cards' user     connection handed on: registers go to it, and to nothing else
@@ -74,8 +75,8 @@ struct Spreading {
     domains: u16,
 }
 
-/// One attempt of the keeper to unseal itself, noted in a file while it lasts: a process that ends in the middle of it, for
-/// want of memory, say, is started again, and must not try the same for ever.
+/// One attempt of the keeper to unseal itself, noted in a file while it lasts: a process that ends in the middle of it,
+/// for want of memory, say, is started again, and must not try the same for ever.
 struct Attempt {
     mark: PathBuf,
 }

@@ -1,12 +1,12 @@
 //! The program `cryptand-launcher`: starts cards as the user that it runs as, and ends them, as the daemon asks.
 //!
-//! The keeper gives master keys to whoever connects as the cards' user. So this program, and not the daemon, decides what runs
-//! as that user: one program, opened and compared with its manifest at the start, with fixed arguments and an environment
-//! with nothing but a level. The daemon passes the control channel of a card, and gets a process id.
+//! The keeper gives master keys to whoever connects as the cards' user. So this program, and not the daemon, decides
+//! what runs as that user: one program, opened and compared with its manifest at the start, with fixed arguments and an
+//! environment with nothing but a level. The daemon passes the control channel of a card, and gets a process id.
 //!
-//! Cards outlive the daemon, and the launcher outlives both. A unit of the service manager for each card would do the same
-//! with more parts: it could not be told a level, its ends would be told to the service manager alone, and a daemon could not
-//! have a card killed that is stuck.
+//! Cards outlive the daemon, and the launcher outlives both. A unit of the service manager for each card would do the
+//! same with more parts: it could not be told a level, its ends would be told to the service manager alone, and a
+//! daemon could not have a card killed that is stuck.
 
 use crate::bounded::Allowance;
 use crate::manager::notify;

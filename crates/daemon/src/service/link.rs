@@ -1,4 +1,5 @@
-//! The daemon's side of the system service: connecting to the keeper, and having cards started and killed by the launcher.
+//! The daemon's side of the system service: connecting to the keeper, and having cards started and killed by the
+//! launcher.
 
 use home::{Service, ServiceUsers};
 use link::Channel;

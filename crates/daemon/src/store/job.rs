@@ -77,8 +77,8 @@ pub enum Job {
         /// Bytes of all tokens and labels together, at the most; the first record comes whatever its length.
         bytes_max: usize,
     },
-    /// Puts tokens in the place of others, each where the record is still the one that is to be replaced, and leaves those
-    /// that are not as they are: [`Done::Replaced`]. All that are replaced are in one transaction.
+    /// Puts tokens in the place of others, each where the record is still the one that is to be replaced, and leaves
+    /// those that are not as they are: [`Done::Replaced`]. All that are replaced are in one transaction.
     Replace {
         /// Which, 1 to [`REPLACEMENTS_MAX`](wire::bounds::REPLACEMENTS_MAX).
         replacements: Vec<Replacement>,

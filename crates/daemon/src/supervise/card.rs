@@ -87,8 +87,8 @@ impl<O> Running<O> {
         }
     }
 
-    /// Whether it may have ended of what it was asked: it served, and crashed, ended itself, or was killed because it got
-    /// nowhere. What people and the kernel send says nothing of requests, and neither does an end that nobody saw.
+    /// Whether it may have ended of what it was asked: it served, and crashed, ended itself, or was killed because it
+    /// got nowhere. What people and the kernel send says nothing of requests, and neither does an end that nobody saw.
     pub fn died_of_work(&self, ended: Option<Ended>) -> bool {
         let by_itself = match ended {
             Some(Ended::Code(code)) => code != 0,
@@ -308,8 +308,8 @@ impl Card {
         self.state = CardState::Failed;
     }
 
-    /// Whether its process may have ended of what it was asked, by what the system said of its end, rather than since it
-    /// was told to stop.
+    /// Whether its process may have ended of what it was asked, by what the system said of its end, rather than since
+    /// it was told to stop.
     pub fn died_of_work(&self, ended: Option<Ended>) -> bool {
         let is_stopping = matches!(self.phase, Phase::Stopping(_));
         !is_stopping && self.process.as_ref().is_some_and(|process| process.died_of_work(ended))

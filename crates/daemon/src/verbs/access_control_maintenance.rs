@@ -9,8 +9,9 @@
 //! | 2, 2, 2, 1 | authentication level; first and last time of day; days of the week: nobody has to log on, at any time |
 //! | 2, 2 | segments; reserved |
 //!
-//! then each segment: first point (2), last point (2), bytes (2), reserved (2), and a bit for each point, the first one highest.
-//! Points have CCA's numbers; those that only this system has are left out. Of some points a set bit forbids (docs/roles.md).
+//! then each segment: first point (2), last point (2), bytes (2), reserved (2), and a bit for each point, the first one
+//! highest. Points have CCA's numbers; those that only this system has are left out. Of some points a set bit forbids
+//! (docs/roles.md).
 
 use super::{Answer, Facts, role_id};
 use wire::frame::Arguments;
@@ -31,7 +32,8 @@ const SEGMENT_HEAD_BYTES: u16 = 8;
 /// Answers.
 ///
 /// # Errors
-/// Codes for keywords that are not served (8/33, 8/34, 8/35); 8/21 where no role is named, 8/772 where it is not the caller's.
+/// Codes for keywords that are not served (8/33, 8/34, 8/35); 8/21 where no role is named, 8/772 where it is not the
+/// caller's.
 pub fn answer(arguments: &Arguments<'_>, facts: &Facts<'_>) -> Result<Answer, Codes> {
     let request: Request<'_> = super::request(arguments)?;
     let own = role_id(&facts.role.name);

@@ -1,5 +1,5 @@
-//! Cryptographic_Facility_Query (CSUACFQ): the master-key registers of the caller's domain, and what there is of cards and
-//! domains for the caller. Nothing of other domains, tenants and roles is in it.
+//! Cryptographic_Facility_Query (CSUACFQ): the master-key registers of the caller's domain, and what there is of cards
+//! and domains for the caller. Nothing of other domains, tenants and roles is in it.
 //!
 //! | keyword | elements of the rule array |
 //! |---|---|
@@ -10,10 +10,10 @@
 //! | STATICSA | serial number; new, current, old of the symmetric, the asymmetric and the AES register |
 //! | STATICSB | those, and the APKA register |
 //!
-//! A new register is `1` empty, `2` partly filled, `3` full; a current or an old one `1` empty, `2` filled. STATICSA and
-//! STATICSB give verification patterns in `verb_data`, in blocks of length, tag and value, big-endian; a register without
-//! a key has zeros. DOM-NUMS gives the number of domains there, in four bytes, and DOM-USAG those that the caller may use, in
-//! two bytes each.
+//! A new register is `1` empty, `2` partly filled, `3` full; a current or an old one `1` empty, `2` filled. STATICSA
+//! and STATICSB give verification patterns in `verb_data`, in blocks of length, tag and value, big-endian; a register
+//! without a key has zeros. DOM-NUMS gives the number of domains there, in four bytes, and DOM-USAG those that the
+//! caller may use, in two bytes each.
 
 use super::{Answer, Facts};
 use wire::Codes;
@@ -109,7 +109,8 @@ fn row<'a>(facts: &Facts<'a>, register: Register) -> Option<&'a RegisterRow> {
     facts.registers.iter().find(|row| row.domain == facts.domain && row.register == register)
 }
 
-/// Serial number, the states of these registers, and the patterns that go with them. Those of the APKA register are the last.
+/// Serial number, the states of these registers, and the patterns that go with them. Those of the APKA register are the
+/// last.
 fn patterns(facts: &Facts<'_>, registers: &[Register]) -> (Vec<Element>, Vec<u8>) {
     let mut elements = vec![facts.serial];
     elements.extend(registers.iter().flat_map(|register| states(facts, *register)));
@@ -122,7 +123,8 @@ fn patterns(facts: &Facts<'_>, registers: &[Register]) -> (Vec<Element>, Vec<u8>
         ]
     };
     let mut data = Vec::new();
-    // Old, current, new: tags go down. Hashes by MDC-4 are of 16 bytes; of the SYM register there is none, but its pattern.
+    // Old, current, new: tags go down. Hashes by MDC-4 are of 16 bytes; of the SYM register there is none, but its
+    // pattern.
     for (register, tag) in [(Register::Sym, 0x0F02), (Register::Asym, 0x0F05)] {
         blocks::<16>(&mut data, tag, of(register));
     }

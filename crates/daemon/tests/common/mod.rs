@@ -347,7 +347,8 @@ pub fn signal(pid: u32, name: &str) {
     assert!(sent.success());
 }
 
-/// Whether this process may not have what as many connections and queues as the daemon takes need at both ends, which are in it.
+/// Whether this process may not have what as many connections and queues as the daemon takes need at both ends, which
+/// are in it.
 pub fn lacks_descriptors() -> bool {
     needs::lacks_descriptors(3 * wire::bounds::CONNECTIONS_MAX as u64)
 }

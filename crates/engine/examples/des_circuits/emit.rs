@@ -1,9 +1,8 @@
 //! Circuits as source text of the kernels, and back.
 
-use std::fmt::Write;
-
 use crate::circuit::{Circuit, Gate, INPUTS, Output};
 use crate::formula::Formulas;
+use std::fmt::Write;
 
 /// The file of circuits of gates of three inputs.
 pub fn ternary(circuits: &[Circuit; 8]) -> String {

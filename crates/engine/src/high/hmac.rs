@@ -1,7 +1,5 @@
 //! HMAC (RFC 2104, FIPS 198-1) with any hash, prepared keys, many independent requests in one call.
 
-use std::fmt;
-
 use crate::algorithm::HashAlgorithm;
 use crate::error::HashError;
 use crate::low::cpu::Cpu;
@@ -9,6 +7,7 @@ use crate::low::sha::{SHA_LANES_MAX, Sha512Lanes, ShaFamily, ShaLanes};
 use crate::low::wipe_bytes;
 use crate::mid::hash::lanes::{self, LaneJob, LaneJobs, Start};
 use crate::mid::hash::{HashState, digest};
+use std::fmt;
 
 /// Longest block of any hash here, in bytes.
 const BLOCK_BYTES_MAX: usize = 144;
@@ -63,8 +62,8 @@ impl HmacKey {
         self.end_in_place(&mut inner)
     }
 
-    /// The MAC of the text that a state took: the digest length of bytes, then zeros. Of a state that is not this key's, or of
-    /// another hash, it means nothing.
+    /// The MAC of the text that a state took: the digest length of bytes, then zeros. Of a state that is not this
+    /// key's, or of another hash, it means nothing.
     pub fn end(&self, mut inner: HashState) -> [u8; 64] {
         self.end_in_place(&mut inner)
     }

@@ -7,8 +7,6 @@
 //!   the last chaining value deciphered under the right key and enciphered under the left.
 //! - CMAC (SP 800-38B): CBC with the last block XORed with one of two subkeys.
 
-use std::fmt;
-
 use crate::algorithm::MacAlgorithm;
 use crate::error::{KeyError, MacError};
 use crate::low::aes::Rounds;
@@ -23,6 +21,7 @@ use crate::mid::aes::streams::Stream;
 use crate::mid::columns::Column;
 use crate::mid::des::streams::{LineWork, Streams};
 use crate::mid::des::{self, DesKey, Entry, Group, Program, TABLE_ENTRIES, TABLE_ENTRIES_FEW};
+use std::fmt;
 
 /// A MAC key; zero when dropped.
 ///
@@ -243,8 +242,8 @@ fn cmac_streams<'r, 'a>(cpu: Cpu, items: &'r mut [MacItem<'a>]) -> &'r mut [MacI
     &mut []
 }
 
-/// CMACs with AES of whole texts of one length under keys of 16, 24 or 32 bytes, as many of each: as many keys at a time as
-/// lanes, prepared in one place.
+/// CMACs with AES of whole texts of one length under keys of 16, 24 or 32 bytes, as many of each: as many keys at a
+/// time as lanes, prepared in one place.
 pub(crate) fn aes_columns(cpu: Cpu, keys: Column<'_>, texts: Column<'_>, macs: &mut [[u8; 16]]) {
     let kernel = aes::streams::choose(cpu, keys.lanes(), keys.lanes().saturating_mul(texts.bytes()));
     let mut prepared: [AesMac; LANES_MAX] = std::array::from_fn(|_| AesMac::empty());

@@ -1,5 +1,5 @@
-//! Modification detection codes: the hashes MDC-2 (ISO/IEC 10118-2) and MDC-4 of 128 bits, made of DES. Whole blocks of text, many
-//! independent texts in one call.
+//! Modification detection codes: the hashes MDC-2 (ISO/IEC 10118-2) and MDC-4 of 128 bits, made of DES. Whole blocks of
+//! text, many independent texts in one call.
 //!
 //! ```text
 //! step(K, L, a, b):  F = a xor e[K with bits 1, 2 = 10](a)    G = b xor e[L with bits 1, 2 = 01](b)
@@ -7,9 +7,10 @@
 //! MDC-2 of a block t:  K', L' = step(K, L, t, t)
 //! MDC-4:               K', L' = step(step(K, L, t, t), L, K)
 //! ```
-//! Each step waits for the one before it, and takes two lanes of a pass of DES: one text alone leaves the others of them empty. So with
-//! AVX-512 up to four texts of one hash share a kernel of their own from block to block; below, many share the passes of each step.
-//! A text may be secret; its bytes are keys and blocks of the constant-time kernels, and nothing else.
+//! Each step waits for the one before it, and takes two lanes of a pass of DES: one text alone leaves the others of
+//! them empty. So with AVX-512 up to four texts of one hash share a kernel of their own from block to block; below,
+//! many share the passes of each step. A text may be secret; its bytes are keys and blocks of the constant-time
+//! kernels, and nothing else.
 
 use crate::error::HashError;
 use crate::low::cpu::Cpu;

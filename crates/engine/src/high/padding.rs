@@ -4,14 +4,13 @@
 //! What was deciphered is unpadded in constant time, and every malformed block gives the same
 //! [`PaddingError::Invalid`]. A caller that shows this error to a peer builds a padding oracle all the same.
 
-use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
-
 use crate::algorithm::HashAlgorithm;
 use crate::error::PaddingError;
 use crate::low::aws_lc::random;
 use crate::low::wipe_bytes;
 use crate::mid::hash::{HashState, digest};
 use crate::secret::SecretBytes;
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 
 /// The shortest PKCS#1 v1.5 padding: 0, type, 8 bytes, 0.
 const PKCS1_BYTES: usize = 11;

@@ -262,12 +262,11 @@ pub(super) mod curves {
 
 /// As `low::des`.
 pub(super) mod des {
-    use std::marker::PhantomData;
-
     use crate::low::cpu::NeverMade;
     use crate::low::des::lines::Lines;
     use crate::low::des::macs::{Macs, Texts};
     use crate::low::des::{Block, Form, Piece, Stage};
+    use std::marker::PhantomData;
 
     /// The vectors of AVX2.
     pub(crate) mod bit_sliced_avx2 {

@@ -1,19 +1,21 @@
-//! The ones' complement sum of RFC 1071, by which IP, TCP and UDP check what they carry. Of each packet that is sealed or opened its bytes are read for it once more.
+//! The ones' complement sum of RFC 1071, by which IP, TCP and UDP check what they carry. Of each packet that is sealed
+//! or opened its bytes are read for it once more.
 //!
-//! Sums in either order of bytes differ by their order alone (RFC 1071, 2B), and so do sums of longer words, once they are folded: words of 64 bits as the machine has
-//! them need no swap. Their halves are summed apart, in 64 bits each, which nothing that fits in memory makes overflow, so that there is no carry for which
-//! a sum would have to wait.
+//! Sums in either order of bytes differ by their order alone (RFC 1071, 2B), and so do sums of longer words, once they
+//! are folded: words of 64 bits as the machine has them need no swap. Their halves are summed apart, in 64 bits each,
+//! which nothing that fits in memory makes overflow, so that there is no carry for which a sum would have to wait.
 //!
-//! Bound: two additions, a shift and an AND for each vector; at four operations a cycle (AMD Zen 5) 64 bytes a cycle with AVX-512, 32 with AVX2. Reached on
-//! 1,424 bytes in caches: 158 and 100 bytes a nanosecond, 53 without vectors, where four sums with carries stand beside each other
-//! (`cargo run --release -p cryptand-engine --example checksums`). On short texts the folding is most of it.
+//! Bound: two additions, a shift and an AND for each vector; at four operations a cycle (AMD Zen 5) 64 bytes a cycle
+//! with AVX-512, 32 with AVX2. Reached on 1,424 bytes in caches: 158 and 100 bytes a nanosecond, 53 without vectors,
+//! where four sums with carries stand beside each other (`cargo run --release -p cryptand-engine --example checksums`).
+//! On short texts the folding is most of it.
 
+use super::cpu::Cpu;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-use super::cpu::Cpu;
-
-/// The sum, folded to 16 bits, of the bytes as words of 16 bits in network order. An odd byte at the end is the upper half of a word.
+/// The sum, folded to 16 bits, of the bytes as words of 16 bits in network order. An odd byte at the end is the upper
+/// half of a word.
 #[inline]
 pub(crate) fn sum(cpu: Cpu, bytes: &[u8]) -> u16 {
     #[cfg(target_arch = "x86_64")]
@@ -101,9 +103,8 @@ fn finish(mut all: u64, rest: &[u8]) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use seeded::Random;
-
     use super::*;
+    use seeded::Random;
 
     /// The sum as RFC 1071, 4.1 writes it.
     fn words(bytes: &[u8]) -> u16 {

@@ -1,17 +1,15 @@
 //! What calls leave on the stack: no key, no text, no private number and no nonce.
 //!
-//! A call runs in a thread of its own, on a stack that was overwritten before; afterwards the stack below is searched for the
-//! secrets, in each form that they have on their way.
+//! A call runs in a thread of its own, on a stack that was overwritten before; afterwards the stack below is searched
+//! for the secrets, in each form that they have on their way.
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-    use std::hint::black_box;
-
+    use crate::*;
     use openssl::bn::{BigNum, BigNumContext};
     use seeded::Random;
-
-    use crate::*;
+    use std::collections::HashMap;
+    use std::hint::black_box;
 
     /// As much as the calls below take, and more.
     const DEPTH: usize = 384 << 10;
@@ -314,7 +312,8 @@ mod tests {
         );
     }
 
-    /// Columns of so many requests: a key over tokens, tokens, raw keys, and texts of nine blocks for MACs and for ciphers.
+    /// Columns of so many requests: a key over tokens, tokens, raw keys, and texts of nine blocks for MACs and for
+    /// ciphers.
     struct Columns {
         lanes: usize,
         over: [u8; 16],

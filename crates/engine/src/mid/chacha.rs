@@ -2,13 +2,11 @@
 //!
 //! A nonce must never be used twice with one key to encipher: the caller sees to that.
 
-use std::fmt;
-
+use super::aes::aead::AeadItem;
 use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
 use crate::low::aws_lc::aead::{AeadContext, TAG_BYTES};
-
-use super::aes::aead::AeadItem;
+use std::fmt;
 
 /// Length of a key in bytes.
 pub const CHACHA_KEY_BYTES: usize = 32;

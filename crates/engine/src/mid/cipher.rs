@@ -1,16 +1,14 @@
 //! Block ciphers in ECB, CBC and CTR (SP 800-38A): one call takes many requests, each with its own key,
 //! chaining value and length.
 
-use std::fmt;
-
+use super::aes::streams::{self, Stream};
+use super::des::{self, DesKey, Group};
 use crate::algorithm::{CipherAlgorithm, CipherDirection, Mode};
 use crate::error::{CipherError, KeyError};
 use crate::low::aes::{self, Rounds};
 use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
-
-use super::aes::streams::{self, Stream};
-use super::des::{self, DesKey, Group};
+use std::fmt;
 
 /// A key for every mode and both directions; zero when dropped.
 ///

@@ -36,7 +36,8 @@ impl<'a> Column<'a> {
     /// `lanes` pieces of `bytes` each, of which each begins `stride` bytes behind the one before.
     ///
     /// # Errors
-    /// [`ColumnError::Stride`] where pieces would overlap, [`ColumnError::Memory`] where the last ends behind the memory.
+    /// [`ColumnError::Stride`] where pieces would overlap, [`ColumnError::Memory`] where the last ends behind the
+    /// memory.
     #[inline]
     pub fn strided(
         memory: &'a [u8],

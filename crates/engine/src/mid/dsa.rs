@@ -1,10 +1,9 @@
 //! DSA (FIPS 186-4): signatures of keys that are there. No keys are made.
 
-use std::fmt;
-
 use crate::low::aws_lc::dsa::{DsaObject, DsaParts};
 use crate::mid::prime_field::PrimeField;
 use crate::secret::SecretBytes;
+use std::fmt;
 
 /// The lengths that an order has, in bytes (FIPS 186-4, 4.2).
 const ORDER_BYTES: [usize; 3] = [20, 28, 32];

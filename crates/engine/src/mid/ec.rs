@@ -1,12 +1,9 @@
-//! Elliptic curves: ECDSA and ECDH on P-224, P-256, P-384, P-521, secp256k1, brainpoolP256r1 and brainpoolP384r1; X25519
-//! and Ed25519.
+//! Elliptic curves: ECDSA and ECDH on P-224, P-256, P-384, P-521, secp256k1, brainpoolP256r1 and brainpoolP384r1;
+//! X25519 and Ed25519.
 
 mod agree;
 pub(crate) mod batch;
 mod sign;
-
-use std::fmt;
-use std::sync::OnceLock;
 
 use crate::algorithm::Curve;
 use crate::error::EcError;
@@ -14,6 +11,8 @@ use crate::low::aws_lc::ec::{EcKey, Group};
 use crate::low::aws_lc::{random, xcurve};
 use crate::low::wipe_bytes;
 use crate::secret::SecretBytes;
+use std::fmt;
+use std::sync::OnceLock;
 
 /// The lower layer's word for a curve; None for the curves that have functions of their own.
 fn group(curve: Curve) -> Option<Group> {
@@ -255,9 +254,9 @@ pub fn ed25519_verify(public: &[u8; 32], message: &[u8], signature: &[u8]) -> Re
     if xcurve::ed25519_verify(public, message, signature) { Ok(()) } else { Err(EcError::Signature) }
 }
 
-/// Whether these bytes may be an Ed25519 public key: y below the field's prime (RFC 8032, 5.1.3), and not that of one of the
-/// eight points whose order divides the cofactor, under which anyone can make signatures that fit. Whether a point of
-/// the curve has this y is not asked: where none has, no signature fits.
+/// Whether these bytes may be an Ed25519 public key: y below the field's prime (RFC 8032, 5.1.3), and not that of one
+/// of the eight points whose order divides the cofactor, under which anyone can make signatures that fit. Whether a
+/// point of the curve has this y is not asked: where none has, no signature fits.
 pub fn is_ed25519_public(public: &[u8; 32]) -> bool {
     let mut y = *public;
     y[31] &= 0x7F;

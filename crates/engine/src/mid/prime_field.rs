@@ -1,9 +1,8 @@
 //! Arithmetic modulo a prime with secret exponents: what ElGamal and Diffie-Hellman in prime fields are made of.
 
-use std::fmt;
-
 use crate::low::aws_lc::prime_field::PrimeModulus;
 use crate::secret::SecretBytes;
+use std::fmt;
 
 /// Shortest prime in bits.
 const PRIME_BITS_MIN: usize = 512;

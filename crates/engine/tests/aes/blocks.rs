@@ -87,7 +87,8 @@ fn random_texts_agree_with_openssl() {
     }
 }
 
-/// A text in pieces of any lengths, each going on with the chaining value of the one before, at any place of a cache line.
+/// A text in pieces of any lengths, each going on with the chaining value of the one before, at any place of a cache
+/// line.
 #[test]
 fn pieces_of_a_text_go_on_from_each_other() {
     let engines = engines();

@@ -1,5 +1,5 @@
-//! GCM in batches, at every level, against OpenSSL: short texts go through the kernel where there is one, long ones and those
-//! with other nonces than of 96 bits through the library.
+//! GCM in batches, at every level, against OpenSSL: short texts go through the kernel where there is one, long ones and
+//! those with other nonces than of 96 bits through the library.
 
 use super::*;
 
@@ -59,8 +59,8 @@ fn check(engine: &Engine, cases: &[Case], keys: &[&GcmKey], wrong: &[usize]) {
     }
 }
 
-/// Texts of every length up to 2,100 bytes and beside the border of the kernel, with additional data of every length up to 64
-/// bytes, each under a key of its own.
+/// Texts of every length up to 2,100 bytes and beside the border of the kernel, with additional data of every length up
+/// to 64 bytes, each under a key of its own.
 #[test]
 fn every_length_agrees_with_openssl() {
     let engines = engines();
@@ -81,8 +81,8 @@ fn every_length_agrees_with_openssl() {
     }
 }
 
-/// Batches of all sizes, under one key or own ones, with other nonces and long texts between the others, and wrong tags in one
-/// lane or some: nothing of those is released, and all of the others.
+/// Batches of all sizes, under one key or own ones, with other nonces and long texts between the others, and wrong tags
+/// in one lane or some: nothing of those is released, and all of the others.
 #[test]
 fn batches_with_wrong_tags_agree_with_openssl() {
     let engines = engines();

@@ -1,9 +1,8 @@
 //! AES and TDES in ECB, CBC and CTR; AES in GCM.
 
-use engine::*;
-
 use crate::engine;
 use crate::reader::{Case, cases, files};
+use engine::*;
 
 /// Runs every case of a file both ways: prepared and with the raw key, enciphering and deciphering.
 fn check(file: &str, mode: Mode, algorithm: impl Fn(&Case) -> (CipherAlgorithm, Vec<u8>)) {

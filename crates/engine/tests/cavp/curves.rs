@@ -1,9 +1,8 @@
 //! ECDSA, ECDH, X25519 and Ed25519.
 
-use engine::*;
-
 use crate::engine;
 use crate::reader::{Case, cases, hex};
+use engine::*;
 
 fn curve(section: &str) -> Option<Curve> {
     [Curve::P256, Curve::P384, Curve::P521].into_iter().find(|curve| section.starts_with(curve.name()))

@@ -1,9 +1,8 @@
 //! Hashes: short, long, and the Monte Carlo chains.
 
-use engine::*;
-
 use crate::engine;
 use crate::reader::{Case, cases, files};
+use engine::*;
 
 fn algorithm(file: &str) -> HashAlgorithm {
     let name = file.rsplit('/').next().unwrap();

@@ -1,9 +1,8 @@
 //! CMAC (SP 800-38B) and HMAC (RFC 2202, RFC 4231).
 
-use engine::*;
-
 use crate::engine;
 use crate::reader::{Case, cases};
+use engine::*;
 
 fn check_cmac(file: &str, key: impl Fn(&Case) -> (MacAlgorithm, Vec<u8>)) {
     let engine = engine();

@@ -1,9 +1,8 @@
 //! RSA signatures and OAEP.
 
-use engine::*;
-
 use crate::engine;
 use crate::reader::{Case, cases, hex, padded};
+use engine::*;
 
 fn hash(name: &str) -> HashAlgorithm {
     match name {

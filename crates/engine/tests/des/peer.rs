@@ -1,8 +1,7 @@
 //! OpenSSL's DES by its oldest functions, which need no provider and cost no context for each request.
 
-use std::ffi::{c_int, c_long};
-
 use engine::Mode;
+use std::ffi::{c_int, c_long};
 // Links the library that the functions below are of.
 use openssl as _;
 

@@ -1,16 +1,14 @@
 //! `cryptand ipsec capture`: packets outside, by tcpdump, with the keys that open them, as Wireshark reads them.
 
+use super::netlink::{Keys, dump_request};
+use super::{Capture, Failure, print};
+use crate::place::Place;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::process::{Command, ExitCode, Stdio};
-
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use zeroize::Zeroizing;
-
-use super::netlink::{Keys, dump_request};
-use super::{Capture, Failure, print};
-use crate::place::Place;
 
 /// Longest datagram of an answer, in bytes.
 const DATAGRAM_BYTES_MAX: usize = 64 << 10;

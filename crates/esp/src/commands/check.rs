@@ -1,21 +1,20 @@
 //! `cryptand ipsec check`: what this kernel has of IPsec, and what to do.
 //!
-//! Whether the kernel has ESP is found out as a daemon would: an SA is added, in a network namespace of a child process that ends with it.
-
-use std::fs;
-use std::path::Path;
-use std::process::{Command, ExitCode};
-
-use netlink_sys::Socket;
-use netlink_sys::protocols::NETLINK_XFRM;
-use nix::sched::CloneFlags;
-use rustix::io::Errno;
-use serde::Serialize;
+//! Whether the kernel has ESP is found out as a daemon would: an SA is added, in a network namespace of a child process
+//! that ends with it.
 
 use super::netlink::probe_request;
 use super::{Failure, print};
 use crate::place::Place;
 use crate::supervisor::filter;
+use netlink_sys::Socket;
+use netlink_sys::protocols::NETLINK_XFRM;
+use nix::sched::CloneFlags;
+use rustix::io::Errno;
+use serde::Serialize;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
 
 /// What a machine has.
 #[derive(Serialize, Debug)]
@@ -34,7 +33,8 @@ struct Found {
     egress_filter: Option<bool>,
     /// What it said where it does not.
     egress_filter_error: Option<String>,
-    /// Whether a filter is in force in this network namespace: there is none while no policy protects. Absent where that could not be found out.
+    /// Whether a filter is in force in this network namespace: there is none while no policy protects. Absent where
+    /// that could not be found out.
     egress_filter_in_force: Option<bool>,
     /// Whether this user may make devices and routes here.
     rights: bool,
@@ -164,7 +164,8 @@ fn shown(found: &Found) -> String {
     text
 }
 
-/// Whether the kernel has ESP, and whether it takes an egress filter, as a child process finds it; and what it said of each.
+/// Whether the kernel has ESP, and whether it takes an egress filter, as a child process finds it; and what it said of
+/// each.
 fn probed() -> [(Option<bool>, Option<String>); 2] {
     let output = std::env::current_exe().and_then(|own| Command::new(own).arg("probe").output());
     let text = match output {
@@ -183,8 +184,8 @@ fn read_probe(said: &str) -> (Option<bool>, Option<String>) {
     }
 }
 
-/// Adds an SA, and sets an egress filter, in a network namespace of this process alone, and says on standard output what came of each: `yes`, `no WHY`, `unknown WHY`, a line
-/// for each.
+/// Adds an SA, and sets an egress filter, in a network namespace of this process alone, and says on standard output
+/// what came of each: `yes`, `no WHY`, `unknown WHY`, a line for each.
 pub fn probe() -> ExitCode {
     let apart = nix::sched::unshare(CloneFlags::CLONE_NEWNET)
         .or_else(|_| nix::sched::unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET));
@@ -210,7 +211,8 @@ fn refused_rights(errno: i32) -> bool {
     matches!(Errno::from_raw_os_error(errno), Errno::PERM | Errno::ACCESS)
 }
 
-/// The kernel's answer to an SA of ESP with NULL and HMAC-SHA-256, which every kernel that has ESP can have; None where it took it.
+/// The kernel's answer to an SA of ESP with NULL and HMAC-SHA-256, which every kernel that has ESP can have; None where
+/// it took it.
 fn add_sa() -> Result<Option<Errno>, String> {
     let socket = match Socket::new(NETLINK_XFRM) {
         Ok(socket) => socket,
@@ -271,8 +273,8 @@ fn has_rights() -> bool {
     })
 }
 
-/// Links on which the kernel drops packets whose answer would leave by another link (ip-sysctl.rst, `rp_filter`): the higher of a link's value and that
-/// of all counts.
+/// Links on which the kernel drops packets whose answer would leave by another link (ip-sysctl.rst, `rp_filter`): the
+/// higher of a link's value and that of all counts.
 fn strict_filters(folder: &Path) -> Vec<String> {
     let value = |link: &str| -> u8 {
         let text = fs::read_to_string(folder.join(link).join("rp_filter")).unwrap_or_default();

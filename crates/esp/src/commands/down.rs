@@ -1,19 +1,17 @@
 //! `cryptand ipsec down`.
 
+use super::Failure;
+use crate::place::Place;
+use crate::supervisor;
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use rustix::io::{Errno, retry_on_intr};
-use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
-
-use super::Failure;
-use crate::place::Place;
-use crate::supervisor;
-
-/// How long a supervisor may take to answer, and then to take everything away: longer than it waits for a worker or for the kernel, and than routes of all
-/// policies that there can be take.
+/// How long a supervisor may take to answer, and then to take everything away: longer than it waits for a worker or for
+/// the kernel, and than routes of all policies that there can be take.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 /// Asks the supervisor to end, and waits until it has. Where none serves, what one has left is taken away.

@@ -1,19 +1,18 @@
-//! XFRM requests of the commands themselves: whether a kernel has ESP, and the keys of SAs. Programs that hold keys read such messages by `xfrm`
-//! alone, which wipes them.
+//! XFRM requests of the commands themselves: whether a kernel has ESP, and the keys of SAs. Programs that hold keys
+//! read such messages by `xfrm` alone, which wipes them.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
+use super::Failure;
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_xfrm::constants::{AF_INET, AF_INET6, IPPROTO_ESP, XFRM_MODE_TUNNEL};
 use netlink_packet_xfrm::state::{GetDumpMessage, ModifyMessage};
 use netlink_packet_xfrm::{Address, Alg, AlgAuth, XFRM_ALG_NAME_LEN, XfrmAttrs, XfrmMessage};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use zeroize::Zeroizing;
 
-use super::Failure;
-
-/// Adds an SA of ESP with NULL and HMAC-SHA-256, which every kernel that has ESP can have, between two addresses for documentation (RFC 5737).
+/// Adds an SA of ESP with NULL and HMAC-SHA-256, which every kernel that has ESP can have, between two addresses for
+/// documentation (RFC 5737).
 pub fn probe_request() -> Vec<u8> {
     let mut message = ModifyMessage::default();
     let info = &mut message.user_sa_info;

@@ -1,13 +1,13 @@
-//! `cryptand ipsec run`: a program whose XFRM requests go to the data plane, by a library that is loaded before its own.
+//! `cryptand ipsec run`: a program whose XFRM requests go to the data plane, by a library that is loaded before its
+//! own.
 
+use super::{Failure, Run, down, up};
+use crate::place::{FOLDER_VARIABLE, Place};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-
-use super::{Failure, Run, down, up};
-use crate::place::{FOLDER_VARIABLE, Place};
 
 /// The library, as it is installed and as it is built.
 const LIBRARIES: [&str; 2] = ["libcryptand-xfrm.so", "libcryptand_xfrm.so"];

@@ -1,9 +1,8 @@
 //! The supervisor in this process.
 
+use crate::supervisor::{self, Serve};
 use std::io::Write;
 use std::process::ExitCode;
-
-use crate::supervisor::{self, Serve};
 
 /// Serves, and says so to whoever waits: the service manager, and the command `up` by its standard output.
 pub fn run(settings: &Serve) -> ExitCode {

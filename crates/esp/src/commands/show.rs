@@ -1,14 +1,13 @@
 //! `cryptand ipsec status`, `top`, `sa list` and `policy list`.
 
-use std::io::{self, IsTerminal};
-use std::process::ExitCode;
-use std::thread;
-use std::time::{Duration, Instant};
-
 use super::table::table;
 use super::{Failure, ask, ask_json, print};
 use crate::observed::{PolicyRow, Question, SaRow, Status, ThreadRow};
 use crate::place::Place;
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Rows that `top` shows: as many as a terminal has lines, less what stands above.
 const TOP_ROWS: usize = 18;

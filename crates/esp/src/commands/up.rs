@@ -1,14 +1,13 @@
 //! `cryptand ipsec up`.
 
+use super::{Failure, Up, serve};
+use crate::place::Place;
+use crate::supervisor::Serve;
 use std::fs::{self, DirBuilder, File};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
-
-use super::{Failure, Up, serve};
-use crate::place::Place;
-use crate::supervisor::Serve;
 
 /// What a supervisor that could not begin may say, in bytes.
 const SAID_BYTES_MAX: u64 = 16 << 10;

@@ -1,5 +1,5 @@
-//! What programs ask the supervisor on `plane.sock`, a line of text in each packet: `bind ADDRESS:4500`, before an IKE daemon binds there, and
-//! `down`. Answers are `ok` or `error WHY`.
+//! What programs ask the supervisor on `plane.sock`, a line of text in each packet: `bind ADDRESS:4500`, before an IKE
+//! daemon binds there, and `down`. Answers are `ok` or `error WHY`.
 
 use std::net::SocketAddr;
 

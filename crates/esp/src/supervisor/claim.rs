@@ -1,5 +1,13 @@
-//! What a data plane has for itself: its folder, and its network namespace, whose rules, routes and ports two could not share.
+//! What a data plane has for itself: its folder, and its network namespace, whose rules, routes and ports two could not
+//! share.
 
+use super::error::{ServeError, file, system};
+use crate::place::Place;
+use link::Channel;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,20 +15,12 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use link::Channel;
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
-use rustix::net::sockopt::socket_peercred;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-
-use super::error::{ServeError, file, system};
-use crate::place::Place;
-
 /// A name without a path, which a network namespace has once (unix(7), abstract).
 const NAME: &[u8] = b"cryptand-esp";
 /// How long the worker of a supervisor that is dead may take to end, and a supervisor that begins to listen.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// How often the lock is tried meanwhile: nothing tells of the end of another's lock but waiting for it without a bound.
+/// How often the lock is tried meanwhile: nothing tells of the end of another's lock but waiting for it without a
+/// bound.
 const LOCK_LOOK: Duration = Duration::from_millis(50);
 /// Longest name of a device that is read from the lock, in bytes (`IFNAMSIZ` of netdevice(7) is 16).
 const NOTE_BYTES_MAX: usize = 16;
@@ -96,7 +96,8 @@ fn answers(place: &Place) -> bool {
     Channel::connect_now(&place.plane_socket()).is_ok()
 }
 
-/// The name in this network namespace; none where a program of another user has it: such a one can keep nobody from serving.
+/// The name in this network namespace; none where a program of another user has it: such a one can keep nobody from
+/// serving.
 fn namespace() -> Result<Option<OwnedFd>, ServeError> {
     let failed = |errno: Errno| system("taking the network namespace")(errno.into());
     let address = SocketAddrUnix::new_abstract_name(NAME).map_err(failed)?;

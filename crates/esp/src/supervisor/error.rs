@@ -1,11 +1,10 @@
 //! Why a supervisor ended, or did not begin.
 
+use super::net::NetError;
+use super::sockets::SocketsError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-
-use super::net::NetError;
-use super::sockets::SocketsError;
 
 /// Why it ended, or did not begin.
 #[derive(Debug)]
@@ -21,7 +20,8 @@ pub enum ServeError {
     },
     /// Another one serves the folder.
     Taken(PathBuf),
-    /// Another one, of the same user, serves the network namespace from another folder: its process, 0 where that is in another namespace of processes.
+    /// Another one, of the same user, serves the network namespace from another folder: its process, 0 where that is in
+    /// another namespace of processes.
     Namespace(u32),
     /// Rules, routes, links.
     Net(NetError),
@@ -60,7 +60,8 @@ impl fmt::Display for ServeError {
             ServeError::Net(cause) => cause.fmt(out),
             ServeError::Device(cause) => {
                 cause.fmt(out)?;
-                // What tun(4) says to a link that is none of its own, or has other queues, and to a name that no link can have.
+                // What tun(4) says to a link that is none of its own, or has other queues, and to a name that no link
+                // can have.
                 let is_name = cause.cause().kind() == io::ErrorKind::InvalidInput;
                 if is_name {
                     out.write_str("; another link may have that name, or no link can: --device gives another name, of at most 15 bytes")?;

@@ -1,5 +1,5 @@
-//! The egress filter: rules of nf_tables behind routing, so that what policies protect leaves by no link but the device, whatever path a program has named (`SO_BINDTODEVICE`,
-//! `IP_PKTINFO` and others, which routes do not stop).
+//! The egress filter: rules of nf_tables behind routing, so that what policies protect leaves by no link but the
+//! device, whatever path a program has named (`SO_BINDTODEVICE`, `IP_PKTINFO` and others, which routes do not stop).
 //!
 //! ```text
 //! behind routing, before and after addresses are translated:
@@ -8,16 +8,16 @@
 //!   neighbour discovery ─────► passes, with IPv6
 //!   else, by policies ───────► dropped where one protects or blocks
 //! ```
-//! A family has a table, `ip cryptand-esp-0` or `-1` and the same of `ip6`: a change that needs other rules makes the other one and takes this one's place in one step, a change that needs none adds
-//! an element to a set. Tables are the kernel's: they stay when the data plane's processes end. The one that is in force is the one with the chains that packets come to, which it gets in
-//! that step: where a process died before, the other stands beside it, and holds nothing back.
-
-use std::collections::BTreeMap;
-use std::io;
-
-use rustix::io::Errno;
+//! A family has a table, `ip cryptand-esp-0` or `-1` and the same of `ip6`: a change that needs other rules makes the
+//! other one and takes this one's place in one step, a change that needs none adds an element to a set. Tables are the
+//! kernel's: they stay when the data plane's processes end. The one that is in force is the one with the chains that
+//! packets come to, which it gets in that step: where a process died before, the other stands beside it, and holds
+//! nothing back.
 
 use crate::messages::{FilterRow, Refused};
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::io;
 
 mod layout;
 mod nft;
@@ -32,9 +32,11 @@ pub use nft::{Heard, News};
 pub const TABLE: &str = "cryptand-esp-";
 /// Chain of the rules of policies.
 const POLICIES: &str = "policies";
-/// The same of what does not show all that they look at: later pieces, which have no ports, and with IPv6 no protocol that anybody holds them to; and headers that lead to no protocol.
+/// The same of what does not show all that they look at: later pieces, which have no ports, and with IPv6 no protocol
+/// that anybody holds them to; and headers that lead to no protocol.
 const PIECES: &str = "pieces";
-/// The chains that the kernel goes through, with their priorities: translation of addresses has 100 (`NF_IP_PRI_NAT_SRC`), and policies may be for what is before it and behind.
+/// The chains that the kernel goes through, with their priorities: translation of addresses has 100
+/// (`NF_IP_PRI_NAT_SRC`), and policies may be for what is before it and behind.
 const CHAINS: [(&str, i32); 2] = [("before-translation", -50), ("after-translation", 500)];
 /// Index of the loopback device in every network namespace.
 const LOOPBACK: u32 = 1;
@@ -97,7 +99,8 @@ fn find(nft: &mut Nft, family: u8) -> io::Result<(Option<u8>, bool)> {
     Ok((live, is_staged))
 }
 
-/// Whether that is what a kernel says which has none of it: EINVAL where it has nfnetlink, ENOENT where it has not all expressions.
+/// Whether that is what a kernel says which has none of it: EINVAL where it has nfnetlink, ENOENT where it has not all
+/// expressions.
 fn is_lacking(errno: Errno) -> bool {
     let said = [Errno::PROTONOSUPPORT, Errno::OPNOTSUPP, Errno::AFNOSUPPORT, Errno::INVAL, Errno::NOENT];
     said.contains(&errno)
@@ -119,7 +122,8 @@ fn refused(cause: &io::Error) -> Refused {
 }
 
 impl Filter {
-    /// One that has asked the kernel for nothing yet. Everything passes to the device of this name; what earlier filters left stays until [`Filter::restored`].
+    /// One that has asked the kernel for nothing yet. Everything passes to the device of this name; what earlier
+    /// filters left stays until [`Filter::restored`].
     pub fn new(device: &str) -> Filter {
         Filter {
             kernel: None,
@@ -320,7 +324,8 @@ impl Filter {
         Ok(())
     }
 
-    /// Makes the table of a family anew and puts it in the place of what there is, in one step; none where all packets of the family pass.
+    /// Makes the table of a family anew and puts it in the place of what there is, in one step; none where all packets
+    /// of the family pass.
     fn make(&mut self, at: usize) -> io::Result<()> {
         self.tables[at].is_broken = true;
         let layout = if self.rows_of(at).any(|row| !row.passes) {
@@ -457,7 +462,8 @@ fn remove_tables(nft: &mut Nft, family: u8) -> io::Result<()> {
     nft.send(batch)
 }
 
-/// Removes what any data plane left of tables in this network namespace; where the kernel has no nf_tables, or none for a family, there is nothing.
+/// Removes what any data plane left of tables in this network namespace; where the kernel has no nf_tables, or none for
+/// a family, there is nothing.
 ///
 /// # Errors
 /// The kernel's first one, after all was tried.
@@ -587,7 +593,8 @@ fn key_kind(shape: Shape, at: usize) -> u32 {
     parts.into_iter().fold(0, |all, part| all << 6 | part)
 }
 
-/// The rules of a group. What does not show all that it looks at is dropped where it may be meant, and passes by none that lets pass.
+/// The rules of a group. What does not show all that it looks at is dropped where it may be meant, and passes by none
+/// that lets pass.
 fn group_rules(batch: &mut Batch, at: usize, table: &str, number: usize, group: &Group) {
     let verdict = if group.passes { Verdict::Accept } else { Verdict::Drop };
     let (set, pieces) = (set_name(number), pieces_name(number));

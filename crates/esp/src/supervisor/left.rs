@@ -1,13 +1,13 @@
 //! What a data plane leaves behind in its network namespace and its folder, and how that is taken away.
 
-use std::fs;
-
 use super::claim::Claim;
 use super::error::ServeError;
 use super::net::{Net, NetError};
 use crate::place::Place;
+use std::fs;
 
-/// Takes away what one that was killed, or told so, has left: rules, routes, egress filter, device and journal. Whether there was anything.
+/// Takes away what one that was killed, or told so, has left: rules, routes, egress filter, device and journal. Whether
+/// there was anything.
 ///
 /// # Errors
 /// [`ServeError`]; [`ServeError::Taken`] where one serves.

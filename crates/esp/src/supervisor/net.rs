@@ -1,10 +1,5 @@
 //! The kernel's links, addresses, rules and routes (rtnetlink(7)), as far as the supervisor sets and asks them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
 use ipnet::IpNet;
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
@@ -19,6 +14,10 @@ use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessa
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_ROUTE;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 mod news;
 
@@ -26,7 +25,8 @@ pub use news::News;
 
 /// The routing table of what policies protect: `ip route show table 58624`.
 pub const TABLE: u32 = 0xE500;
-/// Priority of the rules that lead there: before those of IKE daemons (charon has 220) and behind that of local addresses (0).
+/// Priority of the rules that lead there: before those of IKE daemons (charon has 220) and behind that of local
+/// addresses (0).
 pub const RULE_PRIORITY: u32 = 200;
 /// Metric of the routes to the device.
 const DEVICE_METRIC: u32 = 1;
@@ -260,8 +260,8 @@ impl Net {
         Ok(addresses)
     }
 
-    /// Adds the rules that lead all packets without the mark to [`TABLE`], in both families; those that are there stay. Whether IPv6 has
-    /// its rule: a kernel without IPv6 has none, and no packets that it would lead.
+    /// Adds the rules that lead all packets without the mark to [`TABLE`], in both families; those that are there stay.
+    /// Whether IPv6 has its rule: a kernel without IPv6 has none, and no packets that it would lead.
     ///
     /// # Errors
     /// [`NetError`], for IPv4.
@@ -305,7 +305,8 @@ impl Net {
         }
     }
 
-    /// Sets the route to the device for a prefix, in the place of an older one. `source` is what packets without a source address get.
+    /// Sets the route to the device for a prefix, in the place of an older one. `source` is what packets without a
+    /// source address get.
     ///
     /// # Errors
     /// [`NetError`].

@@ -1,14 +1,14 @@
-//! Puts back what others took away: a device that was removed or set down, rules, routes and the egress filter, flushed by hand or by a program that manages networks.
-//! Without them, what policies protect would leave in clear; what cannot be put back is tried again each second.
-
-use std::io;
-use std::time::{Duration, Instant};
+//! Puts back what others took away: a device that was removed or set down, rules, routes and the egress filter, flushed
+//! by hand or by a program that manages networks. Without them, what policies protect would leave in clear; what cannot
+//! be put back is tried again each second.
 
 use super::error::{ServeError, system};
 use super::filter::Filter;
 use super::net::{Link, Net};
 use super::{Supervisor, quiet};
 use crate::messages::{Order, Refused};
+use std::io;
+use std::time::{Duration, Instant};
 
 /// After so long what could not be put back is tried again.
 const RETRY_WAIT: Duration = Duration::from_secs(1);
@@ -44,7 +44,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Tries again what is due, lets a worker serve that waits for the egress filter, and tells it whether there is one.
+    /// Tries again what is due, lets a worker serve that waits for the egress filter, and tells it whether there is
+    /// one.
     pub(super) fn go_on(&mut self) {
         if self.retry_at.take_if(|at| *at <= Instant::now()).is_some() {
             if self.is_open {

@@ -1,11 +1,9 @@
 //! Which routes keep the traffic of policies out of the networks outside.
 
+use crate::messages::Pair;
+use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
-
-use ipnet::IpNet;
-
-use crate::messages::Pair;
 
 /// Routes as policies want them, and as they are.
 #[derive(Default, Debug)]
@@ -63,8 +61,8 @@ impl Routes {
         self.wanted.extend(add);
     }
 
-    /// What must be done, so that routes are as wanted; call [`Routes::done`] for each that was. `keep` leaves what is set and not wanted: until
-    /// a worker has restored what earlier ones knew.
+    /// What must be done, so that routes are as wanted; call [`Routes::done`] for each that was. `keep` leaves what is
+    /// set and not wanted: until a worker has restored what earlier ones knew.
     pub fn changes(&self, addresses: &BTreeSet<IpAddr>, keep: bool) -> Vec<Change> {
         let pairs = self.wanted.iter().chain(&self.stale).map(|pair| pair.destination);
         let all: BTreeSet<IpNet> = pairs.chain(self.set.keys().copied()).collect();

@@ -1,18 +1,17 @@
-//! The UDP sockets of the data plane: opened by the supervisor, which keeps them, so that they have their place before an IKE daemon's whatever
-//! becomes of workers.
+//! The UDP sockets of the data plane: opened by the supervisor, which keeps them, so that they have their place before
+//! an IKE daemon's whatever becomes of workers.
 //!
-//! The kernel numbers the sockets that share an address in the order in which they were bound, and the filter names them by number. Where an IKE daemon outlived the
-//! supervisor, its socket is the first; when it binds anew it is the last again, and asks before.
+//! The kernel numbers the sockets that share an address in the order in which they were bound, and the filter names
+//! them by number. Where an IKE daemon outlived the supervisor, its socket is the first; when it binds anew it is the
+//! last again, and asks before.
 
+use crate::messages::Order;
+use link::{Channel, ChannelError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
-
-use link::{Channel, ChannelError};
 use wire::bounds::CONTROL_DESCRIPTORS_MAX;
-
-use crate::messages::Order;
 
 /// Most addresses that sockets are bound to.
 pub const ADDRESSES_MAX: usize = 64;
@@ -74,8 +73,9 @@ impl Sockets {
         }
     }
 
-    /// Opens those of the addresses to which programs are bound that outlived an earlier supervisor: a datagram goes to a socket of its very address
-    /// before it goes to one of all addresses. What cannot be opened is told: such a program gets what comes to its address, ESP too.
+    /// Opens those of the addresses to which programs are bound that outlived an earlier supervisor: a datagram goes to
+    /// a socket of its very address before it goes to one of all addresses. What cannot be opened is told: such a
+    /// program gets what comes to its address, ESP too.
     pub fn open_held(&mut self) {
         for address in held() {
             if !self.open.contains_key(&address)
@@ -144,7 +144,8 @@ fn filter(address: SocketAddr, sockets: &[OwnedFd], foreign: usize) {
     }
 }
 
-/// How many sockets are bound to this address, ours and others' (proc_net(5)). Where that cannot be read, none: as when no daemon was there before.
+/// How many sockets are bound to this address, ours and others' (proc_net(5)). Where that cannot be read, none: as when
+/// no daemon was there before.
 fn bound(address: SocketAddr) -> usize {
     let wanted = proc_address(address);
     local_addresses(file_of(address)).iter().filter(|local| **local == wanted).count()

@@ -1,12 +1,12 @@
-//! Programs that are connected as to the kernel's XFRM: a sequenced-packet socket each, one datagram of netlink messages at a time.
-
-use std::collections::{BTreeMap, VecDeque};
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+//! Programs that are connected as to the kernel's XFRM: a sequenced-packet socket each, one datagram of netlink
+//! messages at a time.
 
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use xfrm::Client;
 use zeroize::Zeroizing;
 
@@ -14,9 +14,11 @@ use zeroize::Zeroizing;
 pub const CLIENTS_MAX: usize = 256;
 /// Longest datagram that is taken, in bytes: charon's longest requests have some 2 KiB.
 pub const DATAGRAM_BYTES_MAX: usize = 64 << 10;
-/// What may wait for one program to read it, in bytes: dumps wait by themselves, so these are replies and events. One that leaves more unread is disconnected.
+/// What may wait for one program to read it, in bytes: dumps wait by themselves, so these are replies and events. One
+/// that leaves more unread is disconnected.
 const QUEUED_BYTES_MAX: usize = 4 << 20;
-/// What may wait for all programs together: memory of secrets is short. The one for which there would be more is disconnected.
+/// What may wait for all programs together: memory of secrets is short. The one for which there would be more is
+/// disconnected.
 const ALL_QUEUED_BYTES_MAX: usize = 16 << 20;
 /// Requests of one program that are taken before the next one's turn.
 const TURN: usize = 64;
@@ -41,7 +43,8 @@ impl Clients {
         self.open.len()
     }
 
-    /// Takes those that wait at the listener: only programs of the user that the worker runs as, who is the one that may change SAs and policies.
+    /// Takes those that wait at the listener: only programs of the user that the worker runs as, who is the one that
+    /// may change SAs and policies.
     pub fn accept(&mut self, listener: &OwnedFd, own_user: u32) {
         while let Ok(socket) =
             rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
@@ -62,7 +65,8 @@ impl Clients {
         })
     }
 
-    /// Takes the requests of a program, up to a turn's; false where it is gone. The datagrams are wiped when they were taken.
+    /// Takes the requests of a program, up to a turn's; false where it is gone. The datagrams are wiped when they were
+    /// taken.
     pub fn receive(&mut self, client: Client, mut take: impl FnMut(&mut [u8])) -> bool {
         let Some(connection) = self.open.get_mut(&client.0) else { return false };
         let mut buffer = Zeroizing::new(vec![0; DATAGRAM_BYTES_MAX]);

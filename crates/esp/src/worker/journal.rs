@@ -1,5 +1,5 @@
-//! The journal of a data plane: records of what the next worker must know when this one dies. The supervisor opens the file, in memory of the system
-//! (`/run`); the worker writes it, and never a key.
+//! The journal of a data plane: records of what the next worker must know when this one dies. The supervisor opens the
+//! file, in memory of the system (`/run`); the worker writes it, and never a key.
 //!
 //! ```text
 //! 0      slot A    4-byte magic, 4-byte version, 8-byte number, 8-byte end of the pieces, 32-byte SHA-256 of these fields and the chain
@@ -8,15 +8,15 @@
 //! chain: zeros, then for each piece the SHA-256 of the chain so far and the SHA-256 of the piece
 //! ```
 //!
-//! A change appends a piece and then says so in the slot's header: a piece without it was never acknowledged, and is not read. Once the pieces
-//! are long, all that is still so is written to the other slot as one piece. Its header is empty meanwhile, so that a slot whose header does not
-//! agree with its pieces is damaged, and nothing is read at all: to read an older state could let through in clear what a later piece protects.
+//! A change appends a piece and then says so in the slot's header: a piece without it was never acknowledged, and is
+//! not read. Once the pieces are long, all that is still so is written to the other slot as one piece. Its header is
+//! empty meanwhile, so that a slot whose header does not agree with its pieces is damaged, and nothing is read at all:
+//! to read an older state could let through in clear what a later piece protects.
 
+use engine::{Engine, HashAlgorithm};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-
-use engine::{Engine, HashAlgorithm};
 
 /// Length of a slot in bytes: more than the journal of as many SAs and policies as there can be, and as much behind it.
 pub const SLOT_BYTES: u64 = 2 * xfrm::JOURNAL_BYTES_MAX as u64 + (1 << 20);
@@ -60,8 +60,8 @@ impl Journal {
     /// Reads the records that an earlier worker wrote; none of an empty file.
     ///
     /// # Errors
-    /// `InvalidData` where a slot does not agree with its header: whoever went on without it would let through in clear what it protects. Of
-    /// the system.
+    /// `InvalidData` where a slot does not agree with its header: whoever went on without it would let through in clear
+    /// what it protects. Of the system.
     pub fn open(file: File, engine: Engine) -> io::Result<(Journal, Vec<u8>)> {
         let slots = [read_slot(&file, &engine, 0)?, read_slot(&file, &engine, SLOT_BYTES)?];
         let newest = slots.into_iter().flatten().max_by_key(|(slot, _)| slot.number);
@@ -86,7 +86,8 @@ impl Journal {
     /// Puts records in the place of all before them.
     ///
     /// # Errors
-    /// Of the system; `StorageFull` where they are longer than a slot. Those before are still there, and can be added to.
+    /// Of the system; `StorageFull` where they are longer than a slot. Those before are still there, and can be added
+    /// to.
     pub fn replace(&mut self, records: &[u8]) -> io::Result<()> {
         let number = self.current.number + 1;
         let other = Slot { number, ..Slot::default() };

@@ -1,24 +1,24 @@
-//! What holds outside the tables: routes that lead what policies are for into the device, and the egress filter, both of which the supervisor sets; and the journal.
+//! What holds outside the tables: routes that lead what policies are for into the device, and the egress filter, both
+//! of which the supervisor sets; and the journal.
 //!
 //! ```text
 //! a policy comes    route, filter ─► journal ─► tables, published ─► acknowledged
 //! a policy goes                      journal ─► tables, published ─► route and filter removed ─► acknowledged
 //! ```
-//! What the kernel or the file refuses at a step takes back the steps before it, and the request is refused with its error.
-
-use std::collections::{BTreeMap, HashMap};
-use std::io;
-use std::os::fd::OwnedFd;
-use std::time::Duration;
-
-use ipsec::{Action, Policy, PolicyDirection, Selector};
-use link::{Channel, ChannelError};
-use rustix::io::Errno;
-use xfrm::{Change, Keeper, Unkept};
+//! What the kernel or the file refuses at a step takes back the steps before it, and the request is refused with its
+//! error.
 
 use super::WorkerError;
 use super::journal::Journal;
 use crate::messages::{FILTER_LISTED_MAX, FilterRow, LISTED_MAX, Notice, Order, Pair, Refused};
+use ipsec::{Action, Policy, PolicyDirection, Selector};
+use link::{Channel, ChannelError};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+use xfrm::{Change, Keeper, Unkept};
 
 /// How long the supervisor may take to set routes, or rules of the filter.
 const ROUTES_WAIT: Duration = Duration::from_secs(10);
@@ -36,7 +36,8 @@ pub struct Failures {
 pub struct Keeping {
     channel: Channel,
     journal: Option<Journal>,
-    /// Traffic that must not leave in clear, and how many policies are for it. Those of none are led into the device still.
+    /// Traffic that must not leave in clear, and how many policies are for it. Those of none are led into the device
+    /// still.
     routed: BTreeMap<Pair, usize>,
     /// Those of no policy any more.
     idle: Vec<Pair>,
@@ -101,8 +102,9 @@ impl Keeping {
         self.channel.send(notice, &[]).map_err(WorkerError::Channel)
     }
 
-    /// From here on changes go to this journal. Policies that an earlier worker left, the newest first, are led into the device as far as the kernel lets them; elsewhere
-    /// what drops them stays. The supervisor has the egress filter hold them back before it lets this worker serve.
+    /// From here on changes go to this journal. Policies that an earlier worker left, the newest first, are led into
+    /// the device as far as the kernel lets them; elsewhere what drops them stays. The supervisor has the egress filter
+    /// hold them back before it lets this worker serve.
     ///
     /// # Errors
     /// [`WorkerError::Channel`].
@@ -154,8 +156,8 @@ impl Keeping {
         Ok(())
     }
 
-    /// Keeps the names of SAs. Where that fails they are missing until everything can be written: the next worker then tells nobody that those SAs
-    /// are lost, and asks for others when packets need them.
+    /// Keeps the names of SAs. Where that fails they are missing until everything can be written: the next worker then
+    /// tells nobody that those SAs are lost, and asks for others when packets need them.
     fn keep_names(&mut self, names: Option<Vec<u8>>, everything: impl FnOnce() -> Vec<u8>) {
         let Some(journal) = &mut self.journal else { return };
         let has_news = names.as_ref().is_none_or(|names| !names.is_empty());
@@ -371,13 +373,11 @@ fn kept_in(direction: PolicyDirection, action: &Action, selector: &Selector) -> 
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::thread::{self, JoinHandle};
-
+    use super::*;
     use engine::{Engine, Options};
     use ipsec::{Mode, Ports, Prefix, SelectorFields, Template};
-
-    use super::*;
+    use std::fs::File;
+    use std::thread::{self, JoinHandle};
 
     fn policy(destination: &str, protects: bool) -> Policy {
         let prefix = |text: &str| {

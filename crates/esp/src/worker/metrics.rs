@@ -1,16 +1,15 @@
 //! Text for Prometheus.
 
-use std::collections::HashSet;
-use std::fmt::Write as _;
-
-use ipsec::{Sa, Standing};
-use xfrm::PolicyListing;
-
 use super::Worker;
 use super::rows::{drops, end, policy_direction};
 use crate::observed::{SaRow, ThreadRow};
+use ipsec::{Sa, Standing};
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use xfrm::PolicyListing;
 
-/// Policies with metrics of their own: the oldest, so that one that comes takes no other's away. With six lines each they are some four megabytes of text.
+/// Policies with metrics of their own: the oldest, so that one that comes takes no other's away. With six lines each
+/// they are some four megabytes of text.
 const POLICIES_SHOWN: usize = 4096;
 
 /// Families of which each row has a sample: name, what it says, and the figure of a row.

@@ -1,14 +1,13 @@
 //! Connections that are shown how the data plane stands: one line asks, the answer ends with the connection.
 
+use crate::observed::Question;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, SocketFlags};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, SocketFlags};
-
-use crate::observed::Question;
-
-/// Most that are connected at once; the next ones wait in the backlog. Each may have an answer that names all SAs in memory of secrets.
+/// Most that are connected at once; the next ones wait in the backlog. Each may have an answer that names all SAs in
+/// memory of secrets.
 const OBSERVERS_MAX: usize = 8;
 /// While there are so many, how long one may take to ask and to read the answer.
 const OBSERVER_WAIT: Duration = Duration::from_secs(5);

@@ -1,9 +1,8 @@
 //! What observers are shown of SAs, policies and threads.
 
-use ipsec::{Action, Direction, Limit, Mode, PolicyDirection, Ports, Prefix, Sa, Selector};
-
 use super::Worker;
 use crate::observed::{Drops, PolicyRow, SaRow, Status, ThreadRow};
+use ipsec::{Action, Direction, Limit, Mode, PolicyDirection, Ports, Prefix, Sa, Selector};
 
 impl Worker {
     pub(super) fn status(&self) -> Status {

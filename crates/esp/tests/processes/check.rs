@@ -1,14 +1,12 @@
 //! `cryptand ipsec check`, of a machine that is made up around it.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-
-use serde_json::{Value, json};
-
 use crate::mounts::{mount, with_own_mounts};
 use crate::net::{Net, with_rights};
 use crate::plane::{Plane, program};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 fn found(plane: &Plane<'_>) -> Value {
     serde_json::from_str(&plane.shows("check", true)).unwrap()

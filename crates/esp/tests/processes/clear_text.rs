@@ -1,19 +1,17 @@
 //! What policies protect never leaves in clear, whatever ends; and leaves again, sealed, once there are SAs.
 
-use std::fs;
-use std::os::unix::fs::FileExt;
-use std::time::Duration;
-
-use netlink_packet_xfrm::XfrmMessage;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-
 use crate::net::{
     Capture, FAR_INSIDE, FAR_INSIDE_V6, NEAR_INSIDE, NEAR_INSIDE_V6, Net, Seen, arrives, send_for, udp,
     wait_until, with_rights,
 };
 use crate::plane::{Plane, both, key};
 use crate::xfrm::{EXPIRES, Xfrm};
+use netlink_packet_xfrm::XfrmMessage;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
 
 /// Long enough for a packet to leave, where one would.
 const MOMENT: Duration = Duration::from_millis(150);

@@ -1,15 +1,13 @@
 //! The commands: what they print, how they fail, and what they leave behind.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Output, Stdio};
-
-use nix::sys::signal::Signal;
-use serde_json::{Value, json};
-
 use crate::net::{Net, Space, wait_until, with_rights};
 use crate::plane::{Plane, program};
 use crate::xfrm;
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output, Stdio};
 
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()

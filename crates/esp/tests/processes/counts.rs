@@ -1,14 +1,12 @@
 //! What is counted of policies: known packets, to the last one, while tables are published anew.
 
-use std::net::UdpSocket;
-
-use netlink_packet_xfrm::XfrmMessage;
-use serde_json::{Value, json};
-
 use crate::commands::ask;
 use crate::net::{FAR, FAR_INSIDE, MARKER, NEAR, NEAR_INSIDE, Net, udp, wait_until, with_rights};
 use crate::plane::{Plane, both, key};
 use crate::xfrm;
+use netlink_packet_xfrm::XfrmMessage;
+use serde_json::{Value, json};
+use std::net::UdpSocket;
 
 /// Traffic from this side to that one, as policies name it.
 const TRAFFIC: &str = "10.1.0.0/16 to 10.2.0.0/16";

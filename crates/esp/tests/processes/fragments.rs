@@ -1,10 +1,5 @@
-//! Datagrams that are longer than the device, under policies that name ports: they arrive, sealed, and no piece of them is seen outside.
-
-use std::net::{SocketAddr, UdpSocket};
-use std::time::Duration;
-
-use netlink_packet_xfrm::XfrmMessage;
-use serde_json::Value;
+//! Datagrams that are longer than the device, under policies that name ports: they arrive, sealed, and no piece of them
+//! is seen outside.
 
 use crate::net::{
     Capture, FAR, FAR_INSIDE, FAR_INSIDE_V6, FAR_OUTSIDE_V6, MARKER, NEAR, NEAR_INSIDE, NEAR_INSIDE_V6,
@@ -12,6 +7,10 @@ use crate::net::{
 };
 use crate::plane::Plane;
 use crate::xfrm::{self, with_ports};
+use netlink_packet_xfrm::XfrmMessage;
+use serde_json::Value;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
 
 /// The port that policies name, as L2TP has it.
 const PORT: u16 = 1701;
@@ -121,7 +120,8 @@ fn long_datagrams_arrive_under_policies_with_ports_and_none_of_their_pieces_leav
     });
 }
 
-/// A policy that drops a port drops later pieces too; and what a worker had of pieces when it was killed is gone with it.
+/// A policy that drops a port drops later pieces too; and what a worker had of pieces when it was killed is gone with
+/// it.
 #[test]
 fn pieces_of_what_is_blocked_do_not_pass_while_workers_are_killed() {
     with_rights(|| {

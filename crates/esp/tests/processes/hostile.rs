@@ -1,15 +1,13 @@
 //! Whoever speaks to the sockets in ways that make no sense, or does not listen: others go on being served.
 
-use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
-
-use rustix::net::{RecvFlags, SendFlags};
-
 use crate::commands::ask;
 use crate::net::{Net, with_rights};
 use crate::plane::Plane;
 use crate::xfrm::{self, DUMP, Xfrm};
+use rustix::net::{RecvFlags, SendFlags};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 /// Where the worker has no memory left.
 const ENOMEM: i32 = 12;

@@ -1,13 +1,12 @@
 //! Keys are in the worker's memory, and nowhere else.
 
-use std::fs::{self, File};
-use std::os::unix::fs::{FileExt, PermissionsExt};
-use std::process::Command;
-
 use crate::commands::ask;
 use crate::net::{Net, is_in_user_namespace, with_rights};
 use crate::plane::Plane;
 use crate::xfrm::KEY;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::process::Command;
 
 fn holds_key(bytes: &[u8]) -> bool {
     let hex: String = KEY.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -81,7 +80,8 @@ fn the_workers_memory_is_closed_and_leaves_no_dump() {
         assert!(!peeked.status.success() && peeked.stdout.is_empty());
         let said = String::from_utf8_lossy(&peeked.stderr).into_owned();
         assert!(said.contains("Permission denied"), "{said}");
-        // Not dumpable: what is of it in /proc is root's of the machine, and the memory of secrets is not there even for that one.
+        // Not dumpable: what is of it in /proc is root's of the machine, and the memory of secrets is not there even
+        // for that one.
         let maps = fs::read_to_string(format!("{process}/maps")).unwrap();
         let memory = File::open(format!("{process}/mem")).unwrap();
         let mut found = 0;

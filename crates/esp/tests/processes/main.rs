@@ -1,5 +1,5 @@
-//! The programs of the data plane, as processes in network namespaces: their commands, what becomes of clear text whatever ends, keys, and
-//! whoever speaks to their sockets.
+//! The programs of the data plane, as processes in network namespaces: their commands, what becomes of clear text
+//! whatever ends, keys, and whoever speaks to their sockets.
 
 mod check;
 mod clear_text;

@@ -1,17 +1,15 @@
 //! As many policies as there can be, and a worker that is killed with them.
 
-use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
-
+use crate::net::{Capture, FAR, MARKER, NEAR, NEAR_INSIDE, Net, udp, with_rights};
+use crate::plane::Plane;
+use crate::xfrm::{self, Xfrm};
 use ipsec::POLICIES_MAX;
 use netlink_packet_xfrm::XfrmMessage;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-
-use crate::net::{Capture, FAR, MARKER, NEAR, NEAR_INSIDE, Net, udp, with_rights};
-use crate::plane::Plane;
-use crate::xfrm::{self, Xfrm};
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 /// Requests whose answers are not waited for one by one, as many as a worker takes at once.
 const TOGETHER: usize = 64;

@@ -1,22 +1,12 @@
-//! How many packets leave in clear, of as many sends as one asks for, in every way that a program has, while worker and supervisor are killed.
+//! How many packets leave in clear, of as many sends as one asks for, in every way that a program has, while worker and
+//! supervisor are killed.
 //!
-//! `CRYPTAND_SENDS` says how many sends: 10,000 if it is not set, 100,000 in `make test-all`. What was sent, killed and seen is printed:
+//! `CRYPTAND_SENDS` says how many sends: 10,000 if it is not set, 100,000 in `make test-all`. What was sent, killed and
+//! seen is printed:
 //!
 //! ```text
 //! CRYPTAND_SENDS=100000 cargo test --release -p esp --test processes measured -- --nocapture
 //! ```
-
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::IoSlice;
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-
-use nix::libc;
-use nix::sys::signal::{Signal, kill};
-use nix::sys::socket::{MsgFlags, SockaddrStorage, bind, connect, sendmsg};
-use nix::unistd::Pid;
 
 use crate::net::{
     Capture, FAR, FAR_INSIDE, FAR_INSIDE_V6, MARKER, NEAR, NEAR_INSIDE, NEAR_INSIDE_V6, Net, ip, send_for,
@@ -28,6 +18,16 @@ use crate::paths::{
 };
 use crate::plane::Plane;
 use crate::xfrm;
+use nix::libc;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::socket::{MsgFlags, SockaddrStorage, bind, connect, sendmsg};
+use nix::unistd::Pid;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::IoSlice;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// So many sends without a filter show what the capture sees.
 const CONTROL: usize = 4000;

@@ -1,9 +1,8 @@
 //! Mounts that only a test sees.
 
+use nix::sched::{CloneFlags, unshare};
 use std::process::Command;
 use std::thread;
-
-use nix::sched::{CloneFlags, unshare};
 
 /// Runs something where what is mounted is seen by nobody else, and gone with it.
 pub fn with_own_mounts(run: impl FnOnce() + Send) {

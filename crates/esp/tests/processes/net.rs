@@ -4,13 +4,12 @@
 //! 10.1.0.1, fd01::1  near  192.0.2.1, 2001:db8::1 ── 192.0.2.2, 2001:db8::2  far  10.2.0.1, fd02::1
 //! ```
 
+use crate::spaces::join;
+pub use crate::spaces::{Capture, PATIENCE, Space, ip, is_in_user_namespace, wait_until, with_rights};
 use std::net::{SocketAddr, UdpSocket};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
-
-use crate::spaces::join;
-pub use crate::spaces::{Capture, PATIENCE, Space, ip, is_in_user_namespace, wait_until, with_rights};
 
 /// What datagrams say, and nobody may see outside.
 pub const MARKER: &[u8] = b"nobody outside may read this";

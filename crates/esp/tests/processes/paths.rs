@@ -1,11 +1,13 @@
-//! Programs without rights that choose their packets' path: by naming a link, or that nothing is to be routed. Without the egress filter that leads past policies, with it nowhere.
+//! Programs without rights that choose their packets' path: by naming a link, or that nothing is to be routed. Without
+//! the egress filter that leads past policies, with it nowhere.
 
-use std::io::IoSlice;
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-
+use crate::net::{
+    Capture, FAR, FAR_INSIDE, FAR_INSIDE_V6, FAR_OUTSIDE_V6, MARKER, NEAR, NEAR_INSIDE, NEAR_INSIDE_V6,
+    NEAR_OUTSIDE_V6, Net, Space, ip, is_in_user_namespace, wait_until, with_rights,
+};
+use crate::plane::Plane;
+use crate::spaces::join;
+use crate::xfrm::{self, with_ports};
 use netlink_packet_xfrm::XfrmMessage;
 use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_NETFILTER;
@@ -17,14 +19,11 @@ use nix::sys::socket::{
 };
 use rustix::net::{Protocol, SendFlags, SocketFlags, SocketType};
 use rustix::thread::{CapabilitySet, CapabilitySets};
-
-use crate::net::{
-    Capture, FAR, FAR_INSIDE, FAR_INSIDE_V6, FAR_OUTSIDE_V6, MARKER, NEAR, NEAR_INSIDE, NEAR_INSIDE_V6,
-    NEAR_OUTSIDE_V6, Net, Space, ip, is_in_user_namespace, wait_until, with_rights,
-};
-use crate::plane::Plane;
-use crate::spaces::join;
-use crate::xfrm::{self, with_ports};
+use std::io::IoSlice;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 pub const NOBODY: u32 = 65_534;
 /// To this port policies with ports are for; and one that none is for.
@@ -183,7 +182,8 @@ fn seen(net: &Net, run: impl FnOnce()) -> usize {
     capture.seen().clear
 }
 
-/// Whether a way leads past policies: some datagrams are seen. The first ones wait until the peer's address on the link is known.
+/// Whether a way leads past policies: some datagrams are seen. The first ones wait until the peer's address on the link
+/// is known.
 fn leaks(net: &Net, end: (&str, &str), port: u16, way: Way) -> bool {
     are_seen(net, end, port, way, TURNS)
 }
@@ -208,7 +208,8 @@ pub const BROADCAST: &str = "192.0.2.255";
 pub const INSIDE: [(&str, &str); 2] = [(NEAR_INSIDE, FAR_INSIDE), (NEAR_INSIDE_V6, FAR_INSIDE_V6)];
 pub const OUTSIDE: [(&str, &str); 2] = [(NEAR, FAR), (NEAR_OUTSIDE_V6, FAR_OUTSIDE_V6)];
 
-/// Policies of both families for one port: in tunnel mode for what is inside, in transport mode between both ends, which are on one link.
+/// Policies of both families for one port: in tunnel mode for what is inside, in transport mode between both ends,
+/// which are on one link.
 pub fn protect(plane: &Plane<'_>, is_tunnel: bool) {
     let mut client = plane.xfrm();
     for (near, far) in if is_tunnel { INSIDE } else { OUTSIDE } {
@@ -247,7 +248,8 @@ fn batch(space: &Space, messages: &[Vec<u8>]) -> Socket {
     })
 }
 
-/// Removes the tables of the filter, as `nft flush ruleset` does: all tables of all families, by a message without a name.
+/// Removes the tables of the filter, as `nft flush ruleset` does: all tables of all families, by a message without a
+/// name.
 fn remove_tables(space: &Space) {
     batch(space, &[message(DELETE_TABLE, 5, 0, &[])]);
 }
@@ -319,8 +321,8 @@ fn every_way_leads_past_routes_and_none_past_the_filter() {
     });
 }
 
-/// Which ways Linux takes past rules and routes of the data plane: with IPv6 only sockets that are bound to a link; with IPv4 all that name one, and where nothing is to be routed what
-/// is on the link.
+/// Which ways Linux takes past rules and routes of the data plane: with IPv6 only sockets that are bound to a link;
+/// with IPv4 all that name one, and where nothing is to be routed what is on the link.
 fn leads_past_routes(way: Way, is_off_link: bool, is_v6: bool) -> bool {
     match way {
         Way::Routed => false,
@@ -377,7 +379,8 @@ fn nothing_leaves_while_processes_are_killed_and_tables_are_put_back() {
     });
 }
 
-/// A data plane whose filter cannot be put back does not serve, and puts it back once it can: at its start, and while it serves.
+/// A data plane whose filter cannot be put back does not serve, and puts it back once it can: at its start, and while
+/// it serves.
 #[test]
 fn a_worker_waits_for_a_filter_that_cannot_be_put_back() {
     const HELD: Duration = Duration::from_secs(3);
@@ -442,7 +445,8 @@ fn with_lan() -> (Net, Space) {
     (net, lan)
 }
 
-/// Rules of routing that stand before those of the data plane, for packets of this machine and those that go through it.
+/// Rules of routing that stand before those of the data plane, for packets of this machine and those that go through
+/// it.
 #[test]
 fn routes_of_others_lead_nothing_past_the_filter() {
     with_rights(|| {
@@ -494,7 +498,8 @@ fn later_piece(destination: &str, stated: u8) -> Vec<u8> {
     }
 }
 
-/// Later pieces show no ports, and those of IPv6 state a protocol that nobody holds them to. They are dropped where a policy may be for them, whatever they state.
+/// Later pieces show no ports, and those of IPv6 state a protocol that nobody holds them to. They are dropped where a
+/// policy may be for them, whatever they state.
 #[test]
 fn later_pieces_lead_nothing_past_the_filter_whatever_they_state() {
     with_rights(|| {
@@ -515,7 +520,8 @@ fn later_pieces_lead_nothing_past_the_filter_whatever_they_state() {
             };
             (0..turns).any(|_| seen(&net, send) > 0)
         };
-        // UDP as it is, TCP, nothing, and options, behind which the protocol would stand. With IPv4 the header says it of each piece.
+        // UDP as it is, TCP, nothing, and options, behind which the protocol would stand. With IPv4 the header says it
+        // of each piece.
         let families = [
             ("10.1.0.9", FAR_INSIDE, "10.2.0.99", 32, &[17][..], &[6][..]),
             ("fd01::9", FAR_INSIDE_V6, "fd02::99", 128, &[17, 6, 59, 60], &[]),

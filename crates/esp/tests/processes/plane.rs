@@ -1,17 +1,15 @@
 //! A data plane in a namespace, as processes.
 
+use crate::net::{Net, Space, wait_until};
+use crate::xfrm::{self, Xfrm};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use serde_json::{Value, json};
 use tempfile::TempDir;
-
-use crate::net::{Net, Space, wait_until};
-use crate::xfrm::{self, Xfrm};
 
 pub fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_cryptand-esp"))

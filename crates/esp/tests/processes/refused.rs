@@ -1,16 +1,15 @@
-//! What cannot be protected, or not by the next worker, is refused: with the error of the kernel or of the file, and nothing changes.
-
-use std::fs;
-use std::process::Command;
-
-use netlink_packet_xfrm::{XfrmMessage, policy};
-use serde_json::Value;
+//! What cannot be protected, or not by the next worker, is refused: with the error of the kernel or of the file, and
+//! nothing changes.
 
 use crate::clear_text::nothing_leaves;
 use crate::mounts::{mount, with_own_mounts};
 use crate::net::{FAR, NEAR, NEAR_INSIDE, NEAR_INSIDE_V6, Net, with_rights};
 use crate::plane::Plane;
 use crate::xfrm::{self, Xfrm};
+use netlink_packet_xfrm::{XfrmMessage, policy};
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
 
 const EACCES: i32 = 13;
 const ENOSPC: i32 = 28;

@@ -1,12 +1,10 @@
 //! SAs that take each other's place under load: no packet is dropped for it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-use serde_json::Value;
-
 use crate::net::{FAR, FAR_INSIDE, MARKER, NEAR, NEAR_INSIDE, Net, ip, udp, wait_until, with_rights};
 use crate::plane::{Plane, both, key};
 use crate::xfrm;
+use serde_json::Value;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How often an SA takes the place of another.
 const REKEYINGS: u32 = 400;

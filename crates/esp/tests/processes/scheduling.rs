@@ -1,9 +1,8 @@
 //! How the worker's threads are scheduled.
 
-use std::fs;
-
 use crate::net::{Net, with_rights};
 use crate::plane::Plane;
+use std::fs;
 
 /// The 41st field of `/proc/PID/task/TID/stat` (proc(5)), and the thread's name.
 fn policies(process: u32) -> Vec<(String, i32)> {

@@ -1,14 +1,13 @@
-//! Processes that neither end nor go on (SIGSTOP): what policies protect stays dropped, and `cryptand ipsec down` comes to an end.
-
-use std::process::{Command, Output, Stdio};
-
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use serde_json::{Value, json};
+//! Processes that neither end nor go on (SIGSTOP): what policies protect stays dropped, and `cryptand ipsec down` comes
+//! to an end.
 
 use crate::clear_text::nothing_leaves;
 use crate::net::{Net, wait_until, with_rights};
 use crate::plane::{Plane, program};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use std::process::{Command, Output, Stdio};
 
 /// Exit code of timeout(1) where the command had to be ended.
 const LATE: i32 = 124;

@@ -1,9 +1,6 @@
 //! A program that is connected as to the kernel's XFRM, written and read by a codec that is not ours.
 
-use std::io;
-use std::os::fd::OwnedFd;
-use std::path::Path;
-
+use crate::net::{FAR, FAR_INSIDE, FAR_INSIDE_V6, NEAR, NEAR_INSIDE, NEAR_INSIDE_V6, PATIENCE, ip};
 use netlink_packet_core::{NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_xfrm::state::{DelGetMessage, GetDumpMessage, ModifyMessage};
 use netlink_packet_xfrm::{
@@ -12,8 +9,9 @@ use netlink_packet_xfrm::{
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::{TimeVal, TimeValLike};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
-
-use crate::net::{FAR, FAR_INSIDE, FAR_INSIDE_V6, NEAR, NEAR_INSIDE, NEAR_INSIDE_V6, PATIENCE, ip};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
 
 pub const REQUEST: u16 = 1;
 pub const ACK: u16 = 4;

@@ -6,9 +6,8 @@ use wire::Verb;
 use wire::control::CardState;
 use wire::frame::Arguments;
 
-/// What a card has done since its process began. Words of one page that the card writes, not read
-/// What a card has done since its process began. The card writes these words of its page one by one, so they are not read
-/// at one instant.
+/// What a card has done since its process began. Words of one page that the card writes, not read What a card has done
+/// since its process began. The card writes these words of its page one by one, so they are not read at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CardCounters {
     /// Generation of the card's process: counts of different generations do not compare.

@@ -23,7 +23,8 @@ use link::ServiceTime;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use wire::bounds::{QUEUE_SLOTS_DEFAULT, VERB_SLOTS};
 
-/// Bounds of the time for which figures are used before the page is read again, in nanoseconds; within them it is a pass.
+/// Bounds of the time for which figures are used before the page is read again, in nanoseconds; within them it is a
+/// pass.
 const FRESH_NS_MIN: u64 = 20_000;
 const FRESH_NS_MAX: u64 = 1_000_000;
 /// How long a measured time stays as it is if no request for the verb renews it.
@@ -119,9 +120,9 @@ impl Figures {
         self.own.fetch_sub(1, Relaxed);
     }
 
-    /// The card as a candidate for a request for the verb with this slot of the verb table, at a time in nanoseconds by any clock that is
-    /// above zero; `read` reads its page and is called about once a pass. None where the card does not
-    /// serve.
+    /// The card as a candidate for a request for the verb with this slot of the verb table, at a time in nanoseconds by
+    /// any clock that is above zero; `read` reads its page and is called about once a pass. None where the card does
+    /// not serve.
     #[inline]
     pub fn candidate(&self, slot: usize, now_ns: u64, read: impl FnOnce() -> Reading) -> Option<Candidate> {
         let figures = self.verbs.get(slot)?;

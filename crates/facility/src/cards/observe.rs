@@ -91,8 +91,9 @@ impl Facility {
     /// Observes the process that a card is now.
     ///
     /// # Errors
-    /// [`FacilityError::Denied`] where the caller is neither an administrator nor an observer of the home, [`FacilityError::Refused`] where
-    /// the card does not exist or has no process, or another error of the control connection.
+    /// [`FacilityError::Denied`] where the caller is neither an administrator nor an observer of the home,
+    /// [`FacilityError::Refused`] where the card does not exist or has no process, or another error of the control
+    /// connection.
     pub fn observe(&self, card: u32) -> Result<Observation, FacilityError> {
         let operation = "observe a card";
         let request = ClientRequest::Observe { card };

@@ -17,6 +17,7 @@ use crate::cards::route::{self, Around, Candidate, Chosen, Selection};
 use crate::control::connection::Connection;
 use crate::error::FacilityError;
 use crate::processors;
+use ask::{More, ROWS_FRESH_MIN};
 use link::{ClientQueue, InFlight, LinkError, StatusView, world};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -27,8 +28,6 @@ use wire::bounds::{CARDS_MAX, DOMAINS_MAX};
 use wire::control::{CardRow, CardState, Personality};
 use wire::registers::RegisterSet;
 use wire::verb::Entry;
-
-use ask::{More, ROWS_FRESH_MIN};
 
 pub(crate) use ask::KEYS_WAIT;
 
@@ -57,7 +56,8 @@ pub(crate) struct Attached {
     pub place: AtomicU32,
     /// What is known about the card; all queues to one process of it share this.
     figures: Arc<Figures>,
-    /// Whether the daemon listed the card without keys when the queue was made; valid until the card publishes its keys.
+    /// Whether the daemon listed the card without keys when the queue was made; valid until the card publishes its
+    /// keys.
     was_sealed: bool,
     /// The connection that it was made over.
     connection: u64,

@@ -1,7 +1,7 @@
 //! Which card a request goes to: the one that promises its answer first.
 //!
-//! A card takes up to a certain number of requests into a *pass*, and answers all of them at its end. A card's promise is
-//! the time until the end of the pass that a new request would be part of:
+//! A card takes up to a certain number of requests into a *pass*, and answers all of them at its end. A card's promise
+//! is the time until the end of the pass that a new request would be part of:
 //!
 //! | card | promise |
 //! |---|---|
@@ -11,13 +11,13 @@
 //! No processor is free if as many cards are busy as there are processors. One more would take processor time from
 //! them; it is better to wait half a pass and join one of theirs.
 //!
-//! The requests that go before a new one are those that are ahead in the card's turns, not all that wait: turns give every
-//! process the same share of a card. A process with many requests on one card therefore has its next answer sooner from
-//! another card, and processes with the same load come to use all cards alike.
+//! The requests that go before a new one are those that are ahead in the card's turns, not all that wait: turns give
+//! every process the same share of a card. A process with many requests on one card therefore has its next answer
+//! sooner from another card, and processes with the same load come to use all cards alike.
 //!
 //! Many processes read the same status pages, which are a pass old. Where other processes load the cards, only
-//! [`DRAWN`] cards drawn at random are compared: if all were, every process would choose the same one at once. Otherwise
-//! the card chosen last stays, unless another promises clearly less.
+//! [`DRAWN`] cards drawn at random are compared: if all were, every process would choose the same one at once.
+//! Otherwise the card chosen last stays, unless another promises clearly less.
 
 use wire::control::Personality;
 use wire::verb::{Entry, Place, Verb};

@@ -54,7 +54,8 @@ pub struct Welcome {
 pub(crate) enum Patience {
     /// Fail at once: the caller has another way.
     None,
-    /// Wait for the daemon to come back, up to [`RECONNECT_WAIT`], or as long as a card is waited for where that is longer.
+    /// Wait for the daemon to come back, up to [`RECONNECT_WAIT`], or as long as a card is waited for where that is
+    /// longer.
     Reconnect,
 }
 
@@ -120,8 +121,8 @@ impl Connection {
         self.serial.load(Ordering::Relaxed)
     }
 
-    /// Number of the last connection that was closed although its daemon may live: queues made over it or an earlier one have
-    /// ended, unless the daemon of their connection had gone away before.
+    /// Number of the last connection that was closed although its daemon may live: queues made over it or an earlier
+    /// one have ended, unless the daemon of their connection had gone away before.
     pub fn forsaken(&self) -> u64 {
         self.forsaken.load(Ordering::Relaxed)
     }
@@ -178,8 +179,8 @@ impl Connection {
                     Err(ChannelError::TimedOut) => {
                         return Err(FacilityError::DaemonSilent { operation, waited: wait });
                     }
-                    // The answer came, but this process had no room for its descriptors. That is no reason to close the connection, which
-                    // would end its queues with their requests in flight.
+                    // The answer came, but this process had no room for its descriptors. That is no reason to close the
+                    // connection, which would end its queues with their requests in flight.
                     Err(error @ ChannelError::Descriptors) => return Err(failed(operation, error)),
                     Err(error) => {
                         self.forsake(&mut live);

@@ -10,8 +10,8 @@ use zeroize::Zeroizing;
 /// The environment variable that names the file of the credential to show.
 pub const VARIABLE: &str = "CRYPTAND_CREDENTIAL_FILE";
 
-/// The credential in the file that [`VARIABLE`] names; none where it is unset or empty, and in a program that was started with
-/// rights which its starter does not have ([`home::place::is_set_id`]).
+/// The credential in the file that [`VARIABLE`] names; none where it is unset or empty, and in a program that was
+/// started with rights which its starter does not have ([`home::place::is_set_id`]).
 ///
 /// # Errors
 /// As [`read`].

@@ -142,11 +142,12 @@ impl Facility {
         self.record("delete a key record", &arguments).map(drop)
     }
 
-    /// The certificate chain beside a PKA key record, in DER ([`wire::chain`]); empty for none. For who may open the label.
+    /// The certificate chain beside a PKA key record, in DER ([`wire::chain`]); empty for none. For who may open the
+    /// label.
     ///
     /// # Errors
-    /// [`FacilityError::Refused`] with 8/30 for a label that the PKA key store does not have, 8/90 for one that the caller
-    /// may not open.
+    /// [`FacilityError::Refused`] with 8/30 for a label that the PKA key store does not have, 8/90 for one that the
+    /// caller may not open.
     pub fn chain_read(&self, label: &Label) -> Result<Vec<u8>, FacilityError> {
         let operation = "read the certificates of a key record";
         match self.asked(operation, &ClientRequest::ChainRead { label: label.clone() }, Repeat::Safe)? {
@@ -155,8 +156,8 @@ impl Facility {
         }
     }
 
-    /// Puts a certificate chain beside a PKA key record, in place of the one that it has: durable when it returns. An empty one
-    /// takes it away. For who may write the record.
+    /// Puts a certificate chain beside a PKA key record, in place of the one that it has: durable when it returns. An
+    /// empty one takes it away. For who may write the record.
     ///
     /// # Errors
     /// [`FacilityError::Refused`] with 8/30 for an unknown label, or with what is wrong with the chain's form or length

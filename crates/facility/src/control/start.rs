@@ -34,8 +34,8 @@ pub(crate) enum Started {
 }
 
 /// Starts the daemon because a user asked for it, even if it was stopped before, and waits until it is ready. If one
-/// serves already, or is about to, nothing is done. Of the environment the daemon inherits only the instruction-set level
-/// that this program's user set.
+/// serves already, or is about to, nothing is done. Of the environment the daemon inherits only the instruction-set
+/// level that this program's user set.
 ///
 /// # Errors
 /// [`FacilityError::StartDaemon`]. [`FacilityError::Home`] if another user could change the program that would be run.
@@ -111,8 +111,8 @@ fn io(operation: &'static str) -> impl FnOnce(std::io::Error) -> FacilityError {
     move |cause| FacilityError::Io { operation, cause }
 }
 
-/// Reaps the daemon's process when it ends, however long it runs; where this program may have no more threads, the system does so
-/// after this program's end.
+/// Reaps the daemon's process when it ends, however long it runs; where this program may have no more threads, the
+/// system does so after this program's end.
 fn collect(mut child: Child) {
     let _ = std::thread::Builder::new().name("reaper".to_owned()).spawn(move || child.wait());
 }

@@ -14,8 +14,8 @@
 //! queue.
 //!
 //! Nothing here waits. Opening labels, attaching queues, waiting for a slot or a card, sending again what died with a
-//! card, verbs of the daemon and writes of records go on between calls; a request that cannot go on for [`Options::card_wait`](crate::Options::card_wait)
-//! fails.
+//! card, verbs of the daemon and writes of records go on between calls; a request that cannot go on for
+//! [`Options::card_wait`](crate::Options::card_wait) fails.
 //!
 //! ```text
 //! submit --> Labels --> Waiting --> InFlight --answered--------> collect

@@ -1,5 +1,5 @@
-//! What callers may leave out of a call: lengths and counts that follow from what they gave, fields of fixed length, and the room for
-//! what comes back.
+//! What callers may leave out of a call: lengths and counts that follow from what they gave, fields of fixed length,
+//! and the room for what comes back.
 
 use wire::bounds::{KEYWORD_BYTES, KEYWORDS_MAX, TOKEN_BYTES_MAX};
 use wire::frame::{Argument, Arguments};

@@ -6,12 +6,12 @@ use wire::verb::{MacFormat, MacMethod, Verb, mac_generate, mac_verify};
 use wire::{Label, code};
 
 impl Facility {
-    /// MAC_Generate of a text in one call, under the key of a label: 4, 6 or 8 bytes, or 8 or 9 hexadecimal digits, as the
-    /// format says.
+    /// MAC_Generate of a text in one call, under the key of a label: 4, 6 or 8 bytes, or 8 or 9 hexadecimal digits, as
+    /// the format says.
     ///
     /// # Errors
-    /// As [`Facility::call`]; [`FacilityError::Verb`] where the verb refuses, such as 8/39 for a key of another length than the method
-    /// takes.
+    /// As [`Facility::call`]; [`FacilityError::Verb`] where the verb refuses, such as 8/39 for a key of another length
+    /// than the method takes.
     pub fn mac_generate(
         &self,
         domain: u16,

@@ -1,5 +1,5 @@
-//! What private keys under labels are asked for in protocols like TLS, as arguments for [`Facility::call`](crate::Facility::call) and
-//! [`Completions::submit`](crate::Completions::submit).
+//! What private keys under labels are asked for in protocols like TLS, as arguments for
+//! [`Facility::call`](crate::Facility::call) and [`Completions::submit`](crate::Completions::submit).
 
 use engine::{HashAlgorithm, digest_info_prefix};
 use wire::bounds::{LABEL_BYTES, PKA_TOKEN_BYTES_MAX};
@@ -19,7 +19,8 @@ pub type Field = [u8; LABEL_BYTES];
 pub enum Padding {
     /// RSASSA-PKCS1-v1_5 (RFC 8017, 8.2), as long as the modulus.
     RsaPkcs1,
-    /// RSASSA-PSS with MGF1 of the same hash and a salt as long as the digest (RFC 8446, 4.2.3), as long as the modulus.
+    /// RSASSA-PSS with MGF1 of the same hash and a salt as long as the digest (RFC 8446, 4.2.3), as long as the
+    /// modulus.
     RsaPss,
     /// ECDSA over the curve of the key. A card answers with both numbers, one after the other.
     Ecdsa,
@@ -34,7 +35,8 @@ pub struct SignatureRequest {
 }
 
 impl SignatureRequest {
-    /// By the key under a label, over a digest of this hash; none for a hash that cards do not sign in this way, and for a digest of another length.
+    /// By the key under a label, over a digest of this hash; none for a hash that cards do not sign in this way, and
+    /// for a digest of another length.
     pub fn new(label: &Field, padding: Padding, hash: HashAlgorithm, digest: &[u8]) -> Option<Self> {
         let word = match hash {
             HashAlgorithm::Sha256 => b"SHA-256 ",

@@ -96,7 +96,8 @@ impl Targets {
     /// Notes the label in a key identifier.
     ///
     /// # Errors
-    /// 8/21 for a label under which another key of the call is to be written, or for more labels than keys the verb makes.
+    /// 8/21 for a label under which another key of the call is to be written, or for more labels than keys the verb
+    /// makes.
     pub fn add(&mut self, position: usize, label: &Label) -> Result<(), Codes> {
         if self.0.len() == TARGETS_MAX || self.0.iter().any(|target| target.label == *label) {
             return Err(code::INVALID_PARAMETER);

@@ -1,6 +1,7 @@
 //! What threads share of an SA of `ipsec`, compiled against loom's atomics so that every order can be explored.
 //!
-//! The sources are those of `ipsec` itself. `cargo test --release --manifest-path crates/ipsec/loom/Cargo.toml` runs the models in `tests/`.
+//! The sources are those of `ipsec` itself. `cargo test --release --manifest-path crates/ipsec/loom/Cargo.toml` runs
+//! the models in `tests/`.
 #![forbid(unsafe_code)]
 
 #[path = "../../src/replay.rs"]

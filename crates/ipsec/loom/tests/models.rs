@@ -111,7 +111,8 @@ fn numbers_are_handed_out_once() {
     });
 }
 
-/// A window of one word whose bit is looked at and set in two steps: what the model finds where there is something to find.
+/// A window of one word whose bit is looked at and set in two steps: what the model finds where there is something to
+/// find.
 #[test]
 #[should_panic(expected = "taken twice")]
 fn a_word_that_is_loaded_and_stored_gives_a_number_twice() {

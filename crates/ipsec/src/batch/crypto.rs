@@ -1,15 +1,15 @@
-//! Packets through the engine: those that one algorithm protects in a call for each, the others' ciphers in one and their MACs in another.
-
-use engine::{
-    ChaChaItem, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, HmacItem, HmacKey, Mode, RandomBlock,
-};
-use subtle::ConstantTimeEq;
-use zeroize::Zeroizing;
+//! Packets through the engine: those that one algorithm protects in a call for each, the others' ciphers in one and
+//! their MACs in another.
 
 use super::{HasPacket, Scratch, Work};
 use crate::esp::HEADER_BYTES;
 use crate::keys::{Keys, Salt};
 use crate::sa::Sa;
+use engine::{
+    ChaChaItem, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, HmacItem, HmacKey, Mode, RandomBlock,
+};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
 
 /// Suites that share calls.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +67,8 @@ struct Parts<'p> {
     good: &'p mut bool,
 }
 
-/// Nonce: salt and IV (RFC 4106, 4; RFC 7634, 2). AAD: SPI and number, with its high half where it is extended (RFC 4106, 5).
+/// Nonce: salt and IV (RFC 4106, 4; RFC 7634, 2). AAD: SPI and number, with its high half where it is extended (RFC
+/// 4106, 5).
 #[inline]
 fn parts<'p, I: HasPacket>(work: &'p mut Work<'_, '_, I>, salt: &Salt) -> Parts<'p> {
     let Work { sa, item, number, good, scratch: Scratch { nonce, aad, .. }, .. } = work;
@@ -221,9 +222,9 @@ fn cbc<I: HasPacket>(engine: &Engine, direction: CipherDirection, works: &mut [W
     debug_assert!(items.iter().all(|item| item.result.is_ok()));
 }
 
-/// The MACs of all good packets, in their order, of which the first bytes are the ICV: over everything before it, and over the high half of
-/// the number, which takes the ICV's place for so long (RFC 4303, 2.2.1). They are wiped: of a packet that was forged nobody may learn the
-/// right one.
+/// The MACs of all good packets, in their order, of which the first bytes are the ICV: over everything before it, and
+/// over the high half of the number, which takes the ICV's place for so long (RFC 4303, 2.2.1). They are wiped: of a
+/// packet that was forged nobody may learn the right one.
 fn macs<I: HasPacket>(engine: &Engine, works: &mut [Work<'_, '_, I>]) -> Zeroizing<Vec<[u8; 64]>> {
     let mut items = Vec::with_capacity(works.len());
     for work in works.iter_mut().filter(|work| work.good) {

@@ -1,7 +1,5 @@
 //! Packets of ESP become packets of IP again.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::{HasPacket, Outcome, Work, bring_together, crypto, fetch_keys, runs};
 use crate::address::{Endpoint, Family};
 use crate::checksum;
@@ -20,6 +18,7 @@ use crate::sad::Sad;
 use crate::sequence::whole_number;
 use crate::time::Time;
 use crate::worker::Worker;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A packet to be opened.
 #[derive(Debug)]
@@ -30,7 +29,8 @@ pub struct OpenItem<'a, 't> {
     pub arrival: Arrival,
     /// How it went.
     pub outcome: Outcome<Opened<'t>>,
-    /// Length of the headers of IP that stand before the frame, with UDP's behind them; 0 where there are none, or none with options or extensions.
+    /// Length of the headers of IP that stand before the frame, with UDP's behind them; 0 where there are none, or none
+    /// with options or extensions.
     headers: usize,
 }
 

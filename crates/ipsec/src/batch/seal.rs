@@ -20,8 +20,9 @@ use crate::worker::Worker;
 pub struct SealItem<'a, 't> {
     /// The SA, for which the caller asked policies ([`Worker::route`]).
     pub sa: &'t Sa,
-    /// In: a packet of IP. Out: a packet of ESP, from its SPI to its ICV; [`Outer::write`] puts headers before it. In transport mode, where the packet
-    /// has options of IPv4 or extension headers: the whole packet with them ([`Outer::is_whole`]).
+    /// In: a packet of IP. Out: a packet of ESP, from its SPI to its ICV; [`Outer::write`] puts headers before it. In
+    /// transport mode, where the packet has options of IPv4 or extension headers: the whole packet with them
+    /// ([`Outer::is_whole`]).
     pub frame: Frame<'a>,
     /// How it went.
     pub outcome: Outcome<Sealed>,
@@ -53,7 +54,8 @@ impl<'a, 't> SealItem<'a, 't> {
         SealItem { sa, frame, outcome: Outcome::Waiting, payload: Payload::Packet, headers: 0 }
     }
 
-    /// A dummy packet (RFC 4303, 2.6) with these bytes inside, which its receiver throws away: traffic that says nothing, among traffic.
+    /// A dummy packet (RFC 4303, 2.6) with these bytes inside, which its receiver throws away: traffic that says
+    /// nothing, among traffic.
     pub fn dummy(sa: &'t Sa, frame: Frame<'a>) -> SealItem<'a, 't> {
         SealItem { sa, frame, outcome: Outcome::Waiting, payload: Payload::Dummy, headers: 0 }
     }
@@ -67,7 +69,8 @@ impl HasPacket for SealItem<'_, '_> {
 }
 
 impl Worker {
-    /// Seals packets, those of one SA in their order with consecutive numbers. Each says how it went; what is dropped is counted.
+    /// Seals packets, those of one SA in their order with consecutive numbers. Each says how it went; what is dropped
+    /// is counted.
     pub fn seal(&mut self, now: Time, items: &mut [SealItem<'_, '_>]) {
         let mut works = Vec::with_capacity(items.len());
         for item in items {
@@ -97,7 +100,8 @@ impl Worker {
         }
     }
 
-    /// Charges packets of one SA, takes numbers for them and writes their headers: one step of each counter that threads share for all of them.
+    /// Charges packets of one SA, takes numbers for them and writes their headers: one step of each counter that
+    /// threads share for all of them.
     fn number_run(&mut self, now: Time, run: &mut [Work<'_, '_, SealItem<'_, '_>>]) {
         let sa = run[0].sa;
         let peer = sa.peer();
@@ -136,8 +140,8 @@ impl Worker {
     }
 }
 
-/// Makes room for headers, padding and ICV around a payload, and writes what does not depend on a number. What is outside, with the peer still
-/// to be filled in, and the bytes that are charged.
+/// Makes room for headers, padding and ICV around a payload, and writes what does not depend on a number. What is
+/// outside, with the peer still to be filled in, and the bytes that are charged.
 fn lay_out(item: &mut SealItem<'_, '_>) -> Result<(Outer, u64), Reason> {
     let sa = item.sa;
     if sa.direction != Direction::Out {

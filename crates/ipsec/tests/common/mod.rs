@@ -3,11 +3,10 @@
 
 pub mod twin;
 
-use std::net::IpAddr;
-
 use engine::{Engine, Level, Options};
 use ipsec::*;
 use seeded::Random;
+use std::net::IpAddr;
 
 /// An engine per level that this machine has.
 pub fn engines() -> Vec<Engine> {

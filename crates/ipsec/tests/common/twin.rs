@@ -1,12 +1,11 @@
 //! ESP written a second time: straight from the RFCs, whole packets in and out, with OpenSSL's functions.
 
+use super::RawKeys;
 use ipsec::{AesKey, Encryption, Integrity, Suite};
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::sign::Signer;
 use openssl::symm::{Cipher, Crypter, Mode, decrypt_aead, encrypt_aead};
-
-use super::RawKeys;
 
 /// What stands in a packet before it is enciphered.
 pub struct Plain<'a> {
@@ -116,7 +115,8 @@ pub fn seal(suite: Suite, keys: &RawKeys, plain: &Plain<'_>) -> Vec<u8> {
     packet
 }
 
-/// Payload, with TFC padding, and next header of a packet with this number; None where it is not authentic or its padding is wrong.
+/// Payload, with TFC padding, and next header of a packet with this number; None where it is not authentic or its
+/// padding is wrong.
 pub fn open(
     suite: Suite,
     keys: &RawKeys,

@@ -220,8 +220,8 @@ fn private_products(bits: f64, crt: bool, port: Port) -> f64 {
 mod tests {
     use super::*;
 
-    /// An AMD Zen 5 core at 4.3 GHz: four sums in logic a cycle, a product without carries every other, two of everything
-    /// else.
+    /// An AMD Zen 5 core at 4.3 GHz: four sums in logic a cycle, a product without carries every other, two of
+    /// everything else.
     fn ports() -> Ports {
         let a_cycle = |port| match port {
             Port::Logic512 | Port::Logic256 | Port::Logic64 => 4.0,

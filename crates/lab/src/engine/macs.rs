@@ -44,8 +44,9 @@ impl Stage<'_> {
         self.compare(row, requests as f64, &mut ours, &mut peers)
     }
 
-    /// What a PIN translation asks of DES: two keys of each request taken out of their tokens, a block deciphered with the one and
-    /// enciphered with the other. The key over them is prepared for OpenSSL; the engine prepares it in each call.
+    /// What a PIN translation asks of DES: two keys of each request taken out of their tokens, a block deciphered with
+    /// the one and enciphered with the other. The key over them is prepared for OpenSSL; the engine prepares it in each
+    /// call.
     pub(super) fn pin(&mut self, row: &Row, requests: usize) -> Result<Measure, LabError> {
         let (engine, over) = (self.engine, first::<16>(&keys::des_key(0x914, 16)));
         let tokens: Vec<[u8; 32]> =

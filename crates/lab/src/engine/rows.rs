@@ -23,7 +23,8 @@ pub enum Work {
     RsaPublic { bits: u32, requests: usize },
     /// One new key.
     RsaGenerate { bits: u32 },
-    /// Signatures by ECDSA with P-256, each with a key of its own; each verified before it is released, or only checked.
+    /// Signatures by ECDSA with P-256, each with a key of its own; each verified before it is released, or only
+    /// checked.
     EcdsaSign { requests: usize, verified: bool },
     /// Shared secrets by X25519, each with a key of its own.
     X25519 { requests: usize },

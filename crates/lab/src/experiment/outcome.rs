@@ -37,8 +37,8 @@ impl<R> Outcomes<R> {
     }
 }
 
-/// Runs a plan on what `make` gives, which is not asked for where the plan is empty; where there is none, nothing runs, and that is named under `part`. Otherwise as
-/// [`run`].
+/// Runs a plan on what `make` gives, which is not asked for where the plan is empty; where there is none, nothing runs,
+/// and that is named under `part`. Otherwise as [`run`].
 ///
 /// # Errors
 /// As [`run`].

@@ -1,4 +1,5 @@
-//! Packets of ESP that are sent to a data plane as fast as they go, good ones or such as it must refuse; by a process of this program at the other end.
+//! Packets of ESP that are sent to a data plane as fast as they go, good ones or such as it must refuse; by a process
+//! of this program at the other end.
 
 use super::ours::SPIS;
 use super::suite::Suite;
@@ -25,8 +26,8 @@ const SEND: &str = "CRYPTAND_LAB_FLOOD";
 /// Bytes of a packet: a datagram of 64 with its headers; and where that of UDP begins.
 const PACKET_BYTES: usize = 20 + 8 + 64;
 const UDP_AT: usize = 20;
-/// Packets that are made together, and sent by one call: as many as the kernel puts together where a network card brings them (`UDP_GRO`), so that their own
-/// cost shows beside that of the call.
+/// Packets that are made together, and sent by one call: as many as the kernel puts together where a network card
+/// brings them (`UDP_GRO`), so that their own cost shows beside that of the call.
 const TOGETHER: usize = 64;
 /// The first of the SPIs that nothing has.
 const UNKNOWN: u32 = 0x8000_0000;
@@ -95,7 +96,8 @@ pub struct Flooded {
 /// Floods the second end of a tunnel of ours that has carried nothing before.
 ///
 /// # Errors
-/// [`LabError::Program`] where the sender fails, or packets were dropped for another reason than theirs; [`LabError::Io`].
+/// [`LabError::Program`] where the sender fails, or packets were dropped for another reason than theirs;
+/// [`LabError::Io`].
 pub fn flood(tunnel: &Tunnel, suite: Suite, packets: Packets, seconds: f64) -> Result<Flooded, LabError> {
     const WHAT: &str = "flood a data plane";
     let used = || -> Vec<(u32, Used)> {
@@ -216,7 +218,8 @@ impl Sealer {
     }
 }
 
-/// A datagram of zeros from the first end to the server of the second, with both checksums, so that it may be put together with others.
+/// A datagram of zeros from the first end to the server of the second, with both checksums, so that it may be put
+/// together with others.
 fn datagram() -> Vec<u8> {
     let mut packet = vec![0; PACKET_BYTES];
     packet[0] = 0x45;

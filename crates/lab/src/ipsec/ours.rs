@@ -153,7 +153,8 @@ pub(super) fn of_the_kernel(pair: &Pair, folder: &Path, suite: Suite) -> Result<
     Ok(Vec::new())
 }
 
-/// What `ip -batch` reads at an end: an SA and a policy for each direction. In UDP as strongSwan's libipsec has it, where a socket is there to take it.
+/// What `ip -batch` reads at an end: an SA and a policy for each direction. In UDP as strongSwan's libipsec has it,
+/// where a socket is there to take it.
 fn text(end: End, suite: Suite, in_udp: bool) -> String {
     let mut text = String::new();
     for from in End::BOTH {

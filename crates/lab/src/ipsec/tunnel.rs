@@ -172,7 +172,8 @@ impl Tunnel {
         Ok(self.pair.command(End::A, own()?))
     }
 
-    /// Puts load on it once: address and processes of the options are set here. Processes are booked under the name of their end.
+    /// Puts load on it once: address and processes of the options are set here. Processes are booked under the name of
+    /// their end.
     ///
     /// # Errors
     /// [`LabError::Program`] where the load fails, [`LabError::Interrupted`].

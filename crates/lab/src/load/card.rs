@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Load<'a> {
     /// Whose cards serve it, and how it waits.
     pub facility: &'a Facility,
-    /// What it does: by calls, or in slots of cards, as its interface says; where that is the engine's, a thread with one
-    /// job calls, and one with more keeps them in flight.
+    /// What it does: by calls, or in slots of cards, as its interface says; where that is the engine's, a thread with
+    /// one job calls, and one with more keeps them in flight.
     pub workload: &'a Workload,
     /// Requests that differ in their key; further jobs use the same again.
     pub keys: usize,

@@ -1,5 +1,5 @@
-//! Processes of this program that do a part of a measurement: what each is to do stands in a variable of its environment,
-//! and what it says is a line of JSON.
+//! Processes of this program that do a part of a measurement: what each is to do stands in a variable of its
+//! environment, and what it says is a line of JSON.
 
 use super::LabError;
 use serde::Serialize;

@@ -52,8 +52,8 @@ pub struct RsaTestKey {
     pub qinv: Vec<u8>,
 }
 
-/// The test key of a job, for sizes of [`crate::load::operation::RSA_BITS`]; none for others. Keys repeat after 105 jobs
-/// (1,035 of 2048 bits, 15 of 4096).
+/// The test key of a job, for sizes of [`crate::load::operation::RSA_BITS`]; none for others. Keys repeat after 105
+/// jobs (1,035 of 2048 bits, 15 of 4096).
 pub fn rsa_test_key(bits: u32, job: usize) -> Option<RsaTestKey> {
     let primes: Vec<BigUint> = PRIMES
         .lines()

@@ -8,8 +8,8 @@ use crate::kit::records;
 use crate::load::operation::{Cipher, Direction, Mac, Mode, Operation};
 use engine::{Engine, GcmItem, HmacItem, MacItem};
 
-/// Operation, key, chaining value, text and answer, or the beginning of it: FIPS 81 (DES), SP 800-67 (triple DES), FIPS 197
-/// and SP 800-38A (AES), McGrew and Viega (GCM), FIPS 180-4 and FIPS 202, RFC 4493, RFC 2202 and RFC 4231.
+/// Operation, key, chaining value, text and answer, or the beginning of it: FIPS 81 (DES), SP 800-67 (triple DES), FIPS
+/// 197 and SP 800-38A (AES), McGrew and Viega (GCM), FIPS 180-4 and FIPS 202, RFC 4493, RFC 2202 and RFC 4231.
 type Vector = (Operation, String, String, String, String);
 
 /// Holds the engine against the published vectors of an operation. RSA and ECDSA have none here: each of
@@ -31,8 +31,8 @@ pub(super) fn check(engine: &Engine, operation: Operation) -> Result<(), LabErro
     Ok(())
 }
 
-/// Whether a vector is one of an operation: a cipher has those of all its modes; GCM has one of its own with AES-128. The
-/// DES MACs are followed step by step for every job, and their step is DES.
+/// Whether a vector is one of an operation: a cipher has those of all its modes; GCM has one of its own with AES-128.
+/// The DES MACs are followed step by step for every job, and their step is DES.
 fn is_like(operation: Operation, known: Operation) -> bool {
     match (operation, known) {
         (Operation::Cipher { cipher, mode, .. }, Operation::Cipher { cipher: of, mode: known, .. }) => {

@@ -702,8 +702,8 @@ fn agreement(private: &[u8], public: Vec<u8>) -> self::Request {
         .integer(OUTPUT_KEY_IDENTIFIER_LENGTH, VARIABLE_TOKEN_ROOM)
 }
 
-/// The key-values structure of PKA_Key_Token_Build for a key of P-256: two bytes for the curve, its bits, the lengths of the
-/// numbers, then the numbers.
+/// The key-values structure of PKA_Key_Token_Build for a key of P-256: two bytes for the curve, its bits, the lengths
+/// of the numbers, then the numbers.
 fn p256_structure(numbers: &[&[u8]]) -> Vec<u8> {
     let mut structure = vec![0, 0];
     for number in [P256_BITS].into_iter().chain(numbers.iter().map(|number| number.len())) {

@@ -276,7 +276,8 @@ impl Target {
         card::measure_together(loads, &self.engine, home, &mut self.tokens, context)
     }
 
-    /// What other programs are given in the place of a workload's requests; none of it where an operation has no such cases.
+    /// What other programs are given in the place of a workload's requests; none of it where an operation has no such
+    /// cases.
     ///
     /// # Errors
     /// As [`Target::run`].

@@ -110,8 +110,8 @@ fn figure(value: f64) -> String {
 }
 
 /// Writes `target/performance.json` and `docs/performance.md` with its plot below a folder. Where one part alone was
-/// measured, the rows of the others are taken over from `target/performance.json`, and the page says of when they are; where
-/// nothing of them is there, their sections stay in the page as they are.
+/// measured, the rows of the others are taken over from `target/performance.json`, and the page says of when they are;
+/// where nothing of them is there, their sections stay in the page as they are.
 ///
 /// # Errors
 /// [`LabError::Io`].
@@ -181,8 +181,8 @@ fn page(measures: &Measures, has_plot: bool) -> String {
     out
 }
 
-/// A page with what one part has to say in the place where it said it before, else behind the others, and on which machine and
-/// when: the head of the page is of the others. None where the page has no others.
+/// A page with what one part has to say in the place where it said it before, else behind the others, and on which
+/// machine and when: the head of the page is of the others. None where the page has no others.
 fn with_section(before: &str, measures: &Measures) -> Option<String> {
     let machine = Machine::this();
     let text = sections(measures);

@@ -167,7 +167,8 @@ fn load_run(outcome: &Outcome) -> LoadRun {
     }
 }
 
-/// Has a home run timed cards: links their program, which lies beside the released one, into a folder, with its timings.
+/// Has a home run timed cards: links their program, which lies beside the released one, into a folder, with its
+/// timings.
 pub(crate) fn timed(programs: &mut Programs, folder: &Path, timings: &str) -> Result<(), LabError> {
     programs.card = timed_program(&programs.card, folder, timings)?;
     programs.manifest = None;

@@ -20,14 +20,15 @@ fn browser() -> Option<PathBuf> {
     all.find(|program| program.exists())
 }
 
-/// What is drawn in place of the page's own style: nothing, and letters about a fifth wider than those of the widest fonts of screens.
+/// What is drawn in place of the page's own style: nothing, and letters about a fifth wider than those of the widest
+/// fonts of screens.
 const STYLES: [&str; 2] = [
     "",
     "<style>* { font-family: 'DejaVu Sans', Verdana, sans-serif !important; letter-spacing: 0.1em !important; }</style>",
 ];
 
-/// What a browser finds out of place: elements beyond the right edge, unless a frame of a table that is within it shows them, and
-/// letters beyond the frame of their chart, or, in letters that are wider than any, beyond the page.
+/// What a browser finds out of place: elements beyond the right edge, unless a frame of a table that is within it shows
+/// them, and letters beyond the frame of their chart, or, in letters that are wider than any, beyond the page.
 const LOOK: &str = "<script>addEventListener('load', () => {
     const wrong = [], page = document.documentElement;
     for (const one of document.querySelectorAll('body *')) {

@@ -254,12 +254,7 @@ fn of_two_replies_put_before_one_fence_neither_sleeper_misses_its_own() {
 }
 
 /// A thread that sleeps until either of two requests is answered, on the rounds of their queue.
-fn waits_for_any(
-    crowd: &AtomicU64,
-    rounds: &AtomicU64,
-    replies: [&AtomicU64; 2],
-    futex: &Futex,
-) {
+fn waits_for_any(crowd: &AtomicU64, rounds: &AtomicU64, replies: [&AtomicU64; 2], futex: &Futex) {
     loop {
         protocol::join_crowd(crowd);
         let before = protocol::look(rounds);
@@ -357,7 +352,10 @@ fn without_the_fence_of_the_crowd_a_round_is_missed() {
 }
 
 /// An event loop that goes to sleep, or not, beside a card that tells it, or not.
-fn lost_completion(sleeps: fn(&AtomicU64, &AtomicU64) -> bool, tells: fn(&AtomicU64, &AtomicU64, &AtomicU64) -> bool) {
+fn lost_completion(
+    sleeps: fn(&AtomicU64, &AtomicU64) -> bool,
+    tells: fn(&AtomicU64, &AtomicU64, &AtomicU64) -> bool,
+) {
     loom::model(move || {
         let words = Arc::new([0, 1, 2].map(|_| AtomicU64::new(0)));
         let card = {

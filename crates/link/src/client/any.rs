@@ -4,18 +4,16 @@
 //! call waits on the rounds of up to [`WATCHED_MAX`] queues, so that a thread with many requests in
 //! flight is woken by whichever card answers first, and once for all requests that were answered together.
 
-use std::time::{Duration, Instant};
-
-use rustix::io::Errno;
-use rustix::thread::futex;
-use rustix::time::{ClockId, Timespec};
-
 use super::death::span_until;
 use super::{InFlight, Inner};
 use crate::clock::{ns_to_tsc, tsc};
 use crate::error::LinkError;
 use crate::protocol;
 use crate::world;
+use rustix::io::Errno;
+use rustix::thread::futex;
+use rustix::time::{ClockId, Timespec};
+use std::time::{Duration, Instant};
 
 /// Queues that one sleep watches; what the kernel takes.
 const WATCHED_MAX: usize = 128;

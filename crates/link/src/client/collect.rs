@@ -1,16 +1,14 @@
 //! Collecting replies, and how an event loop finds them and sleeps until there are some.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
-use wire::bounds::{BULK_BYTES_MAX, INLINE_BYTES_MAX};
-use wire::frame::{BULK_NONE, FrameError, ReplyHeader};
-
 use super::{ClientQueue, InFlight, Inner};
 use crate::card::header_bytes;
 use crate::error::{LinkError, Violation};
 use crate::protocol;
 use crate::world;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use wire::bounds::{BULK_BYTES_MAX, INLINE_BYTES_MAX};
+use wire::frame::{BULK_NONE, FrameError, ReplyHeader};
 
 /// How many replies are prefetched before they are collected.
 const COLLECTED_AHEAD: usize = 2;
@@ -82,9 +80,9 @@ impl ClientQueue {
         }
     }
 
-    /// Announces that the event loop goes to sleep. `sleep` numbers this sleep: it is not 0 and not the number of the last
-    /// one. [`ClientQueue::answered`] must be read once more between this call and sleeping: from here on the
-    /// card sends one datagram to the completion socket when it has answered.
+    /// Announces that the event loop goes to sleep. `sleep` numbers this sleep: it is not 0 and not the number of the
+    /// last one. [`ClientQueue::answered`] must be read once more between this call and sleeping: from here on the card
+    /// sends one datagram to the completion socket when it has answered.
     pub fn arm(&self, sleep: u64) {
         let inner = &*self.inner;
         if inner.request.is_present() {

@@ -1,14 +1,12 @@
 //! Queues that are of no more use: of a dead card, ended by it, broken by it, or a parent's.
 
-use std::sync::PoisonError;
-use std::sync::atomic::{Ordering, fence};
-use std::time::{Duration, Instant};
-
-use wire::bounds::LIVENESS_WAIT_NS;
-
 use super::Inner;
 use crate::error::{LinkError, Violation};
 use crate::world;
+use std::sync::PoisonError;
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
+use wire::bounds::LIVENESS_WAIT_NS;
 
 const LIVENESS_WAIT: Duration = Duration::from_nanos(LIVENESS_WAIT_NS);
 

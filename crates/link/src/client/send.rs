@@ -1,14 +1,5 @@
 //! Sending: which slots and bulk blocks are free, and how a request gets into one.
 
-use std::cell::Cell;
-use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
-use std::time::Instant;
-
-use wire::bounds::{BULK_BYTES_MAX, INLINE_BYTES_MAX};
-use wire::frame::{BULK_NONE, RequestHeader};
-
 use super::death::{Liveness, span_until};
 use super::{ClientQueue, InFlight, Inner, Slot};
 use crate::clock::tsc;
@@ -16,6 +7,13 @@ use crate::doorbell::{self, current_processor};
 use crate::error::LinkError;
 use crate::protocol;
 use crate::world;
+use std::cell::Cell;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+use wire::bounds::{BULK_BYTES_MAX, INLINE_BYTES_MAX};
+use wire::frame::{BULK_NONE, RequestHeader};
 
 impl ClientQueue {
     /// Claims a free slot.
@@ -83,8 +81,8 @@ impl ClientQueue {
         self.submit_request(slot, &Request { verb, payload, reply_bytes_max, alone: false, secret: false })
     }
 
-    /// Submits a request. The payload is copied, and a sleeping card is woken. If
-    /// request or reply do not fit inline, a bulk block is taken; then there is room for [`BULK_BYTES_MAX`] bytes both ways.
+    /// Submits a request. The payload is copied, and a sleeping card is woken. If request or reply do not fit inline, a
+    /// bulk block is taken; then there is room for [`BULK_BYTES_MAX`] bytes both ways.
     ///
     /// # Errors
     /// [`LinkError::TooLong`], [`LinkError::BulkFull`], or as [`ClientQueue::check`]; nothing was

@@ -1,11 +1,10 @@
-use std::os::fd::AsFd;
-use std::time::Duration;
-
 use super::*;
 use crate::clock::{tsc, tsc_to_ns};
 use crate::doorbell::Doorbell;
 use crate::queue::QueueMemory;
 use crate::status::StatusPage;
+use std::os::fd::AsFd;
+use std::time::Duration;
 use wire::Codes;
 use wire::bounds::{BULK_BYTES_MAX, HEADER_BYTES, INLINE_BYTES_MAX};
 use wire::control::PollMode;

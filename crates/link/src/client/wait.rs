@@ -1,12 +1,5 @@
 //! Waiting for one reply: awake, asleep, or looking when a timer ticks.
 
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
-
-use wire::bounds::LIVENESS_WAIT_NS;
-use wire::control::PollMode;
-use wire::frame::ReplyHeader;
-
 use super::death::{Liveness, span_of, span_until};
 use super::{ClientQueue, InFlight, Inner};
 use crate::clock::{ns_to_tsc, tsc, tsc_to_ns};
@@ -15,6 +8,11 @@ use crate::error::LinkError;
 use crate::process::timespec;
 use crate::protocol;
 use crate::world;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use wire::bounds::LIVENESS_WAIT_NS;
+use wire::control::PollMode;
+use wire::frame::ReplyHeader;
 
 /// How long a waiter that may spin polls for its reply before it sleeps, in
 /// nanoseconds: about the cost of sleeping and being woken.

@@ -1,6 +1,10 @@
 //! The world of a thread: the system, or one that the simulation gave it.
 
 use super::{Ended, Event};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
+use rustix::net::SendFlags;
+use rustix::thread::futex;
+use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,12 +12,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
-use rustix::net::SendFlags;
-use rustix::thread::futex;
-use rustix::time::ClockId;
-
 use wire::frame::ReplyHeader;
 use wire::registers::RegisterSet;
 

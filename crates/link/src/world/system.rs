@@ -1,16 +1,14 @@
 //! The real world: each function is the system call of its name.
 
 use super::{Ended, Event};
+use rustix::event::{PollFd, Timespec};
+use rustix::net::SendFlags;
+use rustix::thread::futex;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-use rustix::event::{PollFd, Timespec};
-use rustix::net::SendFlags;
-use rustix::thread::futex;
-
 use wire::frame::ReplyHeader;
 use wire::registers::RegisterSet;
 

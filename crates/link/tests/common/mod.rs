@@ -1,10 +1,9 @@
 //! What the tests share: a card's page and doorbell, and queues between two ends.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use link::{CardParts, CardQueue, ClientParts, ClientQueue, Doorbell, PidFd, QueueMemory, StatusPage};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-
-use link::{CardParts, CardQueue, ClientParts, ClientQueue, Doorbell, PidFd, QueueMemory, StatusPage};
 use wire::Codes;
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 

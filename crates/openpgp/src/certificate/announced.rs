@@ -1,4 +1,5 @@
-//! The features that a certificate announces as readable by its owner, and the strongest form that all recipients can read.
+//! The features that a certificate announces as readable by its owner, and the strongest form that all recipients can
+//! read.
 
 use crate::form::CHUNK_BITS_WRITTEN;
 use crate::{AeadAlgorithm, CompressionAlgorithm, Form, HashAlgorithm, Protection, SymmetricKeyAlgorithm};

@@ -2,8 +2,8 @@
 //!
 //! Anybody can add signatures to anybody's certificate, and key servers once spread certificates with a hundred
 //! thousand of them. Nothing here depends on third-party signatures, so those beyond a bound are dropped, as GnuPG
-//! drops them if there are too many (`self-sigs-only`). Each signature that claims to be the owner's costs a verification, so
-//! a certificate with more than a bounded number of them is refused.
+//! drops them if there are too many (`self-sigs-only`). Each signature that claims to be the owner's costs a
+//! verification, so a certificate with more than a bounded number of them is refused.
 
 use super::CertificateError;
 use crate::{Fingerprint, KeyId};
@@ -15,7 +15,8 @@ use std::collections::HashSet;
 
 /// Most packets that one certificate may have, signatures by others that are left out not counted.
 pub const PACKETS_MAX: usize = 65_536;
-/// Most signatures on a certificate that its own primary key made, as they say: one that names no maker is counted here.
+/// Most signatures on a certificate that its own primary key made, as they say: one that names no maker is counted
+/// here.
 pub const OWN_SIGNATURES_MAX: usize = 2048;
 /// Most signatures of others that are kept on a certificate: the first ones.
 pub const OTHERS_SIGNATURES_MAX: usize = 1024;

@@ -44,7 +44,8 @@ impl Reason {
 /// Another expiration, or none: of the primary key, and of every subkey that has one of its own and is not revoked.
 ///
 /// # Errors
-/// [`GenerateError`]; [`GenerateError::Asked`] if nothing binds the certificate, or the time is before its keys' creation.
+/// [`GenerateError`]; [`GenerateError::Asked`] if nothing binds the certificate, or the time is before its keys'
+/// creation.
 pub fn expire(
     certificate: &Certificate,
     signer: &dyn PrivateKey,

@@ -98,7 +98,8 @@ fn rsa(
     ))
 }
 
-/// The public half of an RSA key that is elsewhere, by modulus and exponent, big-endian; `created` decides its fingerprint.
+/// The public half of an RSA key that is elsewhere, by modulus and exponent, big-endian; `created` decides its
+/// fingerprint.
 ///
 /// # Errors
 /// [`GenerateError::Asked`] where the numbers are no RSA key.

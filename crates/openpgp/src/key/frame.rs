@@ -30,11 +30,12 @@ pub(crate) fn with_checksum(cipher: Option<SymmetricKeyAlgorithm>, key: &[u8]) -
     plain
 }
 
-/// The session key in a block that RSA, ElGamal or ECDH deciphered (RFC 9580, 5.1.3): key and checksum, and in packets of
-/// version 3 (`is_v6` is false) the cipher before them. For keys that are not in this process.
+/// The session key in a block that RSA, ElGamal or ECDH deciphered (RFC 9580, 5.1.3): key and checksum, and in packets
+/// of version 3 (`is_v6` is false) the cipher before them. For keys that are not in this process.
 ///
 /// # Errors
-/// [`PrivateKeyError::NotOpened`], whatever is wrong. The checksum is compared in constant time; lengths are not hidden.
+/// [`PrivateKeyError::NotOpened`], whatever is wrong. The checksum is compared in constant time; lengths are not
+/// hidden.
 pub fn session_key_of(is_v6: bool, plain: &[u8]) -> Result<PlainSessionKey, PrivateKeyError> {
     let (start, sum) = plain.split_last_chunk::<2>().ok_or(PrivateKeyError::NotOpened)?;
     let (cipher, key) = if is_v6 {

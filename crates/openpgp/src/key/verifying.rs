@@ -1,10 +1,10 @@
 //! Verification of signatures where rPGP's is slow or incomplete.
 //!
-//! A stranger can add two thousand signatures to a certificate that claim to be its owner's, and each must be verified: by
-//! the engine, if it supports the algorithm; and the signed data ([`Subject`]) is hashed once for all of them.
+//! A stranger can add two thousand signatures to a certificate that claim to be its owner's, and each must be verified:
+//! by the engine, if it supports the algorithm; and the signed data ([`Subject`]) is hashed once for all of them.
 //!
-//! ECDSA over secp256k1, with either s: for each signature (r, s) the pair (r, n - s) holds as well. OpenPGP has no rule
-//! which one is written, and GnuPG writes both; the library behind rPGP checks the lower one only.
+//! ECDSA over secp256k1, with either s: for each signature (r, s) the pair (r, n - s) holds as well. OpenPGP has no
+//! rule which one is written, and GnuPG writes both; the library behind rPGP checks the lower one only.
 
 use super::packet::curve_and_point;
 use crate::compute::{engine, engine_hash};
@@ -56,7 +56,8 @@ impl<'a, K: VerifyingKey> Verifying<'a, K> {
         let Some(digest) = subject.digest(signature, config) else { return false };
         // RFC 9980: no hash below 256 bits.
         let is_long_enough = !config.pub_alg.is_pqc() || digest.len() >= 32;
-        // A hint, and judged for version 6 alone (RFC 9580, 5.2.4): signatures of version 4 with other octets are in use.
+        // A hint, and judged for version 6 alone (RFC 9580, 5.2.4): signatures of version 4 with other octets are in
+        // use.
         let is_begun = config.version() != SignatureVersion::V6
             || signature.signed_hash_value().is_some_and(|start| digest.starts_with(&start));
         is_long_enough && is_begun && self.fits(config.hash_alg, &digest, bytes)
@@ -82,8 +83,8 @@ impl<'a, K: VerifyingKey> Verifying<'a, K> {
         ids.is_empty() && fingerprints.is_empty() || ids.contains(&id) || fingerprints.contains(&fingerprint)
     }
 
-    /// Whether a signature of this key is one of a digest. Not [`VerifyingKey::verify`], whose errors may cost more than
-    /// the check: each records a backtrace where the environment asks for them.
+    /// Whether a signature of this key is one of a digest. Not [`VerifyingKey::verify`], whose errors may cost more
+    /// than the check: each records a backtrace where the environment asks for them.
     fn fits(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> bool {
         if let Some(holds) = self.by_engine(hash, digest, signature) {
             return holds;

@@ -62,8 +62,8 @@ pub enum Look {
     Unknown,
 }
 
-/// The apparent kind of an input that begins with these bytes. Pass as many as are available: armor is recognized if its
-/// first line is among them.
+/// The apparent kind of an input that begins with these bytes. Pass as many as are available: armor is recognized if
+/// its first line is among them.
 pub fn look(begin: &[u8]) -> Look {
     let is_marked = begin.starts_with(UTF8_MARK);
     if begin.first().is_some_and(|octet| octet & 0x80 != 0) && !is_marked {

@@ -53,8 +53,8 @@ impl PrivateCertificate {
         Self { certificate, keys, opaque: Vec::new() }
     }
 
-    /// Private subkeys of a kind that is not served, for people: they are kept, locked as they were, and nothing is done
-    /// with them.
+    /// Private subkeys of a kind that is not served, for people: they are kept, locked as they were, and nothing is
+    /// done with them.
     pub fn unserved(&self) -> Vec<String> {
         self.opaque.iter().map(Opaque::name).collect()
     }
@@ -223,7 +223,8 @@ impl ClearKey {
     ///
     /// # Errors
     /// [`PrivateKeyError::Malformed`] where the packet does not hold together or its halves do not belong together,
-    /// [`PrivateKeyError::Locked`] where it is locked, [`PrivateKeyError::Unsupported`] for an algorithm that is not served.
+    /// [`PrivateKeyError::Locked`] where it is locked, [`PrivateKeyError::Unsupported`] for an algorithm that is not
+    /// served.
     pub fn open(&self) -> Result<Arc<dyn PrivateKey>, PrivateKeyError> {
         let packet = SecretPacket::parse(self.is_primary, &self.body);
         let packet = packet.map_err(|cause| PrivateKeyError::Malformed { cause })?;

@@ -1,9 +1,9 @@
 //! Decrypting session keys without revealing failures: implicit rejection.
 //!
-//! RSA and ElGamal carry a session key in a block of PKCS#1 v1.5. An attacker who learns of many modified packets whether
-//! their blocks were well formed learns the content of another packet (RFC 9580, 13.5). So if such a packet does not decrypt,
-//! or gives a key that does not fit the body, a random session key replaces it, as in TLS (RFC 5246, 7.4.7.1): then the body
-//! does not authenticate, and that is the only error.
+//! RSA and ElGamal carry a session key in a block of PKCS#1 v1.5. An attacker who learns of many modified packets
+//! whether their blocks were well formed learns the content of another packet (RFC 9580, 13.5). So if such a packet
+//! does not decrypt, or gives a key that does not fit the body, a random session key replaces it, as in TLS (RFC 5246,
+//! 7.4.7.1): then the body does not authenticate, and that is the only error.
 //!
 //! The other algorithms do not need this. Key wrap and AEAD detect a modified packet before anything
 //! of its content is used, and passphrases have no padding: these may fail with errors of their own.

@@ -20,8 +20,8 @@ fn found(layout: &Layout, pan: &PanDigits, block: &str) -> Option<Vec<u8>> {
     is_block.holds().then(|| pin.digits()[..usize::from(pin.length())].to_vec())
 }
 
-/// ISO-0 and ISO-3: the Python package psec 1.3.0; ISO-0 also ANSI X9.24-1, A.4; ISO-2, ISO-3 and 3624: the examples of the CCA
-/// manuals.
+/// ISO-0 and ISO-3: the Python package psec 1.3.0; ISO-0 also ANSI X9.24-1, A.4; ISO-2, ISO-3 and 3624: the examples of
+/// the CCA manuals.
 #[test]
 fn blocks_are_the_published_ones() {
     let made = |format, pin_text: &str, pan_text: &str| {

@@ -1,5 +1,5 @@
-//! DUKPT with AES (ANSI X9.24-3:2017): the data that derive one key from another. A key longer than a block takes as many
-//! blocks of [`Derivation`] as it needs, numbered from one, each enciphered under the key that derives, and cut.
+//! DUKPT with AES (ANSI X9.24-3:2017): the data that derive one key from another. A key longer than a block takes as
+//! many blocks of [`Derivation`] as it needs, numbered from one, each enciphered under the key that derives, and cut.
 
 /// Length of the identifier of an initial key in bytes.
 pub const INITIAL_ID_BYTES: usize = 8;
@@ -156,8 +156,8 @@ impl Derivation {
 pub const TRANSACTION_BYTES: usize = 20;
 
 /// A key of a transaction, or the initial key of a terminal, as its derivation data say it. They lie as in a block of
-/// [`Derivation`], with the whole identifier: `01 01`, usage, algorithm and length in bits of the key, identifier of the initial
-/// key, counter. The counter of an initial key is zero.
+/// [`Derivation`], with the whole identifier: `01 01`, usage, algorithm and length in bits of the key, identifier of
+/// the initial key, counter. The counter of an initial key is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transaction {
     /// What the key is for.

@@ -1,7 +1,7 @@
 //! DUKPT with keys of two-part TDES (ANSI X9.24-1:2009, annex A).
 //!
-//! The initial key is two blocks enciphered under the base key; from it, one bit of the counter after the other, each from the
-//! left, makes the key of the transaction by [`step`]; [`Purpose`] makes the working key of that.
+//! The initial key is two blocks enciphered under the base key; from it, one bit of the counter after the other, each
+//! from the left, makes the key of the transaction by [`step`]; [`Purpose`] makes the working key of that.
 
 use zeroize::Zeroize;
 
@@ -138,8 +138,8 @@ impl Purpose {
         std::array::from_fn(|byte| if byte % 8 == at { 0xFF } else { 0 })
     }
 
-    /// Whether each half of the varied key is then enciphered under the whole of it, so that the key of the transaction does
-    /// not follow from it.
+    /// Whether each half of the varied key is then enciphered under the whole of it, so that the key of the transaction
+    /// does not follow from it.
     pub fn is_one_way(self) -> bool {
         matches!(self, Self::DataRequest | Self::DataResponse)
     }

@@ -1,5 +1,5 @@
-//! The key of a card, derived from the issuer's (EMV 4.3, book 2, annex A1.4): what [`blocks`] gives is enciphered under
-//! the issuer's key, each block by itself, and gets [odd parity](super::with_parity).
+//! The key of a card, derived from the issuer's (EMV 4.3, book 2, annex A1.4): what [`blocks`] gives is enciphered
+//! under the issuer's key, each block by itself, and gets [odd parity](super::with_parity).
 
 use crate::scan::decimals;
 
@@ -28,8 +28,8 @@ impl<'p> Card<'p> {
         number
     }
 
-    /// Option B: what its number is made of by [`option_b`], behind SHA-1; `None` for a PAN of at most sixteen digits, of which
-    /// option B is option A.
+    /// Option B: what its number is made of by [`option_b`], behind SHA-1; `None` for a PAN of at most sixteen digits,
+    /// of which option B is option A.
     pub fn option_b_message(&self) -> Option<Vec<u8>> {
         if self.pan.len() <= 16 {
             return None;
@@ -41,8 +41,8 @@ impl<'p> Card<'p> {
     }
 }
 
-/// The number by option B of the SHA-1 hash of its message: the first sixteen decimal digits, and where there are fewer, letters
-/// less ten behind them.
+/// The number by option B of the SHA-1 hash of its message: the first sixteen decimal digits, and where there are
+/// fewer, letters less ten behind them.
 pub fn option_b(hash: &[u8; 20]) -> [u8; 8] {
     crate::digits::pack(&decimals(hash))
 }
@@ -70,8 +70,8 @@ mod tests {
         with_parity(&encipher(Tdes2, &hex::<16>(issuer), &blocks(&number)))
     }
 
-    /// The first four are those of the documentation of the Python package pyemv 1.5.0, the others what it computes; of the last
-    /// hash but fifteen digits are decimal.
+    /// The first four are those of the documentation of the Python package pyemv 1.5.0, the others what it computes; of
+    /// the last hash but fifteen digits are decimal.
     #[test]
     fn keys_are_those_of_another_program() {
         for (pan, sequence, b, expected) in [

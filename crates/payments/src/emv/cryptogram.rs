@@ -1,25 +1,24 @@
-//! Cryptograms. That of a card (ARQC, TC, AAC) is the MAC of its transaction's data, [padded](super::padded) as the card does it; the
-//! issuer's answer to it (ARPC) is made by one of two methods (EMV 4.3, book 2, section 8.2).
-
-use zeroize::Zeroizing;
+//! Cryptograms. That of a card (ARQC, TC, AAC) is the MAC of its transaction's data, [padded](super::padded) as the
+//! card does it; the issuer's answer to it (ARPC) is made by one of two methods (EMV 4.3, book 2, section 8.2).
 
 use super::{Padding, padded};
+use zeroize::Zeroizing;
 
 /// Length of the cryptogram of method 2 in bytes.
 pub const METHOD_2_BYTES: usize = 4;
 /// The most bytes of an issuer's own data in it.
 pub const OWN_BYTES_MAX: usize = 8;
 
-/// Method 1: the block to encipher under the session's key, of the card's cryptogram and the authorisation response code. All
-/// eight bytes of the result are the answer.
+/// Method 1: the block to encipher under the session's key, of the card's cryptogram and the authorisation response
+/// code. All eight bytes of the result are the answer.
 pub fn method_1(cryptogram: &[u8; 8], response_code: [u8; 2]) -> [u8; 8] {
     let mut block = *cryptogram;
     block.iter_mut().zip(response_code).for_each(|(byte, code)| *byte ^= code);
     block
 }
 
-/// Method 2: the message whose MAC's first [`METHOD_2_BYTES`] bytes are the answer, of the card's cryptogram, the status update
-/// of the card and the issuer's own data; `None` for more than eight bytes of them.
+/// Method 2: the message whose MAC's first [`METHOD_2_BYTES`] bytes are the answer, of the card's cryptogram, the
+/// status update of the card and the issuer's own data; `None` for more than eight bytes of them.
 pub fn method_2(cryptogram: &[u8; 8], status_update: [u8; 4], own: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     (own.len() <= OWN_BYTES_MAX)
         .then(|| padded(&[&cryptogram[..], &status_update, own].concat(), Padding::Bit))

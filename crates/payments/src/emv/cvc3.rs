@@ -1,11 +1,11 @@
 //! MasterCard's dynamic card verification code, CVC3, under the card's own key for it.
 //!
-//! The MAC of a [track](track) ends with two bytes that begin the [`block`]; that, enciphered under the key, ends with the value.
-
-use zeroize::Zeroizing;
+//! The MAC of a [track](track) ends with two bytes that begin the [`block`]; that, enciphered under the key, ends with
+//! the value.
 
 use super::{Padding, padded};
 use crate::ff1::Radix;
+use zeroize::Zeroizing;
 
 /// Digits of a value.
 pub const DIGITS: usize = 5;
@@ -21,7 +21,8 @@ pub fn block(mac: &[u8; 8], unpredictable: [u8; 4], counter: [u8; 2]) -> [u8; 8]
     [mac[6], mac[7], a, b, c, d, counter[0], counter[1]]
 }
 
-/// The digits of the value, of the enciphered block. Of them as many from the right stand in the track as there is room for.
+/// The digits of the value, of the enciphered block. Of them as many from the right stand in the track as there is room
+/// for.
 pub fn digits(enciphered: &[u8; 8]) -> [u8; DIGITS] {
     let mut digits = [0; DIGITS];
     let decimal = const { Radix::new(10).expect("ten is a radix") };

@@ -1,14 +1,14 @@
-//! Scripts of an issuer: commands to a card, with a MAC, and with data that are enciphered (EMV 4.3, book 2, section 9).
-
-use zeroize::{Zeroize, Zeroizing};
+//! Scripts of an issuer: commands to a card, with a MAC, and with data that are enciphered (EMV 4.3, book 2, section
+//! 9).
 
 use super::{Padding, padded};
 use crate::digits::pack;
 use crate::mask::Mask;
 use crate::pin::Pin;
+use zeroize::{Zeroize, Zeroizing};
 
-/// The message that a command's MAC is of: the command's header, what the issuer binds it to (transaction counter, cryptogram),
-/// and its data.
+/// The message that a command's MAC is of: the command's header, what the issuer binds it to (transaction counter,
+/// cryptogram), and its data.
 pub fn message(header: &[u8], bound: &[u8], data: &[u8]) -> Zeroizing<Vec<u8>> {
     padded(&[header, bound, data].concat(), Padding::Bit)
 }
@@ -47,9 +47,9 @@ impl Method {
     }
 }
 
-/// The block of a new PIN for Visa's cards: the PIN of 4 to 12 digits as in a block of ISO-0, XORed with the right half of the left
-/// half of the card's key for cryptograms, and with the PIN that was there before, where that is part of it. A longer PIN is cut
-/// behind its leftmost digits.
+/// The block of a new PIN for Visa's cards: the PIN of 4 to 12 digits as in a block of ISO-0, XORed with the right half
+/// of the left half of the card's key for cryptograms, and with the PIN that was there before, where that is part of
+/// it. A longer PIN is cut behind its leftmost digits.
 pub fn visa_pin_block(key_left: &[u8; 8], pin: &Pin, current: Option<&Pin>) -> Zeroizing<[u8; 8]> {
     let mut nibbles = [0; 16];
     let length = Mask::below(12, pin.length()).choose(12, pin.length());

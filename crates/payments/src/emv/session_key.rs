@@ -29,7 +29,8 @@ pub fn mastercard(counter: [u8; 2], unpredictable: [u8; 4]) -> [u8; 8] {
     [counter[0], counter[1], 0, 0, a, b, c, d]
 }
 
-/// What the card's key is XORed with: the transaction counter at the end of the left half, its complement at that of the right.
+/// What the card's key is XORed with: the transaction counter at the end of the left half, its complement at that of
+/// the right.
 pub fn visa(counter: [u8; 2]) -> [u8; 16] {
     let mut mask = [0; 16];
     (mask[6], mask[7]) = (counter[0], counter[1]);
@@ -54,8 +55,8 @@ impl Tree {
         }
     }
 
-    /// The session's key before its parity, under the card's key and an initial vector, zeros for most issuers. `encipher`
-    /// enciphers two blocks, each by itself, under a key of two parts: once for a level.
+    /// The session's key before its parity, under the card's key and an initial vector, zeros for most issuers.
+    /// `encipher` enciphers two blocks, each by itself, under a key of two parts: once for a level.
     pub fn session(
         self,
         card: &[u8; 16],
@@ -148,8 +149,8 @@ mod tests {
         with_parity(&encipher(Tdes2, &hex::<16>(KEY), blocks))
     }
 
-    /// Those of 001C but the second and the fifth are of the documentation of the Python package pyemv 1.5.0, the others what it
-    /// computes.
+    /// Those of 001C but the second and the fifth are of the documentation of the Python package pyemv 1.5.0, the
+    /// others what it computes.
     #[test]
     fn keys_are_those_of_another_program() {
         let (counter, key) = ([0, 0x1C], hex::<16>(KEY));

@@ -1,9 +1,8 @@
 //! Alphabets: which character stands for which digit.
 
-use zeroize::Zeroizing;
-
 use super::number::Radix;
 use crate::mask::Mask;
+use zeroize::Zeroizing;
 
 /// An alphabet of 2 to 255 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,8 +52,8 @@ impl Alphabet {
         self.radix
     }
 
-    /// The digits of a text, and whether all of its characters are of the alphabet; zero stands for one that is not. Every
-    /// character of the alphabet is looked at for every one of the text.
+    /// The digits of a text, and whether all of its characters are of the alphabet; zero stands for one that is not.
+    /// Every character of the alphabet is looked at for every one of the text.
     pub fn digits(&self, text: &[u8]) -> (Zeroizing<Vec<u8>>, Mask) {
         let mut all = Mask::YES;
         let digits = text.iter().map(|character| {

@@ -1,5 +1,5 @@
-//! Numbers of many digits, the most significant one first. Their digits are secret; the radix and how many there are are not. All
-//! arithmetic wraps, though none of it overflows: a check would be a branch.
+//! Numbers of many digits, the most significant one first. Their digits are secret; the radix and how many there are
+//! are not. All arithmetic wraps, though none of it overflows: a check would be a branch.
 
 /// A radix from 2 to 255.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

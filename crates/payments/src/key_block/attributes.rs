@@ -41,8 +41,8 @@ impl Version {
         }
     }
 
-    /// Length of a block of its cipher in bytes. The header with its optional blocks has a multiple of it in characters, the
-    /// payload in bytes.
+    /// Length of a block of its cipher in bytes. The header with its optional blocks has a multiple of it in
+    /// characters, the payload in bytes.
     pub const fn cipher_bytes(self) -> usize {
         match self {
             Self::A | Self::B | Self::C => 8,

@@ -93,8 +93,8 @@ impl OptionalBlock<'_> {
 /// The blocks of a text that has nothing else in it: as they stand between header and payload.
 ///
 /// # Errors
-/// [`Fault`]; [`Cause::OptionalTwice`] for a second block of an identifier, [`Cause::OptionalOrder`] for one that fills a header
-/// up, which is made with the header alone.
+/// [`Fault`]; [`Cause::OptionalTwice`] for a second block of an identifier, [`Cause::OptionalOrder`] for one that fills
+/// a header up, which is made with the header alone.
 pub fn optional_blocks(text: &[u8]) -> Result<Vec<OptionalBlock<'_>>, Fault> {
     let mut blocks: Vec<OptionalBlock<'_>> = Vec::new();
     let mut at = 0;

@@ -67,7 +67,8 @@ impl<'a> Block<'a> {
     /// Reads a block, which is all of the text.
     ///
     /// # Errors
-    /// [`Fault`]: the first one from the left, but for a length that is not the text's, which is looked at before the rest.
+    /// [`Fault`]: the first one from the left, but for a length that is not the text's, which is looked at before the
+    /// rest.
     pub fn parse(text: &'a [u8]) -> Result<Self, Fault> {
         let version =
             text.first().and_then(|letter| Version::of(*letter)).ok_or(Fault::at(Cause::Version, 0))?;

@@ -1,9 +1,8 @@
 //! The keys of a block, its payload, and what its MAC is of.
 
-use zeroize::Zeroizing;
-
 use super::attributes::Version;
 use crate::mask::Mask;
+use zeroize::Zeroizing;
 
 /// Length of the field in front of the key in bytes.
 const LENGTH_BYTES: usize = 2;
@@ -36,8 +35,8 @@ impl Version {
     }
 }
 
-/// How a key of B or D follows from the protection key, which is as long: the CMACs under it of [messages](Self::messages), one
-/// behind the other, cut to the length of the key.
+/// How a key of B or D follows from the protection key, which is as long: the CMACs under it of
+/// [messages](Self::messages), one behind the other, cut to the length of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Derivation {
     key_bytes: u8,
@@ -108,8 +107,8 @@ pub fn padding_bytes(version: Version, algorithm: u8, key_bytes: usize, padding:
     payload_bytes(version, algorithm, key_bytes, padding) - LENGTH_BYTES - key_bytes
 }
 
-/// The clear payload: the length of the key in bits, the key, random bytes. `None` for a key of 8 KiB or more, and where it is
-/// not whole blocks of the cipher.
+/// The clear payload: the length of the key in bits, the key, random bytes. `None` for a key of 8 KiB or more, and
+/// where it is not whole blocks of the cipher.
 pub fn payload(version: Version, key: &[u8], random: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let bits = u16::try_from(key.len().checked_mul(8)?).ok()?;
     // With its full length from the start: a vector that grows leaves copies behind.
@@ -120,9 +119,9 @@ pub fn payload(version: Version, key: &[u8], random: &[u8]) -> Option<Zeroizing<
     clear.len().is_multiple_of(version.cipher_bytes()).then_some(clear)
 }
 
-/// The length in bytes of the key in a clear payload of at most 4 KiB, which stands behind its first two bytes, and whether it
-/// is one that keys of the algorithm have and the payload has room for; 0 where it is not. DES keys have 8 bytes, TDES keys 16
-/// or 24, AES keys 16, 24 or 32, others any number.
+/// The length in bytes of the key in a clear payload of at most 4 KiB, which stands behind its first two bytes, and
+/// whether it is one that keys of the algorithm have and the payload has room for; 0 where it is not. DES keys have 8
+/// bytes, TDES keys 16 or 24, AES keys 16, 24 or 32, others any number.
 pub fn key_length(clear: &[u8], algorithm: u8) -> (usize, Mask) {
     let Some((field, rest)) = clear.split_first_chunk::<LENGTH_BYTES>() else {
         return (0, Mask::NO);

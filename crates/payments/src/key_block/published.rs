@@ -1,4 +1,5 @@
-//! Key blocks that others have published, for the tests of this crate and, by its path, of those that open blocks in cards.
+//! Key blocks that others have published, for the tests of this crate and, by its path, of those that open blocks in
+//! cards.
 
 /// Protection key, block, key.
 pub const PUBLISHED: &[(&str, &str, &str)] = &[

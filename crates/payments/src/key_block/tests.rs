@@ -102,8 +102,8 @@ fn every_character_changed_is_refused() {
     }
 }
 
-/// The weakness of A and C that the published notes name: the versions share their keys, so one letter is all that tells them
-/// apart, and the MAC covers it.
+/// The weakness of A and C that the published notes name: the versions share their keys, so one letter is all that
+/// tells them apart, and the MAC covers it.
 #[test]
 fn a_block_of_one_version_is_none_of_another() {
     let (protection, text, _) = PUBLISHED[0];

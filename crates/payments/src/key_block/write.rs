@@ -6,12 +6,12 @@ use super::optional::{OptionalBlock, PADDING, SHORT_HEAD};
 use super::parse::{Cause, Fault, read_header};
 use super::{BLOCK_BYTES_MAX, Version};
 
-/// The header of a block whose payload has so many bytes, with these optional blocks, and with one that fills it up where they
-/// do not fill blocks of the cipher.
+/// The header of a block whose payload has so many bytes, with these optional blocks, and with one that fills it up
+/// where they do not fill blocks of the cipher.
 ///
 /// # Errors
-/// [`Fault`] at the character where one would stand that has no place there; [`Cause::Length`] for a payload that is not whole
-/// blocks of the cipher, and where the text would get too long.
+/// [`Fault`] at the character where one would stand that has no place there; [`Cause::Length`] for a payload that is
+/// not whole blocks of the cipher, and where the text would get too long.
 pub fn header(
     attributes: &Attributes,
     optional: &[OptionalBlock<'_>],

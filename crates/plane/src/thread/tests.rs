@@ -1,8 +1,8 @@
-//! A thread that loses its processor between taking up tables and reading: what is published meanwhile holds for what it reads.
+//! A thread that loses its processor between taking up tables and reading: what is published meanwhile holds for what
+//! it reads.
 
-use std::net::UdpSocket;
-use std::process::Command;
-
+use super::*;
+use crate::{open_raw, open_tun, open_udp};
 use engine::{Engine, Options};
 use ipsec::{
     Action, AesKey, Direction, KeyBytes, NAT_PORT, Policy, PolicyDirection, Reason, Sa, SaParameters, Sad,
@@ -10,9 +10,8 @@ use ipsec::{
 };
 use needs::Need;
 use nix::sched::{CloneFlags, unshare};
-
-use super::*;
-use crate::{open_raw, open_tun, open_udp};
+use std::net::UdpSocket;
+use std::process::Command;
 
 const SPI: u32 = 0x1001;
 const OUTSIDE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), NAT_PORT);

@@ -26,7 +26,8 @@ impl Net {
         for (number, space) in [(1, &net.first), (2, &net.second)] {
             let (v4, v6) = (["192.0.2", "198.51.100"][number - 1], format!("2001:db8:{number}"));
             join(space, "outer", &net.middle, &format!("middle{number}"));
-            // Up before they have addresses: else the first question for a neighbour may go to one that does not listen yet.
+            // Up before they have addresses: else the first question for a neighbour may go to one that does not listen
+            // yet.
             space.ip("link set outer up");
             net.middle.ip(&format!("link set middle{number} up"));
             space.ip(&format!("addr add {v4}.1/24 dev outer"));
@@ -42,7 +43,8 @@ impl Net {
     }
 }
 
-/// Reads from a socket that has a timeout: where the process was stopped for a while, such a one does not go on by itself.
+/// Reads from a socket that has a timeout: where the process was stopped for a while, such a one does not go on by
+/// itself.
 pub fn uninterrupted<T>(mut read: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match read() {

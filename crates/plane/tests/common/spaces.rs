@@ -1,5 +1,10 @@
 //! Network namespaces of a test's own, which are gone with it, and what passes them.
 
+use needs::Need;
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::socket::{LinkAddr, recvfrom};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType};
 use std::fs::File;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -8,12 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-
-use needs::Need;
-use nix::sched::{CloneFlags, setns, unshare};
-use nix::sys::socket::{LinkAddr, recvfrom};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType};
 
 /// Set in the process that has a user namespace of its own.
 const INSIDE: &str = "TESTS_INSIDE_NAMESPACE";
@@ -29,7 +28,8 @@ pub fn is_in_user_namespace() -> bool {
     std::env::var_os(INSIDE).is_some()
 }
 
-/// Runs the test of this thread where namespaces can be made: here for root, else in a process with a user namespace of its own.
+/// Runs the test of this thread where namespaces can be made: here for root, else in a process with a user namespace of
+/// its own.
 pub fn with_rights(run: impl FnOnce()) {
     if rustix::process::geteuid().is_root() {
         let is_missing =
@@ -105,7 +105,8 @@ pub fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-/// A pair of veth between two namespaces. The second end is made in a thread's, which the kernel finds by the thread's number.
+/// A pair of veth between two namespaces. The second end is made in a thread's, which the kernel finds by the thread's
+/// number.
 pub fn join(space: &Space, name: &str, other: &Space, other_name: &str) {
     thread::scope(|scope| {
         let (told, number) = std::sync::mpsc::channel();

@@ -1,15 +1,13 @@
 //! Both ends of a tunnel, in the namespaces of a net.
 
+use crate::common::{Net, Space, ip};
+use engine::{Engine, Options};
+use ipsec::*;
+use plane::{PathMtus, Shared, Tables, open_raw, open_tun, open_udp, spawn};
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-
-use engine::{Engine, Options};
-use ipsec::*;
-use plane::{PathMtus, Shared, Tables, open_raw, open_tun, open_udp, spawn};
-
-use crate::common::{Net, Space, ip};
 
 /// How packets travel.
 #[derive(Clone, Copy, PartialEq, Debug)]

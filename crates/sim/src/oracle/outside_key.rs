@@ -8,8 +8,8 @@ pub const TEXT: [u8; 64] = [0x5A; 64];
 /// What the key of [`LABEL`] is, as far as the one who changes it knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutsideKey {
-    /// What [`TEXT`] is enciphered to, none where there is no key; since when all cards must know that. None while it is
-    /// being changed.
+    /// What [`TEXT`] is enciphered to, none where there is no key; since when all cards must know that. None while it
+    /// is being changed.
     known: Option<(Option<Vec<u8>>, u64)>,
 }
 
@@ -24,8 +24,8 @@ impl OutsideKey {
         self.known = Some((ciphertext, now_ns));
     }
 
-    /// What a request that was begun then, and is over now, must have been answered: the ciphertext, or none where it must
-    /// have been refused. None where the key changed meanwhile.
+    /// What a request that was begun then, and is over now, must have been answered: the ciphertext, or none where it
+    /// must have been refused. None where the key changed meanwhile.
     pub fn expected(&self, begun_ns: u64) -> Option<Option<&[u8]>> {
         let (ciphertext, since_ns) = self.known.as_ref()?;
         (begun_ns >= *since_ns).then_some(ciphertext.as_deref())

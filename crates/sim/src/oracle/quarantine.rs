@@ -1,4 +1,5 @@
-//! What must hold for a tenant whose requests kill cards: it is refused after so many deaths, for so long, and no other is.
+//! What must hold for a tenant whose requests kill cards: it is refused after so many deaths, for so long, and no other
+//! is.
 //!
 //! Its poisoned requests are known by their numbers, which no code under test can see.
 

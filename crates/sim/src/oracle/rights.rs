@@ -1,7 +1,7 @@
 //! What must hold for the rights of tenants, which an officer takes away and gives back while clients use them.
 //!
-//! The right that changes is that of enciphering: by the tenant's role, against which cards check every request, or by the
-//! allowed uses of its labels, which are beside each token in the key table.
+//! The right that changes is that of enciphering: by the tenant's role, against which cards check every request, or by
+//! the allowed uses of its labels, which are beside each token in the key table.
 
 use crate::plan::{Plan, Sabotage};
 use home::{PointItem, RoleSettings};

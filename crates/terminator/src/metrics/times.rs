@@ -96,7 +96,8 @@ impl TimesRead {
         })
     }
 
-    /// The time in microseconds that this share of all, 0 to 1, is not above; as exact as the buckets. None where there is none.
+    /// The time in microseconds that this share of all, 0 to 1, is not above; as exact as the buckets. None where there
+    /// is none.
     pub(crate) fn quantile(&self, share: f64) -> Option<u64> {
         let rank = (share * self.count() as f64).ceil().max(1.0) as u64;
         let mut below = 0;

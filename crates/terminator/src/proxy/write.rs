@@ -39,7 +39,8 @@ impl Said<'_> {
     /// The header.
     pub fn header(&self) -> Vec<u8> {
         let mut header = SIGNATURE.to_vec();
-        // Backends refuse a proxied connection of no family, as HAProxy does; one of the proxy's own has none, and fields all the same.
+        // Backends refuse a proxied connection of no family, as HAProxy does; one of the proxy's own has none, and
+        // fields all the same.
         header.push(if self.addresses.is_some() { PROXY } else { LOCAL });
         match self.addresses.map(|(client, server)| (client, server, both(client.ip(), server.ip()))) {
             None => header.extend_from_slice(&[UNSPECIFIED, 0, 0]),
@@ -106,7 +107,8 @@ fn both(client: IpAddr, server: IpAddr) -> (IpAddr, IpAddr) {
 /// Longest value of a field, in bytes: with all fields the length of the header stays within its two bytes.
 const VALUE_BYTES_MAX: usize = 4 << 10;
 
-/// Longest common name of a client that is told, in bytes; authorities certify at most 64 characters (RFC 5280, ub-common-name).
+/// Longest common name of a client that is told, in bytes; authorities certify at most 64 characters (RFC 5280,
+/// ub-common-name).
 const COMMON_NAME_BYTES_MAX: usize = 1 << 10;
 
 fn field(to: &mut Vec<u8>, kind: u8, value: &[u8]) {

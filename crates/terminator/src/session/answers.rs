@@ -62,8 +62,8 @@ impl Session {
         Ok(moved)
     }
 
-    /// Answers one request of HTTP with the listener's text, if there is one: what is asked at once is answered as fast as the answers
-    /// are taken.
+    /// Answers one request of HTTP with the listener's text, if there is one: what is asked at once is answered as fast
+    /// as the answers are taken.
     fn send_text(&mut self) -> Moved {
         let (Some(tls), Service::Answer(text)) = (&mut self.tls, &self.listener.service) else {
             return Ok(false);
@@ -92,7 +92,8 @@ impl Session {
         Ok(true)
     }
 
-    /// Waits for the client's end, whatever it still sends: a connection that ends before could take the answer with it.
+    /// Waits for the client's end, whatever it still sends: a connection that ends before could take the answer with
+    /// it.
     fn see_end(&mut self, around: &mut Around<'_>) -> Moved {
         let Some(tls) = &mut self.tls else { return Ok(false) };
         match tls.read(around.scratch) {

@@ -1,4 +1,5 @@
-//! As much of a request of HTTP as a plain answer needs: where its head ends, and whether it is the last one of its connection.
+//! As much of a request of HTTP as a plain answer needs: where its head ends, and whether it is the last one of its
+//! connection.
 
 /// Longest line that is looked at, in bytes; more of it is passed over.
 const LINE_BYTES_MAX: usize = 8 << 10;
@@ -25,8 +26,8 @@ pub(super) enum Stays {
 }
 
 impl Question {
-    /// How many of these bytes there are up to the end of a head and with it, and what becomes of the connection then (RFC
-    /// 9112, 9.3); none where the head goes on behind them.
+    /// How many of these bytes there are up to the end of a head and with it, and what becomes of the connection then
+    /// (RFC 9112, 9.3); none where the head goes on behind them.
     pub(super) fn find(&mut self, bytes: &[u8]) -> Option<(usize, Stays)> {
         let mut at = 0;
         while let Some(length) = memchr::memchr(b'\n', &bytes[at..]) {

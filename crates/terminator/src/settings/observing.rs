@@ -28,8 +28,8 @@ pub enum StatusAt {
 }
 
 impl StatusAt {
-    /// Where the socket is if nothing is said: in the folder that the service manager made for this program, or else beside the
-    /// settings file, with `.sock` in place of its ending.
+    /// Where the socket is if nothing is said: in the folder that the service manager made for this program, or else
+    /// beside the settings file, with `.sock` in place of its ending.
     pub fn default_for(file: &Path, runtime_folder: Option<&Path>) -> PathBuf {
         match runtime_folder {
             Some(folder) => folder.join("status.sock"),

@@ -24,7 +24,8 @@ const MESSAGE_BYTES_MAX: u64 = 1 << 40;
 pub enum Service {
     /// Forwarded: the lists of backends, of which the first is for connections that no other one is for.
     Forward(Vec<Backends>),
-    /// Answered by this program: each request is, once its head has ended with an empty line, with this text in a reply of HTTP.
+    /// Answered by this program: each request is, once its head has ended with an empty line, with this text in a reply
+    /// of HTTP.
     Answer(String),
     /// Answered by this program: messages by their lengths alone.
     Exchange(Exchange),

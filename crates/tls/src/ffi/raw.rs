@@ -31,9 +31,9 @@ struct Outcome {
 }
 
 unsafe extern "C" {
-    /// Writes a record under the keys that the connection writes with now (tls/s2n_record.h). The library's interface sends no alert of a
-    /// caller's choice: this is the function by which it sends its own. The tests of certificates of
-    /// clients look at the alerts, and fail where another version changes it.
+    /// Writes a record under the keys that the connection writes with now (tls/s2n_record.h). The library's interface
+    /// sends no alert of a caller's choice: this is the function by which it sends its own. The tests of certificates
+    /// of clients look at the alerts, and fail where another version changes it.
     fn s2n_record_write(connection: *mut s2n_connection, content: u8, bytes: *mut Blob) -> Outcome;
 }
 
@@ -49,15 +49,16 @@ pub fn give_back_memory() {
     unsafe { malloc_trim(0) };
 }
 
-/// The library's own connection. The binding gives it out to nobody, but is that pointer and nothing else: as large as one, it has no
-/// room for anything beside it.
+/// The library's own connection. The binding gives it out to nobody, but is that pointer and nothing else: as large as
+/// one, it has no room for anything beside it.
 fn of_library(connection: &mut Connection) -> *mut s2n_connection {
     const { assert!(size_of::<Connection>() == size_of::<*mut s2n_connection>()) };
     // SAFETY: both are one pointer, as said above; the copy is used while the connection is borrowed.
     unsafe { std::mem::transmute_copy::<Connection, *mut s2n_connection>(connection) }
 }
 
-/// Sends an alert, its level and its number, under whatever keys the connection has by now; false where that cannot be done.
+/// Sends an alert, its level and its number, under whatever keys the connection has by now; false where that cannot be
+/// done.
 pub(crate) fn alert(connection: &mut Connection, mut bytes: [u8; 2]) -> bool {
     let connection = of_library(connection);
     let mut blob = Blob { data: bytes.as_mut_ptr(), size: 2, allocated: 0, growable: 0 };
@@ -81,11 +82,11 @@ pub(crate) fn client_chain(connection: &mut Connection) -> Option<Vec<u8>> {
     }
 }
 
-/// Takes a final dot off the name that a client said. The name with it is the same host's, but the library finds no chain for it, and
-/// it would go on to backends as another name (RFC 6066, section 3, has no names with one).
+/// Takes a final dot off the name that a client said. The name with it is the same host's, but the library finds no
+/// chain for it, and it would go on to backends as another name (RFC 6066, section 3, has no names with one).
 pub(crate) fn take_final_dot(connection: &mut Connection) {
-    // SAFETY: the connection is alive, and nobody else uses it; the library says where in it the name lies, as text that ends with
-    // a zero: one of its bytes before that zero becomes one.
+    // SAFETY: the connection is alive, and nobody else uses it; the library says where in it the name lies, as text
+    // that ends with a zero: one of its bytes before that zero becomes one.
     unsafe {
         let name = s2n_get_server_name(of_library(connection)).cast_mut();
         if name.is_null() {
@@ -99,7 +100,8 @@ pub(crate) fn take_final_dot(connection: &mut Connection) {
 
 /// Has the library take every certificate of a client, for a callback to decide.
 pub(crate) fn leave_to_callback(builder: &mut Builder) -> Result<(), Error> {
-    // SAFETY: a warning, and no condition on memory: whoever calls this sets a callback that accepts what its caller has verified.
+    // SAFETY: a warning, and no condition on memory: whoever calls this sets a callback that accepts what its caller
+    // has verified.
     unsafe { builder.disable_x509_verification()? };
     Ok(())
 }

@@ -28,7 +28,8 @@ fn of_library(config: &Config) -> *mut s2n_config {
     unsafe { std::mem::transmute_copy::<Config, *mut s2n_config>(config) }
 }
 
-/// Has the library keep sessions in a cache, which must outlive the configuration and all its connections; false where it refuses.
+/// Has the library keep sessions in a cache, which must outlive the configuration and all its connections; false where
+/// it refuses.
 pub(crate) fn keep_sessions(config: &Config, cache: &Cache, with_tickets: bool) -> bool {
     let data = std::ptr::from_ref(cache).cast_mut().cast::<c_void>();
     let config = of_library(config);
@@ -74,7 +75,8 @@ unsafe extern "C" fn store(
     entry: *const c_void,
     entry_bytes: u64,
 ) -> c_int {
-    // SAFETY: the data that `keep_sessions` has set; the library hands in its own connection and what lies at both pointers.
+    // SAFETY: the data that `keep_sessions` has set; the library hands in its own connection and what lies at both
+    // pointers.
     unsafe {
         let cache = &*cache.cast::<Cache>();
         let Some(name) = name(cache, connection, number, count) else { return -1 };

@@ -9,8 +9,8 @@
 //!         | +134 n | payload
 //! ```
 //!
-//! The payload of a clear section is the private values one after the other; of a wrapped one,
-//! what [`unconfirmed`](super::unconfirmed) says. External tokens are clear, or wrapped (format X'82' ME, X'42' CRT) under a
+//! The payload of a clear section is the private values one after the other; of a wrapped one, what
+//! [`unconfirmed`](super::unconfirmed) says. External tokens are clear, or wrapped (format X'82' ME, X'42' CRT) under a
 //! transport key of AES; their source is zero.
 
 use super::build::{Attributes, ClearKey, Lengths};

@@ -1,4 +1,5 @@
-//! The private values of an internal X'08' token: under an object protection key of TDES, and that under the ASYM master key.
+//! The private values of an internal X'08' token: under an object protection key of TDES, and that under the ASYM
+//! master key.
 //!
 //! ```text
 //! as the clear form, but
@@ -6,11 +7,9 @@
 //! +124 enciphered: confounder (8), p q dp dq U, padding to 8
 //! ```
 //!
-//! Each of the two is enciphered by TDES in outer CBC without an initialization vector. The hash at 4 covers the section from
-//! 28 on, in which the values from 124 on stand as they were before they were enciphered: who changes what the token says, its
-//! usage above all, would have to know the private key.
-
-use zeroize::Zeroizing;
+//! Each of the two is enciphered by TDES in outer CBC without an initialization vector. The hash at 4 covers the
+//! section from 28 on, in which the values from 124 on stand as they were before they were enciphered: who changes what
+//! the token says, its usage above all, would have to know the private key.
 
 use super::build::{Attributes, ClearKey};
 use super::clear;
@@ -18,6 +17,7 @@ use super::error::PkaTokenError;
 use super::section::Section;
 use super::transported::{self, Transported, TransportedBuilder};
 use super::{Form, INTERNAL, SectionHash, Source};
+use zeroize::Zeroizing;
 
 /// Length of the pattern of the ASYM master key.
 pub const ASYM_PATTERN_BYTES: usize = 16;
@@ -54,8 +54,8 @@ pub(crate) fn read<'a>(section: &Section<'a>) -> Result<(AsymWrapped<'a>, Source
 pub struct AsymBuilder(TransportedBuilder);
 
 impl AsymBuilder {
-    /// Begins the token of a key; also the private values that are to be enciphered, of which the caller fills the first
-    /// [`AsymBuilder::confounder_bytes`] with random ones.
+    /// Begins the token of a key; also the private values that are to be enciphered, of which the caller fills the
+    /// first [`AsymBuilder::confounder_bytes`] with random ones.
     ///
     /// # Errors
     /// As [`clear_token`](super::clear_token); an exponent alone has no such token.
@@ -77,7 +77,8 @@ impl AsymBuilder {
         self.0.confounder_bytes()
     }
 
-    /// Puts in what the hash covers as well: the pattern of the master key, and the object protection key enciphered under it.
+    /// Puts in what the hash covers as well: the pattern of the master key, and the object protection key enciphered
+    /// under it.
     pub fn put_key(&mut self, pattern: &[u8; ASYM_PATTERN_BYTES], opk: &[u8; ASYM_OPK_FIELD_BYTES]) {
         self.0.section[PATTERN..OPK].copy_from_slice(pattern);
         self.0.section[OPK..OPK + ASYM_OPK_FIELD_BYTES].copy_from_slice(opk);

@@ -31,8 +31,8 @@ pub fn stated_token(field: &[u8]) -> &[u8] {
     stated_length(field).and_then(|length| field.get(..length)).unwrap_or_default()
 }
 
-/// What the sections of the token that starts a field say, in their order; what lies behind the end of a section is zero. It ends with
-/// the first that does not lie within the token.
+/// What the sections of the token that starts a field say, in their order; what lies behind the end of a section is
+/// zero. It ends with the first that does not lie within the token.
 pub fn claims(field: &[u8]) -> impl Iterator<Item = Claim<'_>> {
     let mut rest = stated_token(field).get(HEADER_BYTES..).unwrap_or_default();
     let sections = std::iter::from_fn(move || {

@@ -9,10 +9,8 @@
 //! ```
 //!
 //! Programs send clear tokens whose hashes are zero, which are not checked then. The forms under a transport key are in
-//! [`super::transported`], the internal X'08' in [`super::asym`]; an internal X'02', under the ASYM master key too, is refused as
-//! not served.
-
-use std::ops::Range;
+//! [`super::transported`], the internal X'08' in [`super::asym`]; an internal X'02', under the ASYM master key too, is
+//! refused as not served.
 
 use super::asym;
 use super::build::{Attributes, ClearKey, Lengths};
@@ -22,6 +20,7 @@ use super::transported::{self, CRT_CONFOUNDER_BYTES, ME_CONFOUNDER_BYTES};
 use super::{
     CrtComponents, Form, ME1024_BITS_MAX, Origin, PrivateSection, PrivateValues, SectionHash, Usage,
 };
+use std::ops::Range;
 use zeroize::Zeroizing;
 
 /// Length of an X'02' section.
@@ -120,8 +119,8 @@ pub(crate) fn transported_format(form: Form) -> u8 {
     if form == Form::Crt { TRANSPORTED_CRT } else { TRANSPORTED_ME }
 }
 
-/// Where the fields of an X'02' section lie that a transport key enciphers, how much shorter than its field the modulus is,
-/// and the modulus.
+/// Where the fields of an X'02' section lie that a transport key enciphers, how much shorter than its field the modulus
+/// is, and the modulus.
 pub(crate) fn me_fields<'a>(section: &Section<'a>) -> Result<(Range<usize>, usize, &'a [u8]), PkaTokenError> {
     if section.len() != ME_BYTES {
         return Err(section.problem(2, Problem::OutOfArea));

@@ -83,8 +83,8 @@ pub struct SectionHeader {
     pub bytes: usize,
 }
 
-/// The sections of the token that starts a field, as their headers say; it ends with the first that does not lie within the
-/// token.
+/// The sections of the token that starts a field, as their headers say; it ends with the first that does not lie within
+/// the token.
 pub fn sections(field: &[u8]) -> impl Iterator<Item = SectionHeader> + '_ {
     let end = super::stated_length(field).unwrap_or(0);
     let mut rest = field.get(HEADER_BYTES..end).unwrap_or_default();

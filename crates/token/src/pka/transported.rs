@@ -6,12 +6,8 @@
 //! X'08'   +124 confounder (8) | +132 p q dp dq U, padding to 8
 //! ```
 //!
-//! The hash at 4 covers the section from 28 on as it was before it was enciphered, and is what tells that it was deciphered
-//! by the right key: it must be there.
-
-use std::ops::Range;
-
-use zeroize::Zeroizing;
+//! The hash at 4 covers the section from 28 on as it was before it was enciphered, and is what tells that it was
+//! deciphered by the right key: it must be there.
 
 use super::build::{Attributes, ClearKey, Lengths, check_private, check_public, finish};
 use super::clear;
@@ -19,6 +15,8 @@ use super::error::{PkaTokenError, Problem};
 use super::public;
 use super::section::Section;
 use super::{EXTERNAL, Form, SectionHash, bit_length};
+use std::ops::Range;
+use zeroize::Zeroizing;
 
 /// Length of the random bytes in front of the private exponent of X'02'.
 pub(crate) const ME_CONFOUNDER_BYTES: usize = 24;

@@ -49,8 +49,8 @@ pub const OPK_BYTES: usize = 32;
 /// Length of the AESKW header before the hash of the associated data:
 /// X'A6' six times, padding length in bits, hash length in bytes, four zero bytes.
 pub const AESKW_HEADER_BYTES: usize = 12;
-/// Length of the random bytes before a clear object protection key of X'20'; with the eight bytes of a check value before
-/// them that fills the key field.
+/// Length of the random bytes before a clear object protection key of X'20'; with the eight bytes of a check value
+/// before them that fills the key field.
 pub const OPK_CONFOUNDER_BYTES: usize = 8;
 /// Type of a derived EXPORTER key in X'23'.
 pub const EXPORTER_TYPE: u8 = 0x02;

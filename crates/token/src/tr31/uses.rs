@@ -1,8 +1,9 @@
-//! What a key of a TR-31 block is here, and as what a key may leave in one: usage, algorithm and mode of use of X9.143, and type
-//! and usage keywords of CCA (Linux on Z CCA, "TR31 Key Import", "TR31 Key Export").
+//! What a key of a TR-31 block is here, and as what a key may leave in one: usage, algorithm and mode of use of X9.143,
+//! and type and usage keywords of CCA (Linux on Z CCA, "TR31 Key Import", "TR31 Key Export").
 //!
-//! One [table](ROWS) serves both ways. A key leaves under a usage and a mode only if nothing that a block of them can come back
-//! as may do more than the key ([`may_leave`], [`may_leave_variable`]). What the codes cannot tell apart is in no row:
+//! One [table](ROWS) serves both ways. A key leaves under a usage and a mode only if nothing that a block of them can
+//! come back as may do more than the key ([`may_leave`], [`may_leave_variable`]). What the codes cannot tell apart is
+//! in no row:
 //!
 //! | not here | because |
 //! |---|---|
@@ -287,7 +288,8 @@ pub fn may_leave_variable(attributes: &Attributes, usage: [u8; 2], mode: u8) -> 
     if any { Ok(()) } else { Err(Refused::Codes) }
 }
 
-/// Whether a usage field says nothing that the wide one does not say. Numbers must be equal, or ANY-MODE; bits may be missing.
+/// Whether a usage field says nothing that the wide one does not say. Numbers must be equal, or ANY-MODE; bits may be
+/// missing.
 fn covers_field(key_type: VariableType, field: usize, narrow: u16, wide: u16) -> bool {
     let numbers: u16 = match (key_type, field) {
         (VariableType::DkyGenKy, _) => 0xFFFF,

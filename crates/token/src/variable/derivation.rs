@@ -1,15 +1,16 @@
 //! Which AES keys may be derived from a DKYGENKY key (CCA for Linux on IBM Z, "Diversified Key Generate2").
 //!
-//! A key of level DKYLn derives DKYGENKY keys of the level below with the same fields; one of DKYL0 keys of the type that it names, whose
-//! usage fields equal those that it carries (KUF-MBE), or permit no more than they (KUF-MBP). D-ALL derives keys of every type but
-//! DKYGENKY and KDKGENKY. Ways of export are equal (KMF-MBE), and never more than those of the generating key.
+//! A key of level DKYLn derives DKYGENKY keys of the level below with the same fields; one of DKYL0 keys of the type
+//! that it names, whose usage fields equal those that it carries (KUF-MBE), or permit no more than they (KUF-MBP).
+//! D-ALL derives keys of every type but DKYGENKY and KDKGENKY. Ways of export are equal (KMF-MBE), and never more than
+//! those of the generating key.
 
 use super::attributes::{Attributes, Completeness};
 use super::types::{Place, VariableType};
 
 impl Attributes {
-    /// Whether a complete key of these attributes derives keys of those. One for DUKPT (A-DUKPT), or for functions of the
-    /// installation (UDX-ONLY), derives none.
+    /// Whether a complete key of these attributes derives keys of those. One for DUKPT (A-DUKPT), or for functions of
+    /// the installation (UDX-ONLY), derives none.
     pub fn derives(&self, made: &Self) -> bool {
         let is_whole = |one: &Self| one.completeness() == Completeness::Complete;
         if self.key_type != VariableType::DkyGenKy || !is_whole(self) || !is_whole(made) {
@@ -37,8 +38,9 @@ impl Attributes {
         }
     }
 
-    /// Whether a complete base key of DUKPT (DKYGENKY with A-DUKPT, DKYL0) of these attributes derives keys of transactions of those:
-    /// PINPROT, MAC and CIPHER keys, of the type that it names if it names one, with fields that permit no more.
+    /// Whether a complete base key of DUKPT (DKYGENKY with A-DUKPT, DKYL0) of these attributes derives keys of
+    /// transactions of those: PINPROT, MAC and CIPHER keys, of the type that it names if it names one, with fields that
+    /// permit no more.
     pub fn derives_for_transactions(&self, made: &Self) -> bool {
         let is_whole = |one: &Self| one.completeness() == Completeness::Complete;
         let is_base = self.key_type == VariableType::DkyGenKy

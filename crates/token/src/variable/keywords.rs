@@ -37,8 +37,8 @@ impl Attributes {
     }
 }
 
-/// The keywords of a type that usage fields say. A keyword of a bit of its own is said where the bit is set, one of several
-/// values where the value is there.
+/// The keywords of a type that usage fields say. A keyword of a bit of its own is said where the bit is set, one of
+/// several values where the value is there.
 fn said(words: &'static [Word], usage: &[u16]) -> Vec<&'static str> {
     let is_said = |word: &&Word| {
         let Place::Usage(field) = word.place else { return false };

@@ -1,9 +1,9 @@
 //! Which keys a transport key wraps, and by what a key may leave.
 //!
-//! Linux on Z CCA, "Key Token Build2, keywords reference": the third usage field of a transport key says of which algorithm
-//! the keys are that it wraps (WR-AES, WR-HMAC and others), the fourth of which kind (WR-DATA, WR-KEK and others); the first
-//! management field of a key says by what it may leave (XPRT-SYM and others) and by what not (NOEX-AES and others). Which types
-//! are of which kind is our reading.
+//! Linux on Z CCA, "Key Token Build2, keywords reference": the third usage field of a transport key says of which
+//! algorithm the keys are that it wraps (WR-AES, WR-HMAC and others), the fourth of which kind (WR-DATA, WR-KEK and
+//! others); the first management field of a key says by what it may leave (XPRT-SYM and others) and by what not
+//! (NOEX-AES and others). Which types are of which kind is our reading.
 
 use super::attributes::{Attributes, Completeness};
 use super::types::VariableType;
@@ -90,8 +90,8 @@ impl Attributes {
             && self.usage[3] & kind_of_des(vector) != 0
     }
 
-    /// Whether a transport key of these attributes wraps private keys of this algorithm, which are of no kind that the fourth usage
-    /// field names; no other key wraps any.
+    /// Whether a transport key of these attributes wraps private keys of this algorithm, which are of no kind that the
+    /// fourth usage field names; no other key wraps any.
     pub fn wraps_private(&self, algorithm: PrivateAlgorithm) -> bool {
         let bit = match algorithm {
             PrivateAlgorithm::Rsa => WR_RSA,
@@ -107,7 +107,8 @@ impl Attributes {
         self
     }
 
-    /// The same for a key that came under an RSA public key, which anyone may have used: its history says so from then on.
+    /// The same for a key that came under an RSA public key, which anyone may have used: its history says so from then
+    /// on.
     pub fn from_anyone(mut self) -> Self {
         self.management[1] |= UNDER_UNTRUSTED_KEY;
         self

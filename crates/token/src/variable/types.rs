@@ -1,13 +1,13 @@
 //! Types of variable-length keys, and what the keywords of Key_Token_Build2 set in their usage and management fields.
 //!
 //! Linux on Z CCA, "Key Token Build2, keywords reference" and the format of each type; ICSF Application Programmer's
-//! Guide, "Variable-length symmetric key token". A field is two bytes; a keyword sets the bits under its mask to its value. Two
-//! keywords whose masks overlap exclude each other. A bit that no keyword sets is not defined and is refused, and so is
-//! a value that no keyword with its mask sets.
+//! Guide, "Variable-length symmetric key token". A field is two bytes; a keyword sets the bits under its mask to its
+//! value. Two keywords whose masks overlap exclude each other. A bit that no keyword sets is not defined and is
+//! refused, and so is a value that no keyword with its mask sets.
 //!
 //! Left out, and refused as if not defined: EXPTT31D, IMPTT31D and VARDRV-D (transport keys of TR-31 blocks alone), the
-//! compliance tag (COMP-TAG), and D-KDKGKY, MMSAUTH1 and MMSAUTH2 of DKYGENKY. What the usage fields of KDKGENKY after the first
-//! mean is not published where it was read: they are carried as they are.
+//! compliance tag (COMP-TAG), and D-KDKGKY, MMSAUTH1 and MMSAUTH2 of DKYGENKY. What the usage fields of KDKGENKY after
+//! the first mean is not published where it was read: they are carried as they are.
 
 use crate::unconfirmed::TRANSPORT_USAGE;
 
@@ -276,8 +276,8 @@ const fn managed(text: &'static str, mask: u16, value: u16) -> Word {
     Word { text, place: Place::Management(0), mask, value, with: None }
 }
 
-/// Keywords of the first management field: the high byte permits ways of export, the low byte forbids some. The other two
-/// fields are not the caller's to set.
+/// Keywords of the first management field: the high byte permits ways of export, the low byte forbids some. The other
+/// two fields are not the caller's to set.
 pub(crate) const MANAGEMENT: &[Word] = &[
     managed("XPRT-SYM", 0x8000, 0x8000),
     managed("NOEX-SYM", 0x8000, 0),

@@ -192,7 +192,8 @@ impl Attributes {
     /// Whether a key of these attributes may be used in this way: not one that lacks parts, one for functions of the
     /// installation alone (UDX-ONLY), or one that is only translated (C-XLATE).
     ///
-    /// A key that is only translated takes part in translations; so does one that enciphers or deciphers, on its side of them.
+    /// A key that is only translated takes part in translations; so does one that enciphers or deciphers, on its side
+    /// of them.
     ///
     /// An HMAC key that makes MACs also verifies them. An AES MAC key that only makes them (GENONLY) does not.
     pub fn may(&self, usage: VariableUse) -> bool {

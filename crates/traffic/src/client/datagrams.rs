@@ -1,4 +1,5 @@
-//! Datagrams from client to server, at a rate or as fast as they go; a connection beside them brings the server's counts.
+//! Datagrams from client to server, at a rate or as fast as they go; a connection beside them brings the server's
+//! counts.
 
 use super::{Share, Stage, Tally, random};
 use crate::failure::DriveFailure;

@@ -1,5 +1,6 @@
-//! A loop of requests and responses: so many connections at a time. In a closed loop each transaction begins when another one ends; in an open
-//! loop at its time, and its latency counts from that time, whether a connection was free then or not.
+//! A loop of requests and responses: so many connections at a time. In a closed loop each transaction begins when
+//! another one ends; in an open loop at its time, and its latency counts from that time, whether a connection was free
+//! then or not.
 
 use super::exchange::{Exchange, Turn, name};
 use super::{Share, Shared, Stage, Tally, random};

@@ -227,7 +227,8 @@ impl Exchange {
 
     fn piece(&mut self, side: &mut Side, scratch: &mut [u8]) -> Result<Piece, Errno> {
         if self.request > 0 {
-            // No byte behind the request: a client that does not read its responses sends no more than its own kernel and this one hold.
+            // No byte behind the request: a client that does not read its responses sends no more than its own kernel
+            // and this one hold.
             let most = self.request.min(scratch.len());
             return Ok(match side.read(&mut scratch[..most])? {
                 None => Piece::None,

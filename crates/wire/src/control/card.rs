@@ -120,10 +120,10 @@ pub struct CardRow {
 /// From the daemon to a card, in order; the first is [`CardOrder::Start`] on descriptor 3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CardOrder {
-    /// What the card is. Descriptors: doorbell socket (bound datagram), listener for a later daemon
-    /// (seqpacket, listening), status page (read-write), key table (read-only), accounts (read-write),
-    /// samples (read-write), and for a coprocessor its end of the socket pair to the keeper. In a system service instead
-    /// of that, for every card: status page and samples (read-only both).
+    /// What the card is. Descriptors: doorbell socket (bound datagram), listener for a later daemon (seqpacket,
+    /// listening), status page (read-write), key table (read-only), accounts (read-write), samples (read-write), and
+    /// for a coprocessor its end of the socket pair to the keeper. In a system service instead of that, for every card:
+    /// status page and samples (read-only both).
     Start(CardStart),
     /// A new queue, answered by [`CardNotice::Attached`]. Descriptors: request memory (read-only), reply memory
     /// (read-write), and where the client is an event loop the cards' end of its completion socket.
@@ -158,11 +158,11 @@ pub enum CardOrder {
     /// A new daemon takes over, sent on a connection to the listener; answered by [`CardNotice::Adopted`].
     /// The connection replaces the one before.
     Adopt,
-    /// The decimalisation tables that are stored, in place of those it was told before, beside the one that every card has;
-    /// unanswered.
+    /// The decimalisation tables that are stored, in place of those it was told before, beside the one that every card
+    /// has; unanswered.
     Tables(Vec<DecimalisationTable>),
-    /// Counts failures of PINs from now on, under digests by this key; until then the card verifies none. Descriptor: the
-    /// table of failures (read-only). Unanswered.
+    /// Counts failures of PINs from now on, under digests by this key; until then the card verifies none. Descriptor:
+    /// the table of failures (read-only). Unanswered.
     Counting {
         /// The same for all cards of the home, and after each start.
         key: CountingKey,
@@ -262,7 +262,8 @@ pub enum CardNotice {
         rule: String,
     },
     /// What became of verifications of PINs, at most [`crate::bounds::GUESSES_PER_NOTICE_MAX`]; of failures
-    /// [`CardOrder::Counted`] says that they are durable. Those that it did not say it of are told again to a later daemon.
+    /// [`CardOrder::Counted`] says that they are durable. Those that it did not say it of are told again to a later
+    /// daemon.
     Guesses(Vec<Told>),
     /// Requests that were refused for want of a right since it was last told.
     Denied {

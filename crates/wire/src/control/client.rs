@@ -99,8 +99,8 @@ pub enum ClientRequest {
         /// Master keys whose records are left out.
         but: Vec<MasterKeyName>,
     },
-    /// Replaces tokens of records, each only if the record still holds the given old token: for administrators. Answered by
-    /// [`ClientReply::Replaced`] once they are durable, or by [`Refusal::NotSealed`].
+    /// Replaces tokens of records, each only if the record still holds the given old token: for administrators.
+    /// Answered by [`ClientReply::Replaced`] once they are durable, or by [`Refusal::NotSealed`].
     TokenReplace {
         /// At most [`crate::bounds::REPLACEMENTS_MAX`].
         replacements: Vec<Replacement>,
@@ -150,7 +150,8 @@ pub enum ClientRequest {
         label: Label,
     },
     /// Puts a certificate chain beside a PKA key record, in place of the one that it has; answered by
-    /// [`ClientReply::Done`], durable. For who may write the record. The chain goes with the record when that is deleted.
+    /// [`ClientReply::Done`], durable. For who may write the record. The chain goes with the record when that is
+    /// deleted.
     ChainWrite {
         /// The record's label.
         label: Label,
@@ -167,8 +168,8 @@ pub enum ClientRequest {
         /// Only those whose verifications are refused.
         refused: bool,
     },
-    /// Forgets the failures that are counted under a digest, or all: for administrators. Answered by [`ClientReply::Done`],
-    /// durable.
+    /// Forgets the failures that are counted under a digest, or all: for administrators. Answered by
+    /// [`ClientReply::Done`], durable.
     ClearFailures {
         /// The digest; none for all.
         digest: Option<Digest>,
@@ -180,7 +181,8 @@ pub enum ClientRequest {
 pub enum Upgrade {
     /// Nothing: whether the installed programs are those of the manifest.
     Check,
-    /// The keeper; its successor has its master keys. Refused by [`Refusal::NotSealed`] where only they would have them.
+    /// The keeper; its successor has its master keys. Refused by [`Refusal::NotSealed`] where only they would have
+    /// them.
     Keeper {
         /// Whether master keys that are in no sealed copy may be lost if it fails.
         lose_keys: bool,
@@ -247,7 +249,8 @@ pub enum ClientReply {
     Status(Status),
     /// The keeper's answer.
     Officer(OfficerReply),
-    /// A page of tenants; an empty one is the last. A client that neither administers nor observes the home gets only its own.
+    /// A page of tenants; an empty one is the last. A client that neither administers nor observes the home gets only
+    /// its own.
     Tenants(Vec<TenantRow>),
     /// What a card shows of its work. Descriptors: its status page and its samples, both read-only.
     Observed {

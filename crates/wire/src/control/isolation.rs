@@ -32,7 +32,8 @@ pub struct SecretMemory {
 pub struct Isolation {
     /// Sandbox measures that the machine lacks, by name.
     pub missing: Vec<String>,
-    /// Version of Landlock's interface that it runs under; none where the kernel has no Landlock, or does not enforce it.
+    /// Version of Landlock's interface that it runs under; none where the kernel has no Landlock, or does not enforce
+    /// it.
     pub landlock_abi: Option<u32>,
     /// Its secret memory; none of a program that has none of its own.
     pub memory: Option<SecretMemory>,

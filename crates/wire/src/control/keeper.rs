@@ -33,8 +33,8 @@ pub enum KeeperOrder {
         order: OfficerOrder,
         /// The sealed registers, as stored; none where there are none, or the order does not need them.
         sealed_registers: Option<Vec<u8>>,
-        /// Memory that deriving a key from a passphrase may take where registers are sealed, in MiB; the keeper takes no
-        /// less than RFC 9106's second option, whatever it is told.
+        /// Memory that deriving a key from a passphrase may take where registers are sealed, in MiB; the keeper takes
+        /// no less than RFC 9106's second option, whatever it is told.
         seal_memory_mib: u32,
         /// User id of the officer; none in a home of one user.
         officer: Option<u32>,
@@ -45,8 +45,9 @@ pub enum KeeperOrder {
     Adopt,
     /// Wipe everything and exit.
     Stop,
-    /// A successor replaces this keeper: it is given the registers, unless a key is being loaded or handed out, and this
-    /// keeper ends when the daemon is gone or orders it. Not answered. Descriptor: one end of a socket pair to the successor.
+    /// A successor replaces this keeper: it is given the registers, unless a key is being loaded or handed out, and
+    /// this keeper ends when the daemon is gone or orders it. Not answered. Descriptor: one end of a socket pair to the
+    /// successor.
     HandOver,
     /// Take the registers from the predecessor; answered by [`KeeperNotice::Ready`], with the state after that.
     /// Descriptor: the other end.

@@ -70,8 +70,8 @@ pub struct Sealed {
     pub ciphertext: Vec<u8>,
 }
 
-/// What a [`Sealed`] secret is for: bound into it, so that one cannot be passed off as another. Of a part it goes on with
-/// the place that it is for: [`purpose_of_part`].
+/// What a [`Sealed`] secret is for: bound into it, so that one cannot be passed off as another. Of a part it goes on
+/// with the place that it is for: [`purpose_of_part`].
 pub const PURPOSE_PART: &[u8] = b"cryptand master-key part";
 /// See [`PURPOSE_PART`].
 pub const PURPOSE_PASSPHRASE: &[u8] = b"cryptand unsealing passphrase";
@@ -106,14 +106,16 @@ pub enum TwoOfficers {
     Seal,
 }
 
-/// Officers' orders to the keeper. The keeper of a system service keeps [`OfficerOrder::Set`] and [`OfficerOrder::SealUnder`]
-/// for a second officer: it answers [`OfficerReply::Awaits`], and gives the real answer to the officer who confirms.
+/// Officers' orders to the keeper. The keeper of a system service keeps [`OfficerOrder::Set`] and
+/// [`OfficerOrder::SealUnder`] for a second officer: it answers [`OfficerReply::Awaits`], and gives the real answer to
+/// the officer who confirms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OfficerOrder {
     /// Answered by [`OfficerReply::StartupKey`].
     StartupKey,
     /// Loads a part into the new register; answered by [`OfficerReply::PartLoaded`]. Refused, like
-    /// [`OfficerOrder::MayLoad`] and [`OfficerOrder::Set`], while there are sealed registers that the keeper has not opened.
+    /// [`OfficerOrder::MayLoad`] and [`OfficerOrder::Set`], while there are sealed registers that the keeper has not
+    /// opened.
     LoadPart {
         /// The domain.
         domain: u16,
@@ -234,8 +236,8 @@ pub enum OfficerRefusal {
     Domain,
     /// The sealed registers are of a newer version.
     NewerVersion,
-    /// There are sealed registers that this keeper has not opened: other keys in their place would leave records without
-    /// theirs.
+    /// There are sealed registers that this keeper has not opened: other keys in their place would leave records
+    /// without theirs.
     NotUnsealed,
     /// Cards are being given new keys: the registers stay as they are until all have them.
     Spreading,

@@ -184,8 +184,8 @@ impl<'a> Arguments<'a> {
         Self::read(verb, Walk::request(verb, payload))
     }
 
-    /// Reads the payload of a request that was admitted: keys that [`crate::frame::place_token`] put there are bytes of the
-    /// arena. A reference to anything else stays one.
+    /// Reads the payload of a request that was admitted: keys that [`crate::frame::place_token`] put there are bytes of
+    /// the arena. A reference to anything else stays one.
     ///
     /// # Errors
     /// As [`Arguments::read_request`].

@@ -1,10 +1,9 @@
 //! The one reader of a payload: field by field, as the verb table lays it out.
 
-use std::ops::Range;
-
 use super::{Argument, FrameError};
 use crate::key::KeyReference;
 use crate::parameters::{Direction, Kind, Parameter, Verb};
+use std::ops::Range;
 
 /// In place of a key's length: a reference follows.
 pub(super) const REFERENCE_MARK: u32 = u32::MAX;

@@ -13,8 +13,8 @@ pub(super) const SHOWN_MAC: Keyed = &[
     (&["HEX-9"], 9),
     (&[], 4),
 ];
-/// Length of the profile of a PIN block that comes in: a key serial number is behind it, of 24 bytes with what fills it, or
-/// the derivation data of AES DUKPT, of 20 bytes.
+/// Length of the profile of a PIN block that comes in: a key serial number is behind it, of 24 bytes with what fills
+/// it, or the derivation data of AES DUKPT, of 20 bytes.
 pub(super) const PROFILE_IN: Keyed =
     &[(&["DUKPT-IP"], 48), (&["DUKPT-BH"], 48), (&["ADUKPTIP"], 44), (&["ADUKPTBH"], 44), (&[], 24)];
 /// The same of a block that is verified.

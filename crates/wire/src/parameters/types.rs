@@ -65,9 +65,9 @@ pub enum Kind {
         /// What for.
         role: Role,
     },
-    /// A rule array: 8-byte keywords, as many as the integer parameter at this position says. One that goes out has room
-    /// for as many elements as that says on entry: 4/16 where it needs more. One that travels both ways has room for as many
-    /// as [`RuleArray::answers`](crate::verb::RuleArray::answers) says.
+    /// A rule array: 8-byte keywords, as many as the integer parameter at this position says. One that goes out has
+    /// room for as many elements as that says on entry: 4/16 where it needs more. One that travels both ways has room
+    /// for as many as [`RuleArray::answers`](crate::verb::RuleArray::answers) says.
     Keywords(usize),
 }
 

@@ -35,8 +35,8 @@ pub trait TypedAnswer {
     fn write_head(&self, arguments: &Arguments<'_>, head: &mut [u8]) -> Result<bool, Fault>;
 }
 
-/// The codes of a verb whose output needs more room than the integer at this position says: 4/16 for a rule array, 8/72 for
-/// anything else.
+/// The codes of a verb whose output needs more room than the integer at this position says: 4/16 for a rule array, 8/72
+/// for anything else.
 pub fn too_small(verb: Verb, position: usize) -> Codes {
     let counts = |parameter: &Parameter| parameter.kind == Kind::Keywords(position);
     let is_count = verb.entry().parameters.iter().any(counts);

@@ -78,7 +78,8 @@ macro_rules! groups {
 }
 
 groups! {
-    /// What becomes of a private RSA key: from DES to AES, outside or inside of this system, or the format of a smart card.
+    /// What becomes of a private RSA key: from DES to AES, outside or inside of this system, or the format of a smart
+    /// card.
     PrivateKeyTranslation required {
         External "EXTDWAKW", Internal "INTDWAKW", Visa "SCVISA", ModulusExponent "SCCOMME", Crt "SCCOMCRT"
     }

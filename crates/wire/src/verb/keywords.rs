@@ -281,8 +281,8 @@ impl RuleArray {
         self.rules.iter().any(is_word)
     }
 
-    /// Whether some rule array with this keyword is served: it is not refused by name, and does not exclude all keywords of a
-    /// group of which one must be given.
+    /// Whether some rule array with this keyword is served: it is not refused by name, and does not exclude all
+    /// keywords of a group of which one must be given.
     pub fn serves(&self, word: &str) -> bool {
         let excludes = |other: &str| {
             self.rules.iter().any(|rule| match rule {
@@ -305,8 +305,8 @@ impl RuleArray {
         self.groups.iter().flat_map(|group| group.words)
     }
 
-    /// For how many elements a caller's field has room, in which a rule array travels this way: as many as its count says,
-    /// or as its keywords ask for.
+    /// For how many elements a caller's field has room, in which a rule array travels this way: as many as its count
+    /// says, or as its keywords ask for.
     pub fn room(&self, direction: Direction, count: usize, words: &[u64]) -> usize {
         let is_given = |text: &&str| words.contains(&word(text));
         let asked = || self.answers.iter().find(|(given, _)| given.iter().all(is_given));
@@ -328,9 +328,10 @@ impl RuleArray {
     /// Whether a rule array is one of the verb's.
     ///
     /// # Errors
-    /// 8/35 for a wrong number of keywords; 8/34 for two of one group, or none of one that is
-    /// [missed first](Group::is_missed_first); 8/33 for one that it does not know; 8/34 for a missing one; 8/33, or codes of
-    /// its own, for one that it refuses, also where that is the default; 8/34 for keywords that do not go together. In this order.
+    /// 8/35 for a wrong number of keywords; 8/34 for two of one group, or none of one that is [missed
+    /// first](Group::is_missed_first); 8/33 for one that it does not know; 8/34 for a missing one; 8/33, or codes of
+    /// its own, for one that it refuses, also where that is the default; 8/34 for keywords that do not go together. In
+    /// this order.
     pub fn check(&self, words: &[u64]) -> Result<(), Codes> {
         if !(self.least..=self.most).contains(&words.len()) {
             return Err(code::KEYWORD_COUNT);

@@ -48,8 +48,8 @@ impl Length {
         }
     }
 
-    /// Length of the token that begins so: PKA tokens, variable-length symmetric ones and key blocks say it; any other, and a
-    /// label, has 64 bytes.
+    /// Length of the token that begins so: PKA tokens, variable-length symmetric ones and key blocks say it; any other,
+    /// and a label, has 64 bytes.
     pub fn own(header: &[u8; TOKEN_HEADER_BYTES]) -> usize {
         let said = usize::from(u16::from_be_bytes([header[LENGTH], header[LENGTH + 1]]));
         match header[0] {
@@ -59,8 +59,8 @@ impl Length {
         }
     }
 
-    /// Length that the header of a key block of ASC X9 TR 31 says, versions A to D; none for what is no such header, as of a label,
-    /// whose first word has at most eight characters.
+    /// Length that the header of a key block of ASC X9 TR 31 says, versions A to D; none for what is no such header, as
+    /// of a label, whose first word has at most eight characters.
     pub fn of_key_block(header: &[u8; TOKEN_HEADER_BYTES]) -> Option<usize> {
         let [b'A'..=b'D', digits @ .., _, _, _, _] = header else { return None };
         let ends_word = |byte: &u8| matches!(byte, b'.' | b' ');

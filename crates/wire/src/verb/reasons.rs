@@ -1,7 +1,7 @@
 //! Why keywords of the verbs' definitions are refused, in a line each.
 //!
-//! A keyword that a group has is refused by a rule, with its codes; one that no group of its verb has is unknown there (8/33). Either has
-//! a reason here, which docs/verbs.md shows.
+//! A keyword that a group has is refused by a rule, with its codes; one that no group of its verb has is unknown there
+//! (8/33). Either has a reason here, which docs/verbs.md shows.
 
 use super::{Rule, RuleArray, Verb};
 use crate::Codes;

@@ -8,10 +8,11 @@
 //!     parameters { NAME: Direction Kind, mark, ...; ... }
 //! }
 //! ```
-//! `Words` of a count are keywords that the verb reads itself. A kind of a key is `uses`, `renews`, `makes` or `skeleton` of its length. An integer that says how long another
-//! parameter is, is a `Length`; in brackets the codes of a field that is not as long as it says, where they are not
-//! 8/21. Rules, and a field for keywords that no group has, are left out where there are none. Elements are those of a rule
-//! array that travels both ways: [`RuleArray::answers`](super::RuleArray::answers). Marks:
+//! `Words` of a count are keywords that the verb reads itself. A kind of a key is `uses`, `renews`, `makes` or
+//! `skeleton` of its length. An integer that says how long another parameter is, is a `Length`; in brackets the codes
+//! of a field that is not as long as it says, where they are not 8/21. Rules, and a field for keywords that no group
+//! has, are left out where there are none. Elements are those of a rule array that travels both ways:
+//! [`RuleArray::answers`](super::RuleArray::answers). Marks:
 //!
 //! | mark | |
 //! |---|---|
@@ -47,8 +48,8 @@ mod token;
 mod transport;
 mod variable;
 
-/// Hands all rows of the verb table to a macro, in one call: `for_each_verb! { callback }` becomes
-/// `callback! { row row ... }`, which stands where items do. A row is as `crates/wire/src/verb/rows.rs` shows it; who wants its head only
+/// Hands all rows of the verb table to a macro, in one call: `for_each_verb! { callback }` becomes `callback! { row row
+/// ... }`, which stands where items do. A row is as `crates/wire/src/verb/rows.rs` shows it; who wants its head only
 /// takes the rest as `$($rest:tt)*`:
 ///
 /// ```

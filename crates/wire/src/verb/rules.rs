@@ -57,7 +57,8 @@ const SHA256_REGISTERS: &[&str] = &["AES-MK", "APKA-MK"];
 const DES_SOURCES: &[&str] = &["KEY-ENC", "KEY-ENCD", "KEY-ENCT", "KEY-CLR", "KEY-CLRD", "KEY-CLRT"];
 
 pub(super) const TEST_2_RULES: &[Rule] = &[
-    // Neither what a key length looks like in a pattern is published, nor does a card hold a new master key before it is set.
+    // Neither what a key length looks like in a pattern is published, nor does a card hold a new master key before it
+    // is set.
     Rule::Refused("KEY-LEN"),
     Rule::Refused("KEY-NKM"),
     Rule::Refused("IKEK-PKA"),

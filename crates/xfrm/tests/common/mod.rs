@@ -1,8 +1,6 @@
 //! Requests written and replies read by a codec that is not ours, over tables of one test.
 #![allow(dead_code, missing_docs)]
 
-use std::net::IpAddr;
-
 use engine::{Engine, Options};
 use ipsec::Time;
 use netlink_packet_core::{NetlinkHeader, NetlinkMessage, NetlinkPayload};
@@ -11,6 +9,7 @@ use netlink_packet_xfrm::{
     Address, Alg, AlgAead, AlgAuth, LifetimeConfig, UserSaId, UserSaInfo, UserSpiInfo, UserTemplate,
     XfrmAttrs, XfrmMessage, policy,
 };
+use std::net::IpAddr;
 use xfrm::{Client, Keeper, Outbox, Settings, Unkeeping, Xfrm};
 
 pub const REQUEST: u16 = 1;

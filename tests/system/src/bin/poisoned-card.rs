@@ -1,5 +1,5 @@
-//! The card program with a flaw in it that no production program has: a request of one verb ends the card. It stands in the
-//! place of `cryptand-card` in a test's settings; the name of its program file says when it dies ([`Poison`]).
+//! The card program with a flaw in it that no production program has: a request of one verb ends the card. It stands in
+//! the place of `cryptand-card` in a test's settings; the name of its program file says when it dies ([`Poison`]).
 //!
 //! All else is the real program: sandbox, batches, turns, what it writes down of its passes.
 #![forbid(unsafe_code)]

@@ -3,13 +3,12 @@
 //! The offsets are those that the layout states; nothing here is checked, so that anything can be written anywhere
 //! that a client may write, at any time.
 
+use crate::PATIENCE;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
-
-use crate::PATIENCE;
 
 const LINE_BYTES: u64 = 64;
 const PAGE_BYTES: u64 = 4096;

@@ -56,7 +56,8 @@ fn allowed(unit: &Path) -> BTreeSet<String> {
     allowed
 }
 
-/// As the service manager makes it of the unit; none, and said so, where this machine does not tell the numbers of calls.
+/// As the service manager makes it of the unit; none, and said so, where this machine does not tell the numbers of
+/// calls.
 pub fn filter(unit: &str) -> Option<BpfProgram> {
     let folder = format!("/usr/include/{}-linux-gnu/asm", std::env::consts::ARCH);
     let known = ["unistd_64.h", "unistd.h"].iter().find_map(|name| {

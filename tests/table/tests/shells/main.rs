@@ -1,9 +1,9 @@
-//! Shells in C and Python, made from three rows of the verb table, call real verbs: a compiled program and a script send
-//! requests through a pipe to this process, whose facility has cards serve them. Each request is byte for byte that of
-//! a Rust caller with the same arguments, and each answer as well.
+//! Shells in C and Python, made from three rows of the verb table, call real verbs: a compiled program and a script
+//! send requests through a pipe to this process, whose facility has cards serve them. Each request is byte for byte
+//! that of a Rust caller with the same arguments, and each answer as well.
 //!
-//! The three rows are those of CSNBENC (a fixed key field, a text that is padded, a length that comes back), CSNBMGN (a length by
-//! keywords) and CSNDPKE (keys and outputs by length). The C program's fields end where its memory does.
+//! The three rows are those of CSNBENC (a fixed key field, a text that is padded, a length that comes back), CSNBMGN (a
+//! length by keywords) and CSNDPKE (keys and outputs by length). The C program's fields end where its memory does.
 
 use facility::Facility;
 use std::collections::VecDeque;

@@ -1,6 +1,5 @@
-use engine::Options;
-
 use super::*;
+use engine::Options;
 use published::PUBLISHED;
 
 #[path = "../../../../payments/src/key_block/published.rs"]

@@ -1,18 +1,17 @@
 //! Elliptic-curve keys: tokens opened and checked, keys prepared.
 
+use crate::kernel::Kernel;
+use crate::prepared::ecc::{PrivateContext, PrivateKey, PublicContext};
+use crate::wrap::pka_sections;
 use engine::{Engine, SecretBytes};
 use token::pka::ecc::{EccToken, EccValue};
 use wire::{Codes, code};
 
-use crate::kernel::Kernel;
-use crate::prepared::ecc::{PrivateContext, PrivateKey, PublicContext};
-use crate::wrap::pka_sections;
-
 /// The private key of a token.
 ///
 /// # Errors
-/// 8/47 for a token without one; 8/770 where the public key beside it is another one's; the token's own and those of its
-/// opening.
+/// 8/47 for a token without one; 8/770 where the public key beside it is another one's; the token's own and those of
+/// its opening.
 pub(super) fn prepare_private(
     kernel: &Kernel<'_>,
     domain: u16,
@@ -53,8 +52,8 @@ pub(super) fn open_transported(
     if key.point() == view.point() { Ok(value) } else { Err(code::TOKEN_INVALID) }
 }
 
-/// Whether a token has a private section that opens without another key: the public key beside one that does not is a claim, as in
-/// a public token.
+/// Whether a token has a private section that opens without another key: the public key beside one that does not is a
+/// claim, as in a public token.
 ///
 /// # Errors
 /// The token's own.

@@ -3,17 +3,15 @@
 //! A prepared key is found by its token in the contexts of its domain ([`crate::prepared`]);
 //! only a token seen for the first time is parsed, opened and checked.
 
-use std::sync::Arc;
-
-use engine::{Engine, SecretBytes};
-use token::pka::{ecc::is_ecc, is_asym, stated_length};
-use wire::{Codes, code};
-
 use super::{ecc, rsa};
 use crate::kernel::Kernel;
 use crate::prepared::ecc::PublicContext;
 use crate::prepared::{Private, Public};
 use crate::registers::Domain;
+use engine::{Engine, SecretBytes};
+use std::sync::Arc;
+use token::pka::{ecc::is_ecc, is_asym, stated_length};
+use wire::{Codes, code};
 
 fn of<'k>(kernel: &'k mut Kernel<'_>, domain: u16) -> Result<&'k mut Domain, Codes> {
     kernel.domains.get_mut(usize::from(domain)).ok_or(code::MASTER_KEY_NOT_LOADED)

@@ -1,17 +1,16 @@
 //! RSA keys: tokens opened and checked, keys prepared.
 
+use crate::ground::Age;
+use crate::kernel::Kernel;
+use crate::pka::premaster::Substitutes;
+use crate::prepared::rsa::{PrivateContext, PublicContext, key_codes};
+use crate::wrap::{asym, des_cbc, pka_sections};
 use engine::{
     CipherDirection, Engine, RSA_BITS_STRONG, RsaCrt, RsaPrivateKey, RsaPublicKey, SecretBytes, sha1, sha256,
 };
 use subtle::ConstantTimeEq;
 use token::pka::{PkaToken, PrivateSection, PrivateValues, Source, SplitValues, Transported};
 use wire::{Codes, code};
-
-use crate::ground::Age;
-use crate::kernel::Kernel;
-use crate::pka::premaster::Substitutes;
-use crate::prepared::rsa::{PrivateContext, PublicContext, key_codes};
-use crate::wrap::{asym, des_cbc, pka_sections};
 
 /// The private key of a token.
 ///

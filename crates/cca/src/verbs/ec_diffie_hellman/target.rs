@@ -1,5 +1,8 @@
 //! Which token a derived key goes into.
 
+use crate::call::Call;
+use crate::ground::Refusal;
+use crate::pass::Skeleton;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::pka::ecc::{Derivation, DerivedAlgorithm, DerivedType};
@@ -9,10 +12,6 @@ use wire::code;
 use wire::point::Point;
 use wire::verb::OutputKekType;
 use wire::verb::ec_diffie_hellman::Request;
-
-use crate::call::Call;
-use crate::ground::Refusal;
-use crate::pass::Skeleton;
 
 /// The token that a derived key goes into, without its key.
 pub(super) enum Target {
@@ -28,8 +27,9 @@ impl Target {
     /// What the output field says, or where it is empty, the private key; there is room for it.
     ///
     /// # Errors
-    /// 8/30 for a label, 8/47 for a token that holds no such key, and where a key-encrypting key is there and no external
-    /// token, or the reverse; 8/39 for a token of another type than that of the private key, 8/2114 for one of another length.
+    /// 8/30 for a label, 8/47 for a token that holds no such key, and where a key-encrypting key is there and no
+    /// external token, or the reverse; 8/39 for a token of another type than that of the private key, 8/2114 for one of
+    /// another length.
     pub(super) fn of(
         call: &Call<'_, '_>,
         request: &Request<'_>,

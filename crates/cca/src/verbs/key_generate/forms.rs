@@ -44,9 +44,9 @@ impl Form {
         Ok(Self { first, second })
     }
 
-    /// The side of the key-encrypting key of a place, and what it must be permitted; `None` where the master key wraps. A single
-    /// token is generated as one of two that are both for its place, or for both (CCA for Linux on IBM Z, Key_Generate and
-    /// Key_Generate2, parameters).
+    /// The side of the key-encrypting key of a place, and what it must be permitted; `None` where the master key wraps.
+    /// A single token is generated as one of two that are both for its place, or for both (CCA for Linux on IBM Z,
+    /// Key_Generate and Key_Generate2, parameters).
     pub(in crate::verbs) fn wrapping(self, place: Place) -> Option<(Side, Wrapping)> {
         let side = match place {
             Place::Operational => return None,
@@ -73,8 +73,8 @@ impl Form {
         self.first == Place::Operational || SINGLE.contains(&key_type)
     }
 
-    /// Whether a key may be made in this form as tokens of these types, and if so whether only where the role permits the
-    /// extended set.
+    /// Whether a key may be made in this form as tokens of these types, and if so whether only where the role permits
+    /// the extended set.
     pub(in crate::verbs) fn takes_pair(self, one: KeyType, two: KeyType) -> Option<Set> {
         if VARIABLES.contains(&(one, two)) {
             let is_for_another = self.first != Place::Importable && self.second == Some(Place::Exportable);
@@ -108,8 +108,9 @@ const SINGLE: &[KeyType] = &[
     KeyType::PinGen,
 ];
 
-/// Types of the two tokens of a key (as above, table 2): each pair is served in OPEX, EXEX and IMEX, and in OPIM, OPOP and IMIM
-/// where a set says so. Pairs of CVAR keys are served in OPEX and EXEX alone, and of the extended set in each: see [`Set`].
+/// Types of the two tokens of a key (as above, table 2): each pair is served in OPEX, EXEX and IMEX, and in OPIM, OPOP
+/// and IMIM where a set says so. Pairs of CVAR keys are served in OPEX and EXEX alone, and of the extended set in each:
+/// see [`Set`].
 const PAIRS: &[(KeyType, KeyType, Option<Set>)] = {
     use KeyType::*;
     const HERE: Option<Set> = Some(Set::Usual);

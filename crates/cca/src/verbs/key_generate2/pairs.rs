@@ -1,11 +1,10 @@
 //! Which types of keys Key_Generate2 makes in which form.
 //!
-//! The types of single keys are those of CCA for Linux on IBM Z, Key_Generate2, usage notes, table 1. Of table 2 only the
-//! names of the forms were read: the pairs are those of Key_Generate with AES types in the place of the DES types.
-
-use token::variable::{Attributes, VariableType};
+//! The types of single keys are those of CCA for Linux on IBM Z, Key_Generate2, usage notes, table 1. Of table 2 only
+//! the names of the forms were read: the pairs are those of Key_Generate with AES types in the place of the DES types.
 
 use super::super::key_generate::forms::{Form, Place, Set};
+use token::variable::{Attributes, VariableType};
 
 /// What one of the tokens says of its key: the type, and what its first usage field is under a mask.
 struct Half {
@@ -25,8 +24,8 @@ pub(super) fn takes_one(attributes: &Attributes) -> bool {
     SINGLE.iter().any(|half| half.takes(attributes))
 }
 
-/// Whether a key may be made in this form as tokens of these attributes, and if so whether only where the role permits the
-/// extended set.
+/// Whether a key may be made in this form as tokens of these attributes, and if so whether only where the role permits
+/// the extended set.
 pub(super) fn takes_pair(form: Form, one: &Attributes, two: &Attributes) -> Option<Set> {
     let pair = PAIRS.iter().find(|(first, second, _)| first.takes(one) && second.takes(two))?;
     // One of two systems has each token, or one system has both and can undo what it does.

@@ -1,11 +1,10 @@
 //! Keys that agree on nothing: of other kinds and curves, points that are none, tokens that were changed.
 
+use super::*;
 use cca::Processor;
 use openssl::bn::BigNum;
 use token::pka::ecc::EccCurve;
 use wire::code;
-
-use super::*;
 
 #[test]
 fn keys_that_do_not_agree() {

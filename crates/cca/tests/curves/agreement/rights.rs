@@ -1,13 +1,12 @@
 //! Who may agree, on which curves and for which keys, and keywords that nobody may give.
 
+use super::*;
 use openssl::hash::MessageDigest;
 use openssl::symm::Cipher;
 use token::pka::ecc::EccCurve;
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
-
-use super::*;
 
 /// A role without this point.
 const fn without(point: Point) -> PointSet {

@@ -1,11 +1,10 @@
 //! Secrets and derived keys are those of OpenSSL.
 
+use super::*;
 use openssl::hash::MessageDigest;
 use token::AesToken;
 use token::pka::ecc::EccCurve;
 use wire::code;
-
-use super::*;
 
 #[test]
 fn derived_keys_are_those_of_openssl_on_every_curve_with_every_hash() {

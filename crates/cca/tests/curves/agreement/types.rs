@@ -1,5 +1,6 @@
 //! What a derived key may be: both parties have one key of every type, and none that the private key does not say.
 
+use super::*;
 use cca::Processor;
 use token::control_vector::KeyForm;
 use token::des::Origin;
@@ -7,8 +8,6 @@ use token::pka::ecc::EccCurve;
 use token::variable::{Attributes, Completeness, Pedigree, VariableType};
 use token::{AesToken, ControlVector, DesToken, KeyType, VariableToken};
 use wire::{Codes, code};
-
-use super::*;
 
 /// The keys of both parties of an agreement between two cards.
 fn both(

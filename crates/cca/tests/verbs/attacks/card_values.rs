@@ -1,17 +1,16 @@
 //! Attacks on card verification values, each where it works first, then where it is stopped.
 
-use wire::code;
-use wire::verb::mac_generate::MAC;
-
 use crate::pin::{KEY, hex, value, verified};
 use crate::support::{entered, mac, processor};
+use wire::code;
+use wire::verb::mac_generate::MAC;
 
 /// Of the Python package psec 1.3.0 and of Java's jPOS 2.1.9.
 const CARD: [&str; 3] = ["4123456789012345", "8701", "101"];
 const VALUE: &str = "561";
 
-/// A value is the digits of a MAC of two blocks: who has that MAC needs no verb for values. A key that is for values alone makes none,
-/// nor does any half of a pair.
+/// A value is the digits of a MAC of two blocks: who has that MAC needs no verb for values. A key that is for values
+/// alone makes none, nor does any half of a pair.
 #[test]
 fn a_mac_of_the_card_is_the_value_and_a_key_of_values_makes_no_mac() {
     let mut processor = processor();

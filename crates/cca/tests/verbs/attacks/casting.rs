@@ -1,9 +1,15 @@
-//! Keys cast into another type: parts that differ by what control vectors differ by, equal halves, halves of two keys (M. Bond,
-//! *Attacks on cryptoprocessor transaction sets*, 2001; M. Bond and R. Anderson, *API-level attacks on embedded systems*, 2001).
+//! Keys cast into another type: parts that differ by what control vectors differ by, equal halves, halves of two keys
+//! (M. Bond, *Attacks on cryptoprocessor transaction sets*, 2001; M. Bond and R. Anderson, *API-level attacks on
+//! embedded systems*, 2001).
 //!
-//! The default role is that of guests, who enter no part and bring no key in. Beside it stand two controls for roles that must: the parts
-//! of a key in the hands of different roles, and the enhanced wrapping, under which a control vector is xored to a derived key.
+//! The default role is that of guests, who enter no part and bring no key in. Beside it stand two controls for roles
+//! that must: the parts of a key in the hands of different roles, and the enhanced wrapping, under which a control
+//! vector is xored to a derived key.
 
+use super::denied;
+use crate::peer;
+use crate::support::{Request, entered, generate, mac, part, processor, skeleton, sym_key, text};
+use crate::uses::ways::TRANSPORT;
 use cca::Processor;
 use token::control_vector::KeyForm;
 use token::des::Origin;
@@ -14,11 +20,6 @@ use wire::role::{BuiltIn, GUEST};
 use wire::verb::{
     Verb, key_generate as kgn, key_import as kim, key_part_import as kpi, key_translate as ktr, mac_generate,
 };
-
-use super::denied;
-use crate::peer;
-use crate::support::{Request, entered, generate, mac, part, processor, skeleton, sym_key, text};
-use crate::uses::ways::TRANSPORT;
 
 /// The key that is to be cast, and one that the attacker knows.
 const SECRET: [u8; 16] =

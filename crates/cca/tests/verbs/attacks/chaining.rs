@@ -1,15 +1,14 @@
 //! Chaining vectors that show what a text has come to: a verify-only key makes MACs, a decipher-only key enciphers.
 
-use cca::Processor;
-use wire::control::{Handout, MasterKeyPair};
-use wire::verb::{Verb, decipher, encipher, key_generate, mac_generate, mac_verify};
-use wire::{Codes, code};
-
 use crate::peer;
 use crate::support::{
     DOMAIN, OLDER_DOMAIN, Request, aes_key, generate, generated, imported, mac, processor, sym_key, text,
     verify,
 };
+use cca::Processor;
+use wire::control::{Handout, MasterKeyPair};
+use wire::verb::{Verb, decipher, encipher, key_generate, mac_generate, mac_verify};
+use wire::{Codes, code};
 
 /// MAC_Verify with FIRST: a text, the chaining vector after it.
 type First<'f> = &'f mut dyn FnMut(&[u8]) -> Vec<u8>;

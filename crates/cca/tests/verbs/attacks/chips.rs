@@ -1,12 +1,11 @@
 //! Attacks on keys of chip cards, each in a role where it works first, then in the owner's.
 
-use wire::code;
-use wire::point::{Point, PointSet};
-use wire::verb::emv_transaction;
-
 use crate::chip::{Asked, CARD_KEY, Chips, PAN, common, derive, filled, retail, transaction};
 use crate::peer;
 use crate::support::{processor, skeleton};
+use wire::code;
+use wire::point::{Point, PointSet};
+use wire::verb::emv_transaction;
 
 fn lifted(points: &[Point]) -> &'static PointSet {
     let mut set = wire::role::BUILT_IN[0].points;
@@ -14,8 +13,8 @@ fn lifted(points: &[Point]) -> &'static PointSet {
     Box::leak(Box::new(set))
 }
 
-/// A response of method 1 under the card's key is a block of the caller's choice, enciphered. Two of them are the key of a session, with
-/// which the caller makes cryptograms of any transaction, as if the card had.
+/// A response of method 1 under the card's key is a block of the caller's choice, enciphered. Two of them are the key
+/// of a session, with which the caller makes cryptograms of any transaction, as if the card had.
 #[test]
 fn responses_to_chosen_cryptograms_show_the_key_of_a_session() {
     let mut processor = processor();
@@ -52,8 +51,8 @@ fn responses_to_chosen_cryptograms_show_the_key_of_a_session() {
     assert!(reply.bytes(emv_transaction::ARPC).is_empty());
 }
 
-/// A key that derives every type makes of the same data a key that verifies PINs and one that enciphers texts: what a method does to a PIN
-/// is then computed outside.
+/// A key that derives every type makes of the same data a key that verifies PINs and one that enciphers texts: what a
+/// method does to a PIN is then computed outside.
 #[test]
 fn a_key_for_every_type_gives_one_value_for_two_purposes() {
     use wire::verb::{diversified_key_generate::GENERATED_KEY_ID, encipher};
@@ -87,8 +86,8 @@ fn a_key_for_every_type_gives_one_value_for_two_purposes() {
         .refused(&mut processor, code::KEY_USAGE);
 }
 
-/// A million keys that differ from one by what is known are searched for together. SESS-XOR makes them; here it is shown that what it
-/// makes is that, and that the owner's role does not.
+/// A million keys that differ from one by what is known are searched for together. SESS-XOR makes them; here it is
+/// shown that what it makes is that, and that the owner's role does not.
 #[test]
 fn keys_that_differ_by_what_is_known_are_made_where_the_role_names_it_alone() {
     let mut processor = processor();
@@ -106,8 +105,9 @@ fn keys_that_differ_by_what_is_known_are_made_where_the_role_names_it_alone() {
     }
 }
 
-/// Adida, Bond, Clulow and others (2005 to 2007): a PIN block in a place of the caller's choice shares a block with text of the caller's. One
-/// that ends in the first bytes of a PIN block, of which all but the last are known, is one of 256, which the caller has enciphered too.
+/// Adida, Bond, Clulow and others (2005 to 2007): a PIN block in a place of the caller's choice shares a block with
+/// text of the caller's. One that ends in the first bytes of a PIN block, of which all but the last are known, is one
+/// of 256, which the caller has enciphered too.
 #[test]
 fn a_pin_at_a_chosen_place_is_looked_up_byte_by_byte() {
     use crate::chip::message_of_pin;

@@ -1,6 +1,13 @@
-//! Keys under key-encrypting keys: what was learnt of them when they had halves that could be cut and types that could be
-//! cast (Bond, Attacks on Cryptoprocessor Transaction Sets, 2001).
+//! Keys under key-encrypting keys: what was learnt of them when they had halves that could be cut and types that could
+//! be cast (Bond, Attacks on Cryptoprocessor Transaction Sets, 2001).
 
+use crate::exchange::Keks;
+use crate::peer;
+use crate::support::{
+    Request, compatible_processor, entered, generate, generated, mac, part, processor, skeleton, sym_key,
+    text,
+};
+use crate::uses::ways::TRANSPORT;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType};
@@ -10,14 +17,6 @@ use wire::role::{BUILT_IN, BuiltIn};
 use wire::verb::{
     Verb, key_generate as kgn, key_import as kim, key_part_import as kpi, key_token_change as ktc,
 };
-
-use crate::exchange::Keks;
-use crate::peer;
-use crate::support::{
-    Request, compatible_processor, entered, generate, generated, mac, part, processor, skeleton, sym_key,
-    text,
-};
-use crate::uses::ways::TRANSPORT;
 
 /// Two internal tokens, the left half of the first with the right half of the second.
 fn spliced(left: &[u8], right: &[u8]) -> Vec<u8> {
@@ -112,8 +111,8 @@ fn a_type_cannot_be_cast_by_changing_the_control_vector() {
     }
 }
 
-/// Whoever enters the last part of an IMPORTER adds the difference of two control vectors to it: what was wrapped as one type
-/// opens as the other. It works where one person does both; the points of the two steps are apart.
+/// Whoever enters the last part of an IMPORTER adds the difference of two control vectors to it: what was wrapped as
+/// one type opens as the other. It works where one person does both; the points of the two steps are apart.
 #[test]
 fn the_difference_of_two_control_vectors_needs_a_part_and_an_import() {
     let mut processor = processor();

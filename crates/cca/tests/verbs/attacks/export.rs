@@ -1,15 +1,14 @@
-//! Symmetric_Key_Export writes no control vector: what comes in again is a DATA key for every use, so only such a key may
-//! go out.
+//! Symmetric_Key_Export writes no control vector: what comes in again is a DATA key for every use, so only such a key
+//! may go out.
 
+use crate::support::{Request, generate, mac, text};
+use crate::uses::ways::Others;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::usage::Use;
 use token::{ControlVector, DesToken, KeyType};
 use wire::code;
 use wire::verb::{Verb, key_generate, symmetric_key_export, symmetric_key_import};
-
-use crate::support::{Request, generate, mac, text};
-use crate::uses::ways::Others;
 
 const USES: [Use; 4] = [Use::Encipher, Use::Decipher, Use::MacGenerate, Use::MacVerify];
 const FORMS: [KeyForm; 3] = [KeyForm::Single, KeyForm::Double, KeyForm::Triple];

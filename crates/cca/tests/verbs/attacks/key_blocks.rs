@@ -1,16 +1,15 @@
-//! Attacks by key blocks that were published or that the standard warns of (TR-31:2018, annex B; X9.143), each in a role where it works first,
-//! then in the owner's. docs/keyblocks.md has the points.
-
-use token::{DesToken, KeyType};
-use wire::code;
-use wire::point::Point;
-use wire::verb::{clear_pin_generate, key_export};
+//! Attacks by key blocks that were published or that the standard warns of (TR-31:2018, annex B; X9.143), each in a
+//! role where it works first, then in the owner's. docs/keyblocks.md has the points.
 
 use crate::key_block::requests::*;
 use crate::key_block::twin;
 use crate::peer;
 use crate::pin;
 use crate::support::{Request, imported};
+use token::{DesToken, KeyType};
+use wire::code;
+use wire::point::Point;
+use wire::verb::{clear_pin_generate, key_export};
 
 const VALUE: [u8; 16] = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes();
 
@@ -34,9 +33,9 @@ fn a_key_does_not_leave_again_in_a_weaker_version() {
     }
 }
 
-/// A header whose mode and exportability are edited, with a MAC that meets the four bytes of A and C: a key that verifies PINs and may not leave
-/// becomes one that makes them, and may. The MAC, which is found in 2^32 tries, is computed here; under B and D the header is bound by a MAC
-/// of eight and sixteen bytes.
+/// A header whose mode and exportability are edited, with a MAC that meets the four bytes of A and C: a key that
+/// verifies PINs and may not leave becomes one that makes them, and may. The MAC, which is found in 2^32 tries, is
+/// computed here; under B and D the header is bound by a MAC of eight and sixteen bytes.
 #[test]
 fn an_edited_header_with_four_right_bytes_turns_a_verifying_key_into_one_that_makes_pins() {
     let mut keys = Keys::new();
@@ -119,8 +118,8 @@ const WAYS: [Way; 8] = [
 const SOURCE: usize = wire::verb::symmetric_key_export::SOURCE_KEY_IDENTIFIER;
 const SOURCE_LENGTH: usize = wire::verb::symmetric_key_export::SOURCE_KEY_IDENTIFIER_LENGTH;
 
-/// X9.143: E may leave in forms of X9.24 alone, S in others too. A key that came with E leaves with E or N, and in no other way; the same
-/// key that came with S shows that each way is there.
+/// X9.143: E may leave in forms of X9.24 alone, S in others too. A key that came with E leaves with E or N, and in no
+/// other way; the same key that came with S shows that each way is there.
 #[test]
 fn a_key_that_came_with_exportability_e_leaves_with_e_alone() {
     let mut keys = Keys::new();
@@ -235,8 +234,8 @@ fn a_key_that_verifies_pins_does_not_come_in_as_one_that_makes_them() {
     }
 }
 
-/// The keys of a block of version B follow from what a block of zeros is enciphered to under the protection key. A clear key of zeros that is
-/// exported without a control vector would be that: it leaves as another, with odd parity.
+/// The keys of a block of version B follow from what a block of zeros is enciphered to under the protection key. A
+/// clear key of zeros that is exported without a control vector would be that: it leaves as another, with odd parity.
 #[test]
 fn no_exported_key_tells_what_zeros_are_enciphered_to() {
     let mut keys = Keys::new();

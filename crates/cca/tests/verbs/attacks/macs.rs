@@ -1,20 +1,19 @@
 //! MACs that tries find.
 
+use crate::pin::KEY;
+use crate::support::{Request, entered, mac, processor, verify};
+use crate::uses::ways::{hmac, mac2, verify_hmac, verify_mac2};
+use crate::variable::{cmac_key, hmac_key};
 use wire::code;
 use wire::point::PointSet;
 use wire::role::{BuiltIn, GUEST};
 use wire::verb::{hmac_generate, mac_generate, mac_generate2};
 
-use crate::pin::KEY;
-use crate::support::{Request, entered, mac, processor, verify};
-use crate::uses::ways::{hmac, mac2, verify_hmac, verify_mac2};
-use crate::variable::{cmac_key, hmac_key};
-
 /// As many wrong values as are tried here. What they are told does not change with their number.
 const TRIES: u32 = 1_000;
 
-/// Nothing counts wrong MACs, and those of four bytes are found in an hour: who may not take that is told nothing of them, be
-/// they right or wrong.
+/// Nothing counts wrong MACs, and those of four bytes are found in an hour: who may not take that is told nothing of
+/// them, be they right or wrong.
 #[test]
 fn a_mac_of_four_bytes_is_tried_by_those_alone_who_may() {
     let guest: &'static PointSet = &BuiltIn::from_name(GUEST).unwrap().points;

@@ -1,5 +1,7 @@
 //! What an attacker of RSA computes by himself.
 
+use crate::support::Request;
+use crate::uses::ways::{Others, internal};
 use cca::Processor;
 use openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use openssl::sha::{sha1, sha256};
@@ -8,9 +10,6 @@ use wire::Codes;
 use wire::point::PointSet;
 use wire::role::BUILT_IN;
 use wire::verb::{Verb, digital_signature_generate as dsg, pka_decrypt};
-
-use crate::support::Request;
-use crate::uses::ways::{Others, internal};
 
 /// What a home's owner may do.
 pub const OWNER: &PointSet = &BUILT_IN[0].points;
@@ -97,8 +96,8 @@ fn dot(one: &Vector, other: &Vector) -> BigNum {
     &times(&one[0], &other[0]) + &times(&one[1], &other[1])
 }
 
-/// `pattern + x` and `pattern + y` with `x` and `y` of so many bits, the first the second times `factor` modulo `n`: the
-/// point of a lattice of two dimensions that is nearest to the middle of what is allowed.
+/// `pattern + x` and `pattern + y` with `x` and `y` of so many bits, the first the second times `factor` modulo `n`:
+/// the point of a lattice of two dimensions that is nearest to the middle of what is allowed.
 pub fn two_with_quotient(
     pattern: &BigNumRef,
     free_bits: i32,

@@ -1,17 +1,17 @@
-//! Private and symmetric keys under one AES transport key: none of them opens as another, and no part of one token in another.
-
-use openssl::rsa::Rsa;
-use token::VariableToken;
-use token::des::Origin;
-use token::variable::{Attributes, PayloadVersion, VariableType, Wrapper};
-use wire::code;
-use wire::verb::{Verb, key_generate2, key_test2, key_translate2 as ktr2, pka_key_import as pki};
+//! Private and symmetric keys under one AES transport key: none of them opens as another, and no part of one token in
+//! another.
 
 use crate::pka_transport_aes::book::{foreign_ecc, foreign_rsa, half, layout};
 use crate::pka_transport_aes::{exporter, importer};
 use crate::support::{Request, processor, text};
 use crate::uses::ways::{AES_TRANSPORT, generate2, import_under, import2};
 use crate::uses::wrapped::{made, pattern, plain};
+use openssl::rsa::Rsa;
+use token::VariableToken;
+use token::des::Origin;
+use token::variable::{Attributes, PayloadVersion, VariableType, Wrapper};
+use wire::code;
+use wire::verb::{Verb, key_generate2, key_test2, key_translate2 as ktr2, pka_key_import as pki};
 
 /// What one token has does not open in another, of the same key or under the same transport key.
 #[test]
@@ -34,8 +34,8 @@ fn parts_of_two_tokens_are_no_token() {
     import_under(&other, &into).refused(&mut processor, code::TOKEN_INVALID);
 }
 
-/// Numbers of private keys brought in as symmetric keys under the same transport key, or the reverse: what DES let in block by block
-/// is bound here to what it is.
+/// Numbers of private keys brought in as symmetric keys under the same transport key, or the reverse: what DES let in
+/// block by block is bound here to what it is.
 #[test]
 fn what_is_under_a_transport_key_opens_as_nothing_else() {
     let mut processor = processor();

@@ -1,28 +1,26 @@
-//! Attacks on PINs that were published, each in a role where it works first, then in the owner's, where the control that is
-//! named stops it. docs/pins.md has the papers.
-
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
-
-use cca::{Batch, Count, Failures, Incoming, Processor};
-use wire::frame::Outcome;
-use wire::pin::{CountingKey, Digest, Guess, Standing};
-use wire::point::{Point, PointSet};
-use wire::verb::{clear_pin_encrypt, clear_pin_generate_alternate, encrypted_pin_translate};
-use wire::{Codes, code};
+//! Attacks on PINs that were published, each in a role where it works first, then in the owner's, where the control
+//! that is named stops it. docs/pins.md has the papers.
 
 use crate::pin::{
     KEY, Keys, NO_CONTROL, TABLE, alternate, clear, code_verified, encrypt, iso0, profile, translate, under,
     verified, verify, with_points,
 };
 use crate::support::Request;
+use cca::{Batch, Count, Failures, Incoming, Processor};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use wire::frame::Outcome;
+use wire::pin::{CountingKey, Digest, Guess, Standing};
+use wire::point::{Point, PointSet};
+use wire::verb::{clear_pin_encrypt, clear_pin_generate_alternate, encrypted_pin_translate};
+use wire::{Codes, code};
 
 const PAN: &str = "401234567890";
 const VALIDATION: &str = "1122334455667788";
 
-/// Bond and Zielinski, UCAM-CL-TR-560: a verification under a table of one digit and zeros tells whether the PIN has that digit,
-/// with an offset where it has it. All that is needed is one block of the PIN 0000.
+/// Bond and Zielinski, UCAM-CL-TR-560: a verification under a table of one digit and zeros tells whether the PIN has
+/// that digit, with an offset where it has it. All that is needed is one block of the PIN 0000.
 #[test]
 fn decimalisation_tables_of_the_callers_find_a_pin_in_two_dozen_tries() {
     let mut keys = Keys::new();
@@ -105,8 +103,8 @@ fn a_block_without_a_pan_is_found_in_a_list_of_all_pins() {
     assert!(!wire::role::BUILT_IN[0].points.permits(one.verb().entry().point));
 }
 
-/// Clulow: a PAN that differs in a digit makes of a digit of the PIN another, and ten tries, of which those above nine are
-/// refused, leave fewer digits that it can be: half of them where the digit of the PAN is one of the lower.
+/// Clulow: a PAN that differs in a digit makes of a digit of the PIN another, and ten tries, of which those above nine
+/// are refused, leave fewer digits that it can be: half of them where the digit of the PAN is one of the lower.
 #[test]
 fn refusals_of_digits_above_nine_tell_the_third_and_fourth() {
     let mut keys = Keys::new();
@@ -284,7 +282,8 @@ impl Guest {
         verify(pair, &["IBM-PINO"], &profile("ISO-0", ""), pan, &under(&KEY, block), 4, elements)
     }
 
-    /// The PIN in a stranger's block, by guesses against one's own card, whose right PIN is given before the tenth wrong one.
+    /// The PIN in a stranger's block, by guesses against one's own card, whose right PIN is given before the tenth
+    /// wrong one.
     fn finds(&mut self, stranger: &[u8], own_pan: &str) -> Option<String> {
         let own = iso0("3413", own_pan);
         for offset in 0..10_000 {
@@ -322,8 +321,9 @@ fn told(processor: &mut Processor, request: &Request, points: &PointSet) -> (Cod
     (answer.codes, answer.count)
 }
 
-/// Nothing binds what the caller names to the block: a stranger's block is compared with one's own card and chosen offsets, and
-/// where a right PIN forgets, one's own right PIN has all of that forgotten. Also with the stranger's PAN about one's own PIN.
+/// Nothing binds what the caller names to the block: a stranger's block is compared with one's own card and chosen
+/// offsets, and where a right PIN forgets, one's own right PIN has all of that forgotten. Also with the stranger's PAN
+/// about one's own PIN.
 #[test]
 fn a_strangers_pin_is_not_found_against_ones_own_card() {
     let stranger = iso0("7294", PAN);
@@ -340,7 +340,8 @@ fn a_strangers_pin_is_not_found_against_ones_own_card() {
     assert_eq!(guest.finds(&stranger, PAN).as_deref(), Some("7294"));
 }
 
-/// The same with other validation data for each guess, with other digits of the PAN over those of the PIN, and with another key.
+/// The same with other validation data for each guess, with other digits of the PAN over those of the PIN, and with
+/// another key.
 #[test]
 fn a_strangers_pin_is_not_found_under_other_names() {
     let stranger = iso0("7294", PAN);
@@ -483,7 +484,8 @@ fn digits_of_one_format_are_not_read_as_those_of_another() {
     assert!(refused > 1_000 && no_blocks >= 22, "{refused} {no_blocks}");
 }
 
-/// A block of ISO-0 as one of 3624: its first four digits are the length and two digits of the PIN, its first six have all four.
+/// A block of ISO-0 as one of 3624: its first four digits are the length and two digits of the PIN, its first six have
+/// all four.
 #[test]
 fn a_block_of_iso_0_is_not_guessed_by_halves() {
     let (pin, pan) = ("5810", "401234567890");
@@ -519,7 +521,8 @@ fn a_block_of_iso_0_is_not_guessed_by_halves() {
     assert!(tries <= 200, "{tries}");
 }
 
-/// Reformatted, a block of ISO-0 is one block of ISO-3 however often it is asked for, so that all its guesses are counted together.
+/// Reformatted, a block of ISO-0 is one block of ISO-3 however often it is asked for, so that all its guesses are
+/// counted together.
 #[test]
 fn a_block_becomes_no_crowd_of_blocks_of_iso_3() {
     let stranger = under(&KEY, &iso0("7294", PAN));
@@ -599,7 +602,8 @@ fn a_block_of_iso_3_is_bound_to_no_pan_by_those_who_verify() {
     assert_eq!(judged(leaked(translator)), 0);
 }
 
-/// PAN, expiration date and service code are authenticated one behind the other: a longer PAN takes the first digits of the date.
+/// PAN, expiration date and service code are authenticated one behind the other: a longer PAN takes the first digits of
+/// the date.
 #[test]
 fn a_card_verification_value_is_one_however_its_digits_are_named() {
     let named = [

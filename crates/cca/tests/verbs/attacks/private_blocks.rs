@@ -1,5 +1,10 @@
 //! Blocks of a private key under a transport key of DES, given out as DES keys.
 
+use crate::exchange::Keks;
+use crate::peer;
+use crate::pka_transport::{BOTH, enciphered, foreign, imp_pka, opened};
+use crate::support::{Request, entered, processor, text};
+use crate::uses::ways::{TRANSPORT, generate_under, import_under as import, rsa_skeleton};
 use openssl::rsa::Rsa;
 use token::control_vector::KeyForm;
 use token::des::Origin;
@@ -12,19 +17,14 @@ use wire::verb::{
     prohibit_export_extended as pexx,
 };
 
-use crate::exchange::Keks;
-use crate::peer;
-use crate::pka_transport::{BOTH, enciphered, foreign, imp_pka, opened};
-use crate::support::{Request, entered, processor, text};
-use crate::uses::ways::{TRANSPORT, generate_under, import_under as import, rsa_skeleton};
-
 /// A DES DATA key of single length in an external token without a control vector.
 fn as_data_key(block: &[u8]) -> Vec<u8> {
     let skeleton = DesToken::skeleton(Origin::External, KeyForm::Single, ControlVector::ZERO).unwrap();
     skeleton.with_key([0; 8], block).unwrap().to_bytes().to_vec()
 }
 
-/// What private numbers are enciphered to, brought in block by block as DES keys: each is a number xor a block that is known.
+/// What private numbers are enciphered to, brought in block by block as DES keys: each is a number xor a block that is
+/// known.
 #[test]
 fn blocks_of_a_private_key_are_no_des_keys() {
     let mut processor = processor();
@@ -107,8 +107,8 @@ fn blocks_of_a_private_key_are_no_des_keys() {
     data_key(&narrow).refused(&mut processor, code::KEY_USAGE);
 }
 
-/// The same on the side that private keys leave from: there no verb makes a block a key, and a pattern of one would be enough for a search
-/// of DES keys.
+/// The same on the side that private keys leave from: there no verb makes a block a key, and a pattern of one would be
+/// enough for a search of DES keys.
 #[test]
 fn blocks_of_a_private_key_are_not_tested_as_des_keys() {
     let mut processor = processor();
@@ -151,13 +151,15 @@ fn blocks_of_a_private_key_are_not_tested_as_des_keys() {
                 second(&stolen, kek, "CMACZERO").refused(&mut processor, code::KEY_USAGE);
             }
         }
-        // The token of the private key itself, and its blocks where the token of a DES key has none, are no DES keys at all.
+        // The token of the private key itself, and its blocks where the token of a DES key has none, are no DES keys at
+        // all.
         extended(&token[..64], kek).refused(&mut processor, code::TOKEN_INVALID);
         second(&token, kek, "ENC-ZERO").refused(&mut processor, code::TOKEN_INVALID);
         let null = [&[0; 16][..], block, &[0; 40]].concat();
         assert_eq!(extended(&null, kek).told(&mut processor).codes.return_code, 8);
         assert_eq!(second(&null, kek, "ENC-ZERO").told(&mut processor).codes.return_code, 8);
-        // A control vector changes what the block is deciphered by, and so does the enhanced wrapping: nothing of it is told.
+        // A control vector changes what the block is deciphered by, and so does the enhanced wrapping: nothing of it is
+        // told.
         let mac = KeyType::Mac.default_vector(KeyForm::Single).unwrap();
         for (vector, is_enhanced) in [(mac, false), (mac, true), (ControlVector::ZERO, true)] {
             let skeleton = DesToken::skeleton(Origin::External, KeyForm::Single, vector).unwrap();

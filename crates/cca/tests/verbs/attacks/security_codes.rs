@@ -1,18 +1,18 @@
 //! Attacks on card security codes, each where it works first, then where it is stopped.
 
+use super::denied;
+use crate::pin::{KEY, code_verified, codes_of, hex, with_points};
+use crate::support::{entered, mac, processor};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::mac_generate::MAC;
 use wire::verb::transaction_validation::VALIDATION_VALUES;
 
-use super::denied;
-use crate::pin::{KEY, code_verified, codes_of, hex, with_points};
-use crate::support::{entered, mac, processor};
-
 const CARD: &str = "9912371234567890123";
 const CODE: &str = "61247";
 
-/// A code is the digits of a MAC of one block: who has that MAC needs no verb for codes. A key that is for codes alone makes none.
+/// A code is the digits of a MAC of one block: who has that MAC needs no verb for codes. A key that is for codes alone
+/// makes none.
 #[test]
 fn a_mac_of_the_block_is_the_code_and_a_key_of_codes_makes_no_mac() {
     let mut processor = processor();
@@ -28,8 +28,8 @@ fn a_mac_of_the_block_is_the_code_and_a_key_of_codes_makes_no_mac() {
     }
 }
 
-/// Who may verify and not make finds a code by trying: of five digits in at most 100,000 tries, which nothing counts. What he may not do
-/// is have it made, with a key of either kind.
+/// Who may verify and not make finds a code by trying: of five digits in at most 100,000 tries, which nothing counts.
+/// What he may not do is have it made, with a key of either kind.
 #[test]
 fn a_role_that_verifies_makes_no_codes() {
     let mut processor = processor();
@@ -53,8 +53,8 @@ fn a_role_that_verifies_makes_no_codes() {
     }
 }
 
-/// No role of a home has what no value of another system confirms. Where a role has it, three codes that are compared at once tell
-/// nothing of one of them: a guess of twelve digits is right or wrong as a whole.
+/// No role of a home has what no value of another system confirms. Where a role has it, three codes that are compared
+/// at once tell nothing of one of them: a guess of twelve digits is right or wrong as a whole.
 #[test]
 fn no_role_of_a_home_has_codes_that_are_not_confirmed() {
     let mut processor = processor();

@@ -1,15 +1,14 @@
 //! Two signatures whose quotient is the private operation on a block of the attacker's choice: it opens what is
 //! enciphered for a key that signs.
 
+use super::numbers::{BOTH, OWNER, Target, padded, power, product, quotient, sign, two_with_quotient};
+use crate::support::{Request, text};
 use engine::{HashAlgorithm, digest_info_prefix};
 use openssl::bn::BigNum;
 use wire::code;
 use wire::point::PointSet;
-use wire::{Codes, verb::pka_encrypt};
-
-use super::numbers::{BOTH, OWNER, Target, padded, power, product, quotient, sign, two_with_quotient};
-use crate::support::{Request, text};
 use wire::verb::Verb;
+use wire::{Codes, verb::pka_encrypt};
 
 /// A block of which the caller chooses some bits.
 struct Form {

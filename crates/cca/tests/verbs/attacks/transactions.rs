@@ -1,13 +1,12 @@
 //! Attacks on keys of transactions, each in a role where it works first, then in the owner's.
 
-use wire::code;
-use wire::point::{Point, PointSet};
-use wire::verb::{Verb, decipher};
-
 use super::denied;
 use crate::pin::{iso0, under};
 use crate::support::Request;
 use crate::unique::{Keys, SERIAL, aes, block, data, everything, in_field, tokens, unique};
+use wire::code;
+use wire::point::{Point, PointSet};
+use wire::verb::{Verb, decipher};
 
 const PAN: &str = "401234567890";
 /// The PIN key of [`SERIAL`], by ANSI X9.24-1.
@@ -46,8 +45,8 @@ fn a_key_of_pin_blocks_that_is_a_data_key_deciphers_pins() {
     }
 }
 
-/// Who has the initial key of a terminal has every key of it. It comes out where a role names the point, under a key that exports, and in
-/// a block that does not come in here as anything.
+/// Who has the initial key of a terminal has every key of it. It comes out where a role names the point, under a key
+/// that exports, and in a block that does not come in here as anything.
 #[test]
 fn an_initial_key_comes_out_for_roles_that_name_it_alone_and_in_nothing_that_comes_back() {
     use crate::key_block::requests::{PROTECTS, import};
@@ -84,8 +83,8 @@ fn an_initial_key_comes_out_for_roles_that_name_it_alone_and_in_nothing_that_com
     }
 }
 
-/// Counters that no terminal gets to: zero is the initial key itself, which is the same for a terminal's life, and more than ten bits are
-/// those of keys that a terminal skips.
+/// Counters that no terminal gets to: zero is the initial key itself, which is the same for a terminal's life, and more
+/// than ten bits are those of keys that a terminal skips.
 #[test]
 fn counters_of_no_transaction_make_no_keys_of_one() {
     let mut keys = Keys::new();
@@ -105,7 +104,8 @@ fn counters_of_no_transaction_make_no_keys_of_one() {
     }
 }
 
-/// A key of MACs and one of PIN blocks differ by bits that are known: the one as the other would make and open PIN blocks.
+/// A key of MACs and one of PIN blocks differ by bits that are known: the one as the other would make and open PIN
+/// blocks.
 #[test]
 fn no_key_comes_under_the_type_of_another_purpose() {
     let mut keys = Keys::new();

@@ -1,12 +1,11 @@
 //! A block in which a key travels, given to PKA_Decrypt, which shows what it holds.
 
+use super::numbers::{BOTH, OWNER, Target, decrypt};
+use crate::support::{Request, imported, text};
 use wire::point::PointSet;
 use wire::role::{BUILT_IN, BuiltIn};
 use wire::verb::{Verb, symmetric_key_export, symmetric_key_import};
 use wire::{Codes, code};
-
-use super::numbers::{BOTH, OWNER, Target, decrypt};
-use crate::support::{Request, imported, text};
 
 /// The block of a DATA key of these bytes, for the key of the target.
 fn transported(target: &mut Target, key: &[u8]) -> Vec<u8> {

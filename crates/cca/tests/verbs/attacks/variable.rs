@@ -1,15 +1,17 @@
-//! Up to three verbs after one another, chosen and changed at random, by a tenant who knows the value of an AES transport key, has
-//! both of its sides for every use, and may use every verb as the owner of the home may: no key of variable length leaves that may
-//! not, and none comes back for more than it was.
+//! Up to three verbs after one another, chosen and changed at random, by a tenant who knows the value of an AES
+//! transport key, has both of its sides for every use, and may use every verb as the owner of the home may: no key of
+//! variable length leaves that may not, and none comes back for more than it was.
 //!
 //! The same search finds a key that may leave, so that it is known to look in the right places.
 
-use std::collections::BTreeSet;
-
+use crate::support::{Request, aes_key, processor, text};
+use crate::uses::ways::{AES_TRANSPORT, entered2, export2, generate2, import2, part2, skeleton_of};
+use crate::uses::wrapped::{made, plain, unwrapped};
 use cca::Processor;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use std::collections::BTreeSet;
 use token::VariableToken;
 use token::des::Origin;
 use token::variable::{Attributes, Carrier, PayloadVersion, VariableType};
@@ -19,10 +21,6 @@ use wire::verb::key_generate2::{
     KEY_TYPE_2,
 };
 use wire::verb::{Verb, key_part_import2, key_token_change2, symmetric_key_export, symmetric_key_import2};
-
-use crate::support::{Request, aes_key, processor, text};
-use crate::uses::ways::{AES_TRANSPORT, entered2, export2, generate2, import2, part2, skeleton_of};
-use crate::uses::wrapped::{made, plain, unwrapped};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Goal {

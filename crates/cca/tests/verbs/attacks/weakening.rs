@@ -1,9 +1,17 @@
 //! Keys under weaker keys, and keys cut shorter: what is left is a search of a shorter key.
 //!
-//! The default role is that of guests, who send and bring in no key. In other roles the point `weak-transport-key` (CCA's 0328,
-//! off unless it is named) keeps a key from going under a weaker one, `symmetric-key-import2-weak` (032B) from coming so; what
-//! a key is and how long stands in its token and is bound to it.
+//! The default role is that of guests, who send and bring in no key. In other roles the point `weak-transport-key`
+//! (CCA's 0328, off unless it is named) keeps a key from going under a weaker one, `symmetric-key-import2-weak` (032B)
+//! from coming so; what a key is and how long stands in its token and is bound to it.
 
+use super::denied;
+use crate::exchange::Keks;
+use crate::peer;
+use crate::support::{Request, entered, generate, imported, mac, processor, skeleton, sym_key, text};
+use crate::uses::ways::{
+    AES_TRANSPORT, Others, TRANSPORT, entered2, export2, generate_under, generate2, import2, rsa_skeleton,
+};
+use crate::variable::{encipher, parsed};
 use cca::Processor;
 use token::control_vector::KeyForm;
 use token::des::Origin;
@@ -16,15 +24,6 @@ use wire::verb::{
     Verb, clear_key_import_multiple as ckm, data_key_import as dkm, key_generate as kgn,
     key_generate2 as kgn2, key_translate as ktr, symmetric_key_export as syx, symmetric_key_import as syi,
 };
-
-use super::denied;
-use crate::exchange::Keks;
-use crate::peer;
-use crate::support::{Request, entered, generate, imported, mac, processor, skeleton, sym_key, text};
-use crate::uses::ways::{
-    AES_TRANSPORT, Others, TRANSPORT, entered2, export2, generate_under, generate2, import2, rsa_skeleton,
-};
-use crate::variable::{encipher, parsed};
 
 fn guest() -> &'static PointSet {
     &BuiltIn::from_name(GUEST).unwrap().points
@@ -186,7 +185,8 @@ fn no_internal_token_is_cut_shorter() {
     }
 }
 
-/// A block of RSA without a format says nothing of the length of its key: a keyword does, and what lies before it must be zero.
+/// A block of RSA without a format says nothing of the length of its key: a keyword does, and what lies before it must
+/// be zero.
 #[test]
 fn a_block_without_a_format_gives_no_end_of_a_key() {
     let mut others = Others::new();

@@ -1,5 +1,12 @@
-//! External tokens of variable length under AES key-encrypting keys: tested, narrowed, translated, and their payloads changed.
+//! External tokens of variable length under AES key-encrypting keys: tested, narrowed, translated, and their payloads
+//! changed.
 
+use super::ROOM;
+use super::key_test2::{pattern, test2};
+use crate::support::*;
+use crate::uses::ways::{AES_TRANSPORT, entered2, export2, import2, part2, skeleton_of};
+use crate::uses::wrapped::{made, plain, unwrapped};
+use crate::variable::parsed;
 use cca::Processor;
 use token::VariableToken;
 use token::variable::{Attributes, Completeness, PayloadVersion, Pedigree, VariableType};
@@ -10,13 +17,6 @@ use wire::verb::{
     restrict_key_attribute as rka, symmetric_key_import2 as syi2,
 };
 use wire::{Codes, code};
-
-use super::ROOM;
-use super::key_test2::{pattern, test2};
-use crate::support::*;
-use crate::uses::ways::{AES_TRANSPORT, entered2, export2, import2, part2, skeleton_of};
-use crate::uses::wrapped::{made, plain, unwrapped};
-use crate::variable::parsed;
 
 /// Another key-encrypting key.
 const OTHER: [u8; 32] = [0x6B; 32];
@@ -138,7 +138,8 @@ fn a_pattern_outside_is_that_of_the_key_inside() {
         .refused(&mut processor, code::TOKEN_INVALID);
 }
 
-/// Whatever is wrong with a token is one refusal, in every verb that opens it: nothing tells a wrong key from a changed byte.
+/// Whatever is wrong with a token is one refusal, in every verb that opens it: nothing tells a wrong key from a changed
+/// byte.
 #[test]
 fn a_changed_token_and_another_key_are_one_refusal() {
     let mut processor = processor();

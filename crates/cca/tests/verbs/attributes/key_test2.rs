@@ -1,5 +1,9 @@
 //! Key_Test2: patterns by another library, of every algorithm and length; what is refused.
 
+use crate::exchange::Keks;
+use crate::support::*;
+use crate::uses::ways::{TRANSPORT, part2};
+use crate::variable::{generated2, parsed, skeleton2};
 use cca::Processor;
 use openssl::cipher::Cipher;
 use openssl::hash::{MessageDigest, hash};
@@ -8,11 +12,6 @@ use openssl::sign::Signer;
 use openssl::symm;
 use wire::verb::{Verb, key_export, key_part_import2, key_test2};
 use wire::{Codes, code};
-
-use crate::exchange::Keks;
-use crate::support::*;
-use crate::uses::ways::{TRANSPORT, part2};
-use crate::variable::{generated2, parsed, skeleton2};
 
 /// A request for, or to verify, the pattern of the key in a token.
 pub fn test2(token: &[u8], keywords: &[&str]) -> Request {

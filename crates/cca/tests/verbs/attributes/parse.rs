@@ -1,12 +1,11 @@
 //! Key_Token_Parse: what it says of a token builds the token again.
 
+use crate::support::*;
 use token::control_vector::{KeyForm, bit};
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType};
 use wire::code;
 use wire::verb::{Verb, key_token_build, key_token_parse as ktp};
-
-use crate::support::*;
 
 fn parse(token: &[u8], room: i64) -> Request {
     Request::new(Verb::KeyTokenParse).bytes(ktp::KEY_TOKEN, token).integer(ktp::RULE_ARRAY_COUNT, room)

@@ -1,5 +1,10 @@
 //! Restrict_Key_Attribute and Prohibit_Export2: what they take away stays away, and nothing else changes.
 
+use super::key_test2::pattern;
+use crate::exchange::Keks;
+use crate::support::*;
+use crate::uses::ways::part2;
+use crate::variable::{generated2, parsed, skeleton2};
 use cca::Processor;
 use token::DesToken;
 use token::variable::Attributes;
@@ -10,12 +15,6 @@ use wire::verb::{
     Verb, key_export, key_part_import2, prohibit_export2, restrict_key_attribute as rka,
     symmetric_algorithm_encipher as sae,
 };
-
-use super::key_test2::pattern;
-use crate::exchange::Keks;
-use crate::support::*;
-use crate::uses::ways::part2;
-use crate::variable::{generated2, parsed, skeleton2};
 
 fn restrict(token: &[u8], keywords: &[&str]) -> Request {
     Request::new(Verb::RestrictKeyAttribute).rules(keywords).counted(

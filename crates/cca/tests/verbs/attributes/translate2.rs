@@ -1,5 +1,11 @@
 //! Key_Translate2: forms of tokens, and that none of them gives a key a use, or a way out, that it did not have.
 
+use super::ROOM;
+use super::key_test2::{known2, pattern};
+use crate::exchange::Keks;
+use crate::support::*;
+use crate::uses::ways::part2;
+use crate::variable::{encipher, generated2, parsed, skeleton2};
 use cca::Processor;
 use token::AesToken;
 use token::variable::{Completeness, PayloadVersion};
@@ -10,13 +16,6 @@ use wire::verb::{
     Verb, key_export, key_part_import2, key_translate, key_translate2 as ktr2,
     symmetric_algorithm_encipher as sae,
 };
-
-use super::ROOM;
-use super::key_test2::{known2, pattern};
-use crate::exchange::Keks;
-use crate::support::*;
-use crate::uses::ways::part2;
-use crate::variable::{encipher, generated2, parsed, skeleton2};
 
 /// In a role that also permits the one conversion that has to be named.
 fn reform(keywords: &[&str], token: &[u8], output: &[u8]) -> Request {
@@ -65,7 +64,8 @@ fn a_key_of_fixed_length_takes_the_attributes_of_the_skeleton_as_zkey_asks() {
     }
 }
 
-/// A skeleton is the caller's to write: it may not say that the key misses parts, for these could be added by exclusive or.
+/// A skeleton is the caller's to write: it may not say that the key misses parts, for these could be added by exclusive
+/// or.
 #[test]
 fn a_skeleton_does_not_make_a_whole_key_a_part() {
     let mut processor = processor();

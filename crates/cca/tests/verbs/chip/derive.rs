@@ -1,15 +1,14 @@
 //! Diversified_Key_Generate.
 
+use super::*;
+use crate::peer;
+use crate::support::{entered, mac, processor, skeleton};
 use cca::Processor;
 use token::des::Origin;
 use token::{ControlVector, DesToken};
 use wire::code;
 use wire::point::{Group, Point, PointSet};
 use wire::verb::{diversified_key_generate, mac_generate};
-
-use super::*;
-use crate::peer;
-use crate::support::{entered, mac, processor, skeleton};
 
 /// The owner's role with these points.
 fn with(points: &[Point]) -> &'static PointSet {
@@ -48,8 +47,8 @@ fn a_key_of_a_card_is_derived_and_keys_of_sessions_from_it() {
     is_key(&mut processor, &chained, &odd(&peer::des_cbc(&ISSUER, &[0; 8], &CARD)));
 }
 
-/// The session keys of the counter 001C of the documentation of pyemv 1.5.0, whose card has the key of ISSUER; here it is
-/// what enciphers to that key.
+/// The session keys of the counter 001C of the documentation of pyemv 1.5.0, whose card has the key of ISSUER; here it
+/// is what enciphers to that key.
 #[test]
 fn keys_of_sessions_are_those_of_another_program() {
     let mut processor = processor();

@@ -1,15 +1,14 @@
 //! Diversified_Key_Generate2.
 
+use super::*;
+use crate::peer;
+use crate::support::processor;
 use cca::Processor;
 use token::variable::Attributes;
 use token::variable::VariableType;
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::{Verb, diversified_key_generate2, key_part_import2, mac_generate2};
-
-use super::*;
-use crate::peer;
-use crate::support::processor;
 
 /// A key of this skeleton with this value.
 fn entered2(processor: &mut Processor, skeleton: &[u8], value: &[u8]) -> Vec<u8> {

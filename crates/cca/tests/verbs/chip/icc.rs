@@ -1,15 +1,14 @@
 //! Derive_ICC_MK.
 
+use super::*;
+use crate::peer;
+use crate::support::{entered, mac, processor};
 use token::DesToken;
 use token::derivation::{Derived, Deriving};
 use token::des::Origin;
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::{Verb, derive_icc_mk, mac_generate};
-
-use super::*;
-use crate::peer;
-use crate::support::{entered, mac, processor};
 
 #[test]
 fn keys_of_cards_are_those_of_another_program() {

@@ -1,13 +1,12 @@
 //! Secure_Messaging_for_Keys, Secure_Messaging_for_PINs and PIN_Change_Unblock.
 
-use wire::code;
-use wire::point::{Point, PointSet};
-use wire::verb::{pin_change_unblock, secure_messaging_for_keys, secure_messaging_for_pins};
-
 use super::*;
 use crate::peer;
 use crate::pin::{iso0, under};
 use crate::support::{entered, processor, skeleton};
+use wire::code;
+use wire::point::{Point, PointSet};
+use wire::verb::{pin_change_unblock, secure_messaging_for_keys, secure_messaging_for_pins};
 
 const PAN_12: &str = "401234567890";
 const VECTOR: [u8; 8] = [9, 8, 7, 6, 5, 4, 3, 2];

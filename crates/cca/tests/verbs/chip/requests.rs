@@ -1,14 +1,13 @@
 //! Requests of the verbs of chip cards, keys of known values, and what they give by OpenSSL.
 
+use crate::peer;
+use crate::support::{Request, entered, skeleton};
 use cca::Processor;
 use token::variable::{self, VariableType};
 use wire::verb::{
     Verb, derive_icc_mk, diversified_key_generate, diversified_key_generate2, emv_transaction,
     pin_change_unblock, secure_messaging_for_keys, secure_messaging_for_pins,
 };
-
-use crate::peer;
-use crate::support::{Request, entered, skeleton};
 
 /// The key of the published values.
 pub const ISSUER: [u8; 16] = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes();

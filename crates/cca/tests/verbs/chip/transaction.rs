@@ -1,12 +1,11 @@
 //! EMV_Transaction.
 
-use wire::code;
-use wire::point::{Point, PointSet};
-use wire::verb::emv_transaction;
-
 use super::*;
 use crate::peer;
 use crate::support::{entered, processor};
+use wire::code;
+use wire::point::{Point, PointSet};
+use wire::verb::emv_transaction;
 
 const TEXT: &[u8; 33] = &[
     0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x24, 0x00, 0x00, 0x08,

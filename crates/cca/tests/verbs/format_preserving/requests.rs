@@ -1,8 +1,7 @@
 //! Requests of the verbs that encipher texts by FF1.
 
-use wire::verb::{Verb, format_preserving_decipher, format_preserving_encipher, format_preserving_translate};
-
 use crate::support::Request;
+use wire::verb::{Verb, format_preserving_decipher, format_preserving_encipher, format_preserving_translate};
 
 /// Keywords, alphabet, tweak, alphabet of the tweak.
 pub type Format<'a> = (&'a str, &'a [u8], &'a [u8], &'a [u8]);

@@ -1,5 +1,8 @@
 //! CVV_Key_Combine.
 
+use super::requests::{combine, of_vector, with_points};
+use crate::pin;
+use crate::support::{Reply, entered, generated, processor};
 use token::control_vector::{KeyForm, bit};
 use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use token::{DesToken, KeyType};
@@ -7,10 +10,6 @@ use wire::point::Point;
 use wire::verb::cvv_generate;
 use wire::verb::cvv_key_combine::{OUTPUT_KEY_IDENTIFIER, OUTPUT_KEY_IDENTIFIER_LENGTH};
 use wire::{Codes, code};
-
-use super::requests::{combine, of_vector, with_points};
-use crate::pin;
-use crate::support::{Reply, entered, generated, processor};
 
 fn token(reply: &Reply) -> Vec<u8> {
     reply.bytes(OUTPUT_KEY_IDENTIFIER)

@@ -1,5 +1,9 @@
 //! TR31_Key_Export.
 
+use super::requests::*;
+use super::twin;
+use crate::support::{entered, generated, imported, skeleton};
+use crate::uses::ways::{entered2, generate2};
 use token::control_vector::{KeyForm, bit};
 use token::tr31::uses::{Meaning, ROWS, may_leave, may_leave_variable};
 use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
@@ -10,11 +14,6 @@ use wire::verb::tr31_key_export::{
     KEY_FIELD_LENGTH, KEY_VERSION_NUMBER, OPT_BLKS, OPT_BLKS_LENGTH, TR31_KEY_BLOCK_LENGTH,
     UNWRAP_KEK_IDENTIFIER, UNWRAP_KEK_IDENTIFIER_LENGTH,
 };
-
-use super::requests::*;
-use super::twin;
-use crate::support::{entered, generated, imported, skeleton};
-use crate::uses::ways::{entered2, generate2};
 
 const VALUE: [u8; 16] = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes();
 pub const METHODS: [(&str, char); 4] =
@@ -107,8 +106,8 @@ fn every_usage_and_mode_leaves_and_comes_back_no_wider() {
                     assert_eq!(back.attributes().usage(), source.attributes().usage(), "{row:?}");
                 }
             }
-            // It leaves as the same key: under the least padding the payload has nothing random but what fills it. What came with
-            // exportability E does not leave in these versions.
+            // It leaves as the same key: under the least padding the payload has nothing random but what fills it. What
+            // came with exportability E does not leave in these versions.
             let again = keys.export(&back, &[method, usage, mode]).points(all);
             if matches!(version, 'A' | 'C') {
                 again.refused(&mut keys.processor, code::KEY_USAGE);

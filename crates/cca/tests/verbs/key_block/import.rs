@@ -1,5 +1,8 @@
 //! TR31_Key_Import.
 
+use super::requests::*;
+use super::twin;
+use crate::peer;
 use token::control_vector::KeyForm;
 use token::tr31::uses::{Choice, Meaning, ROWS};
 use token::{DesToken, KeyType};
@@ -9,10 +12,6 @@ use wire::verb::tr31_key_import::{
 };
 use wire::verb::{encipher, symmetric_algorithm_encipher};
 use wire::{Codes, code};
-
-use super::requests::*;
-use super::twin;
-use crate::peer;
 
 const KEY: [u8; 24] = *b"Wj3=UmAd\x01\x02\x04\x07\x08\x0B\x0D\x0E8fghi?jk";
 

@@ -1,12 +1,11 @@
 //! TR31_Optional_Data_Build, TR31_Key_Token_Parse, TR31_Optional_Data_Read.
 
+use super::published::PUBLISHED;
+use crate::support::Request;
 use wire::code;
 use wire::verb::{
     Verb, tr31_key_token_parse as parse, tr31_optional_data_build as build, tr31_optional_data_read as read,
 };
-
-use super::published::PUBLISHED;
-use crate::support::Request;
 
 fn built(before: &str, room: usize, identifier: &str, data: &str) -> Request {
     let mut buffer = before.as_bytes().to_vec();

@@ -1,16 +1,5 @@
-//! Key blocks beside those of the Python package psec 1.3.0, in both directions, with wrong blocks as often as right ones.
-
-use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-use cca::Processor;
-use seeded::Random;
-use token::tr31::uses::{Choice, Meaning, ROWS, Row, may_leave, may_leave_variable};
-use token::{DesToken, KeyType};
-use wire::code;
-use wire::point::{Point, PointSet};
-use wire::verb::tr31_key_export::{OPT_BLKS, OPT_BLKS_LENGTH};
+//! Key blocks beside those of the Python package psec 1.3.0, in both directions, with wrong blocks as often as right
+//! ones.
 
 use super::export::{METHODS, MODES, USAGES};
 use super::requests::*;
@@ -18,6 +7,16 @@ use crate::peer;
 use crate::support::{aes_key, entered, sym_key};
 use crate::uses::ways::entered2;
 use crate::uses::wrapped::unwrapped;
+use cca::Processor;
+use seeded::Random;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use token::tr31::uses::{Choice, Meaning, ROWS, Row, may_leave, may_leave_variable};
+use token::{DesToken, KeyType};
+use wire::code;
+use wire::point::{Point, PointSet};
+use wire::verb::tr31_key_export::{OPT_BLKS, OPT_BLKS_LENGTH};
 
 /// Cases: with `CRYPTAND_TEST_ALL` those of `make test-all`.
 fn cases() -> usize {
@@ -71,8 +70,8 @@ fn value(random: &mut Random, is_aes: bool) -> Vec<u8> {
 /// An identifier and data by chance.
 type MadeBlock = fn(&mut Random) -> (&'static str, String);
 
-/// Up to three optional blocks, by identifier, none longer than two digits say: of longer ones psec counts the bytes of the length, X9.143 its
-/// digits.
+/// Up to three optional blocks, by identifier, none longer than two digits say: of longer ones psec counts the bytes of
+/// the length, X9.143 its digits.
 fn optional(random: &mut Random) -> Vec<(&'static str, String)> {
     let all: [MadeBlock; 5] = [
         |random| ("KS", hex(&random.array::<10>())),

@@ -1,5 +1,7 @@
 //! Requests of the verbs of key blocks, and protection keys of known values.
 
+use crate::support::{Reply, Request, entered, part, processor};
+use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2};
 use cca::Processor;
 use token::DesToken;
 use token::control_vector::{ControlVector, KeyForm, bit};
@@ -7,9 +9,6 @@ use token::des::Origin;
 use token::variable::VariableType;
 use wire::point::{Group, Point, PointSet};
 use wire::verb::{Verb, cvv_key_combine, key_part_import, tr31_key_export, tr31_key_import};
-
-use crate::support::{Reply, Request, entered, part, processor};
-use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2};
 
 const CAPACITY: i64 = 10_000;
 

@@ -68,7 +68,8 @@ fn cbc(version: char, key: &[u8], vector: &[u8], data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A block: `header` is the sixteen characters and optional blocks, of whatever length it says; `payload` begins with the length of the key.
+/// A block: `header` is the sixteen characters and optional blocks, of whatever length it says; `payload` begins with
+/// the length of the key.
 pub fn seal_payload(protection: &[u8], header: &str, payload: &[u8]) -> String {
     let version = header.chars().next().unwrap();
     let mac_bytes = match version {

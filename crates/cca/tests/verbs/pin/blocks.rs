@@ -1,11 +1,10 @@
 //! Blocks that are none: one answer, whatever is wrong with them.
 
+use super::requests::*;
+use crate::support::Request;
 use wire::code;
 use wire::point::Point;
 use wire::verb::{clear_pin_encrypt, clear_pin_generate_alternate, encrypted_pin_translate};
-
-use super::requests::*;
-use crate::support::Request;
 
 const PAN: &str = "401234567890";
 

@@ -1,12 +1,11 @@
 //! CVV_Generate and CVV_Verify.
 
-use wire::point::Point;
-use wire::verb::cvv_generate;
-use wire::{Codes, code};
-
 use super::requests::*;
 use crate::peer;
 use crate::support::{entered, generated, processor};
+use wire::point::Point;
+use wire::verb::cvv_generate;
+use wire::{Codes, code};
 
 /// The first of the Python package psec 1.3.0 and of Java's jPOS 2.1.9, the second of psec.
 const PUBLISHED: [([&str; 3], &str); 2] =

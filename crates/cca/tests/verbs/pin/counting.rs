@@ -1,10 +1,11 @@
 //! What is counted of wrong PINs, and which verifications wait.
 
+use super::requests::*;
+use crate::support::{Request, entered, processor};
+use cca::{Answer, Batch, Count, Failures, Incoming, Processor};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-
-use cca::{Answer, Batch, Count, Failures, Incoming, Processor};
 use wire::code;
 use wire::frame::Outcome;
 use wire::pin::{CountingKey, Digest, Guess, Standing};
@@ -12,9 +13,6 @@ use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::Verb;
 use wire::verb::encrypted_pin_verify::{ENCRYPTED_PIN_BLOCK, PAN_DATA, PIN_VERIFYING_KEY_IDENTIFIER};
-
-use super::requests::*;
-use crate::support::{Request, entered, processor};
 
 const PAN: &str = "112233445566";
 const VALIDATION: &str = "1122334455667788";
@@ -283,7 +281,8 @@ fn a_block_is_one_in_whichever_format_as_far_as_its_pan_is_bound() {
     assert_ne!(of("ISO-3", "433221100996", &other, 0), known);
 }
 
-/// A right PIN is answered at once, and a wrong one when its failure is durable: so how many of these are judged is bounded too.
+/// A right PIN is answered at once, and a wrong one when its failure is durable: so how many of these are judged is
+/// bounded too.
 #[test]
 fn of_failures_that_are_not_durable_few_are_judged() {
     let mut keys = Keys::new();
@@ -323,7 +322,8 @@ fn of_failures_that_are_not_durable_few_are_judged() {
     assert_eq!(one(&mut keys.processor, &wrong).codes, code::PIN_NOT_VERIFIED);
 }
 
-/// Whoever has blocks with right PINs for any PAN has the guesses of another's block forgotten, where a right PIN forgets.
+/// Whoever has blocks with right PINs for any PAN has the guesses of another's block forgotten, where a right PIN
+/// forgets.
 #[test]
 fn a_right_pin_takes_nothing_back() {
     let mut keys = Keys::new();

@@ -1,11 +1,10 @@
 //! PINs, offsets and PVVs that the methods give.
 
+use super::requests::*;
+use crate::support::{Request, entered};
 use wire::code;
 use wire::point::Point;
 use wire::verb::{clear_pin_generate, clear_pin_generate_alternate, encrypted_pin_generate};
-
-use super::requests::*;
-use crate::support::{Request, entered};
 
 fn result(request: &Request, keys: &mut Keys) -> String {
     let reply = request.ok(&mut keys.processor);

@@ -1,14 +1,13 @@
 //! Requests of the PIN verbs, keys of known values, and blocks by OpenSSL.
 
+use crate::peer;
+use crate::support::{Request, entered, processor};
 use cca::Processor;
 use wire::point::{Group, PointSet};
 use wire::verb::{
     Verb, clear_pin_encrypt, clear_pin_generate, clear_pin_generate_alternate, cvv_generate, cvv_verify,
     encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_verify, transaction_validation,
 };
-
-use crate::peer;
-use crate::support::{Request, entered, processor};
 
 /// The key of the published values.
 pub const KEY: [u8; 16] = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes();

@@ -1,9 +1,9 @@
-//! Requests of Encrypted_PIN_Translate2, Encrypted_PIN_Verify2 and Recover_PIN_From_Offset, and blocks of ISO-4 by OpenSSL.
-
-use wire::verb::{Verb, encrypted_pin_translate2, encrypted_pin_verify2, recover_pin_from_offset};
+//! Requests of Encrypted_PIN_Translate2, Encrypted_PIN_Verify2 and Recover_PIN_From_Offset, and blocks of ISO-4 by
+//! OpenSSL.
 
 use super::requests::{data, hex, profile};
 use crate::peer::{aes_ecb, xor};
+use wire::verb::{Verb, encrypted_pin_translate2, encrypted_pin_verify2, recover_pin_from_offset};
 
 /// The PAN of the requests, whole, and as blocks of 8 bytes have it.
 pub const PAN: &str = "4012345678909";

@@ -1,12 +1,11 @@
 //! Transaction_Validation: card security codes.
 
-use wire::point::Point;
-use wire::verb::transaction_validation::{VALIDATION_VALUES, VALIDATION_VALUES_LENGTH};
-use wire::{Codes, code};
-
 use super::requests::*;
 use crate::peer;
 use crate::support::{Request, entered, generated, imported, processor};
+use wire::point::Point;
+use wire::verb::transaction_validation::{VALIDATION_VALUES, VALIDATION_VALUES_LENGTH};
+use wire::{Codes, code};
 
 /// Of a calculator that is not ours, under [`KEY`]: version, card, and the codes of five, four and three digits.
 const PUBLISHED: [(&str, &str, [&str; 3]); 2] = [

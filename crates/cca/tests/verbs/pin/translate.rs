@@ -1,12 +1,11 @@
 //! Encrypted_PIN_Translate.
 
+use super::requests::*;
+use crate::support::entered;
 use wire::code;
 use wire::point::Point;
 use wire::verb::clear_pin_encrypt;
 use wire::verb::encrypted_pin_translate::{self, PIN_BLOCK_OUT};
-
-use super::requests::*;
-use crate::support::entered;
 
 const PAN: &str = "401234567890";
 

@@ -1,18 +1,17 @@
-//! Formats of PIN blocks and methods of PINs that no package has, compared with a second implementation in Python (`twin_formats.py`): 10,000 random
-//! cases of each, 100,000 in `make test-all`, of which about half are to be refused or do not verify.
-
-use std::path::Path;
-use std::process::Command;
-
-use wire::code::{self, Codes};
-use wire::point::{Point, PointSet};
-use wire::verb::{clear_pin_encrypt, clear_pin_generate, encrypted_pin_generate, encrypted_pin_translate};
+//! Formats of PIN blocks and methods of PINs that no package has, compared with a second implementation in Python
+//! (`twin_formats.py`): 10,000 random cases of each, 100,000 in `make test-all`, of which about half are to be refused
+//! or do not verify.
 
 use super::requests::{
     Keys, OTHER, clear, encrypt, encrypted, generate, hex, profile, translate, verify, with_points,
 };
 use super::twins::cases;
 use crate::support::{Reply, Request};
+use std::path::Path;
+use std::process::Command;
+use wire::code::{self, Codes};
+use wire::point::{Point, PointSet};
+use wire::verb::{clear_pin_encrypt, clear_pin_generate, encrypted_pin_generate, encrypted_pin_translate};
 
 /// Points of older programs without which most formats are not served; one answer for all wrong clear blocks.
 const OLDER: &[Point] = &[
@@ -154,7 +153,8 @@ fn is_right(expected: &str, reply: &Reply, output: Option<&Output>) -> bool {
     })
 }
 
-/// All cases of a row; those about which the twin is sure are most of them, and of right and of wrong ones there are many.
+/// All cases of a row; those about which the twin is sure are most of them, and of right and of wrong ones there are
+/// many.
 fn row_agrees(row: &str, points: &'static PointSet) {
     let mut keys = Keys::new();
     let (mut sure, mut done, mut wrong) = (0, 0, Vec::new());

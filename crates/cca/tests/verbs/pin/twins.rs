@@ -1,19 +1,18 @@
-//! PIN blocks under keys of transactions, compared with those of other programs: 10,000 random cases each, 100,000 in `make test-all`, of which
-//! half are to be refused. For AES a twin in Python (`twin.py`), which the published values are asked of first; for TDES PyPI's pydukpt.
-
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-use cca::Processor;
-use token::variable::VariableType;
-use wire::code;
-use wire::verb::{encrypted_pin_translate, encrypted_pin_translate2};
+//! PIN blocks under keys of transactions, compared with those of other programs: 10,000 random cases each, 100,000 in
+//! `make test-all`, of which half are to be refused. For AES a twin in Python (`twin.py`), which the published values
+//! are asked of first; for TDES PyPI's pydukpt.
 
 use super::requests::{Keys, derived_profile, hex, iso0, profile, translate, under};
 use super::translate2::{AesKeys, BASE, field4, translate2, under4};
 use crate::support::entered;
 use crate::uses::ways::entered2;
+use cca::Processor;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use token::variable::VariableType;
+use wire::code;
+use wire::verb::{encrypted_pin_translate, encrypted_pin_translate2};
 
 /// How many cases there are of each kind.
 pub fn cases() -> usize {
@@ -104,7 +103,8 @@ pub fn aes_bases(processor: &mut Processor, numbers: &mut Numbers) -> Vec<(Vec<u
     (0..24).map(|number| numbers.bytes([16, 24, 32][number % 3])).map(base).collect()
 }
 
-/// The key serial number of a terminal of TDES: of even cases with the counter of a transaction, of odd ones with one that none has.
+/// The key serial number of a terminal of TDES: of even cases with the counter of a transaction, of odd ones with one
+/// that none has.
 pub fn tdes_serial(numbers: &mut Numbers, case: usize) -> Vec<u8> {
     let mut serial = numbers.bytes(10);
     let set = match (case % 2, numbers.below(2)) {

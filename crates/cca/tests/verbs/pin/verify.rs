@@ -1,11 +1,10 @@
 //! Encrypted_PIN_Verify.
 
+use super::requests::*;
+use crate::support::{Request, entered};
 use wire::code;
 use wire::point::Point;
 use wire::verb::clear_pin_generate;
-
-use super::requests::*;
-use crate::support::{Request, entered};
 
 const PAN: &str = "112233445566";
 const VALIDATION: &str = "1122334455667788";

@@ -1,15 +1,14 @@
 //! Encrypted_PIN_Verify2 and Recover_PIN_From_Offset.
 
-use wire::code;
-use wire::point::Point;
-use wire::verb::recover_pin_from_offset;
-
 use super::requests::{
     KEY, Keys, NO_CONTROL, OTHER, TABLE, clear, derived_profile, hex, iso0, profile, under, with_points,
 };
 use super::requests2::*;
 use super::translate2::{AesKeys, BASE, aes_profile, transaction_key};
 use crate::support::{Request, entered};
+use wire::code;
+use wire::point::Point;
+use wire::verb::recover_pin_from_offset;
 
 const OTHER_PAN: &str = "112233445566";
 const VALIDATION: &str = "1122334455667788";

@@ -1,5 +1,6 @@
 //! Private keys under AES transport keys by their layouts alone: tokens opened and made by OpenSSL.
 
+use crate::uses::wrapped::pattern;
 use openssl::aes::{AesKey, unwrap_key, wrap_key};
 use openssl::bn::BigNumContext;
 use openssl::ec::{EcGroup, EcKey, PointConversionForm};
@@ -7,8 +8,6 @@ use openssl::nid::Nid;
 use openssl::pkey::Private;
 use openssl::rsa::Rsa;
 use openssl::sha::sha256;
-
-use crate::uses::wrapped::pattern;
 
 /// The key that a payload of AESKW holds behind this hash; of no hash behind eight random bytes.
 fn unwrapped(key: &[u8], payload: &[u8], hash: Option<[u8; 32]>, bytes: usize) -> Option<Vec<u8>> {
@@ -40,8 +39,8 @@ pub fn half(token: &[u8], at: usize) -> usize {
     usize::from(u16::from_be_bytes([token[at], token[at + 1]]))
 }
 
-/// Offsets in a section of X'30' or X'31': end of the associated data and begin of the key field, begin of the modulus, its length,
-/// length of the private values.
+/// Offsets in a section of X'30' or X'31': end of the associated data and begin of the key field, begin of the modulus,
+/// its length, length of the private values.
 pub fn layout(section: &[u8]) -> (usize, usize, usize, usize) {
     match section[0] {
         0x30 => (56, 122, half(section, 52), half(section, 54)),

@@ -1,5 +1,11 @@
 //! Which AES transport keys carry private keys, and which private keys they are strong enough for.
 
+use super::book::{foreign_rsa, opened_ecc};
+use super::{curve_skeleton, exported, exporter, importer};
+use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, generated, processor};
+use crate::uses::ways::{
+    AES_TRANSPORT, curve_token, entered2, generate_under, import_under, part2, rsa_skeleton, skeleton_of,
+};
 use cca::Processor;
 use openssl::rsa::Rsa;
 use token::AesToken;
@@ -8,13 +14,6 @@ use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::{Verb, key_part_import2, pka_key_generate as pkg};
-
-use super::book::{foreign_rsa, opened_ecc};
-use super::{curve_skeleton, exported, exporter, importer};
-use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, generated, processor};
-use crate::uses::ways::{
-    AES_TRANSPORT, curve_token, entered2, generate_under, import_under, part2, rsa_skeleton, skeleton_of,
-};
 
 /// A role with one more point.
 fn with(point: Point) -> &'static PointSet {
@@ -110,7 +109,8 @@ fn transport_keys_of_the_other_algorithm_and_what_is_no_key_are_refused() {
         .refused(&mut processor, code::KEYWORD_COMBINATION);
     import_under(rsa_token, &into).rules(&["ECC"]).refused(&mut processor, code::TOKEN_INVALID);
     import_under(ecc_token, &into).rules(&["RSA"]).refused(&mut processor, code::TOKEN_INVALID);
-    // Clear keys come without a transport key, and are none; nor are keys that were not opened, and tokens of another kind.
+    // Clear keys come without a transport key, and are none; nor are keys that were not opened, and tokens of another
+    // kind.
     let clear = curve_token(&mut processor, "KEY-MGMT", Some("CLEAR"));
     import_under(&clear, &into).refused(&mut processor, code::TOKEN_INVALID);
     let skeleton = skeleton_of(VariableType::Importer, &[]);

@@ -1,8 +1,5 @@
 //! Keys by DUKPT with AES.
 
-use token::variable::{Attributes, VariableType};
-use wire::code;
-
 use super::requests::*;
 use crate::chip::odd;
 use crate::key_block::twin;
@@ -10,6 +7,8 @@ use crate::peer::cmac_aes;
 use crate::pin::hex;
 use crate::uses::ways::{AES_TRANSPORT, entered2, mac2};
 use crate::variable::{encipher, parsed};
+use token::variable::{Attributes, VariableType};
+use wire::code;
 
 const AES_128: &str = "00020080";
 

@@ -1,13 +1,12 @@
 //! Requests of Unique_Key_Derive, and keys of known values.
 
+use crate::support::{Reply, Request, entered, processor, skeleton, sym_key};
+use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2, skeleton_of};
 use cca::Processor;
 use token::variable::VariableType;
 use wire::point::PointSet;
 use wire::verb::Verb;
 use wire::verb::unique_key_derive::*;
-
-use crate::support::{Reply, Request, entered, processor, skeleton, sym_key};
-use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2, skeleton_of};
 
 /// Room for any token, and for any block of an initial key.
 pub const CAPACITY: i64 = 2500;
@@ -18,7 +17,8 @@ pub const AES_BASE: [u8; 16] = 0xFEDC_BA98_7654_3210_F1F1_F1F1_F1F1_F1F1u128.to_
 /// A key serial number of the first, of the first transaction.
 pub const SERIAL: [u8; 10] = [0xFF, 0xFF, 0x98, 0x76, 0x54, 0x32, 0x10, 0xE0, 0, 1];
 
-/// A derivation: its words, the base key, the derivation data, what is in the fields of the keys, and the transport key.
+/// A derivation: its words, the base key, the derivation data, what is in the fields of the keys, and the transport
+/// key.
 pub fn unique(words: &[&str], base: &[u8], data: &[u8], fields: [&[u8]; 3], transport: &[u8]) -> Request {
     let request = crate::support::Request::new(Verb::UniqueKeyDerive)
         .rules(words)
@@ -52,7 +52,8 @@ pub fn block(reply: &Reply) -> String {
     String::from_utf8(reply.bytes(GENERATED_KEY_IDENTIFIER3)).unwrap()
 }
 
-/// Derivation data by AES of the first transaction of a terminal, for this usage and kind of key, as hexadecimal digits.
+/// Derivation data by AES of the first transaction of a terminal, for this usage and kind of key, as hexadecimal
+/// digits.
 pub fn data(usage: &str, kind: &str, counter: u32) -> Vec<u8> {
     let text = format!("0101{usage}{kind}1234567890123456{counter:08X}");
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()

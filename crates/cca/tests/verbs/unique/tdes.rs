@@ -1,18 +1,17 @@
 //! Keys by DUKPT with TDES.
 
-use token::control_vector::bit;
-use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
-use token::{DesToken, KeyType};
-use wire::code;
-use wire::point::Point;
-use wire::verb::unique_key_derive::*;
-
 use super::requests::*;
 use crate::chip::odd;
 use crate::key_block::twin;
 use crate::pin::hex;
 use crate::support::{compatible_processor, entered, skeleton};
 use crate::uses::ways::TRANSPORT;
+use token::control_vector::bit;
+use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
+use token::{DesToken, KeyType};
+use wire::code;
+use wire::point::Point;
+use wire::verb::unique_key_derive::*;
 
 /// ANSI X9.24-1:2009, annex A.4.
 #[test]

@@ -1,9 +1,5 @@
-//! Keys of random terminals and transactions, compared with those of other programs, as `pin/twins.rs` compares PIN blocks: by TDES with those
-//! of PyPI's pydukpt, by AES with a twin in Python. Of counters, half are to be refused.
-
-use token::variable::VariableType;
-use wire::code;
-use wire::verb::{encrypted_pin_translate2, mac_generate2, symmetric_algorithm_encipher};
+//! Keys of random terminals and transactions, compared with those of other programs, as `pin/twins.rs` compares PIN
+//! blocks: by TDES with those of PyPI's pydukpt, by AES with a twin in Python. Of counters, half are to be refused.
 
 use super::requests::*;
 use crate::chip::odd;
@@ -14,6 +10,9 @@ use crate::pin::requests2::{PAN, field4, translate2, under4};
 use crate::pin::twins::{Numbers, aes_bases, answers, cases, hexadecimal, tdes_bases, tdes_serial};
 use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2, mac2};
 use crate::variable::encipher;
+use token::variable::VariableType;
+use wire::code;
+use wire::verb::{encrypted_pin_translate2, mac_generate2, symmetric_algorithm_encipher};
 
 #[test]
 fn keys_by_tdes_are_those_of_pydukpt() {

@@ -1,18 +1,17 @@
 //! The requests of the verbs of key blocks, of which all but the key that is tried is right.
 
-use token::VariableToken;
-use token::variable::VariableKey;
-use wire::point::PointSet;
-use wire::verb::{
-    Verb, cvv_key_combine, tr31_key_export, tr31_key_import, tr31_key_token_parse, tr31_optional_data_read,
-};
-
 use super::ways::Others;
 use super::wrapped::unwrapped;
 use crate::key_block::requests::{combine, export, import};
 use crate::key_block::twin;
 use crate::peer;
 use crate::support::{Request, aes_key, sym_key};
+use token::VariableToken;
+use token::variable::VariableKey;
+use wire::point::PointSet;
+use wire::verb::{
+    Verb, cvv_key_combine, tr31_key_export, tr31_key_import, tr31_key_token_parse, tr31_optional_data_read,
+};
 
 impl Others {
     /// Requests that use this key in this place, as [`Others::ways`] has them.

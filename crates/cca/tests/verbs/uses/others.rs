@@ -1,14 +1,5 @@
 //! What the requests need beside the key that is tried: keys of every kind, and what was made with them.
 
-use cca::Processor;
-use openssl::hash::{MessageDigest, hash};
-use token::pka::{KeyValues, Usage};
-use token::variable::VariableType;
-use wire::verb::{
-    Verb, digital_signature_generate, key_export, key_generate, key_generate2, pka_encrypt, pka_key_generate,
-    pka_key_token_build, symmetric_key_export,
-};
-
 use super::pairs::{
     curve_token, derives, deriving_skeleton, internal, public_part, rsa_skeleton, rsa_structure,
 };
@@ -17,6 +8,14 @@ use super::requests::{AES_TRANSPORT, TRANSPORT, entered2, export2, generate_unde
 use crate::chip::Chips;
 use crate::support::{Request, entered, generate, imported, processor};
 use crate::unique::Tried;
+use cca::Processor;
+use openssl::hash::{MessageDigest, hash};
+use token::pka::{KeyValues, Usage};
+use token::variable::VariableType;
+use wire::verb::{
+    Verb, digital_signature_generate, key_export, key_generate, key_generate2, pka_encrypt, pka_key_generate,
+    pka_key_token_build, symmetric_key_export,
+};
 
 const RSA_BITS: usize = 1024;
 const CAPACITY: i64 = 2500;

@@ -1,10 +1,9 @@
 //! Key pairs of RSA and of elliptic curves, and what asks for them.
 
+use crate::support::Request;
 use cca::Processor;
 use token::pka::{Form, Usage};
 use wire::verb::{Verb, pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract};
-
-use crate::support::Request;
 
 const CAPACITY: i64 = 2500;
 

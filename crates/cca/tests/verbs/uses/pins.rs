@@ -1,14 +1,13 @@
 //! The requests of the PIN verbs, of which all but the key that is tried is right.
 
-use cca::Processor;
-use token::variable::VariableType;
-use wire::point::PointSet;
-use wire::verb::{Verb, encrypted_pin_translate, encrypted_pin_translate2, encrypted_pin_verify};
-
 use super::ways::entered2;
 use crate::pin;
 use crate::pin::requests2::{PAN, TWELVE, aes_profile, field4, translate2, under4};
 use crate::support::{Request, entered};
+use cca::Processor;
+use token::variable::VariableType;
+use wire::point::PointSet;
+use wire::verb::{Verb, encrypted_pin_translate, encrypted_pin_translate2, encrypted_pin_verify};
 
 const BLOCK: &[u8; 8] = b"8 bytes.";
 
@@ -94,7 +93,8 @@ impl PinKeys {
                         fixed,
                     ],
                     _ => {
-                        // Under keys of one value the block is right, and so is the proof under the key of that value alone.
+                        // Under keys of one value the block is right, and so is the proof under the key of that value
+                        // alone.
                         let (old, new) = (PAN, "4012345678917");
                         let block = under4(&pin::KEY, old, &field4("1234", 7));
                         let mac = crate::peer::cmac_aes(&pin::KEY, format!("{old}{new}").as_bytes());

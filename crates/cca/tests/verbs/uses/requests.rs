@@ -1,5 +1,6 @@
 //! Requests of single verbs, for keys of any value.
 
+use crate::support::Request;
 use cca::Processor;
 use token::des::Origin;
 use token::variable::VariableType;
@@ -9,8 +10,6 @@ use wire::verb::{
     mac_verify2, pka_key_generate, pka_key_import, pka_key_translate, symmetric_key_export,
     symmetric_key_generate, symmetric_key_import2,
 };
-
-use crate::support::Request;
 
 const CAPACITY: i64 = 2500;
 

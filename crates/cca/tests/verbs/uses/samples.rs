@@ -1,5 +1,7 @@
 //! The keys: one of each type of `token`, and what else a key-identifier field may hold.
 
+use super::ways::{Others, TRANSPORT, curve_token, entered2, generate2, internal, public_part, skeleton_of};
+use crate::support::{entered, generate, part};
 use cca::Processor;
 use token::control_vector::KeyForm;
 use token::des::Origin;
@@ -7,9 +9,6 @@ use token::pka::Usage;
 use token::variable::{Attributes, VariableType, Wrapper};
 use token::{AesToken, ControlVector, DesToken, KeyType, VariableToken};
 use wire::verb::{key_generate, key_generate2, key_part_import};
-
-use super::ways::{Others, TRANSPORT, curve_token, entered2, generate2, internal, public_part, skeleton_of};
-use crate::support::{entered, generate, part};
 
 /// A key to be tried.
 pub struct Sample {

@@ -501,7 +501,8 @@ impl Others {
         }
     }
 
-    /// A key of a curve under the key of a token of variable length; the RSA key under the key-encrypting key of DES where that is none.
+    /// A key of a curve under the key of a token of variable length; the RSA key under the key-encrypting key of DES
+    /// where that is none.
     fn curve_under(&self, token: &[u8]) -> Vec<u8> {
         let wraps = |token: &VariableToken| matches!(token.key(), VariableKey::Wrapped { .. });
         let kek = VariableToken::parse(token).ok().filter(wraps);

@@ -1,5 +1,7 @@
 //! Key_Token_Build2.
 
+use super::{build2, parsed, skeleton2};
+use crate::support::processor;
 use token::variable::{PayloadVersion, VariableKey, VariableType};
 use wire::code;
 use wire::verb::key_token_build2::{
@@ -7,9 +9,6 @@ use wire::verb::key_token_build2::{
     TARGET_KEY_TOKEN, TARGET_KEY_TOKEN_LENGTH, TOKEN_DATA, TOKEN_DATA_LENGTH, USER_ASSOCIATED_DATA,
     USER_ASSOCIATED_DATA_LENGTH,
 };
-
-use super::{build2, parsed, skeleton2};
-use crate::support::processor;
 
 #[test]
 fn a_skeleton_is_the_one_that_cards_make_whatever_the_order_of_keywords() {

@@ -1,14 +1,13 @@
 //! CIPHER keys of variable length in Symmetric_Algorithm_Encipher and _Decipher.
 
+use super::{generated2, parsed, skeleton2};
+use crate::support::{Request, processor};
 use cca::Processor;
 use openssl::symm::{Cipher, Crypter, Mode};
 use token::VariableToken;
 use token::variable::{CipherMode, VariableUse};
 use wire::verb::{Verb, symmetric_algorithm_decipher as sad, symmetric_algorithm_encipher as sae};
 use wire::{Codes, code};
-
-use super::{generated2, parsed, skeleton2};
-use crate::support::{Request, processor};
 
 const TEXT: [u8; 32] = *b"two blocks of text, 32 bytes....";
 const MODES: [(&str, CipherMode); 4] = [

@@ -1,18 +1,17 @@
-//! Symmetric_Key_Export by AESKW and Symmetric_Key_Import2: keys of variable length under AES key-encrypting keys, opened and
-//! made by OpenSSL.
-
-use cca::Processor;
-use token::variable::{Attributes, Completeness, PayloadVersion, VariableType, Wrapper};
-use wire::point::{Point, PointSet};
-use wire::role::BUILT_IN;
-use wire::verb::{symmetric_key_export as syx, symmetric_key_import2 as syi2};
-use wire::{Codes, code};
+//! Symmetric_Key_Export by AESKW and Symmetric_Key_Import2: keys of variable length under AES key-encrypting keys,
+//! opened and made by OpenSSL.
 
 use super::{generate2, generated2, parsed, skeleton2};
 use crate::support::{DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Reply, aes_key, processor, text};
 use crate::uses::ways::{AES_TRANSPORT, entered2, export2, import2, skeleton_of};
 use crate::uses::wrapped::{made, pattern, plain, unwrapped};
+use cca::Processor;
+use token::variable::{Attributes, Completeness, PayloadVersion, VariableType, Wrapper};
+use wire::point::{Point, PointSet};
+use wire::role::BUILT_IN;
 use wire::verb::key_generate2;
+use wire::verb::{symmetric_key_export as syx, symmetric_key_import2 as syi2};
+use wire::{Codes, code};
 
 /// AES key-encrypting keys of one value.
 pub struct Keks {

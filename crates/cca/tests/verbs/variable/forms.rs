@@ -1,6 +1,11 @@
-//! The forms of Key_Generate2 under AES key-encrypting keys: which types go together, which use of a key-encrypting key each form
-//! needs, and what comes out, opened by OpenSSL.
+//! The forms of Key_Generate2 under AES key-encrypting keys: which types go together, which use of a key-encrypting key
+//! each form needs, and what comes out, opened by OpenSSL.
 
+use super::exchange::{Keks, imported};
+use super::{ROOM, generate2, generated2, parsed};
+use crate::support::{OLDER_DOMAIN, Request, aes_key, processor, text};
+use crate::uses::ways::{AES_TRANSPORT, entered2, import2, skeleton_of};
+use crate::uses::wrapped::{plain, unwrapped};
 use cca::Processor;
 use token::VariableToken;
 use token::des::Origin;
@@ -13,12 +18,6 @@ use wire::verb::key_generate2::{
     GENERATED_KEY_IDENTIFIER_2_LENGTH, KEK_KEY_IDENTIFIER_1, KEK_KEY_IDENTIFIER_1_LENGTH,
     KEK_KEY_IDENTIFIER_2, KEK_KEY_IDENTIFIER_2_LENGTH, KEY_TYPE_2,
 };
-
-use super::exchange::{Keks, imported};
-use super::{ROOM, generate2, generated2, parsed};
-use crate::support::{OLDER_DOMAIN, Request, aes_key, processor, text};
-use crate::uses::ways::{AES_TRANSPORT, entered2, import2, skeleton_of};
-use crate::uses::wrapped::{plain, unwrapped};
 
 /// What a token of a pair may be of: its name below, its type, and what it is built from.
 const KEYS: &[(&str, VariableType, &[&str])] = &[
@@ -67,7 +66,8 @@ const EVERYWHERE: &[[&str; 2]] = &[
     ["D-CIPHER", "D-CIPHER"],
     ["D-MAC", "D-MAC"],
 ];
-/// Those that go together where the second token is for another system, and in other forms in roles with the extended set.
+/// Those that go together where the second token is for another system, and in other forms in roles with the extended
+/// set.
 const EXTENDED: &[[&str; 2]] = &[["PINPROT E", "PINPROT D"]];
 /// Those that go together where the second token is for another system.
 const AWAY: &[[&str; 2]] = &[

@@ -1,5 +1,7 @@
 //! Key_Generate2, and what is done to the tokens that it makes.
 
+use super::{ROOM, generate2, generated2, parsed, skeleton2};
+use crate::support::processor;
 use token::variable::{Attributes, Completeness, PayloadVersion, VariableKey, VariableType, Wrapper};
 use wire::code;
 use wire::verb::key_generate2::{
@@ -7,9 +9,6 @@ use wire::verb::key_generate2::{
     GENERATED_KEY_IDENTIFIER_2_LENGTH, KEY_NAME_1, KEY_NAME_1_LENGTH, KEY_TYPE_2, USER_ASSOCIATED_DATA_1,
     USER_ASSOCIATED_DATA_1_LENGTH,
 };
-
-use super::{ROOM, generate2, generated2, parsed, skeleton2};
-use crate::support::processor;
 
 #[test]
 fn tokens_are_those_that_clients_look_for() {

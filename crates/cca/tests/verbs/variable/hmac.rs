@@ -1,5 +1,8 @@
 //! HMAC_Generate and HMAC_Verify.
 
+use super::{generate2, generated2, parsed, skeleton2};
+use crate::support::{DOMAIN, OLDER_DOMAIN, Request, processor, text};
+use crate::uses::ways::{hmac, verify_hmac};
 use cca::Processor;
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
@@ -7,12 +10,8 @@ use openssl::sign::Signer;
 use token::variable::HmacHash;
 use token::variable::VariableUse;
 use wire::code;
-use wire::verb::{hmac_generate, hmac_verify};
-
-use super::{generate2, generated2, parsed, skeleton2};
-use crate::support::{DOMAIN, OLDER_DOMAIN, Request, processor, text};
-use crate::uses::ways::{hmac, verify_hmac};
 use wire::verb::key_generate2;
+use wire::verb::{hmac_generate, hmac_verify};
 
 const HASHES: [(&str, usize, usize); 5] =
     [("SHA-1", 20, 64), ("SHA-224", 28, 64), ("SHA-256", 32, 64), ("SHA-384", 48, 128), ("SHA-512", 64, 128)];
@@ -90,8 +89,8 @@ fn macs_are_those_of_another_library_whole_and_in_segments() {
     }
 }
 
-/// RFC 4231, test cases 1 and 2 (the latter's key is shorter than a token takes), of a key that was generated: both verbs
-/// agree, and only they.
+/// RFC 4231, test cases 1 and 2 (the latter's key is shorter than a token takes), of a key that was generated: both
+/// verbs agree, and only they.
 #[test]
 fn a_published_value_and_a_generated_key() {
     let mut processor = processor();

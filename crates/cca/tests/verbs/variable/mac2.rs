@@ -1,5 +1,8 @@
 //! MAC_Generate2 and MAC_Verify2: CMACs against OpenSSL and SP 800-38B, HMACs against HMAC_Generate.
 
+use super::{generate2, generated2, skeleton2};
+use crate::support::{DOMAIN, OLDER_DOMAIN, Request, processor, text};
+use crate::uses::ways::{hmac, mac2, part2, verify_mac2};
 use cca::Processor;
 use openssl::pkey::PKey;
 use openssl::sign::Signer;
@@ -8,10 +11,6 @@ use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::{Verb, hmac_generate, key_generate2, key_part_import2, mac_generate2, mac_verify2};
-
-use super::{generate2, generated2, skeleton2};
-use crate::support::{DOMAIN, OLDER_DOMAIN, Request, processor, text};
-use crate::uses::ways::{hmac, mac2, part2, verify_mac2};
 
 fn theirs(key: &[u8], text: &[u8]) -> Vec<u8> {
     let cipher = match key.len() {
@@ -139,7 +138,8 @@ fn a_key_does_what_its_usage_fields_say() {
     mac2(&[0; 64], &["AES"], b"text").refused(&mut processor, code::TOKEN_INVALID);
 }
 
-/// The chaining vector of a verify-only key is no MAC, goes on nowhere else, and a short MAC that verifies leads to no longer one.
+/// The chaining vector of a verify-only key is no MAC, goes on nowhere else, and a short MAC that verifies leads to no
+/// longer one.
 #[test]
 fn who_may_only_verify_makes_no_cmac() {
     let mut processor = processor();

@@ -1,7 +1,11 @@
-//! Keys of variable length under RSA keys by PKOAEP2: payloads that OpenSSL opens and makes, and everything that is none.
+//! Keys of variable length under RSA keys by PKOAEP2: payloads that OpenSSL opens and makes, and everything that is
+//! none.
 
-use std::sync::OnceLock;
-
+use super::exchange::imported;
+use super::{generate2, generated2, parsed, skeleton2};
+use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Reply, Request, aes_key, processor, text};
+use crate::uses::ways::{export2, import2, internal, part2, public_part, skeleton_of};
+use crate::uses::wrapped::unwrapped;
 use cca::Processor;
 use openssl::bn::{BigNum, BigNumContext};
 use openssl::encrypt::{Decrypter, Encrypter};
@@ -9,6 +13,7 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::{Padding, Rsa};
 use openssl::sha::{sha1, sha256};
+use std::sync::OnceLock;
 use token::VariableToken;
 use token::des::Origin;
 use token::pka::{ClearKey, Form, Usage, clear_token};
@@ -17,12 +22,6 @@ use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::{Verb, key_generate2, pka_decrypt, symmetric_key_import};
-
-use super::exchange::imported;
-use super::{generate2, generated2, parsed, skeleton2};
-use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Reply, Request, aes_key, processor, text};
-use crate::uses::ways::{export2, import2, internal, part2, public_part, skeleton_of};
-use crate::uses::wrapped::unwrapped;
 
 /// RSA keys of these lengths, made once.
 pub fn rsa(bits: u32) -> &'static Rsa<Private> {
@@ -162,8 +161,8 @@ const TYPES: &[(VariableType, &[&str])] = &[
     (VariableType::Hmac, &["GENERATE"]),
 ];
 
-/// Who knows a transport key reads what it carries, and anyone can make an RSA key: such a key neither leaves under one nor comes in,
-/// nor does one that derives keys.
+/// Who knows a transport key reads what it carries, and anyone can make an RSA key: such a key neither leaves under one
+/// nor comes in, nor does one that derives keys.
 #[test]
 fn keys_that_lead_to_others_stay_away_from_rsa_keys() {
     let mut processor = processor();
@@ -342,7 +341,8 @@ fn every_changed_byte_and_length_of_a_token_is_refused() {
             changed[index] ^= change;
             let reply = import("AES", &changed, &tokens.transport).run(&mut processor);
             if reply.codes == code::OK && index == 28 {
-                // The version of the payload that the key has here is not bound to it, as by AESKW: nothing else differs.
+                // The version of the payload that the key has here is not bound to it, as by AESKW: nothing else
+                // differs.
                 assert_eq!(parsed(&imported(&reply)).payload_version(), PayloadVersion::Fixed);
                 continue;
             }

@@ -1,5 +1,9 @@
 //! Key_Part_Import2 and Key_Token_Change2: keys that come in parts, and tokens under old master keys.
 
+use super::cipher::encipher;
+use super::{generate2, generated2, parsed, skeleton2};
+use crate::support::{OLDER_DOMAIN, Request, processor, text};
+use crate::uses::ways::{hmac, part2};
 use cca::Processor;
 use token::variable::Completeness;
 use wire::point::{Point, PointSet};
@@ -9,11 +13,6 @@ use wire::verb::{
     symmetric_algorithm_encipher as sae,
 };
 use wire::{Codes, code};
-
-use super::cipher::encipher;
-use super::{generate2, generated2, parsed, skeleton2};
-use crate::support::{OLDER_DOMAIN, Request, processor, text};
-use crate::uses::ways::{hmac, part2};
 
 const CIPHER: &[&str] = &["INTERNAL", "AES", "CIPHER", "ECB", "NOEX-SYM"];
 

@@ -1,5 +1,12 @@
 //! AES keys as objects of PKCS #11 (CKM_RSA_AES_KEY_WRAP): opened and made by OpenSSL, and everything that is none.
 
+use super::exchange::imported;
+use super::oaep2::{Tokens, exported, opened, power, rsa, sealed, with_points};
+use super::{generate2, generated2, parsed, skeleton2};
+use crate::peer;
+use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, aes_key, processor, text};
+use crate::uses::ways::{export2, import2};
+use crate::uses::wrapped::unwrapped;
 use cca::Processor;
 use openssl::cipher::Cipher;
 use openssl::cipher_ctx::{CipherCtx, CipherCtxFlags};
@@ -12,14 +19,6 @@ use wire::role::BUILT_IN;
 use wire::verb::{
     Verb, key_generate2, symmetric_algorithm_decipher, symmetric_key_import, symmetric_key_import2 as syi2,
 };
-
-use super::exchange::imported;
-use super::oaep2::{Tokens, exported, opened, power, rsa, sealed, with_points};
-use super::{generate2, generated2, parsed, skeleton2};
-use crate::peer;
-use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, aes_key, processor, text};
-use crate::uses::ways::{export2, import2};
-use crate::uses::wrapped::unwrapped;
 
 /// The owner of a home with the rights to such objects, which the owner does not have, and more.
 fn role(more: &[Point]) -> &'static PointSet {
@@ -298,9 +297,10 @@ fn no_built_in_role_has_the_right() {
     }
 }
 
-/// What docs/status.md warns of: the block of an object is that of an AES key, which Symmetric_Key_Import takes for a DATA key of its
-/// caller. So whoever has an RSA key for keys, and may import and decipher, reads the keys of objects that are meant for it; the rights to
-/// CKM-RAKW, which no built-in role has, are not needed for that. Objects are for receivers who may read what they receive.
+/// What docs/status.md warns of: the block of an object is that of an AES key, which Symmetric_Key_Import takes for a
+/// DATA key of its caller. So whoever has an RSA key for keys, and may import and decipher, reads the keys of objects
+/// that are meant for it; the rights to CKM-RAKW, which no built-in role has, are not needed for that. Objects are for
+/// receivers who may read what they receive.
 #[test]
 fn the_receiver_of_an_object_can_read_its_key() {
     let mut processor = processor();

@@ -1,18 +1,17 @@
 //! What is done to tokens of variable length: changed, combined, under other master keys, and unwrapped with what
 //! the master key does elsewhere.
 
-use cca::Processor;
-use token::VariableToken;
-use token::variable::{PayloadVersion, Wrapper};
-use wire::code;
-use wire::verb::symmetric_algorithm_encipher as sae;
-
 use super::cipher::encipher;
 use super::{generate2, generated2, parsed};
 use crate::support::{
     DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, aes_key, compatible_processor, import, imported, processor,
 };
 use crate::uses::wrapped::{plain, unwrapped};
+use cca::Processor;
+use token::VariableToken;
+use token::variable::{PayloadVersion, Wrapper};
+use wire::code;
+use wire::verb::symmetric_algorithm_encipher as sae;
 use wire::verb::{clear_key_import_multiple, key_generate2};
 
 /// A token that enciphers in every mode.
@@ -126,8 +125,9 @@ fn old_foreign_and_missing_master_keys() {
     encipher(&renewed, "CBC").domain(EMPTY_DOMAIN).refused(&mut processor, code::MASTER_KEY_NOT_LOADED);
 }
 
-/// Where compatible tokens are made, a clear key that is imported comes back as blocks under the master key: who can also
-/// have keys taken out has both directions of it. A token that was wrapped under the master key would open; this one does not.
+/// Where compatible tokens are made, a clear key that is imported comes back as blocks under the master key: who can
+/// also have keys taken out has both directions of it. A token that was wrapped under the master key would open; this
+/// one does not.
 #[test]
 fn single_blocks_under_the_master_key_open_no_token() {
     let mut processor = compatible_processor();

@@ -46,7 +46,8 @@ pub struct Block {
     #[command(flatten)]
     #[serde(flatten)]
     pub given: Given,
-    /// Label of the key that the block is under: IPINENC; where there is a --ksn the base key (KEYGENKY, or DKYGENKY of AES)
+    /// Label of the key that the block is under: IPINENC; where there is a --ksn the base key (KEYGENKY, or DKYGENKY of
+    /// AES)
     #[arg(long, value_name = "LABEL")]
     pub block_key: Option<String>,
 }

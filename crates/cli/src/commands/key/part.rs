@@ -1,5 +1,5 @@
-//! A key from clear parts, each typed by another person at a terminal of its own: what two partners share before anything else
-//! can be sent.
+//! A key from clear parts, each typed by another person at a terminal of its own: what two partners share before
+//! anything else can be sent.
 //!
 //! | step | DES, by Key_Part_Import | AES and HMAC, by Key_Part_Import2 |
 //! |---|---|---|
@@ -8,8 +8,8 @@
 //! | `last` | LAST | ADD-PART, COMPLETE |
 //! | `complete` | COMPLETE | COMPLETE |
 //!
-//! What can be refused is refused before anybody types a part. A record changes once in a step, when the step has succeeded: who
-//! leaves in the middle, or types a part that is refused, changes nothing.
+//! What can be refused is refused before anybody types a part. A record changes once in a step, when the step has
+//! succeeded: who leaves in the middle, or types a part that is refused, changes nothing.
 
 mod sheet;
 

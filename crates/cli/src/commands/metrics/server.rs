@@ -43,7 +43,8 @@ impl Default for Bounds {
 const REQUEST_BYTES_MAX: usize = 8 * 1024;
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
-/// How many bytes of a refused request are still read: closing the connection with unread data would discard the answer.
+/// How many bytes of a refused request are still read: closing the connection with unread data would discard the
+/// answer.
 const REST_BYTES_MAX: usize = 64 * 1024;
 /// Pause after a failed accept, whose likely cause is a lack of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -1,7 +1,7 @@
 //! The records that a change of master keys would lose: those under the keys that it drops.
 //!
-//! Putting new keys into use makes the current ones the old ones, and the previous old ones disappear from the registers. No
-//! card can then open tokens under those.
+//! Putting new keys into use makes the current ones the old ones, and the previous old ones disappear from the
+//! registers. No card can then open tokens under those.
 
 use super::{Keeper, Orders};
 use crate::args::Loss;

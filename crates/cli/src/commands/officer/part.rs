@@ -1,6 +1,6 @@
 //! Loading a part of a master key, typed or drawn. The register is checked first, so that nobody draws or types a part
-//! that would be refused. Before it is loaded, a typed part is typed again, and a drawn part is typed back from the officer's
-//! note: if an officer could not give the part again, the key could not be loaded again.
+//! that would be refused. Before it is loaded, a typed part is typed again, and a drawn part is typed back from the
+//! officer's note: if an officer could not give the part again, the key could not be loaded again.
 
 use super::{Orders, part_name, rows, sealed};
 use crate::failure::Failure;
@@ -80,8 +80,8 @@ impl Place {
 /// Asks an officer for one part and loads it; `to_draw` is the command that draws one instead.
 ///
 /// # Errors
-/// [`Failure::Usage`] for what was typed; [`Failure::RegisterState`] and [`Failure::Officer`] where the part is not taken,
-/// before anything was asked for or drawn where that is known.
+/// [`Failure::Usage`] for what was typed; [`Failure::RegisterState`] and [`Failure::Officer`] where the part is not
+/// taken, before anything was asked for or drawn where that is known.
 pub fn load(facility: &impl Orders, place: Place, source: Source, to_draw: &str) -> Result<(), Failure> {
     source.check()?;
     may_load(facility, place)?;

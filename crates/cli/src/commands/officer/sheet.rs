@@ -1,4 +1,5 @@
-//! `cryptand master-key sheet`: the paper record of a ceremony, with patterns, places and lines to sign. It has no secrets.
+//! `cryptand master-key sheet`: the paper record of a ceremony, with patterns, places and lines to sign. It has no
+//! secrets.
 
 use super::{Keeper, cells, rows};
 use crate::args::time;
@@ -10,7 +11,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use wire::control::{Register, RegisterRow};
 
-/// Registers on one page. With all else on it a page is no longer than A4 holds in 10 points, 66 lines of 80 characters.
+/// Registers on one page. With all else on it a page is no longer than A4 holds in 10 points, 66 lines of 80
+/// characters.
 const ROWS_OF_PAGE: usize = 16;
 /// People who sign.
 const SIGNATURES: usize = 4;

@@ -88,7 +88,8 @@ pub fn pan<'a>(option: &str, value: Option<&'a String>) -> Result<&'a str, Failu
     Err(Failure::Usage(format!("{option}: expected a PAN of 8 to 19 digits, with its check digit, {wrong}")))
 }
 
-/// What of a PAN goes into a block: none of formats without one, all of ISO-4, twelve digits without the check digit of others.
+/// What of a PAN goes into a block: none of formats without one, all of ISO-4, twelve digits without the check digit of
+/// others.
 pub fn pan_of_block(
     option: &str,
     value: Option<&String>,
@@ -152,7 +153,8 @@ impl Serial {
 /// Usage of keys of PIN blocks in derivation data.
 pub const USAGE_PIN: u16 = 0x1000;
 
-/// Derivation data of a key by AES DUKPT (ANSI X9.24-3, 6.3.2): version, blocks, usage, algorithm and bits; then the serial number.
+/// Derivation data of a key by AES DUKPT (ANSI X9.24-3, 6.3.2): version, blocks, usage, algorithm and bits; then the
+/// serial number.
 pub fn derivation_data(usage: u16, key: WorkingKey, serial: &[u8; AES_SERIAL_BYTES]) -> Vec<u8> {
     let (algorithm, bits): (u16, u16) = match key {
         WorkingKey::Tdes2 => (0, 128),

@@ -1,5 +1,5 @@
-//! `cryptand pin generate`, `offset`, `pvv` and `encrypt`: by Encrypted_PIN_Generate, Recover_PIN_From_Offset, Clear_PIN_Generate,
-//! Clear_PIN_Generate_Alternate and Clear_PIN_Encrypt.
+//! `cryptand pin generate`, `offset`, `pvv` and `encrypt`: by Encrypted_PIN_Generate, Recover_PIN_From_Offset,
+//! Clear_PIN_Generate, Clear_PIN_Generate_Alternate and Clear_PIN_Encrypt.
 
 use super::rule::of_8_bytes;
 use super::translate::{sequence, taken_in};

@@ -1,5 +1,5 @@
-//! `cryptand pin translate`: by Encrypted_PIN_Translate, or where a block of ISO-4, two ways to derive keys or a change of the PAN takes
-//! it by Encrypted_PIN_Translate2.
+//! `cryptand pin translate`: by Encrypted_PIN_Translate, or where a block of ISO-4, two ways to derive keys or a change
+//! of the PAN takes it by Encrypted_PIN_Translate2.
 
 use crate::args::payment::BlockFormat;
 use crate::args::pin::{ChangeOf, Numbered, Translate};

@@ -1,9 +1,9 @@
 //! The hidden folder that an archive is extracted into, held by its descriptor.
 //!
-//! Its parent folder may belong to somebody else, who can rename its entries and put a symbolic link in their place. All
-//! paths are therefore relative to the descriptor: files end up in this folder wherever it is moved to, and nobody else
-//! may write inside it. Files are opened with `openat2` (Linux 5.6), by which the kernel guarantees that no path leads out
-//! of the folder or through a symbolic link.
+//! Its parent folder may belong to somebody else, who can rename its entries and put a symbolic link in their place.
+//! All paths are therefore relative to the descriptor: files end up in this folder wherever it is moved to, and nobody
+//! else may write inside it. Files are opened with `openat2` (Linux 5.6), by which the kernel guarantees that no path
+//! leads out of the folder or through a symbolic link.
 
 use super::DEPTH_MAX;
 use crate::failure::Failure;
@@ -79,8 +79,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Takes away what a mode does not permit on a folder, or on this one if the name is empty; what the process's mask took away
-    /// stays away.
+    /// Takes away what a mode does not permit on a folder, or on this one if the name is empty; what the process's mask
+    /// took away stays away.
     pub(super) fn narrow(&self, name: &Path, mode: u32) -> io::Result<()> {
         // The system knows no empty path.
         let name = if name.as_os_str().is_empty() { Path::new(".") } else { name };
@@ -182,7 +182,8 @@ fn empty(folder: BorrowedFd<'_>, depth: usize) {
         for (name, _) in entries {
             let mut removed = unlinkat(folder, &name, AtFlags::empty());
             if matches!(removed, Err(Errno::ISDIR | Errno::PERM)) && depth <= DEPTH_MAX {
-                // The archive may have closed it to its owner as well. Never through a link, which would be another's mode.
+                // The archive may have closed it to its owner as well. Never through a link, which would be another's
+                // mode.
                 let is_folder = statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW)
                     .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
                 if is_folder {

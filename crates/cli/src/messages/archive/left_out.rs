@@ -29,9 +29,9 @@ impl LeftOut {
     }
 }
 
-/// Whether a symbolic link of this name leads out of the folder. It stays inside where its target climbs no higher than the
-/// folder, and only before it goes down: what comes after a name could be another link's target, from where climbing leads
-/// elsewhere than it seems.
+/// Whether a symbolic link of this name leads out of the folder. It stays inside where its target climbs no higher than
+/// the folder, and only before it goes down: what comes after a name could be another link's target, from where
+/// climbing leads elsewhere than it seems.
 pub(super) fn leads_out(name: &Path, target: &Path) -> bool {
     let Some(mut depth) = name.components().count().checked_sub(1) else { return true };
     let mut is_down = false;

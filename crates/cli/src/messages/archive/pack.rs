@@ -28,8 +28,8 @@ impl Noted {
     }
 }
 
-/// A tar stream that is made while it is read; an error of a file ends it with that error. Sockets, FIFOs and devices stay out
-/// of it, and are noted.
+/// A tar stream that is made while it is read; an error of a file ends it with that error. Sockets, FIFOs and devices
+/// stay out of it, and are noted.
 pub fn pack(inputs: &[PathBuf]) -> Result<(Box<dyn Read + Send>, Noted), Failure> {
     let mut roots = Vec::with_capacity(inputs.len());
     let mut names = HashSet::new();

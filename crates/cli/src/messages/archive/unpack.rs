@@ -1,9 +1,9 @@
 //! Takes a tar stream apart.
 //!
-//! The content of a message is untrusted, and known to be authentic only when all of it was read. So it is
-//! extracted into a hidden folder beside its destination ([`Folder`]), which gets its name at the end. Regular files, folders
-//! and links that stay inside are extracted, and links that lead out where that was asked for. Devices and FIFOs are left out;
-//! absolute paths and paths with `..` abort the extraction.
+//! The content of a message is untrusted, and known to be authentic only when all of it was read. So it is extracted
+//! into a hidden folder beside its destination ([`Folder`]), which gets its name at the end. Regular files, folders and
+//! links that stay inside are extracted, and links that lead out where that was asked for. Devices and FIFOs are left
+//! out; absolute paths and paths with `..` abort the extraction.
 //!
 //! Modes are those of the archive without set-id and sticky bits, and what the process's mask takes away.
 
@@ -82,8 +82,8 @@ impl Cause {
 }
 
 impl Unpacking {
-    /// Begins to extract into `target`, which must not exist, symbolic links that lead out of it only where they are asked for;
-    /// or to list, without a target. Write the stream into the writer that comes with it.
+    /// Begins to extract into `target`, which must not exist, symbolic links that lead out of it only where they are
+    /// asked for; or to list, without a target. Write the stream into the writer that comes with it.
     pub fn begin(
         name: String,
         target: Option<&Path>,

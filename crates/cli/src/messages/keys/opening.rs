@@ -1,4 +1,5 @@
-//! Decrypts the session key of a message: first with private keys that need no prompt, then with others, then with passphrases.
+//! Decrypts the session key of a message: first with private keys that need no prompt, then with others, then with
+//! passphrases.
 
 use super::unlocking::Had;
 use super::{ASKED_MAX, Keys};

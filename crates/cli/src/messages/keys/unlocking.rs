@@ -117,7 +117,8 @@ impl Keys<'_> {
         Ok(Had::Key(key))
     }
 
-    /// By the user's agent, where it holds the key. Cards that compute with clear keys are not given those of the agent.
+    /// By the user's agent, where it holds the key. Cards that compute with clear keys are not given those of the
+    /// agent.
     fn held(&self, private: &PrivateCertificate, fingerprint: &Fingerprint) -> Option<Arc<dyn PrivateKey>> {
         if self.accelerators.is_some() {
             return None;

@@ -1,19 +1,18 @@
 //! ECB both ways and deciphering CBC (SP 800-38A, 6.1 and 6.2) of one stream on 512-bit vectors, 32 blocks in flight.
 //!
-//! No block waits for another. What CBC adds after the cipher is the ciphertext one block before: a vector of text moved
-//! up by a block, with the last block of the vector before it in the free place. It goes into the key of the last round,
-//! so that CBC costs one move and one XOR a vector beside the instructions of AES.
+//! No block waits for another. What CBC adds after the cipher is the ciphertext one block before: a vector of text
+//! moved up by a block, with the last block of the vector before it in the free place. It goes into the key of the last
+//! round, so that CBC costs one move and one XOR a vector beside the instructions of AES.
 //!
 //! Limit: as many instructions of AES on 512 bits as the core does in a cycle, two (AMD Zen 5) or one (Intel up to
 //! Emerald Rapids), beside two on 128 bits of which the library makes use: 3.9 times or 2.1 times the library at most.
-
-use std::arch::x86_64::*;
-use std::hint::black_box;
 
 use super::vaes::four_times;
 use super::vector::{load, load_some, store, store_some};
 use super::{Block, RoundKeys, Rounds};
 use crate::low::cpu::Avx512;
+use std::arch::x86_64::*;
+use std::hint::black_box;
 
 /// Vectors in flight: more than the latency of an AES instruction.
 const WIDE: usize = 8;
@@ -141,8 +140,8 @@ fn some_cbc<const ROUNDS: usize, const N: usize>(keys: RoundKeys<'_>, mut before
     }
 }
 
-/// As [`super::vaes::rounds`], with keys that are spread where they are used, in every pass anew. Kept in registers over
-/// passes, fifteen of them beside two times eight vectors, one would be moved to the stack, where nobody wipes it.
+/// As [`super::vaes::rounds`], with keys that are spread where they are used, in every pass anew. Kept in registers
+/// over passes, fifteen of them beside two times eight vectors, one would be moved to the stack, where nobody wipes it.
 #[inline]
 #[target_feature(enable = "avx512f,vaes")]
 fn rounds<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(

@@ -5,12 +5,11 @@
 //!
 //! Limit: two instructions of AES a cycle, so half as many cycles as rounds for 64 bytes.
 
-use std::arch::x86_64::*;
-
 use super::vaes::{WideKeys, four_times, rounds, spread};
 use super::vector::{load, store, store_block};
 use super::{Block, RoundKeys, Rounds};
 use crate::low::cpu::Avx512;
+use std::arch::x86_64::*;
 
 /// Vectors in flight: more than the latency of an AES instruction.
 const WIDE: usize = 8;

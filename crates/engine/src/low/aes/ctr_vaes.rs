@@ -11,13 +11,12 @@
 //! Tried and dropped: the carry shifted from mask bit to mask bit (no difference); the next counter written
 //! as two words (the next call waited for them, 3 ns).
 
-use std::arch::asm;
-use std::arch::x86_64::*;
-
 use super::vaes::{WideKeys, four_times, rounds, spread};
 use super::vector::{load, load_some, store, store_block, store_some};
 use super::{Block, RoundKeys, Rounds};
 use crate::low::cpu::Avx512;
+use std::arch::asm;
+use std::arch::x86_64::*;
 
 /// Vectors in flight: more than the latency of an AES instruction.
 const WIDE: usize = 8;

@@ -1,11 +1,10 @@
 //! EAX on 128-bit vectors: four counters beside the chain.
 
-use std::arch::x86_64::*;
-
 use super::ni::{Keys, rounds, spread};
 use super::vector::{load_block, store_block};
 use super::{Block, RoundKeys, Rounds};
 use crate::low::cpu::Aes;
+use std::arch::x86_64::*;
 
 /// Counters in flight beside the chain.
 const WIDE: usize = 4;

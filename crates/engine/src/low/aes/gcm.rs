@@ -1,9 +1,9 @@
 //! GCM (SP 800-38D) of texts of up to some KiB, with nonces of 96 bits: counters and hash in one pass, and as few
 //! reductions as there can be.
 //!
-//! GHASH is POLYVAL of blocks whose bytes are turned round, under a key doubled once (RFC 8452, appendix A), so products are
-//! reduced as in `low::polyval`. Products of 256 bits are added up first, each block under its own power of the hash key,
-//! and up to 36 blocks share one reduction:
+//! GHASH is POLYVAL of blocks whose bytes are turned round, under a key doubled once (RFC 8452, appendix A), so
+//! products are reduced as in `low::polyval`. Products of 256 bits are added up first, each block under its own power
+//! of the hash key, and up to 36 blocks share one reduction:
 //!
 //! ```text
 //! blocks of the cipher    E(0)  E(1)  E(2)  E(3) | E(4)  E(5) ..      of nonce || counter
@@ -11,28 +11,31 @@
 //! under the powers        H^L+3                                   H^2     and the lengths under H
 //! ```
 //!
-//! 1. Counters begin at 0, of which no use is made: those of a pass of 32 blocks are got from the nonce by two XORs with
-//!    constants out of memory. E(1), which hides the tag, comes with the first text.
-//! 2. The two places before the text take the last two blocks of additional data (A, and A' if there are so many), which so
-//!    costs nothing up to 32 bytes. Of what is longer the first blocks are hashed before, and their sum added to A'.
+//! 1. Counters begin at 0, of which no use is made: those of a pass of 32 blocks are got from the nonce by two XORs
+//!    with constants out of memory. E(1), which hides the tag, comes with the first text.
+//! 2. The two places before the text take the last two blocks of additional data (A, and A' if there are so many),
+//!    which so costs nothing up to 32 bytes. Of what is longer the first blocks are hashed before, and their sum added
+//!    to A'.
 //! 3. The product of the lengths is what the sums begin with: it is there long before the text.
-//! 4. A pass is compiled for each number of vectors that it can have, so that all of them lie in registers and the last one
-//!    alone is masked.
-//! 5. Where a text is enciphered, what is hashed beside the rounds of the cipher is the ciphertext before, and of a text in
-//!    one pass its first half beside the second: both units are busy. Where it is deciphered, the ciphertext is there.
-//! 6. A batch is one text after the other: nothing of a text waits for the one before, and the processor looks far enough
-//!    ahead to begin the next one while the sums of this one are brought to 128 bits.
+//! 4. A pass is compiled for each number of vectors that it can have, so that all of them lie in registers and the last
+//!    one alone is masked.
+//! 5. Where a text is enciphered, what is hashed beside the rounds of the cipher is the ciphertext before, and of a
+//!    text in one pass its first half beside the second: both units are busy. Where it is deciphered, the ciphertext is
+//!    there.
+//! 6. A batch is one text after the other: nothing of a text waits for the one before, and the processor looks far
+//!    enough ahead to begin the next one while the sums of this one are brought to 128 bits.
 //!
-//! Limits: beside the 10 instructions of AES-128, a vector of 64 bytes takes four products and five others on the same two
-//! ports (Intel), so that 64 bytes in 10 cycles, 26.6 GB/s at 4.16 GHz, is the most; where products come every other cycle
-//! (AMD Zen 5), 64 bytes in 8. On Intel a text of 64 bytes takes 49 cycles in a batch and 148 alone, 256 bytes 80, 512
-//! bytes 142, 1,424 bytes 331 and 4 KiB 815, which is 79 % of that.
+//! Limits: beside the 10 instructions of AES-128, a vector of 64 bytes takes four products and five others on the same
+//! two ports (Intel), so that 64 bytes in 10 cycles, 26.6 GB/s at 4.16 GHz, is the most; where products come every
+//! other cycle (AMD Zen 5), 64 bytes in 8. On Intel a text of 64 bytes takes 49 cycles in a batch and 148 alone, 256
+//! bytes 80, 512 bytes 142, 1,424 bytes 331 and 4 KiB 815, which is 79 % of that.
 //!
-//! Tried and dropped: the head of the text under a mask (the next load from the same 64 bytes waits until a masked store is
-//! done: 13 ns a text); the last pass in two parts as well (315 cycles for 1 KiB instead of 252); each pass enciphered as a whole before the one before is hashed (the scheduler fills with
-//! rounds that wait for each other: 1,050 cycles for 4 KiB); pieces handed to a hash that runs one text behind the cipher
-//! (92 cycles for 256 bytes, but 58 for 64 and slower when alone); texts moved by value through the kernel (25 cycles, for
-//! pointers stored as words and read as vectors).
+//! Tried and dropped: the head of the text under a mask (the next load from the same 64 bytes waits until a masked
+//! store is done: 13 ns a text); the last pass in two parts as well (315 cycles for 1 KiB instead of 252); each pass
+//! enciphered as a whole before the one before is hashed (the scheduler fills with rounds that wait for each other:
+//! 1,050 cycles for 4 KiB); pieces handed to a hash that runs one text behind the cipher (92 cycles for 256 bytes, but
+//! 58 for 64 and slower when alone); texts moved by value through the kernel (25 cycles, for pointers stored as words
+//! and read as vectors).
 
 use super::{Block, RoundKeys};
 use crate::low::aws_lc::aes::AesSchedule;
@@ -100,7 +103,8 @@ impl GcmKernel {
         super::gcm_vaes::seal(self.0, texts);
     }
 
-    /// Deciphers a text in place and writes the tag that it must have: the caller compares it, and wipes what does not fit.
+    /// Deciphers a text in place and writes the tag that it must have: the caller compares it, and wipes what does not
+    /// fit.
     #[inline]
     pub(crate) fn open(self, text: GcmText<'_>) {
         super::gcm_vaes::open(self.0, text);
@@ -124,11 +128,9 @@ pub(crate) struct GcmText<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::mem::MaybeUninit;
-
-    use seeded::Random;
-
     use super::*;
+    use seeded::Random;
+    use std::mem::MaybeUninit;
 
     fn schedule(key: &[u8]) -> AesSchedule {
         let mut schedule = AesSchedule::empty();

@@ -1,7 +1,5 @@
 //! GCM on 512-bit vectors: up to 36 blocks of the cipher and of the hash in flight.
 
-use std::arch::x86_64::*;
-
 use super::gcm::{GcmTable, GcmText, NONCE_BYTES, PASS_BLOCKS, POWERS, TEXT_BYTES_MAX};
 use super::ghash_wide::{Sums, swapped};
 use super::vaes::four_times;
@@ -10,6 +8,7 @@ use super::vector::{
 };
 use super::{Block, RoundKeys, Rounds};
 use crate::low::cpu::Avx512;
+use std::arch::x86_64::*;
 
 /// Vectors of a whole pass.
 const WIDE: usize = PASS_BLOCKS / 4;
@@ -129,8 +128,8 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// The two places before the text: the last two blocks of additional data in the upper half, and added to them the hash
-    /// of what stands before.
+    /// The two places before the text: the last two blocks of additional data in the upper half, and added to them the
+    /// hash of what stands before.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq")]
     fn additional(&self, aad: &[u8]) -> __m512i {
@@ -175,8 +174,8 @@ impl Text<'_> {
         self.table.powers[from..].as_flattened().as_chunks().0
     }
 
-    /// A text in one pass. What is deciphered is hashed at once; what is enciphered in two parts, since the first of them is
-    /// hashed while the second is enciphered.
+    /// A text in one pass. What is deciphered is hashed at once; what is enciphered in two parts, since the first of
+    /// them is hashed while the second is enciphered.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes,vpclmulqdq,pclmulqdq")]
     fn short_by<const ROUNDS: usize, const OPEN: bool, const ALL: usize, const A: usize, const B: usize>(
@@ -192,8 +191,8 @@ impl Text<'_> {
         }
     }
 
-    /// A text in one pass, in `A` vectors with the first, which has two places before the text, and then `B` others. Gives the
-    /// hash and what hides it.
+    /// A text in one pass, in `A` vectors with the first, which has two places before the text, and then `B` others.
+    /// Gives the hash and what hides it.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes,vpclmulqdq,pclmulqdq")]
     fn short<const ROUNDS: usize, const OPEN: bool, const A: usize, const B: usize>(
@@ -371,8 +370,8 @@ impl Text<'_> {
         sums.reduced()
     }
 
-    /// Enciphers or deciphers a whole pass behind so many others. Hashes the ciphertext of the pass itself if that is there, or
-    /// else of the one before, whose products are added to the sums.
+    /// Enciphers or deciphers a whole pass behind so many others. Hashes the ciphertext of the pass itself if that is
+    /// there, or else of the one before, whose products are added to the sums.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes,vpclmulqdq,pclmulqdq")]
     fn whole<const ROUNDS: usize, const OPEN: bool>(
@@ -394,7 +393,8 @@ impl Text<'_> {
         sums.reduced()
     }
 
-    /// As `enciphered`; in between, the products of a pass of ciphertext are added to the sums, and that of the hash before.
+    /// As `enciphered`; in between, the products of a pass of ciphertext are added to the sums, and that of the hash
+    /// before.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes,vpclmulqdq,pclmulqdq")]
     fn enciphered_beside<const ROUNDS: usize, const OPEN: bool, const N: usize>(
@@ -455,8 +455,8 @@ impl Text<'_> {
         state
     }
 
-    /// Blocks to which the first round key has been added, enciphered. `FIRST` makes this another function in the first pass:
-    /// used in one place each, it is inlined there, and the vectors stay in registers.
+    /// Blocks to which the first round key has been added, enciphered. `FIRST` makes this another function in the first
+    /// pass: used in one place each, it is inlined there, and the vectors stay in registers.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
     fn enciphered<const ROUNDS: usize, const OPEN: bool, const FIRST: bool, const N: usize>(
@@ -497,8 +497,8 @@ fn cipher_vector<const OPEN: bool>(part: &mut [u8], key: __m512i) -> __m512i {
     }
 }
 
-/// Half a vector. It has no mask: what lies in the same 64 bytes as a masked store, and is read next, would wait until that
-/// is done.
+/// Half a vector. It has no mask: what lies in the same 64 bytes as a masked store, and is read next, would wait until
+/// that is done.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn cipher_half<const OPEN: bool>(half: &mut [u8; HEAD_BYTES], key: __m512i) -> __m512i {

@@ -1,12 +1,11 @@
 //! Products in the field of GHASH on 512-bit vectors, four blocks a vector, in the form of `low::polyval`.
 
-use std::arch::x86_64::*;
-
 use super::Block;
 use super::gcm::{ENTRIES, PASS_BLOCKS, POWERS};
 use super::vaes::four_times;
 use super::vector::{store, store_block};
 use crate::low::cpu::Avx512;
+use std::arch::x86_64::*;
 
 /// Vectors that hold a power for each block of a pass.
 const WIDE: usize = PASS_BLOCKS / 4;

@@ -1,9 +1,8 @@
 //! AES on 128-bit vectors, a block a vector, all under one key.
 
-use std::arch::x86_64::*;
-
 use super::vector::load_block;
 use super::{ROUND_KEYS_MAX, RoundKeys};
+use std::arch::x86_64::*;
 
 /// The round keys as vectors.
 pub(super) type Keys = [__m128i; ROUND_KEYS_MAX];

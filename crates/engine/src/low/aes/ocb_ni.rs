@@ -1,12 +1,11 @@
 //! OCB on 128-bit vectors, eight blocks in flight.
 
-use std::arch::x86_64::*;
-
 use super::ni::{Keys, rounds, spread};
 use super::ocb::{OcbSums, OcbTable};
 use super::vector::{load_block, store_block};
 use super::{Block, RoundKeys, Rounds};
 use crate::low::cpu::Aes;
+use std::arch::x86_64::*;
 
 /// Blocks in flight.
 const WIDE: usize = 8;

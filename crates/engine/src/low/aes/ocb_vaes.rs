@@ -1,12 +1,11 @@
 //! OCB on 512-bit vectors, 32 blocks in flight.
 
-use std::arch::x86_64::*;
-
 use super::ocb::{OcbSums, OcbTable, WIDE_BLOCKS};
 use super::vaes::{WideKeys, four_times, rounds, spread};
 use super::vector::{load, load_block, load_some, mask, store, store_block, store_some};
 use super::{Block, RoundKeys, Rounds};
 use crate::low::cpu::Avx512;
+use std::arch::x86_64::*;
 
 /// Vectors in flight.
 const WIDE: usize = WIDE_BLOCKS / 4;

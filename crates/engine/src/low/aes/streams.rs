@@ -37,17 +37,17 @@
 //! 4 KiB run at 20.4 GB/s where each starts on a cache line (11.9 ns for 16 blocks) and at 17-18 GB/s where
 //! most rows lie across two, from the scheduler down. Eight lanes of 128 bits: 8 GB/s.
 //!
-//! Where one such instruction is done a cycle (Intel, up to Emerald Rapids), 16 lanes are as many as it can use: the unit
-//! alone would be done with 26.6 GB/s at 4.16 GHz, the chains with 35. CMAC is at 79 % of the first there.
+//! Where one such instruction is done a cycle (Intel, up to Emerald Rapids), 16 lanes are as many as it can use: the
+//! unit alone would be done with 26.6 GB/s at 4.16 GHz, the chains with 35. CMAC is at 79 % of the first there.
 //!
-//! Tried and dropped: 32 lanes as eight vectors, with the staging of 2, on such a core (32 texts of 4 KiB: 7.7 GB/s beside
-//! 11.2, CMAC 10.8 beside 14.5, in turn: staging and keys fill twice the lines, and the unit was busy before); forms of one
-//! and two vectors for up to eight texts, with the number of vectors as a parameter of all this (two texts x1.4, but CMAC of 16
-//! texts x0.89: four vectors were compiled otherwise); 32 lanes, and 16, without the staging of 2 (9.6 and 11.8 GB/s); the writing and the
-//! reading of text at other places of a step (no difference, or slower); the result stored aside as well (2 KiB
-//! more to clear and wipe a batch); rows shifted in registers so that every store is one whole cache line
-//! (16 GB/s: it takes more than the crossings do); iterators zipped over the vectors (left rolled, with the
-//! vectors in memory: half the speed).
+//! Tried and dropped: 32 lanes as eight vectors, with the staging of 2, on such a core (32 texts of 4 KiB: 7.7 GB/s
+//! beside 11.2, CMAC 10.8 beside 14.5, in turn: staging and keys fill twice the lines, and the unit was busy before);
+//! forms of one and two vectors for up to eight texts, with the number of vectors as a parameter of all this (two texts
+//! x1.4, but CMAC of 16 texts x0.89: four vectors were compiled otherwise); 32 lanes, and 16, without the staging of 2
+//! (9.6 and 11.8 GB/s); the writing and the reading of text at other places of a step (no difference, or slower); the
+//! result stored aside as well (2 KiB more to clear and wipe a batch); rows shifted in registers so that every store is
+//! one whole cache line (16 GB/s: it takes more than the crossings do); iterators zipped over the vectors (left rolled,
+//! with the vectors in memory: half the speed).
 
 use super::{Block, ROUND_KEYS_MAX, RoundKeys, Rounds};
 use crate::low::cpu::{Aes, Avx512, Cpu};
@@ -273,10 +273,9 @@ impl Kernel {
 
 #[cfg(test)]
 mod tests {
-    use std::mem::MaybeUninit;
-
     use super::*;
     use crate::low::aws_lc::aes::AesSchedule;
+    use std::mem::MaybeUninit;
 
     fn ones(parts: [*const [u8]; 3]) -> usize {
         let count = |part: *const [u8]| {

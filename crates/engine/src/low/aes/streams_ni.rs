@@ -1,12 +1,11 @@
 //! CBC enciphering and CBC-MAC of eight streams with AES on 128-bit vectors: a lane a vector.
 
-use std::arch::x86_64::*;
-use std::hint::black_box;
-
 use super::Rounds;
 use super::streams::{LaneText, Lanes};
 use super::vector::{load_block, store_block};
 use crate::low::cpu::Aes;
+use std::arch::x86_64::*;
+use std::hint::black_box;
 
 /// Streams side by side.
 pub(super) const LANES: usize = 8;

@@ -1,12 +1,11 @@
 //! CBC enciphering and CBC-MAC of sixteen streams with AES on 512-bit vectors: four lanes a vector.
 
-use std::arch::x86_64::*;
-use std::hint::black_box;
-
 use super::Rounds;
 use super::streams::{LANES_MAX, LaneText, Lanes, Staging, VECTORS};
 use super::vector::{load, load_some, store, store_some};
 use crate::low::cpu::Avx512;
+use std::arch::x86_64::*;
+use std::hint::black_box;
 
 /// Streams side by side.
 pub(super) const LANES: usize = LANES_MAX;

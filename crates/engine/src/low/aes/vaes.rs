@@ -1,9 +1,8 @@
 //! AES on 512-bit vectors, four blocks a vector, all under one key.
 
-use std::arch::x86_64::*;
-
 use super::vector::load_block;
 use super::{Block, ROUND_KEYS_MAX, RoundKeys};
+use std::arch::x86_64::*;
 
 /// The round keys, each in all four places of a vector.
 pub(super) type WideKeys = [__m512i; ROUND_KEYS_MAX];

@@ -1,8 +1,7 @@
 //! Loads and stores between byte arrays and vectors.
 
-use std::arch::x86_64::*;
-
 use super::Block;
+use std::arch::x86_64::*;
 
 /// 64 bytes as one vector.
 #[inline]

@@ -1,8 +1,8 @@
-//! The wrapping function W of SP 800-38F (6.1, the six passes of RFC 3394, 2.2) and its inverse over many keys at once, each under
-//! its own wrapping key.
+//! The wrapping function W of SP 800-38F (6.1, the six passes of RFC 3394, 2.2) and its inverse over many keys at once,
+//! each under its own wrapping key.
 //!
-//! Every step enciphers one block that is made of the result of the step before: a key of 256 bits in a key token takes 54 blocks of
-//! AES, one after the other. So keys are laid side by side, a *lane* each, all of the same length.
+//! Every step enciphers one block that is made of the result of the step before: a key of 256 bits in a key token takes
+//! 54 blocks of AES, one after the other. So keys are laid side by side, a *lane* each, all of the same length.
 //!
 //! ```text
 //! rows[0]   A  .  A  .  A  .  A  .    left halves: the first semiblock of four lanes
@@ -10,7 +10,8 @@
 //! a step    A R_i A R_i A R_i A R_i   enciphered: its left halves, XORed with the step's number, are the next A; all of it is rows[i]
 //! ```
 //!
-//! The halves that are marked with a point are never read. So a step takes one load, one blend and one store beside the AES.
+//! The halves that are marked with a point are never read. So a step takes one load, one blend and one store beside the
+//! AES.
 //!
 //! Limit, AES-256: 14 latencies of an AES instruction a step; four vectors of 512 bits fill what one leaves idle.
 
@@ -41,8 +42,8 @@ impl Lanes {
         Lanes { keys: [idle; ROUND_KEYS_MAX], rows: vec![idle; semiblocks], rounds }
     }
 
-    /// Puts a text into a lane, which has as many semiblocks as the lanes were made for. The keys, of the direction in which the
-    /// lanes will run, must have their number of rounds.
+    /// Puts a text into a lane, which has as many semiblocks as the lanes were made for. The keys, of the direction in
+    /// which the lanes will run, must have their number of rounds.
     #[inline]
     pub(crate) fn load(&mut self, lane: usize, keys: RoundKeys<'_>, text: &[u8]) {
         debug_assert_eq!(keys.rounds(), self.rounds);
@@ -123,11 +124,10 @@ impl Drop for Lanes {
 
 #[cfg(test)]
 mod tests {
-    use std::mem::MaybeUninit;
-
     use super::*;
     use crate::low::aws_lc::aes::AesSchedule;
     use crate::low::cpu::Cpu;
+    use std::mem::MaybeUninit;
 
     /// Keys and texts are zeros once the lanes are dropped.
     #[test]

@@ -1,12 +1,11 @@
 //! The wrapping function of eight keys with AES on 128-bit vectors: a lane a vector.
 
-use std::arch::x86_64::*;
-use std::hint::black_box;
-
 use super::streams_ni::LANES;
 use super::vector::{load_block, store_block};
 use super::wrap::{Lanes, PASSES, door};
 use crate::low::cpu::Aes;
+use std::arch::x86_64::*;
+use std::hint::black_box;
 
 door!(Aes, "avx2,aes");
 

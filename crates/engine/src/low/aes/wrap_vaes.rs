@@ -1,12 +1,11 @@
 //! The wrapping function of sixteen keys with AES on 512-bit vectors: four lanes a vector.
 
-use std::arch::x86_64::*;
-use std::hint::black_box;
-
 use super::streams::VECTORS;
 use super::vector::{load, store};
 use super::wrap::{Lanes, PASSES, door};
 use crate::low::cpu::Avx512;
+use std::arch::x86_64::*;
+use std::hint::black_box;
 
 /// The left halves of four blocks, as quad words.
 const LEFT: __mmask8 = 0b0101_0101;

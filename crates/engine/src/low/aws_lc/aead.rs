@@ -1,15 +1,13 @@
 //! AES in Galois/Counter Mode (SP 800-38D) and ChaCha20-Poly1305 (RFC 8439), in place.
 
-use std::mem::MaybeUninit;
-use std::ptr;
-
+use crate::low::{wipe, wipe_bytes};
 use aws_lc_sys::{
     EVP_AEAD, EVP_AEAD_CTX, EVP_AEAD_CTX_cleanup, EVP_AEAD_CTX_init, EVP_AEAD_CTX_open_gather,
     EVP_AEAD_CTX_seal_scatter, EVP_AEAD_CTX_zero, EVP_aead_aes_128_gcm, EVP_aead_aes_192_gcm,
     EVP_aead_aes_256_gcm, EVP_aead_chacha20_poly1305,
 };
-
-use crate::low::{wipe, wipe_bytes};
+use std::mem::MaybeUninit;
+use std::ptr;
 
 /// Length of a whole tag in bytes.
 pub(crate) const TAG_BYTES: usize = 16;
@@ -58,8 +56,8 @@ impl AeadContext {
         (made == 1).then_some(AeadContext(context))
     }
 
-    /// Enciphers `data` in place and writes the whole tag. False for a nonce that the mode does not take or a text beyond
-    /// its limit: GCM takes any but an empty one and 2^36 - 32 bytes, ChaCha20-Poly1305 12 bytes and 2^38 - 64.
+    /// Enciphers `data` in place and writes the whole tag. False for a nonce that the mode does not take or a text
+    /// beyond its limit: GCM takes any but an empty one and 2^36 - 32 bytes, ChaCha20-Poly1305 12 bytes and 2^38 - 64.
     #[inline]
     #[must_use]
     pub(crate) fn seal(&self, nonce: &[u8], aad: &[u8], data: &mut [u8], tag: &mut [u8; TAG_BYTES]) -> bool {
@@ -101,8 +99,8 @@ impl AeadContext {
             let mut shortened = Shortened(Box::new_uninit());
             let copy = shortened.0.as_mut_ptr();
             // SAFETY: from one allocation to another of the same type, and never by way of the stack, where the key
-            // would stay; the copy owns nothing, as both modes keep their state inside the context, and is whole before its
-            // length is set and a reference to it is made.
+            // would stay; the copy owns nothing, as both modes keep their state inside the context, and is whole before
+            // its length is set and a reference to it is made.
             let copy = unsafe {
                 ptr::copy_nonoverlapping(&raw const *self.0, copy, 1);
                 (*copy).tag_len = tag_bytes;

@@ -1,13 +1,13 @@
-//! AES (FIPS 197) key schedules, the modes of SP 800-38A over whole buffers, in place, and the padded key wrap of SP 800-38F.
-
-use aws_lc_sys::{
-    AES_DECRYPT, AES_ENCRYPT, AES_KEY, AES_cbc_encrypt, AES_cfb128_encrypt, AES_ctr128_encrypt,
-    AES_ecb_encrypt, AES_set_decrypt_key, AES_set_encrypt_key, AES_unwrap_key_padded, AES_wrap_key_padded,
-};
+//! AES (FIPS 197) key schedules, the modes of SP 800-38A over whole buffers, in place, and the padded key wrap of SP
+//! 800-38F.
 
 use super::internal;
 use crate::low::aes::{RoundKeys, Rounds};
 use crate::low::{wipe, wipe_block, wipe_bytes};
+use aws_lc_sys::{
+    AES_DECRYPT, AES_ENCRYPT, AES_KEY, AES_cbc_encrypt, AES_cfb128_encrypt, AES_ctr128_encrypt,
+    AES_ecb_encrypt, AES_set_decrypt_key, AES_set_encrypt_key, AES_unwrap_key_padded, AES_wrap_key_padded,
+};
 
 /// Block length of AES in bytes.
 pub(crate) const AES_BLOCK_BYTES: usize = 16;
@@ -145,7 +145,8 @@ impl AesSchedule {
         *used = place as usize;
     }
 
-    /// KWP of SP 800-38F (RFC 5649) of a key. None of no bytes, and of 2^32 or more. The schedule must be one for enciphering.
+    /// KWP of SP 800-38F (RFC 5649) of a key. None of no bytes, and of 2^32 or more. The schedule must be one for
+    /// enciphering.
     pub(crate) fn wrap_padded(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut wrapped = vec![0; key.len().checked_add(WRAPPING_BYTES_MAX)?];
         let mut bytes = 0;
@@ -164,15 +165,16 @@ impl AesSchedule {
         (done == 1).then_some(wrapped)
     }
 
-    /// Undoes [`AesSchedule::wrap_padded`] into `key`, which is as long as `wrapped`: the length of the key, whose bytes come
-    /// first. None where it does not open; then `key` holds anything. The schedule must be one for deciphering.
+    /// Undoes [`AesSchedule::wrap_padded`] into `key`, which is as long as `wrapped`: the length of the key, whose
+    /// bytes come first. None where it does not open; then `key` holds anything. The schedule must be one for
+    /// deciphering.
     pub(crate) fn unwrap_padded(&self, wrapped: &[u8], key: &mut [u8]) -> Option<usize> {
         if wrapped.len() < AES_BLOCK_BYTES || !wrapped.len().is_multiple_of(8) || key.len() != wrapped.len() {
             return None;
         }
         let mut bytes = 0;
-        // SAFETY: both slices have the lengths that are given with them, and do not overlap; the length of what is read is a
-        // multiple of 8 and at least a block.
+        // SAFETY: both slices have the lengths that are given with them, and do not overlap; the length of what is read
+        // is a multiple of 8 and at least a block.
         let done = unsafe {
             AES_unwrap_key_padded(
                 &self.0,

@@ -1,11 +1,9 @@
 //! DSA signatures (FIPS 186-4, 4.6).
 
+use super::bignum::{Bignum, clear_errors, to_bytes};
+use aws_lc_sys as lc;
 use std::mem;
 use std::ptr;
-
-use aws_lc_sys as lc;
-
-use super::bignum::{Bignum, clear_errors, to_bytes};
 
 /// A private key; wiped when dropped.
 pub(crate) struct DsaObject(*mut lc::DSA);

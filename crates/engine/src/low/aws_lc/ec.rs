@@ -4,12 +4,10 @@
 //! The library has no curves of Brainpool. It computes on them by the constant-time code that it has for any prime
 //! field, which secp256k1 uses as well.
 
+use super::bignum::{Bignum, Scratch, clear_errors, to_bytes};
+use aws_lc_sys as lc;
 use std::ptr;
 use std::sync::OnceLock;
-
-use aws_lc_sys as lc;
-
-use super::bignum::{Bignum, Scratch, clear_errors, to_bytes};
 
 /// The curves.
 #[derive(Clone, Copy)]

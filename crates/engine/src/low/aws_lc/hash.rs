@@ -1,11 +1,9 @@
 //! Hash functions: MD5 (RFC 1321), RIPEMD-160, SHA-1 and SHA-2 (FIPS 180-4), SHA-3 (FIPS 202).
 
-use std::ptr;
-
-use aws_lc_sys as lc;
-
 use crate::low::sha::ShaFamily;
 use crate::low::wipe;
+use aws_lc_sys as lc;
+use std::ptr;
 
 /// A running hash. Copies continue independently; every copy is wiped when dropped.
 pub(crate) enum HashContext {
@@ -85,13 +83,13 @@ impl HashContext {
         };
     }
 
-    /// Ends the hash: the digest in the first bytes of the result, zeros after it. Nothing may be done with it after this; it
-    /// is not moved, which would leave a copy of its state.
+    /// Ends the hash: the digest in the first bytes of the result, zeros after it. Nothing may be done with it after
+    /// this; it is not moved, which would leave a copy of its state.
     pub(crate) fn finish(&mut self) -> [u8; 64] {
         let mut digest = [0; 64];
         let out = digest.as_mut_ptr();
-        // SAFETY: each context was started by its own `Init`; the library reads and writes the context and its digest, of at most
-        // 64 bytes, whatever the context has been used for. A second call gives a digest of nothing.
+        // SAFETY: each context was started by its own `Init`; the library reads and writes the context and its digest,
+        // of at most 64 bytes, whatever the context has been used for. A second call gives a digest of nothing.
         unsafe {
             match self {
                 HashContext::Md5(context) => lc::MD5_Final(out, context),
@@ -216,7 +214,8 @@ pub(crate) fn compress_alone(family: ShaFamily, words: &mut [u32; 8], blocks: &[
         }
         // The library's code takes one block before it looks how many there are.
         ShaFamily::Sha256 if blocks.is_empty() => {}
-        // SAFETY: eight words are a chaining value, and the pointer is of as many blocks, of which there is one at least.
+        // SAFETY: eight words are a chaining value, and the pointer is of as many blocks, of which there is one at
+        // least.
         ShaFamily::Sha256 => unsafe {
             lc::SHA256_TransformBlocks(words.as_mut_ptr(), blocks.as_ptr().cast(), blocks.len());
         },

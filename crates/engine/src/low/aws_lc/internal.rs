@@ -1,5 +1,5 @@
-//! Symbols of the bound library that its headers do not publish: its count of forks, and on x86-64 the processor features
-//! it decided to use and its pipelined AES-ECB.
+//! Symbols of the bound library that its headers do not publish: its count of forks, and on x86-64 the processor
+//! features it decided to use and its pipelined AES-ECB.
 //!
 //! They carry the library's version in their names, so that taking another version of the library fails at
 //! link time with the name of what has to be looked at again, and never silently.

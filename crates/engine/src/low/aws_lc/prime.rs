@@ -1,16 +1,16 @@
-//! Miller-Rabin rounds of one number (FIPS 186-5, B.3.1) that go on in slices: for a search that others wait for in between.
+//! Miller-Rabin rounds of one number (FIPS 186-5, B.3.1) that go on in slices: for a search that others wait for in
+//! between.
 //!
-//! The library's exponentiation goes to its end. So the windows are walked here, over its Montgomery multiplication, which
-//! takes as long as its exponentiation does for each: five bits at a time, every window with five squarings and one
-//! multiplication by a power out of the table, all of which is read to choose it.
+//! The library's exponentiation goes to its end. So the windows are walked here, over its Montgomery multiplication,
+//! which takes as long as its exponentiation does for each: five bits at a time, every window with five squarings and
+//! one multiplication by a power out of the table, all of which is read to choose it.
 
+use super::bignum::{Bignum, Scratch, clear_errors, minus_one, to_bytes};
+use crate::low::wipe_bytes;
 use aws_lc_sys as lc;
 use std::array;
 use std::hint::black_box;
 use std::ptr::NonNull;
-
-use super::bignum::{Bignum, Scratch, clear_errors, minus_one, to_bytes};
-use crate::low::wipe_bytes;
 
 /// Bits of the exponent that one multiplication takes.
 const WINDOW_BITS: usize = 5;
@@ -66,8 +66,8 @@ impl Drop for Constants {
 }
 
 impl PrimeTest {
-    /// Of an odd number, big-endian, of `bits` bits and at least two words, that is one more than an odd multiple of two
-    /// to the power of `twos`, which is below 64. None if the library fails inside.
+    /// Of an odd number, big-endian, of `bits` bits and at least two words, that is one more than an odd multiple of
+    /// two to the power of `twos`, which is below 64. None if the library fails inside.
     pub(crate) fn new(number: &[u8], bits: usize, twos: u32) -> Option<PrimeTest> {
         let scratch = Scratch::new();
         let w = Bignum::from_bytes(number);
@@ -119,8 +119,8 @@ impl PrimeTest {
     }
 
     /// Goes on with the round that was begun by one slice. Once the round is over: whether the number may be prime. The
-    /// last slice goes through `squarings` squarings, at least as many as two divides the number less one, whatever that
-    /// is. None if the library fails inside.
+    /// last slice goes through `squarings` squarings, at least as many as two divides the number less one, whatever
+    /// that is. None if the library fails inside.
     pub(crate) fn go_on(&mut self, squarings: u32) -> Option<Option<bool>> {
         let mut round = self.round.take()?;
         let words = self.odd_part.0.len() / 8;

@@ -1,10 +1,8 @@
 //! Exponentiation and multiplication modulo an odd number, with secrets in the exponent.
 
-use std::ptr;
-
-use aws_lc_sys as lc;
-
 use super::bignum::{Bignum, Scratch, clear_errors, minus_one, to_bytes};
+use aws_lc_sys as lc;
+use std::ptr;
 
 /// A modulus with its Montgomery constants.
 pub(crate) struct PrimeModulus {

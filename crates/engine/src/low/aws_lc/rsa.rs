@@ -4,12 +4,10 @@
 //! their result is put through the public exponent before it is released; both need `e`, so every private
 //! key here has one, also one given by modulus and exponent.
 
+use super::bignum::{Bignum, Scratch, bits, clear_errors, minus_one, mod_inverse, product, to_bytes};
+use aws_lc_sys as lc;
 use std::mem;
 use std::ptr;
-
-use aws_lc_sys as lc;
-
-use super::bignum::{Bignum, Scratch, bits, clear_errors, minus_one, mod_inverse, product, to_bytes};
 
 /// Largest public exponent that the library generates keys for itself.
 const LIBRARY_EXPONENT_BITS: usize = 32;
@@ -147,7 +145,8 @@ impl RsaObject {
         self.tried()?.checked()
     }
 
-    /// The key, if one operation comes to its end: what is returned under the public exponent is compared by the library.
+    /// The key, if one operation comes to its end: what is returned under the public exponent is compared by the
+    /// library.
     fn tried(self) -> Option<RsaObject> {
         // The first operation also makes the constants (and q^-1 mod p, where it is still missing).
         let mut trial = vec![0; self.modulus_bits() / 8];
@@ -359,8 +358,8 @@ impl KeyMaking {
     }
 
     /// Goes on by one step; none while there is no end. Then the key, or none if the pair does not serve (FIPS 186-5,
-    /// A.1.3: too close, p - 1 or q - 1 not prime to the exponent, private exponent or modulus too short), or a part of it
-    /// is not prime.
+    /// A.1.3: too close, p - 1 or q - 1 not prime to the exponent, private exponent or modulus too short), or a part of
+    /// it is not prime.
     pub(crate) fn step(&mut self) -> Option<Option<RsaObject>> {
         match mem::replace(&mut self.stage, Stage::Over) {
             Stage::Tried(key) => Some(key.checked()),
@@ -407,8 +406,8 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Those of two primes. Where the pair does not serve, as too close, or for an exponent or modulus that is too short, the
-    /// public exponent is given back. None if the library fails inside.
+    /// Those of two primes. Where the pair does not serve, as too close, or for an exponent or modulus that is too
+    /// short, the public exponent is given back. None if the library fails inside.
     fn of(
         modulus_bits: usize,
         mut p: WithInverse,

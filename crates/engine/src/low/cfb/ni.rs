@@ -23,12 +23,11 @@
 //! 0.56 (AES-128) of the time of CFB and SHA-1 one after the other with the same instructions, deciphering 0.85;
 //! beside CFB on 512-bit vectors (`low::aes::cfb_vaes`) 1.03, so that deciphering goes without it there.
 
-use std::arch::x86_64::*;
-
 use super::{Block, ROUND_KEYS_MAX};
 use crate::low::cpu::{Aes, Sha};
 use crate::low::sha::ni::{sha1_four_rounds, sha1_groups};
 use crate::low::wipe_bytes;
+use std::arch::x86_64::*;
 
 type Vector = __m128i;
 

@@ -1,13 +1,12 @@
 //! The kernels on 512-bit vectors, and their doors.
 
-use std::arch::x86_64::*;
-
 use super::vector::Vector;
 use super::{
     BaseTable, DIGITS, Entry, Extended, Fraction, Number, Point, Row, Secret, Table, Wide, p256_point,
     p256_sign, x25519, x25519_base,
 };
 use crate::low::cpu::Avx512;
+use std::arch::x86_64::*;
 
 /// Eight lanes in a register. Made and used only below the doors, whose token proves the instructions.
 #[derive(Clone, Copy)]
@@ -133,7 +132,7 @@ fn among(low: &Row, high: &Row, index: Lanes) -> Lanes {
 macro_rules! doors {
     ($($module:ident::$name:ident($($argument:ident: $kind:ty),*);)*) => {
         $(
-            /// See the function of `mod.rs` that calls it.
+            /// See the function of `curves.rs` that calls it.
             pub(super) fn $name(token: Avx512, $($argument: $kind),*) {
                 #[target_feature(enable = "avx512f,avx512ifma")]
                 fn kernel($($argument: $kind),*) {

@@ -9,8 +9,8 @@
 //! comes out of a reduction below twice it, and nothing is subtracted in between: what bounds a number has is said in
 //! multiples of the modulus where it matters.
 //!
-//! - The lowest 96 bits of p are ones, so that -1/p is 1 modulo 2^52, and a digit of the quotient is the digit that is to
-//!   vanish. p's other digits are two powers of two and a difference of two.
+//! - The lowest 96 bits of p are ones, so that -1/p is 1 modulo 2^52, and a digit of the quotient is the digit that is
+//!   to vanish. p's other digits are two powers of two and a difference of two.
 //! - Products are summed by columns before they are reduced; a product plus another costs one reduction, and a number
 //!   added to a product none of its own carries ([`multiply_add`]).
 //! - Factors must have digits below 2^52. Sums and differences are made digit by digit, with signs, and carried once
@@ -42,8 +42,8 @@ pub(super) trait Modulus {
     /// R^2 modulo it.
     const RADIX_SQUARE: [u64; DIGITS];
 
-    /// Adds a multiple of the modulus that makes the lower half of the columns vanish; the upper half is the result, not
-    /// carried.
+    /// Adds a multiple of the modulus that makes the lower half of the columns vanish; the upper half is the result,
+    /// not carried.
     fn reduce<V: Vector>(columns: &mut Columns<V>);
 }
 
@@ -151,7 +151,8 @@ pub(super) fn multiply_two<M: Modulus, V: Vector>(
     carry(reduced::<M, V>(&mut columns))
 }
 
-/// a * b / R + c modulo p, below p + 2^231. c's digits may be any that leave room for a digit; their sum is not negative.
+/// a * b / R + c modulo p, below p + 2^231. c's digits may be any that leave room for a digit; their sum is not
+/// negative.
 #[inline(always)]
 pub(super) fn multiply_add<V: Vector>(a: &Digits<V>, b: &Digits<V>, c: &Digits<V>) -> Digits<V> {
     let mut columns = no_products();

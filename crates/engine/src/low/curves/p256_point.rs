@@ -18,10 +18,10 @@
 //! A sum of two products is reduced once, so that an addition of an affine point takes fourteen products and ten
 //! reductions: some 1,000 multiplications of digits, at two a cycle the least time.
 //!
-//! A multiple of the generator is the sum of one entry from each window of seven bits, with signs (Booth's digits,
-//! -64 to 64): 37 additions, no doubling. All entries of a window are loaded and the lanes choose in registers. What the
-//! digits add up to is summed beside the points, from the index, the sign and the mask that were used, for the caller to
-//! compare with the scalar: a digit that went wrong on its way is another number, while its point would lie on the
+//! A multiple of the generator is the sum of one entry from each window of seven bits, with signs (Booth's digits, -64
+//! to 64): 37 additions, no doubling. All entries of a window are loaded and the lanes choose in registers. What the
+//! digits add up to is summed beside the points, from the index, the sign and the mask that were used, for the caller
+//! to compare with the scalar: a digit that went wrong on its way is another number, while its point would lie on the
 //! curve like any other. A table in which an entry became another point of the curve is not noticed by that.
 
 use super::p256_field::{

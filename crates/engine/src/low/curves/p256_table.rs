@@ -1,14 +1,13 @@
 //! Multiples of P-256's generator, for [`super::base_multiple`].
 //!
-//! Entries are affine and in Montgomery form. 37 windows take 185 KiB, a part of the second-level cache; windows of six bits
-//! would take 43 additions and 108 KiB, of eight 33 and 330 KiB.
-
-use std::sync::OnceLock;
+//! Entries are affine and in Montgomery form. 37 windows take 185 KiB, a part of the second-level cache; windows of six
+//! bits would take 43 additions and 108 KiB, of eight 33 and 330 KiB.
 
 use super::p256_point::ONE;
 use super::windows::{ENTRIES, Entries, WINDOW};
 use super::{DIGITS, LANES, Number, Point, Row, add_to, affine, inverses};
 use crate::low::cpu::Avx512;
+use std::sync::OnceLock;
 
 /// Windows of 256 bits and the sign of the highest.
 pub(super) const WINDOWS: usize = 37;

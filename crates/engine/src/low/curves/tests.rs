@@ -1,13 +1,11 @@
 //! Each kernel gives what its plain twin gives, and both what the library gives.
 
-use std::cell::Cell;
-
-use seeded::Random;
-
 use super::*;
 use crate::low::aws_lc::ec::{EcKey, Group};
 use crate::low::aws_lc::xcurve;
 use crate::low::cpu::Cpu;
+use seeded::Random;
+use std::cell::Cell;
 
 /// One bit of one lane to be turned over, once.
 #[derive(Clone, Copy, Debug)]
@@ -75,8 +73,8 @@ fn multiples(token: Option<Avx512>, scalars: &[[u8; 32]; LANES]) -> [([u8; 32], 
 #[test]
 fn multiples_of_the_generator_are_the_librarys() {
     let mut random = Random(1);
-    // Every power of two, small numbers and their negatives are among them: digits of every size, windows of zeros, sums
-    // that meet an entry equal to them or opposite, 0 and the order itself.
+    // Every power of two, small numbers and their negatives are among them: digits of every size, windows of zeros,
+    // sums that meet an entry equal to them or opposite, 0 and the order itself.
     let mut scalars: Vec<[u8; 32]> = random.arrays(300);
     scalars.iter_mut().for_each(|scalar| scalar[0] &= 0x7f);
     for bit in 0..255 {

@@ -1,7 +1,7 @@
 //! Scalars by windows of seven bits with signs (Booth's digits, -64 to 64), and tables of multiples for them.
 //!
-//! A table holds, for window `w`, 1 to 64 times 2^(7w) of its point, digit by digit: a digit of all 64 entries is eight rows,
-//! all of which are loaded, and from which the lanes choose in registers.
+//! A table holds, for window `w`, 1 to 64 times 2^(7w) of its point, digit by digit: a digit of all 64 entries is eight
+//! rows, all of which are loaded, and from which the lanes choose in registers.
 
 use super::vector::{Vector, each_digit};
 use super::{DIGIT_BITS, DIGITS, LANES, Number, Row};

@@ -34,8 +34,8 @@ fn carry<V: Vector>(a: &Digits<V>) -> Digits<V> {
     ]
 }
 
-/// A product's columns on their way down: the upper five are complete, the lower ones hold upper halves alone, not doubled
-/// yet. Takes the upper halves of 19 times the upper columns.
+/// A product's columns on their way down: the upper five are complete, the lower ones hold upper halves alone, not
+/// doubled yet. Takes the upper halves of 19 times the upper columns.
 #[inline(always)]
 fn fold_high<V: Vector>(columns: &mut Columns<V>) {
     let fold = V::all(FOLD);

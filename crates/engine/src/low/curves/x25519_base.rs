@@ -1,9 +1,9 @@
 //! X25519 of the base point: public values, by a table of its multiples ([`Table`]) on edwards25519.
 //!
 //! A scalar is 2^254 plus 8 times the sum of 36 digits with signs, so its multiple is 36 additions of entries, without
-//! any doubling: 259 products in place of the ladder's 2,550. Points are (X : Y : Z : T) with x = X/Z, y = Y/Z and T = XY/Z;
-//! additions are those of Hışıl, Wong, Carter and Dawson (Twisted Edwards curves revisited, 2008, 3.1), right for every two
-//! points of the curve, so that no scalar needs a case of its own:
+//! any doubling: 259 products in place of the ladder's 2,550. Points are (X : Y : Z : T) with x = X/Z, y = Y/Z and T =
+//! XY/Z; additions are those of Hışıl, Wong, Carter and Dawson (Twisted Edwards curves revisited, 2008, 3.1), right for
+//! every two points of the curve, so that no scalar needs a case of its own:
 //!
 //! ```text
 //! A = (Y - X)(y - x)     E = B - A     X3 = E F
@@ -17,8 +17,8 @@
 //! The inversion, whose squares wait for each other, takes as long as all additions. So denominators of
 //! up to [`QUOTIENTS_MAX`] times eight scalars are multiplied, inverted once, and taken apart again.
 //!
-//! Tried and dropped: a ladder from the lowest bit on with the base point's doublings known beforehand, which needs no lookup
-//! but five times as many products.
+//! Tried and dropped: a ladder from the lowest bit on with the base point's doublings known beforehand, which needs no
+//! lookup but five times as many products.
 
 use super::vector::{Digits, Vector, each_digit, load, store};
 use super::windows::{Choice, WINDOW, bits, look_up};
@@ -134,8 +134,8 @@ pub(super) fn base_fraction<V: Vector>(table: &Table, scalar: &Number, fraction:
     store(&subtract(&z, &y), &mut fraction[DIGITS..]);
 }
 
-/// See [`super::quotients`]. No denominator is zero: the scalars are multiples of 8 below 2^255, and 8 times the order of the base
-/// point is above that.
+/// See [`super::quotients`]. No denominator is zero: the scalars are multiples of 8 below 2^255, and 8 times the order
+/// of the base point is above that.
 #[inline(always)]
 pub(super) fn quotients<V: Vector>(fractions: &mut [Secret<{ 2 * DIGITS }>]) {
     // Of the first denominators: one, two, and so on.

@@ -2,14 +2,13 @@
 //! (RFC 7748, 4.1: -x^2 + y^2 = 1 + d x^2 y^2).
 //!
 //! Scalars are multiples of 8 (RFC 7748, 5), so an eighth of them times 8 B is what is summed: 252 bits, of which the
-//! highest is always set. What it stands for is where the sum starts, and the other 251 take 36 windows, 270 KiB. An entry is y + x,
-//! y - x and 2dxy, which saves the addition a product.
-
-use std::sync::OnceLock;
+//! highest is always set. What it stands for is where the sum starts, and the other 251 take 36 windows, 270 KiB. An
+//! entry is y + x, y - x and 2dxy, which saves the addition a product.
 
 use super::windows::{ENTRIES, Entries, WINDOW};
 use super::{DIGITS, Entry, Extended, LANES, Row, add_entry_to, entry_of};
 use crate::low::cpu::Avx512;
+use std::sync::OnceLock;
 
 /// Windows of 251 bits and the sign of the highest.
 pub(super) const WINDOWS: usize = 36;

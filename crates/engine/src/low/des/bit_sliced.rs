@@ -24,25 +24,22 @@
 //!    to spare.
 //! 6. One stream runs two passes in turns, a round of each. A round ends with a chain of gates, stores, and
 //!    loads of the next round that wait for them; the other pass fills that time, a tenth of it.
-//! 7. Streams of CBC are turned, eight blocks of each, so that a row is the same block of some of them. Of a MAC the state is the
-//!    chaining value and nothing comes back before the last block; enciphered blocks are added as rows, which have to be made.
+//! 7. Streams of CBC are turned, eight blocks of each, so that a row is the same block of some of them. Of a MAC the
+//!    state is the chaining value and nothing comes back before the last block; enciphered blocks are added as rows,
+//!    which have to be made.
 //! 8. Counters are made sliced: a sum of 64 words with carries instead of a transposition.
 //!
 //! Bounds: a pass has 64 x [`Word::BLOCKS`] lanes, a state is 64 words, a schedule [`SCHEDULE`] words; three
 //! schedules of 512 lanes are 21 KiB and two states 8 KiB, together inside the first-level cache.
 //!
-//! Tried and dropped: the loop over rounds in one body with the round, where the compiler keeps the state in
-//! registers that it does not have (1.6 times the time); chaining in slices, onto the state that the block before
-//! left, which spares no operation over adding rows as they are read, but keeps words that the transposition can
-//! use; pieces that were copied turned into a second buffer of 32 KiB instead of in place (1.08 times the time of a pass).
-//! Left out: rounds unrolled with the names of rotated key words written into them; sixteen of them are 45 KB, which
-//! the cache of decoded instructions does not hold.
+//! Tried and dropped: the loop over rounds in one body with the round, where the compiler keeps the state in registers
+//! that it does not have (1.6 times the time); chaining in slices, onto the state that the block before left, which
+//! spares no operation over adding rows as they are read, but keeps words that the transposition can use; pieces that
+//! were copied turned into a second buffer of 32 KiB instead of in place (1.08 times the time of a pass). Left out:
+//! rounds unrolled with the names of rotated key words written into them; sixteen of them are 45 KB, which the cache of
+//! decoded instructions does not hold.
 
 mod macs;
-
-use std::marker::PhantomData;
-use std::mem::{self, MaybeUninit};
-use std::slice;
 
 use super::super::{wipe, wipe_bytes};
 use super::bit_sliced_round::{SCHEDULE, STARTS};
@@ -50,6 +47,9 @@ use super::bit_sliced_words::{Halves, Merge, Rows, Turned, Word, Words};
 use super::lines::Lines;
 use super::macs::{Macs, Texts};
 use super::{BLOCK_BYTES, Block, Form, KEYS_MAX, PIECE_BLOCKS, Piece, Stage, wipe_pieces};
+use std::marker::PhantomData;
+use std::mem::{self, MaybeUninit};
+use std::slice;
 
 /// The form of these words.
 pub(crate) struct BitSliced<W>(PhantomData<W>);
@@ -63,8 +63,8 @@ pub(crate) struct Keys<W: Word> {
 impl<W: Word> Keys<W> {
     fn schedule(&self, index: usize) -> &[W; SCHEDULE] {
         assert!(self.is_set[index], "a program names keys that were set");
-        // SAFETY: the flag is raised after `W::schedule` or `W::schedule_of_one`, which write each word of it, as `Word`
-        // promises; an array of MaybeUninit<W> has the layout of an array of W.
+        // SAFETY: the flag is raised after `W::schedule` or `W::schedule_of_one`, which write each word of it, as
+        // `Word` promises; an array of MaybeUninit<W> has the layout of an array of W.
         unsafe { &*(&raw const self.schedules[index]).cast() }
     }
 }

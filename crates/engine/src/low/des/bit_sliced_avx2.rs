@@ -5,13 +5,6 @@
 //! 3.3 a cycle (see [`super::bit_sliced_avx512`]) the limit of a round is 180 cycles; 180 are measured. With 16
 //! registers 40 of the operands move to and from the stack.
 
-use std::arch::x86_64::{
-    __m256i, _mm256_and_si256, _mm256_andnot_si256, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi64x,
-    _mm256_setr_epi64x, _mm256_setzero_si256, _mm256_slli_epi64, _mm256_srli_epi64, _mm256_storeu_si256,
-    _mm256_xor_si256,
-};
-use std::mem::MaybeUninit;
-
 use super::super::cpu::Avx2;
 use super::bit_sliced::BitSliced;
 use super::bit_sliced_round::{self, SCHEDULE, WINDOW};
@@ -19,6 +12,12 @@ use super::bit_sliced_words::{self, Binary, Halves, Lanes, Merge, PassBlocks, Ro
 use super::transposition::{self, Shift};
 use super::{Block, Piece, circuits_binary};
 use crate::low::wipe_bytes;
+use std::arch::x86_64::{
+    __m256i, _mm256_and_si256, _mm256_andnot_si256, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi64x,
+    _mm256_setr_epi64x, _mm256_setzero_si256, _mm256_slli_epi64, _mm256_srli_epi64, _mm256_storeu_si256,
+    _mm256_xor_si256,
+};
+use std::mem::MaybeUninit;
 
 /// DES of 256 blocks a pass.
 pub(crate) type BitSliced256 = BitSliced<Word256>;

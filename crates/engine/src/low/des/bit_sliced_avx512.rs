@@ -12,19 +12,19 @@
 //! (b, w)     g k        8 x 8 quad-words: the slices, whose bit is 64 g + 8 k + 7 - n
 //! ```
 //!
-//! The second of the transpositions each way, and those of streams of CBC, put halves of registers together as they are loaded,
-//! which takes any vector unit and spares a third of the shuffles: on Intel's cores, which start one shuffle a cycle, 2 % (TDES) to 4 %
-//! (DES) of CBC of 512 streams.
+//! The second of the transpositions each way, and those of streams of CBC, put halves of registers together as they are
+//! loaded, which takes any vector unit and spares a third of the shuffles: on Intel's cores, which start one shuffle a
+//! cycle, 2 % (TDES) to 4 % (DES) of CBC of 512 streams.
 //!
 //! The way back is the same backwards. The affine map turns the order of the eight bits round; the second
 //! byte permute of the way back turns them first.
 //!
 //! Port limit, measured on AMD Zen 5: four `vpternlogq` start in a cycle only while their operands were just made or
-//! are the same again and again. What bounds a round is how many other vector registers can be read in a cycle, six
-//! to eight: with operands made a few cycles before 2.0 `vpternlogq` run in a cycle, or 3.3 to 4.0 `vpxorq`, mixtures in
-//! between; operands in memory are free of this, and copies of registers are free altogether. So a gate of three
-//! inputs is worth taking whenever it stands for two of two. Two loads, two shuffles or affine maps (four
-//! of the unpacking kind) start in a cycle.
+//! are the same again and again. What bounds a round is how many other vector registers can be read in a cycle, six to
+//! eight: with operands made a few cycles before 2.0 `vpternlogq` run in a cycle, or 3.3 to 4.0 `vpxorq`, mixtures in
+//! between; operands in memory are free of this, and copies of registers are free altogether. So a gate of three inputs
+//! is worth taking whenever it stands for two of two. Two loads, two shuffles or affine maps (four of the unpacking
+//! kind) start in a cycle.
 //!
 //! | | limit, cycles | measured |
 //! |---|---|---|
@@ -35,6 +35,13 @@
 //! Tried and dropped: two-source permutes for the quad-words (`vpermt2q`, 1.6 a cycle); gates of two S-boxes listed
 //! in turns (no gain), of four (the registers do not suffice).
 
+use super::super::cpu::Avx512;
+use super::bit_sliced::BitSliced;
+use super::bit_sliced_round::{self, SCHEDULE, WINDOW};
+use super::bit_sliced_words::{self, Halves, Lanes, Merge, PassBlocks, Rows, Ternary, Turned, Word};
+use super::byte_sliced_vector::{transpose_quads, transpose_quads_of};
+use super::lines::Lines;
+use super::{Block, Piece, circuits_ternary};
 use std::arch::x86_64::{
     __m512i, _mm512_and_si512, _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_permutexvar_epi8,
     _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_storeu_si512,
@@ -43,14 +50,6 @@ use std::arch::x86_64::{
 use std::array;
 use std::mem::MaybeUninit;
 use std::ptr;
-
-use super::super::cpu::Avx512;
-use super::bit_sliced::BitSliced;
-use super::bit_sliced_round::{self, SCHEDULE, WINDOW};
-use super::bit_sliced_words::{self, Halves, Lanes, Merge, PassBlocks, Rows, Ternary, Turned, Word};
-use super::byte_sliced_vector::{transpose_quads, transpose_quads_of};
-use super::lines::Lines;
-use super::{Block, Piece, circuits_ternary};
 
 /// DES of 512 blocks a pass.
 pub(crate) type BitSliced512 = BitSliced<Word512>;

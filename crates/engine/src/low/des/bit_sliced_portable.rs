@@ -1,12 +1,11 @@
 //! Bit-sliced DES in words of 64 bits: 64 lanes, on any processor.
 
-use std::mem::MaybeUninit;
-
 use super::bit_sliced::BitSliced;
 use super::bit_sliced_round::{self, SCHEDULE, WINDOW};
 use super::bit_sliced_words::{self, Binary, Halves, Lanes, Merge, PassBlocks, Rows, Word};
 use super::transposition::{self, Shift};
 use super::{Block, Piece, circuits_binary};
+use std::mem::MaybeUninit;
 
 /// DES of 64 blocks a pass.
 pub(crate) type BitSliced64 = BitSliced<u64>;

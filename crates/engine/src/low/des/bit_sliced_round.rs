@@ -6,10 +6,9 @@
 //! orders it has the shortest wait in a model of 4 operations a cycle with a latency of 2, and takes 3 % off
 //! a pass alone.
 
-use std::mem::MaybeUninit;
-
 use super::bit_sliced_words::{Halves, Lanes, Word};
 use super::tables::{E, IP, P, PC1, PC2, SHIFTS};
+use std::mem::MaybeUninit;
 
 /// Words of a schedule: C twice in a row, then D twice in a row.
 pub(crate) const SCHEDULE: usize = 4 * HALF_KEY;

@@ -1,12 +1,11 @@
 //! What bit-sliced DES asks of a word, and how blocks come to words and back.
 
-use std::array;
-use std::mem::MaybeUninit;
-
 use super::super::wipe;
 use super::bit_sliced_round::{SCHEDULE, WINDOW};
 use super::lines::Lines;
 use super::{BLOCK_BYTES, Block, PIECE_BLOCKS, Piece};
+use std::array;
+use std::mem::MaybeUninit;
 
 /// A word of lanes that are added and multiplied.
 pub(crate) trait Lanes: Copy {
@@ -36,8 +35,8 @@ pub(super) trait Binary: Lanes {
 
 /// What is done to states of words. All but the first function enter the kernel.
 ///
-/// Blocks lie in memory in 64 rows of [`Word::BLOCKS`], side by side or at a distance ([`Rows`]); block `i` of the pass is
-/// number `i` in the order of rows.
+/// Blocks lie in memory in 64 rows of [`Word::BLOCKS`], side by side or at a distance ([`Rows`]); block `i` of the pass
+/// is number `i` in the order of rows.
 ///
 /// # Safety
 /// A word is plain bits without padding: every pattern is valid, and it owns nothing. [`Word::schedule`] and
@@ -61,7 +60,8 @@ pub(crate) unsafe trait Word: Lanes {
     /// Pieces of zeros.
     fn no_pieces() -> Self::Pieces;
 
-    /// Slices 64 rows of blocks to the places of state bits. Each row of `before`, if there are any, is added to its own.
+    /// Slices 64 rows of blocks to the places of state bits. Each row of `before`, if there are any, is added to its
+    /// own.
     fn load(token: Self::Token, rows: Rows<'_>, before: Option<Rows<'_>>, state: Halves<'_, Self>);
 
     /// Adds the words of another state to those of this one.

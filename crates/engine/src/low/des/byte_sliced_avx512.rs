@@ -18,11 +18,11 @@
 //!    expanded form: XOR is the same there.
 //! 3. CBC moves whole cache lines of eight blocks: eight streams' lines are transposed by quad words, and one
 //!    line of each stream is worked on before the next is touched.
-//! 4. Lines that all streams have are read and written where they lie. The chaining value is the state, from the first block of
-//!    a call to its last; a MAC needs nothing of the way back between its blocks.
-//! 5. In a piece apart the chaining value goes into the first block after the transposition by quad words, where those of
-//!    eight streams are one vector, and comes out the same way: eight bytes read out of a vector just
-//!    stored have to wait for the store, which cost 24 ns a step.
+//! 4. Lines that all streams have are read and written where they lie. The chaining value is the state, from the first
+//!    block of a call to its last; a MAC needs nothing of the way back between its blocks.
+//! 5. In a piece apart the chaining value goes into the first block after the transposition by quad words, where those
+//!    of eight streams are one vector, and comes out the same way: eight bytes read out of a vector just stored have to
+//!    wait for the store, which cost 24 ns a step.
 //!
 //! Limit: both transpositions of a pass take 34 ns, about 180 instructions, most of which run at two a cycle;
 //! with the rounds of triple DES a pass takes 0.28 us, of single DES 0.12. A CBC step adds 1.3 ns for
@@ -36,9 +36,6 @@
 
 mod macs;
 
-use std::arch::x86_64::*;
-use std::array;
-
 use super::byte_sliced_keys::ByteSlicedKeys;
 use super::byte_sliced_layout::{BOXES, COLLECT, COLLECT_HALF, EXPAND};
 use super::byte_sliced_rounds::{Half, des};
@@ -49,6 +46,8 @@ use super::lines::Lines;
 use super::macs::{Macs, Texts};
 use super::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage, wipe_pieces};
 use crate::low::cpu::Avx512;
+use std::arch::x86_64::*;
+use std::array;
 
 /// The form of 64 lanes.
 pub(crate) struct ByteSliced;
@@ -366,10 +365,10 @@ fn cbc_groups(
     }
 }
 
-/// CBC of streams where they lie, eight blocks of each at a time. The state is the chaining value all along: chaining values
-/// go into it before the first block and come out of it behind the last, and a MAC leaves it nowhere between. Its parts are
-/// functions of their own: in one body the compiler keeps lengths and vectors in the same places on the stack, so that nobody can
-/// tell by the machine code which of the two it branches on.
+/// CBC of streams where they lie, eight blocks of each at a time. The state is the chaining value all along: chaining
+/// values go into it before the first block and come out of it behind the last, and a MAC leaves it nowhere between.
+/// Its parts are functions of their own: in one body the compiler keeps lengths and vectors in the same places on the
+/// stack, so that nobody can tell by the machine code which of the two it branches on.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn cbc_lines<L: Lines + ?Sized>(
     keys: &ByteSlicedKeys,

@@ -12,23 +12,22 @@
 //! step r            = key r ^ key (r - 2)                   what the rounds add to a half, see there
 //! ```
 //!
-//! Two products a cycle are the limit: 512 products, 256 cycles, about 60 ns for 64 keys; measured 76 to 80,
-//! with 144 vectors to store. Fewer keys cost the same; one key for all lanes an eighth of the products, a vector of them
-//! for all targets.
+//! Two products a cycle are the limit: 512 products, 256 cycles, about 60 ns for 64 keys; measured 76 to 80, with 144
+//! vectors to store. Fewer keys cost the same; one key for all lanes an eighth of the products, a vector of them for
+//! all targets.
 //!
 //! Dropped after counting: picking the eight bits of each byte of a schedule with `vpshufbitqmb` (1,024 of
 //! them for 64 keys at two a cycle are 512 cycles, and as many mask registers to store); windows of eight
 //! bits by `vpmultishiftqb` (three windows for six bits, and masks on top); matrices of the differences in
 //! place of the last XOR (72 products for a target, not 64).
 
-use std::arch::x86_64::*;
-use std::mem::MaybeUninit;
-
 use super::byte_sliced_layout::{BOXES, Bytes, ROUND_KEYS, ROUND_KEYS_OF_ONE, ROUNDS};
 use super::byte_sliced_rounds::{STEPS, Schedule};
 use super::byte_sliced_vector::{linear, load, planes_of_blocks, transpose_quads, xor3};
 use super::{Block, KEYS_MAX};
 use crate::low::wipe;
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 /// Schedules of up to [`KEYS_MAX`] keys in 64 lanes. What was set is zero when dropped.
 pub(crate) struct ByteSlicedKeys {

@@ -41,10 +41,9 @@
 //! clock (20.0 cycles, and 130 lines that no compiler checks; its order of lookups is kept, see [`ORDER`]);
 //! six tables for each S-box, which need no splits (48 lookups alone take 24 cycles).
 
-use std::arch::x86_64::*;
-
 use super::byte_sliced_layout::{BOXES, PARTS, TARGETS};
 use super::byte_sliced_vector::{load, xor3};
+use std::arch::x86_64::*;
 
 /// Half of the state: vector `t`, lane `l` holds the inputs of S-box `t` of block `l`.
 pub(crate) type Half = [__m512i; BOXES];

@@ -1,10 +1,9 @@
 //! What the byte-sliced form does to whole vectors, whatever they mean: loads, stores and transpositions.
 
-use std::arch::x86_64::*;
-
 use super::Piece;
 use super::byte_sliced_layout::{Bytes, Matrix};
 use crate::low::wipe;
+use std::arch::x86_64::*;
 
 /// Plain vectors or bytes on the stack that hold text or keys; zero when dropped.
 pub(crate) struct Scratch<T: Plain>(pub(crate) T);
@@ -84,8 +83,8 @@ pub(crate) fn transpose_quads(rows: [__m512i; 8]) -> [__m512i; 8] {
     [c0, c1, c2, c3, c4, c5, c6, c7]
 }
 
-/// The same from memory: halves of rows are put together as they are loaded, for which any of the vector units serves, so that 8
-/// of the 24 shuffles are spared.
+/// The same from memory: halves of rows are put together as they are loaded, for which any of the vector units serves,
+/// so that 8 of the 24 shuffles are spared.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(crate) fn transpose_quads_of(rows: [&[u8; 64]; 8]) -> [__m512i; 8] {

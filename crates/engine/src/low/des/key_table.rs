@@ -11,8 +11,8 @@ pub(crate) struct KeyTable {
 }
 
 impl KeyTable {
-    /// Room for so many columns of a part for each of so many lanes: zeros. What was there is wiped; memory is kept if it
-    /// suffices, so a table that is used again and again allocates nothing.
+    /// Room for so many columns of a part for each of so many lanes: zeros. What was there is wiped; memory is kept if
+    /// it suffices, so a table that is used again and again allocates nothing.
     pub(crate) fn reset(&mut self, columns: usize, lanes: usize) {
         self.wipe();
         let blocks = columns * lanes;

@@ -7,8 +7,8 @@
 //! ...
 //! ```
 //!
-//! A form takes the same piece of every lane at a time and turns it, between memory and registers, into vectors that hold one
-//! block of each of some streams. What is not a whole line of every lane goes through [`super::Piece`]s.
+//! A form takes the same piece of every lane at a time and turns it, between memory and registers, into vectors that
+//! hold one block of each of some streams. What is not a whole line of every lane goes through [`super::Piece`]s.
 
 use super::{BLOCK_BYTES, PIECE_BLOCKS};
 

@@ -1,11 +1,10 @@
 //! Lines of texts to vectors, for MACs of many texts of one length.
 
-use std::arch::x86_64::*;
-use std::ops::Range;
-
 use super::byte_sliced_vector::{load, transpose_quads};
 use super::macs::{LINE_BYTES, MARK, Macs, Texts};
 use super::{BLOCK_BYTES, Block, PIECE_BLOCKS};
+use std::arch::x86_64::*;
+use std::ops::Range;
 
 /// A block of each lane that there is, up to eight, zeros in the others.
 #[inline]
@@ -29,8 +28,8 @@ fn first(lanes: usize) -> __mmask8 {
     ((1_u16 << lanes.min(8)) - 1) as u8
 }
 
-/// A line of each lane, up to eight of them, as vectors of first blocks, of second blocks, and so on; with all that is added
-/// to it.
+/// A line of each lane, up to eight of them, as vectors of first blocks, of second blocks, and so on; with all that is
+/// added to it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(super) fn lines_of_lanes<T: Texts>(

@@ -111,12 +111,11 @@ pub(super) const MARK: u8 = 0x80;
 /// Every form against the plain twin.
 #[cfg(test)]
 mod tests {
-    use seeded::Random;
-
     use super::super::bit_sliced_portable::BitSliced64;
     use super::super::plain::Plain;
     use super::super::{Form, KEYS_MAX};
     use super::*;
+    use seeded::Random;
 
     struct Own(Vec<Vec<u8>>);
 
@@ -191,11 +190,10 @@ mod tests {
         check::<BitSliced64>(());
         #[cfg(target_arch = "x86_64")]
         {
-            use crate::low::cpu::Cpu;
-
             use super::super::{
                 bit_sliced_avx2, bit_sliced_avx512, byte_sliced_avx512, rows_avx2, rows_avx512,
             };
+            use crate::low::cpu::Cpu;
             if let Some(token) = Cpu::up_to_avx2().avx2 {
                 check::<rows_avx2::RowsAvx2>(token);
                 check::<bit_sliced_avx2::BitSliced256>(token);

@@ -169,10 +169,9 @@ fn xor(one: Block, other: Block) -> Block {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use openssl::symm::{Cipher, Crypter, Mode};
     use seeded::Random;
-
-    use super::*;
 
     /// FIPS 81, table B1.
     #[test]

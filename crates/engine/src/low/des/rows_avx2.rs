@@ -1,5 +1,5 @@
-//! DES in the row form of AVX2: half a block is a row of eight indices, there four times in a vector, and a lane has two vectors
-//! of its own.
+//! DES in the row form of AVX2: half a block is a row of eight indices, there four times in a vector, and a lane has
+//! two vectors of its own.
 //!
 //! ```text
 //! lanes           1        2        3        4     ..
@@ -7,18 +7,16 @@
 //! a round         waits    fills    ..
 //! ```
 //!
-//! 1. A bit-sliced pass takes the same time for one lane as for 64. Here the time is that of the lanes there are: two of them run in
-//!    turn, which fills the ports, and one that is left runs alone.
-//! 2. Every lane or two lanes go through all of their blocks before the next ones begin, so that the state stays in registers.
+//! 1. A bit-sliced pass takes the same time for one lane as for 64. Here the time is that of the lanes there are: two
+//!    of them run in turn, which fills the ports, and one that is left runs alone.
+//! 2. Every lane or two lanes go through all of their blocks before the next ones begin, so that the state stays in
+//!    registers.
 //! 3. What a block waits for is its rounds and one XOR: text is brought to rows, and ciphertext from them, beside the
 //!    rounds of other blocks.
 //! 4. Between stages, and between the blocks of a CBC chain, IP and its inverse cancel, and so do the rows.
 //!
 //! Where the layout is from: `rows_avx2_layout.rs`; the rounds and their limits: `rows_avx2_rounds.rs`; blocks:
 //! `rows_avx2_vector.rs`; keys: `rows_avx2_keys.rs`.
-
-use std::arch::x86_64::*;
-use std::array;
 
 use super::byte_sliced_vector::Scratch;
 use super::lines::Lines;
@@ -28,6 +26,8 @@ use super::rows_avx2_rounds::{Half, des};
 use super::rows_avx2_vector::{block_of_halves, halves_of_block};
 use super::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage};
 use crate::low::cpu::Avx2;
+use std::arch::x86_64::*;
+use std::array;
 
 /// The form.
 pub(crate) struct RowsAvx2;
@@ -120,8 +120,8 @@ impl Form for RowsAvx2 {
     }
 }
 
-/// The rounds of all stages, of lanes from `first` on. IP and its inverse cancel between stages: the halves of the pre-output are
-/// the next stage's L0 and R0.
+/// The rounds of all stages, of lanes from `first` on. IP and its inverse cancel between stages: the halves of the
+/// pre-output are the next stage's L0 and R0.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn run<const COUNT: usize>(keys: &Keys, program: &[Stage], first: usize, state: &mut State<COUNT>) {
@@ -242,8 +242,8 @@ fn cbc_encipher(keys: &Keys, program: &[Stage], chains: &mut [Block], pieces: &m
     }
 }
 
-/// CBC of lanes from `first` on, a block of each at a time. The state between two of them is the chaining value: the pre-output of
-/// one block is, IP and its inverse cancelling, what is added to the next.
+/// CBC of lanes from `first` on, a block of each at a time. The state between two of them is the chaining value: the
+/// pre-output of one block is, IP and its inverse cancelling, what is added to the next.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn cbc_of_group<const COUNT: usize>(

@@ -6,11 +6,8 @@
 //!   steps: differences of every other key                                8   vperm2i128, vpxor
 //! ```
 //!
-//! PC1, rotations and PC2 together are one choice of bits for each round, and so there is nothing that one round key waits for
-//! another for. A schedule is 144 bytes, one for each lane; one that all lanes share is there once.
-
-use std::arch::x86_64::*;
-use std::mem::MaybeUninit;
+//! PC1, rotations and PC2 together are one choice of bits for each round, and so there is nothing that one round key
+//! waits for another for. A schedule is 144 bytes, one for each lane; one that all lanes share is there once.
 
 use super::byte_sliced_layout::ROUNDS;
 use super::byte_sliced_rounds::STEPS;
@@ -19,6 +16,8 @@ use super::rows_avx2_rounds::Steps;
 use super::rows_avx2_vector::picked;
 use super::{Block, KEYS_MAX};
 use crate::low::wipe;
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 /// What is at an index.
 #[derive(Clone, Copy)]
@@ -116,8 +115,8 @@ fn write_schedule(key: &Block, steps: &mut MaybeUninit<Steps>) {
         let keys = round_keys(bytes, picks);
         // What a half carried before is the key of two rounds before.
         let carried = _mm256_permute2x128_si256::<HALVES_BETWEEN>(before, keys);
-        // SAFETY: a schedule is 18 words, exclusively borrowed, and this writes one of its first four groups of four; the
-        // instruction asks for no alignment.
+        // SAFETY: a schedule is 18 words, exclusively borrowed, and this writes one of its first four groups of four;
+        // the instruction asks for no alignment.
         unsafe { _mm256_storeu_si256(to.add(GROUP * group).cast(), _mm256_xor_si256(keys, carried)) }
         before = keys;
     }
@@ -133,12 +132,11 @@ fn round_keys(bytes: __m256i, picks: &[Pick; 6]) -> __m256i {
 
 #[cfg(test)]
 mod tests {
-    use seeded::Random;
-
     use super::super::plain;
     use super::super::rows_avx2_layout::inputs_as_row;
     use super::*;
     use crate::low::cpu::Cpu;
+    use seeded::Random;
 
     /// The steps are differences of the standard's round keys, as rows, in order.
     #[test]
@@ -186,8 +184,8 @@ mod tests {
                 let start = place.as_ptr().cast::<u8>();
                 let offset =
                     std::mem::offset_of!(Keys, steps) + index * size_of::<[MaybeUninit<Steps>; LANES]>();
-                // SAFETY: the bytes of so many schedules, which lie in the place; they are written whenever this is called, and
-                // words have no padding.
+                // SAFETY: the bytes of so many schedules, which lie in the place; they are written whenever this is
+                // called, and words have no padding.
                 let count = |from: usize, lanes: usize| unsafe {
                     let first = start.add(offset + from * size_of::<Steps>());
                     let bytes = std::slice::from_raw_parts(first, lanes * size_of::<Steps>());

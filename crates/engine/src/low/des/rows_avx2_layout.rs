@@ -3,7 +3,8 @@
 //!
 //! # The half as a row
 //!
-//! A quad word is one half of one block: byte `t` is the index of S-box `t`, its six inputs (table E) at six of eight places.
+//! A quad word is one half of one block: byte `t` is the index of S-box `t`, its six inputs (table E) at six of eight
+//! places.
 //!
 //! ```text
 //!   the outer four inputs   places 0 to 3         the index of a lookup in 16 bytes, vpshufb
@@ -12,15 +13,16 @@
 //!
 //! # The choice
 //!
-//! An S-box has 64 entries of four bits, a byte of a table room for eight: two S-boxes share tables ([`PAIRS`]), each of their
-//! eight outputs at a place of its own ([`PLACES`]). An output is at the same place wherever table E brings it, and the
-//! six inputs of an S-box must be at different places. Both can be had, if outputs that E takes twice lie below: those are the
-//! outer inputs, and four of the eight of each pair. Six ways to make pairs allow it; the first is taken.
+//! An S-box has 64 entries of four bits, a byte of a table room for eight: two S-boxes share tables ([`PAIRS`]), each
+//! of their eight outputs at a place of its own ([`PLACES`]). An output is at the same place wherever table E brings
+//! it, and the six inputs of an S-box must be at different places. Both can be had, if outputs that E takes twice lie
+//! below: those are the outer inputs, and four of the eight of each pair. Six ways to make pairs allow it; the first is
+//! taken.
 //!
 //! # Four tables for an index
 //!
-//! No instruction looks up in 64 bytes. Four lookups by the lower four places are added, each of them zero for some of the
-//! values of the upper two inputs: sums ([`Sums`]) bring place 7 to be set there, and leave the lower places alone.
+//! No instruction looks up in 64 bytes. Four lookups by the lower four places are added, each of them zero for some of
+//! the values of the upper two inputs: sums ([`Sums`]) bring place 7 to be set there, and leave the lower places alone.
 //!
 //! ```text
 //!   inputs h > l at places below 7                      h at place 7

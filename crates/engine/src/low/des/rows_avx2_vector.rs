@@ -10,13 +10,13 @@
 //! a block
 //! ```
 //!
-//! What chained blocks wait for is none of this: text is brought to rows before it is added, ciphertext from them after.
-
-use std::arch::x86_64::*;
+//! What chained blocks wait for is none of this: text is brought to rows before it is added, ciphertext from them
+//! after.
 
 use super::Block;
 use super::rows_avx2_layout::{BLOCK_OF_HALVES, HALVES_OF_BLOCK, Pick};
 use super::rows_avx2_rounds::{SWAP_HALVES, SWAP_QUADS, load};
+use std::arch::x86_64::*;
 
 /// The left and the right half of a block, IP done, in all quad words.
 #[inline]

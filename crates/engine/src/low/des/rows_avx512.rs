@@ -8,8 +8,9 @@
 //!
 //! 1. A byte-sliced pass of 64 lanes takes the same time for one lane. Here a pass for eight takes half of it, and one
 //!    for 16 less than two of those, for the second vector runs while the first waits.
-//! 2. One stream of CBC: eight blocks are expanded together, each is shifted into lane 0 in its turn, and what comes out
-//!    is shifted into two vectors that are collected together. Nothing but XOR and the rounds stand between two blocks.
+//! 2. One stream of CBC: eight blocks are expanded together, each is shifted into lane 0 in its turn, and what comes
+//!    out is shifted into two vectors that are collected together. Nothing but XOR and the rounds stand between two
+//!    blocks.
 //! 3. Several streams are moved by cache lines of eight blocks, from and to where they lie, as in the byte-sliced form.
 //! 4. Between stages, and between the blocks of a CBC chain, IP and its inverse cancel, and so do the rows.
 //!
@@ -17,9 +18,6 @@
 
 mod macs;
 mod mdc;
-
-use std::arch::x86_64::*;
-use std::{array, slice};
 
 use super::byte_sliced_vector::{Scratch, load, store, transpose_quads};
 use super::lines::Lines;
@@ -31,6 +29,8 @@ use super::rows_rounds::{Half, des};
 use super::rows_vector::{blocks_of_halves, halves_of_blocks};
 use super::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage, wipe_pieces};
 use crate::low::cpu::Avx512;
+use std::arch::x86_64::*;
+use std::{array, slice};
 
 /// The form of eight lanes for each of so many vectors.
 pub(crate) struct Rows<const VECTORS: usize>;
@@ -409,8 +409,8 @@ fn cbc_groups<const VECTORS: usize>(
     }
 }
 
-/// CBC of streams where they lie, eight blocks of each at a time; the state is the chaining value from the first block to the last.
-/// In parts, as in the byte-sliced form.
+/// CBC of streams where they lie, eight blocks of each at a time; the state is the chaining value from the first block
+/// to the last. In parts, as in the byte-sliced form.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn cbc_lines<const VECTORS: usize, L: Lines + ?Sized>(
     keys: &RowKeys<VECTORS>,

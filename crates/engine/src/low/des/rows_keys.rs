@@ -15,15 +15,14 @@
 //! 36 instructions. The quad words of a step are then broadcast as they are read, where all lanes have the same key;
 //! eight keys are transposed by quad words so that those of a step are one vector.
 
-use std::arch::x86_64::*;
-use std::mem::MaybeUninit;
-
 use super::byte_sliced_rounds::STEPS;
 use super::byte_sliced_vector::{Scratch, load, transpose_quads, xor3};
 use super::rows_layout::{BY_ROUND, HALVES_OF_KEYS, KEY_MATRICES, KEY_WINDOWS, KeyWindows, TO_ROWS};
 use super::rows_rounds::{Half, everywhere, picked};
 use super::{Block, KEYS_MAX};
 use crate::low::wipe;
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 /// Lanes of a vector.
 const GROUP: usize = 8;
@@ -197,12 +196,11 @@ fn round_keys(halves: __m512i, windows: &KeyWindows) -> __m512i {
 
 #[cfg(test)]
 mod tests {
-    use seeded::Random;
-
     use super::super::plain;
     use super::super::rows_layout::inputs_as_rows;
     use super::*;
     use crate::low::cpu::Cpu;
+    use seeded::Random;
 
     /// The steps are differences of the standard's round keys, as rows, in order.
     #[test]
@@ -258,8 +256,8 @@ mod tests {
                     }
                 };
                 let start = place.as_ptr().cast::<u8>();
-                // SAFETY: the bytes of the schedule, which lie in the place; they are written whenever this is called, and
-                // vectors and words have no padding.
+                // SAFETY: the bytes of the schedule, which lie in the place; they are written whenever this is called,
+                // and vectors and words have no padding.
                 let count = || unsafe {
                     let bytes = std::slice::from_raw_parts(start.add(offset), bytes);
                     bytes.iter().filter(|byte| **byte != 0).count()

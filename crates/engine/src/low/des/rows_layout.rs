@@ -276,8 +276,8 @@ const fn to_rows() -> u64 {
     rows
 }
 
-/// The bit of its byte, from the lowest, that a bit of the standard's numbering (from 1) of a block or key is. Eight bits
-/// in a row of IP and of PC1 are this bit of all bytes, the last byte first.
+/// The bit of its byte, from the lowest, that a bit of the standard's numbering (from 1) of a block or key is. Eight
+/// bits in a row of IP and of PC1 are this bit of all bytes, the last byte first.
 const fn bit_of_byte(number: u8) -> usize {
     7 - (number as usize - 1) % 8
 }
@@ -493,8 +493,8 @@ mod tests {
         choices
     }
 
-    /// The generator: of all pairs and all ways to carry them the one whose rows take the fewest inputs, first of the row
-    /// that takes most, then of all rows together.
+    /// The generator: of all pairs and all ways to carry them the one whose rows take the fewest inputs, first of the
+    /// row that takes most, then of all rows together.
     #[test]
     fn the_search_finds_the_choice() {
         let mut found = Vec::new();

@@ -9,30 +9,28 @@
 //!                      ^ the rows of the six                                              3 vpternlog
 //! ```
 //!
-//! 1. A table of 64 bytes is one operand, always read whole, and `vpermb` looks up by the low six bits of each byte: constant
-//!    time. The six share one vector of indices; each is looked up under the mask of its row, and is zero elsewhere.
+//! 1. A table of 64 bytes is one operand, always read whole, and `vpermb` looks up by the low six bits of each byte:
+//!    constant time. The six share one vector of indices; each is looked up under the mask of its row, and is zero
+//!    elsewhere.
 //! 2. E and P cost nothing: tables and order of bits hold them. The product with the half as matrix turns rows
 //!    into indices and brings each to where it is looked up, in one instruction.
 //! 3. Round keys are added to the half when it is written, as in the byte-sliced form, by the same steps
 //!    (`byte_sliced_rounds.rs`).
-//! 4. The folded ones first: their sums are two dependent instructions, and from the last lookup to the next round there is
-//!    one.
+//! 4. The folded ones first: their sums are two dependent instructions, and from the last lookup to the next round
+//!    there is one.
 //!
-//! Limits. Sapphire Rapids starts one lookup and two of the other instructions a cycle, all lookups and half of the sums
-//! in one port: 8 to 9 cycles a vector if there are several. One vector waits for itself: the product 3 cycles, one
-//! more from that unit to the other, lookups 7 cycles apart, the last one 5 under its mask, its sum 1 and 1 back to
+//! Limits. Sapphire Rapids starts one lookup and two of the other instructions a cycle, all lookups and half of the
+//! sums in one port: 8 to 9 cycles a vector if there are several. One vector waits for itself: the product 3 cycles,
+//! one more from that unit to the other, lookups 7 cycles apart, the last one 5 under its mask, its sum 1 and 1 back to
 //! the products, 18. Measured, at what the clock was: 18.5 to 19 with one vector, 12 a vector with two, 9.5 with three,
-//! 9.2 with four. Zen 5 starts two lookups a cycle, of 5 cycles each, and sums take 2: the product 3, the
-//! folded ones 5 and four sums in a row 8, counted, not measured: 16.
+//! 9.2 with four. Zen 5 starts two lookups a cycle, of 5 cycles each, and sums take 2: the product 3, the folded ones 5
+//! and four sums in a row 8, counted, not measured: 16.
 //!
-//! Dropped, times of Sapphire Rapids: five `vpermi2b` of two tables each, one instruction on Zen 5 and three on Intel (one vector
-//! 22.7 cycles); seven lookups of tables that two S-boxes share, sorted out by an AND with each sum (19.4: the sums take
-//! the lookups' port as often as they save a lookup); ANDs after the lookups, which the compiler makes of masks that it knows (two vectors 32
-//! cycles); lookups merged into the results of others, which saves sums (20.4 with one vector; three are 2 % faster, two 4 %
-//! slower).
-
-use std::arch::asm;
-use std::arch::x86_64::*;
+//! Dropped, times of Sapphire Rapids: five `vpermi2b` of two tables each, one instruction on Zen 5 and three on Intel
+//! (one vector 22.7 cycles); seven lookups of tables that two S-boxes share, sorted out by an AND with each sum (19.4:
+//! the sums take the lookups' port as often as they save a lookup); ANDs after the lookups, which the compiler makes of
+//! masks that it knows (two vectors 32 cycles); lookups merged into the results of others, which saves sums (20.4 with
+//! one vector; three are 2 % faster, two 4 % slower).
 
 use super::byte_sliced_layout::Matrix;
 use super::byte_sliced_rounds::STEPS;
@@ -40,6 +38,8 @@ use super::byte_sliced_vector::{load, xor3};
 use super::rows_layout::{
     FOLDED, FOLDED_INDICES, FOLDED_MASKS, ROW_BYTES, ROW_COUNT, ROW_INDICES, ROWS, TABLES,
 };
+use std::arch::asm;
+use std::arch::x86_64::*;
 
 /// Halves of eight lanes a vector.
 pub(crate) type Half<const VECTORS: usize> = [__m512i; VECTORS];

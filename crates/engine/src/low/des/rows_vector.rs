@@ -12,13 +12,12 @@
 //! eight blocks
 //! ```
 
-use std::arch::x86_64::*;
-
 use super::byte_sliced_vector::{load, xor3};
 use super::rows_layout::{
     BITS_OF_TARGETS, PICKS, PLANE_BYTES, PLANES, TARGETS_OF_PLANES, TO_BLOCKS, WINDOWS,
 };
 use super::rows_rounds::{everywhere, picked};
+use std::arch::x86_64::*;
 
 /// The left and the right half of eight blocks, IP done.
 #[inline]

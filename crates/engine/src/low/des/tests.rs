@@ -1,13 +1,12 @@
 //! What every form of lookups in vectors must do, compared with the plain twin and with OpenSSL.
 
-use openssl::symm::{Cipher, Crypter, Mode};
-use seeded::Random;
-
 use super::lines::Line;
 use super::mdc::{self, Pair};
 use super::plain::{self, Plain};
 use super::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage};
 use crate::low::cpu::{Avx2, Avx512, Cpu};
+use openssl::symm::{Cipher, Crypter, Mode};
+use seeded::Random;
 
 /// What enters a kernel, where the processor has what it proves.
 pub(crate) trait Token: Copy {
@@ -118,8 +117,8 @@ pub(crate) fn cbc_of_many_streams_at_every_count<F: Form<Token: Token>>() {
     }
 }
 
-/// Streams where they lie, of different lengths and behind each other, of which so many pieces are taken; what is beside them is
-/// left alone. Enciphered, and their MACs alone.
+/// Streams where they lie, of different lengths and behind each other, of which so many pieces are taken; what is
+/// beside them is left alone. Enciphered, and their MACs alone.
 pub(crate) fn lines_of_many_streams<F: Form<Token: Token>>() {
     let Some(token) = F::Token::had() else { return };
     let mut random = Random(0x1414_0202);

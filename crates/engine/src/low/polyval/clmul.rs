@@ -1,9 +1,8 @@
 //! POLYVAL by carry-less multiplication on 128-bit vectors.
 
-use std::arch::x86_64::*;
-
 use super::Block;
 use crate::low::cpu::Aes;
+use std::arch::x86_64::*;
 
 /// See [`super::absorb`].
 #[inline]

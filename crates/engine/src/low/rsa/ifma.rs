@@ -67,10 +67,9 @@
 //! - Sums of each chain in an array of arrays: the compiler keeps those in memory, three times slower. Hence
 //!   the macro, which gives each a name.
 
-use std::arch::x86_64::*;
-
 use super::ifma_chain::{Block, Chain, Digits, digits, load, store};
 use super::{BLOCK, DIGIT_MASK};
+use std::arch::x86_64::*;
 
 /// Adds to the sums of a strip: a whole pair, its low or high half, or half of a block's square, each
 /// product of unlike digits once.

@@ -1,8 +1,7 @@
 //! What the strips of `ifma.rs` work on: one number under its moduli, and the choice of its next factor.
 
-use std::arch::x86_64::*;
-
 use super::{BLOCK, Moduli, Row};
+use std::arch::x86_64::*;
 
 /// Bits of the exponent taken at once. Four take 5 % more multiplications and are as fast on the whole at 10
 /// digits, 1 % slower at 20 and 2 % at 40; six would double the table.

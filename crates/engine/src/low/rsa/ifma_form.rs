@@ -1,10 +1,9 @@
 //! Into Montgomery form, out of it, and to the least remainder.
 
-use std::arch::x86_64::*;
-
 use super::ifma::{multiply, reduce};
 use super::ifma_chain::{Chain, load, store};
 use super::{BLOCK, DIGIT_MASK, Row};
+use std::arch::x86_64::*;
 
 /// x = base * R, below 2n, of any base of the moduli's digits.
 #[target_feature(enable = "avx512f,avx512ifma")]

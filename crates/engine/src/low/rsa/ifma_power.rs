@@ -30,13 +30,12 @@
 //! - Choosing from the last row to the first every other time, so that a part of the table is found in the
 //!   first-level cache: the same, so it is not the loads that take the time.
 
-use std::arch::x86_64::*;
-
 use super::ifma::{self, square};
 use super::ifma_chain::{Chain, ENTRIES, WINDOW, load, store};
 use super::ifma_form::{double, enter, enter_one, leave, put, subtract_once};
 use super::{BLOCK, DIGIT_BITS, LANES, Moduli, Row};
 use crate::low::cpu::Avx512;
+use std::arch::x86_64::*;
 
 /// Scratch of one chain, for up to D digits; wiped when dropped.
 struct Work<const D: usize>([[Row; D]; 4]);

@@ -1,10 +1,9 @@
 //! Every level against OpenSSL's numbers, and the kernels against their plain twin.
 
-use openssl::bn::{BigNum, BigNumContext, BigNumRef};
-use seeded::Random;
-
 use super::*;
 use crate::low::cpu::Cpu;
+use openssl::bn::{BigNum, BigNumContext, BigNumRef};
+use seeded::Random;
 
 /// Numbers of OpenSSL's from a seed.
 trait Numbers {

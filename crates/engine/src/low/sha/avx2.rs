@@ -1,12 +1,11 @@
 //! Eight lanes: word `i` of a vector belongs to stream `i`.
 
-use std::arch::asm;
-use std::arch::x86_64::*;
-
 use super::constants::{SHA1_K, SHA256_K};
 use super::rounds::{load_by_quarters, rotated, sha1_lanes, sha1_rounds, sha2_lanes, sha256_lanes};
 use super::{LaneState, Texts, Word};
 use crate::low::cpu::Avx2;
+use std::arch::asm;
+use std::arch::x86_64::*;
 
 pub(super) type Words = __m256i;
 

@@ -16,13 +16,12 @@
 //! 2. Inside each quarter a 4x4 transpose remains, two stages, and the byte swap, one shuffle a vector.
 //! 3. Quarter-columns are independent, so the processor starts rounds 0-3 while it still loads the rest.
 
-use std::arch::asm;
-use std::arch::x86_64::*;
-
 use super::constants::{SHA1_K, SHA256_K};
 use super::rounds::{load_by_quarters, rotated, sha1_lanes, sha1_rounds, sha2_lanes, sha256_lanes};
 use super::{LaneState, Texts, Word};
 use crate::low::cpu::Avx512;
+use std::arch::asm;
+use std::arch::x86_64::*;
 
 pub(super) type Words = __m512i;
 

@@ -5,11 +5,10 @@
 //! run at 1.8 (SHA-1) and 1.4 (SHA-256) times the speed of one, three at 2.2 and 1.7, four at 2.4 and 1.7;
 //! sixteen registers hold the sums and the message schedules of two, the rest waits in memory.
 
-use std::arch::x86_64::*;
-
 use super::constants::SHA256_K;
 use super::{LaneState, Texts};
 use crate::low::cpu::Sha;
+use std::arch::x86_64::*;
 
 type Vector = __m128i;
 

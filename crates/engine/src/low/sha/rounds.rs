@@ -110,9 +110,9 @@ macro_rules! sha512_lanes {
     };
 }
 
-/// Defines `$name`: every lane takes `blocks` blocks of its own text, of `$block` bytes in words `$word`, in rounds `$t` with a
-/// constant of `$k` each. The functions of one word (4.1.2, 4.1.3) are given by how far they rotate; those of the schedule,
-/// `far` and `near`, shift last.
+/// Defines `$name`: every lane takes `blocks` blocks of its own text, of `$block` bytes in words `$word`, in rounds
+/// `$t` with a constant of `$k` each. The functions of one word (4.1.2, 4.1.3) are given by how far they rotate; those
+/// of the schedule, `far` and `near`, shift last.
 macro_rules! sha2_lanes {
     (
         $name:ident($features:literal, $token:ty, $word:ty, $block:literal, $sha:literal, $k:ident)

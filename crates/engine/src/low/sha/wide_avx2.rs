@@ -1,12 +1,11 @@
 //! Four lanes of words of 64 bits: word `i` of a vector belongs to stream `i`.
 
-use std::arch::x86_64::*;
-
 use super::avx2::{Words, choose, fixed, get, majority, put, xor3};
 use super::constants::SHA512_K;
 use super::rounds::{load_by_quarters, rotated, sha2_lanes, sha512_lanes};
 use super::{LaneState, Texts};
 use crate::low::cpu::Avx2;
+use std::arch::x86_64::*;
 
 const WORD_BITS: i32 = 64;
 

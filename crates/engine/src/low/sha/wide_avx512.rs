@@ -1,15 +1,14 @@
 //! Eight lanes of words of 64 bits: word `i` of a vector belongs to stream `i`.
 //!
-//! A pass begins with eight blocks of sixteen words. Each half of them is turned by a transpose of 8x8 words: neighbours are
-//! interleaved, then pairs of words put in their places in two stages.
-
-use std::arch::x86_64::*;
+//! A pass begins with eight blocks of sixteen words. Each half of them is turned by a transpose of 8x8 words:
+//! neighbours are interleaved, then pairs of words put in their places in two stages.
 
 use super::avx512::{Words, choose, fixed, get, majority, put, xor3};
 use super::constants::SHA512_K;
 use super::rounds::{rotated, sha2_lanes, sha512_lanes};
 use super::{LaneState, Texts};
 use crate::low::cpu::Avx512;
+use std::arch::x86_64::*;
 
 const WORD_BITS: i32 = 64;
 

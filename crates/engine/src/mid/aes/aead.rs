@@ -1,8 +1,7 @@
 //! One request to a cipher that authenticates, for the modes that this crate builds itself.
 
-use subtle::ConstantTimeEq;
-
 use crate::error::CipherError;
+use subtle::ConstantTimeEq;
 
 /// Shortest tag of OCB and EAX that is served, in bytes (the shortest of RFC 7253, 3.1).
 pub const AEAD_TAG_BYTES_MIN: usize = 8;

@@ -1,12 +1,11 @@
 //! AES in CFB (SP 800-38A, 6.3, whole blocks of feedback) over a text in pieces, alone or with SHA-1 of the
 //! plain text.
 
-use std::fmt;
-
 use crate::algorithm::{CipherDirection, HashAlgorithm};
 use crate::low::cfb::{CfbChain, CfbKey};
 use crate::low::cpu::Cpu;
 use crate::mid::hash::HashState;
+use std::fmt;
 
 /// What is hashed and enciphered in two passes at a time, so that the second finds it in the nearest cache.
 const PIECE_BYTES: usize = 4096;

@@ -1,11 +1,10 @@
 //! AES over columns: as many keys at a time as lanes, expanded in one place.
 
+use super::streams::{self, Stream};
 use crate::low::aes::streams::LANES_MAX;
 use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
 use crate::mid::columns::{Column, ColumnMut};
-
-use super::streams::{self, Stream};
 
 /// CBC enciphering of texts of one length, in place; keys of 16, 24 or 32 bytes, whole blocks, as many of each.
 pub(crate) fn cbc_encipher(cpu: Cpu, keys: Column<'_>, chains: &mut [[u8; 16]], texts: &mut ColumnMut<'_>) {

@@ -4,8 +4,6 @@
 //! With OMAC_t(M) the CMAC (SP 800-38B) of M behind a block that holds the number t: N' = OMAC_0(nonce),
 //! H' = OMAC_1(associated data), C = CTR from N' on, C' = OMAC_2(C); the tag is N' XOR H' XOR C'.
 
-use std::fmt;
-
 use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
 use crate::low::aes::eax::EaxKernel;
@@ -17,6 +15,7 @@ use crate::low::cpu::Cpu;
 use crate::low::{wipe_block, wipe_bytes};
 use crate::mid::aes::aead::AeadItem;
 use crate::mid::aes::streams::{self, Stream};
+use std::fmt;
 
 /// One request to EAX. The nonce may have any length; 16 bytes is the one to choose.
 pub type EaxItem<'a> = AeadItem<'a, EaxKey>;

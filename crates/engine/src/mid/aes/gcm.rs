@@ -2,14 +2,9 @@
 //!
 //! A nonce must never be used twice with one key to encipher: the caller sees to that.
 //!
-//! Where there is a kernel for them, texts of up to [`TEXT_BYTES_MAX`] with a nonce of 96 bits go through it, one behind the
-//! other; all others, and those of a key that an engine without a kernel made, through the library. The library's form of a
-//! key is made when it is first needed: keys that come with their texts often never need it.
-
-use std::fmt;
-use std::sync::OnceLock;
-
-use subtle::ConstantTimeEq;
+//! Where there is a kernel for them, texts of up to [`TEXT_BYTES_MAX`] with a nonce of 96 bits go through it, one
+//! behind the other; all others, and those of a key that an engine without a kernel made, through the library. The
+//! library's form of a key is made when it is first needed: keys that come with their texts often never need it.
 
 use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
@@ -19,6 +14,9 @@ use crate::low::aws_lc::aead::{AeadContext, TAG_BYTES as GCM_TAG_BYTES};
 use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
 use crate::low::{prefetch, wipe_block, wipe_bytes};
+use std::fmt;
+use std::sync::OnceLock;
+use subtle::ConstantTimeEq;
 
 /// Shortest tag that is accepted, in bytes. SP 800-38D, 5.2.1.2 allows 4 and 8 for some uses only.
 pub const GCM_TAG_BYTES_MIN: usize = 4;

@@ -11,8 +11,6 @@
 //! Deciphering is the same with the block cipher of the first block inverted. The first blocks of many messages under
 //! one key are enciphered in one call, and so are the first blocks of their key streams.
 
-use std::fmt;
-
 use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
 use crate::low::aes::ocb::xor;
@@ -20,6 +18,7 @@ use crate::low::aes::{self, Block};
 use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
 use crate::low::{polyval, wipe_block, wipe_bytes};
+use std::fmt;
 
 /// Length of a block, and of the shortest message.
 const BLOCK_BYTES: usize = 16;

@@ -3,8 +3,6 @@
 //! Names are those of RFC 7253, section 4. The whole blocks are the kernels' (`low::aes::ocb`); here are the
 //! nonce, the block that is not whole, and the tag.
 
-use std::fmt;
-
 use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
 use crate::low::aes::Block;
@@ -13,6 +11,7 @@ use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
 use crate::low::{wipe_block, wipe_bytes};
 use crate::mid::aes::aead::AeadItem;
+use std::fmt;
 
 /// One request to OCB. The nonce has 1 to 15 bytes; 15 is the length to choose.
 pub type OcbItem<'a> = AeadItem<'a, OcbKey>;

@@ -127,10 +127,9 @@ fn xor(block: &mut Block, other: &Block) {
 
 #[cfg(test)]
 mod tests {
-    use seeded::Random;
-
     use super::*;
     use crate::low::aws_lc::aes::AesSchedule;
+    use seeded::Random;
 
     fn kernels() -> impl Iterator<Item = Kernel> {
         [Cpu::up_to_avx2(), Cpu::up_to_avx512()].into_iter().filter_map(Kernel::choose)

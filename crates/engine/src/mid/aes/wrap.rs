@@ -1,7 +1,7 @@
-//! AES key wrap without padding of its own: the wrapping function W of SP 800-38F over many keys, each under its own wrapping key.
+//! AES key wrap without padding of its own: the wrapping function W of SP 800-38F over many keys, each under its own
+//! wrapping key.
 
-use std::fmt;
-
+use super::super::cipher::CipherKey;
 use crate::algorithm::CipherDirection;
 use crate::error::CipherError;
 use crate::low::aes::RoundKeys;
@@ -9,11 +9,10 @@ use crate::low::aes::wrap::{Kernel, Lanes, PASSES, SEMIBLOCK};
 use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
 use crate::low::wipe_block;
+use std::fmt;
 
-use super::super::cipher::CipherKey;
-
-/// One request of a batch. The text is changed in place: its first semiblock is W's initial value, which whoever calls sets
-/// before wrapping and checks after unwrapping, in constant time.
+/// One request of a batch. The text is changed in place: its first semiblock is W's initial value, which whoever calls
+/// sets before wrapping and checks after unwrapping, in constant time.
 pub struct KeyWrapItem<'a> {
     /// The wrapping key, of AES.
     pub key: &'a CipherKey,
@@ -42,8 +41,8 @@ impl fmt::Debug for KeyWrapItem<'_> {
 /// Least semiblocks of a text (SP 800-38F, 5.3.1).
 const SEMIBLOCKS_MIN: usize = 3;
 
-/// Longest text in bytes that goes into lanes, which take 32 bytes of memory for each of it: 16 KiB. Keys of AES, and of HMAC
-/// up to 2048 bits, are shorter.
+/// Longest text in bytes that goes into lanes, which take 32 bytes of memory for each of it: 16 KiB. Keys of AES, and
+/// of HMAC up to 2048 bits, are shorter.
 const LANES_BYTES_MAX: usize = 512;
 
 /// Wraps or unwraps every text; each result is its own.
@@ -125,11 +124,10 @@ fn count_into(block: &mut [u8; 16], number: usize) {
 
 #[cfg(test)]
 mod tests {
-    use openssl::aes::{AesKey, unwrap_key, wrap_key};
-    use seeded::Random;
-
     use super::*;
     use crate::algorithm::CipherAlgorithm;
+    use openssl::aes::{AesKey, unwrap_key, wrap_key};
+    use seeded::Random;
 
     const ALGORITHMS: [CipherAlgorithm; 3] =
         [CipherAlgorithm::Aes128, CipherAlgorithm::Aes192, CipherAlgorithm::Aes256];

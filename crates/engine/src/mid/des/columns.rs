@@ -9,11 +9,11 @@
 //!
 //! 1. Requests of one length begin and end together: there is no queue, no entry and no order to find.
 //! 2. The form is chosen by the number of lanes, as for any batch (`forms.rs`).
-//! 3. Few texts that are not chained go block by block to the lanes, each with its key; more of them, a lane each, whose
-//!    keys are then set once for all blocks.
+//! 3. Few texts that are not chained go block by block to the lanes, each with its key; more of them, a lane each,
+//!    whose keys are then set once for all blocks.
 
-use std::ops::Range;
-
+use super::forms::{self, Forms, Job};
+use super::{DesKey, Group, Program};
 use crate::algorithm::{CipherAlgorithm, CipherDirection, MacAlgorithm, Mode};
 use crate::error::{ColumnError, KeyError};
 use crate::low::cpu::Cpu;
@@ -22,9 +22,7 @@ use crate::low::des::macs::{LINE_BYTES, Macs, Texts};
 use crate::low::des::{BLOCK_BYTES, Block, Form, KEYS_MAX, PIECE_BLOCKS, Piece, Stage, wipe_pieces};
 use crate::low::wipe_bytes;
 use crate::mid::columns::{Column, ColumnMut, same_lanes};
-
-use super::forms::{self, Forms, Job};
-use super::{DesKey, Group, Program};
+use std::ops::Range;
 
 /// DES keys of a batch of equal requests, one or several for each, kept from one pass to the next.
 ///
@@ -42,9 +40,9 @@ pub struct DesColumns {
 pub struct WrappedColumn<'a> {
     /// What they are keys of: DES or TDES.
     pub algorithm: CipherAlgorithm,
-    /// The key of 16 or 24 bytes that each part of eight bytes is deciphered under, part by part: as many as parts, for a
-    /// master key is combined with another control vector for each, or one for all. Columns, and parts, that name the same
-    /// place in memory share passes.
+    /// The key of 16 or 24 bytes that each part of eight bytes is deciphered under, part by part: as many as parts, for
+    /// a master key is combined with another control vector for each, or one for all. Columns, and parts, that name the
+    /// same place in memory share passes.
     pub under: &'a [&'a [u8]],
     /// The wrapped keys.
     pub keys: Column<'a>,
@@ -335,8 +333,8 @@ impl Texts for Lanes<'_> {
     }
 }
 
-/// ECB or CBC of texts of one length, in place; all columns are of as many requests. A chaining value for each goes in as
-/// the block before its text and comes out as the last block of ciphertext.
+/// ECB or CBC of texts of one length, in place; all columns are of as many requests. A chaining value for each goes in
+/// as the block before its text and comes out as the last block of ciphertext.
 pub(crate) fn cipher(
     cpu: Cpu,
     algorithm: CipherAlgorithm,
@@ -378,8 +376,8 @@ pub(crate) fn cipher(
     }
 }
 
-/// Texts from which a pass of the form for many is cheaper than several of another: with two keys to be set for a block or a
-/// few, 4.4 us on Emerald Rapids, where a byte-sliced pass of 64 takes 1.2.
+/// Texts from which a pass of the form for many is cheaper than several of another: with two keys to be set for a block
+/// or a few, 4.4 us on Emerald Rapids, where a byte-sliced pass of 64 takes 1.2.
 const BLOCKS_WIDE_MIN: usize = 193;
 
 /// CBC enciphering, a lane for each text.

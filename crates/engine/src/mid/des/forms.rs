@@ -10,11 +10,11 @@
 //! 1. The choice is by the number of lanes alone: nothing of what a pass takes depends on keys or texts.
 //! 2. A pass takes the same time however few of its lanes are filled, so a text that is not whole wide
 //!    passes is cut, and its rest runs in the narrow form where that is cheaper.
-//! 3. Rows, in one to three vectors, wait less and carry less than a byte-sliced pass, down to half of its time for up to
-//!    eight lanes. Four vectors take more time than it; their keys, made one at a time, do so from three on.
-//! 4. With AVX2 rows take the time of the lanes that there are, 0.33 us for a block of TDES alone and 0.23 a lane for more
-//!    (Sapphire Rapids), and so does a round of streams: it ends, and the streams left begin another, when a third of them has
-//!    ended, whether others wait or not.
+//! 3. Rows, in one to three vectors, wait less and carry less than a byte-sliced pass, down to half of its time for up
+//!    to eight lanes. Four vectors take more time than it; their keys, made one at a time, do so from three on.
+//! 4. With AVX2 rows take the time of the lanes that there are, 0.33 us for a block of TDES alone and 0.23 a lane for
+//!    more (Sapphire Rapids), and so does a round of streams: it ends, and the streams left begin another, when a third
+//!    of them has ended, whether others wait or not.
 //! 5. Without AVX2 every form is bit-sliced. A single block of TDES costs a whole pass, 2.3 us, where code
 //!    that reads tables takes 0.15: that is the price of constant time.
 //!
@@ -23,6 +23,7 @@
 //! kernel: setting 64 keys takes 76 ns, fetching schedules from memory would take longer). Which form takes how long:
 //! `docs/engine.md`.
 
+use super::{DesKey, Program};
 use crate::low::cpu::Cpu;
 use crate::low::des::bit_sliced_portable::BitSliced64;
 use crate::low::des::mdc::Pair;
@@ -35,8 +36,6 @@ use crate::low::des::{
     rows_avx512::{Rows8, Rows16, Rows24},
 };
 use crate::low::wipe_bytes;
-
-use super::{DesKey, Program};
 
 /// Work that any form can do.
 pub(crate) trait Job {
@@ -211,7 +210,8 @@ pub(crate) fn mdc_texts(cpu: Cpu) -> usize {
     if cpu.avx512.is_some() { usize::MAX } else { 1 }
 }
 
-/// As many blocks of each text as the shortest has, into the states of MDC-2 or MDC-4; so many texts as [`Form::mdc`] takes.
+/// As many blocks of each text as the shortest has, into the states of MDC-2 or MDC-4; so many texts as [`Form::mdc`]
+/// takes.
 pub(crate) fn mdc(cpu: Cpu, four: bool, states: &mut [Pair], texts: &[&[Block]]) {
     in_fitting_form(cpu, 2 * texts.len(), Mdc { four, states, texts });
 }
@@ -239,8 +239,9 @@ const ROWS_LANES_MAX: usize = 24;
 /// From so many on it is not.
 const ROWS_LANES_PAST: usize = ROWS_LANES_MAX + 1;
 
-/// Lanes up to which the row form of AVX2 is cheaper than a bit-sliced pass of 64 in words, on Sapphire Rapids: 0.22 to 0.24 us a
-/// lane against 3.7 to 3.8 us (TDES-CBC, a block of each stream), so up to the 16th or 17th; of blocks that do not wait for each other alike.
+/// Lanes up to which the row form of AVX2 is cheaper than a bit-sliced pass of 64 in words, on Sapphire Rapids: 0.22 to
+/// 0.24 us a lane against 3.7 to 3.8 us (TDES-CBC, a block of each stream), so up to the 16th or 17th; of blocks that
+/// do not wait for each other alike.
 const ROWS_LANES_MAX_AVX2: usize = 16;
 
 /// Lanes from which a bit-sliced pass of 512 is cheaper than byte-sliced passes of 64. TDES: 1.4 to 1.8 us, by

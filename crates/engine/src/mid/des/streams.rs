@@ -19,30 +19,28 @@
 //! 2. Refilling a lane means setting the keys of all lanes, for the kernels work on all of them at once.
 //!    That costs about as much as a block of TDES; so it is done when a third of the lanes has ended.
 //! 3. While streams wait, a step ends where that third does; while none waits it takes whole pieces.
-//! 4. What is left of a round goes on in a form of fewer lanes as soon as that is cheaper. Where a form takes the time of the
-//!    lanes that are filled, a round ends with that third even if none waits.
-//! 5. Requests of one length, the common case, have no steps but for a last part of a line: one look finds how many lines all
-//!    lanes have, and the kernel takes them without a word to this scheduler. So do mixed lengths until the shortest of a
-//!    round ends; from there on blocks are copied to pieces and back, a step at a time.
+//! 4. What is left of a round goes on in a form of fewer lanes as soon as that is cheaper. Where a form takes the time
+//!    of the lanes that are filled, a round ends with that third even if none waits.
+//! 5. Requests of one length, the common case, have no steps but for a last part of a line: one look finds how many
+//!    lines all lanes have, and the kernel takes them without a word to this scheduler. So do mixed lengths until the
+//!    shortest of a round ends; from there on blocks are copied to pieces and back, a step at a time.
 //! 6. Where all streams of a round end in it, which is so for requests of one length, the last step of
 //!    X9.19 runs on the spot under the keys that are set; for the others it is done in one pass at the end.
 //!
 //! Where the time goes: `docs/engine.md`, *Streams where they lie*.
 //!
-//! Dropped: a step per block (gathering one block of each stream takes a third of the time); a step as long
-//! as the shortest stream (many short steps for mixed lengths); keys, chaining values and the first piece of
-//! a lane set up in one loop (4 % slower than three loops); prefetching the next lines of each stream while a piece is worked on
-//! (2 % for 512 streams that are copied, nothing for those that are not, and nothing for fewer).
+//! Dropped: a step per block (gathering one block of each stream takes a third of the time); a step as long as the
+//! shortest stream (many short steps for mixed lengths); keys, chaining values and the first piece of a lane set up in
+//! one loop (4 % slower than three loops); prefetching the next lines of each stream while a piece is worked on (2 %
+//! for 512 streams that are copied, nothing for those that are not, and nothing for fewer).
 
-use std::cmp::Reverse;
-
+use super::forms::{self, Forms, Job, KeyColumns};
+use super::{DesKey, Entry, Program};
 use crate::low::cpu::Cpu;
 use crate::low::des::lines::Lines;
 use crate::low::des::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage, wipe_pieces};
 use crate::low::wipe_bytes;
-
-use super::forms::{self, Forms, Job, KeyColumns};
-use super::{DesKey, Entry, Program};
+use std::cmp::Reverse;
 
 /// Streams by their index in the table of a batch.
 pub(crate) trait Streams {
@@ -55,7 +53,8 @@ pub(crate) trait Streams {
     /// So many whole lines come next, with nothing to be added to them. `left` is how many blocks are.
     fn lines(&self, stream: usize, left: usize) -> usize;
 
-    /// Lends what is left of the texts of the queue, as whole lines, to `work`; one stream at least, and `LANES` at most.
+    /// Lends what is left of the texts of the queue, as whole lines, to `work`; one stream at least, and `LANES` at
+    /// most.
     fn lend<const LANES: usize>(&mut self, queue: &[Entry], work: impl LineWork);
 
     /// Copies as many blocks as are left, at most a piece, to the start of `piece`. What follows them there

@@ -11,22 +11,21 @@
 //! 1. A text that fills passes of the narrow form goes alone: one key is cheaper to set than one per lane.
 //!    Its whole wide passes run in the wide form, the rest in narrower ones where that is cheaper.
 //! 2. Shorter texts share passes, where that makes fewer of them.
-//! 3. Texts under one key that stand side by side in the batch, as packets of one connection do, are cut as one text would
-//!    be: 47 texts of 178 blocks are 17 wide passes, where each by itself is three narrow ones. Their blocks are copied into the
-//!    lanes and back, but for whole wide passes of a long text. That they have one key is seen by its address.
+//! 3. Texts under one key that stand side by side in the batch, as packets of one connection do, are cut as one text
+//!    would be: 47 texts of 178 blocks are 17 wide passes, where each by itself is three narrow ones. Their blocks are
+//!    copied into the lanes and back, but for whole wide passes of a long text. That they have one key is seen by its
+//!    address.
 //! 4. A text may reach over the border of two shared passes: what its chaining value must be between them
 //!    is kept in the request.
 
-use std::{iter, ptr};
-
+use super::forms::{self, Forms, Job, KeyColumns};
+use super::{DesKey, Entry, Program};
 use crate::algorithm::Mode;
 use crate::low::cpu::Cpu;
 use crate::low::des::{BLOCK_BYTES, Block, Form};
 use crate::low::wipe_bytes;
-
-use super::forms::{self, Forms, Job, KeyColumns};
-use super::{DesKey, Entry, Program};
 use crate::mid::cipher::CipherItem;
+use std::{iter, ptr};
 
 /// Runs the requests of the queue, all of whose keys are DES keys.
 pub(crate) fn run(cpu: Cpu, mode: Mode, program: Program, items: &mut [CipherItem<'_>], queue: &mut [Entry]) {

@@ -16,8 +16,8 @@ pub(super) const PUBLICS_MAX: usize = QUOTIENTS_MAX * LANES;
 pub(super) struct Shared(Secret<DIGITS>);
 
 impl Shared {
-    /// Computes them for so many requests (one to eight), given the private and the public value of each. Lanes left over
-    /// repeat one.
+    /// Computes them for so many requests (one to eight), given the private and the public value of each. Lanes left
+    /// over repeat one.
     pub(super) fn compute<'a>(
         &mut self,
         token: Option<Avx512>,

@@ -3,8 +3,6 @@
 //! ECDSA signatures with P-256 and X25519 go through the processor eight at once, whatever their keys, where it has the
 //! instructions for it and as soon as that is faster than one after the other by the library.
 
-use std::fmt;
-
 use super::agree::{PUBLICS_MAX, Publics, Shared};
 use super::sign::{Eight, Signatures};
 use super::{EcdsaSignItem, EcdsaVerifyItem};
@@ -14,6 +12,7 @@ use crate::low::aws_lc::xcurve;
 use crate::low::cpu::Cpu;
 use crate::low::curves::LANES;
 use crate::low::wipe_bytes;
+use std::fmt;
 
 /// Requests from which on a pass is faster than the library one after the other.
 const SIGN_MIN: usize = 2;

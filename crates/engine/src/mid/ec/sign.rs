@@ -17,15 +17,15 @@
 //! x(((z + r d) / s) G) = r
 //! ```
 //!
-//! - Together these are the verification under the public point Q (FIPS 186-5, 6.4.2), whose u1 G + u2 Q is
-//!   (u1 + u2 d) G where Q = d G. Both are by the table of the generator: a multiple of each lane's own Q would take 256
-//!   doublings, more than all the rest. Where x(R) is above the order, which happens once in 2^128, r does not pass.
+//! - Together these are the verification under the public point Q (FIPS 186-5, 6.4.2), whose u1 G + u2 Q is (u1 + u2 d)
+//!   G where Q = d G. Both are by the table of the generator: a multiple of each lane's own Q would take 256 doublings,
+//!   more than all the rest. Where x(R) is above the order, which happens once in 2^128, r does not pass.
 //! - Nonces are hedged, as the library's are, which mixes a hash of key and digest into its generator: as long as the
-//!   generator is sound they are random whatever the hash, and if it repeated itself (a machine's state that was copied)
-//!   they would still differ between digests and keys, as those of RFC 6979 do. 512 bits modulo n are as even as
-//!   makes no difference (FIPS 186-5, A.3.1 asks for 320).
-//! - The check covers every number between the first and the second reading of the key: a fault in R leaves the curve, one
-//!   in the digits of k shows in k', and one in r, s, d or 1/k breaks the equation. A fault in k itself, before all
+//!   generator is sound they are random whatever the hash, and if it repeated itself (a machine's state that was
+//!   copied) they would still differ between digests and keys, as those of RFC 6979 do. 512 bits modulo n are as even
+//!   as makes no difference (FIPS 186-5, A.3.1 asks for 320).
+//! - The check covers every number between the first and the second reading of the key: a fault in R leaves the curve,
+//!   one in the digits of k shows in k', and one in r, s, d or 1/k breaks the equation. A fault in k itself, before all
 //!   is made of it, gives another signature that is right. What is not covered is what was wrong before: the key in
 //!   memory, whose signatures would not fit its public part. Verification covers that.
 //! - Lanes left over repeat a request. All lanes take the same time whatever is in them.

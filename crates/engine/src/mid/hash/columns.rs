@@ -1,11 +1,13 @@
-//! HMAC (RFC 2104) with SHA-1 and SHA-2 of 32-bit words over texts of one length under raw keys of one length: all lanes are at
-//! the same block, so nothing is scheduled, and keys are hashed in the lanes as well.
+//! HMAC (RFC 2104) with SHA-1 and SHA-2 of 32-bit words over texts of one length under raw keys of one length: all
+//! lanes are at the same block, so nothing is scheduled, and keys are hashed in the lanes as well.
 //!
 //! ```text
 //! lanes    key ^ ipad | blocks of the text | its padded end |          each arrow down is one call of the kernel
 //!          key ^ opad |                        padded digest | -> MAC
 //! ```
 
+use super::digest;
+use super::lanes::{Tail, Tails, pad, pad_digest, write_digest};
 use crate::algorithm::HashAlgorithm;
 use crate::low::cpu::Cpu;
 use crate::low::sha::constants::{SHA1_START, SHA224_START, SHA256_START};
@@ -13,11 +15,8 @@ use crate::low::sha::{Kernel, LaneState, SHA_LANES_MAX, ShaFamily, ShaLanes};
 use crate::low::{wipe_bytes, wipe_words};
 use crate::mid::columns::Column;
 
-use super::digest;
-use super::lanes::{Tail, Tails, pad, pad_digest, write_digest};
-
-/// MACs of the first texts from `first` on, as many as a kernel takes, each in its place in `macs`; the output is how many.
-/// None where there is no kernel for them.
+/// MACs of the first texts from `first` on, as many as a kernel takes, each in its place in `macs`; the output is how
+/// many. None where there is no kernel for them.
 pub(crate) fn hmac_pass(
     cpu: Cpu,
     algorithm: HashAlgorithm,

@@ -1,7 +1,7 @@
 //! SHA-3 (FIPS 202) whose state can be taken out after a block and put back.
 //!
-//! The bound library has SHA-3 behind an interface that shows no state, and stays in use for whole texts. This is the standard's
-//! description as it stands; nothing in it depends on the text but its values.
+//! The bound library has SHA-3 behind an interface that shows no state, and stays in use for whole texts. This is the
+//! standard's description as it stands; nothing in it depends on the text but its values.
 
 use crate::low::{wipe_bytes, wipe_lanes};
 

@@ -47,7 +47,8 @@ pub(crate) trait LaneJobs<'a, W> {
     fn digest(&mut self, index: usize) -> &mut [u8; 64];
 }
 
-/// Runs every job, with a kernel that fits as many as there are and narrower ones towards the end (see [`Kernel::for_texts`]).
+/// Runs every job, with a kernel that fits as many as there are and narrower ones towards the end (see
+/// [`Kernel::for_texts`]).
 pub(crate) fn run<'a, K: Kernel<BLOCK>, const BLOCK: usize>(
     cpu: Cpu,
     kernel: K,
@@ -238,7 +239,8 @@ fn set_lane<W: Word>(state: &mut LaneState<W>, lane: usize, from: &HashState) {
     }
 }
 
-/// Pads what is left of a text of so many bytes, less than a block; gives the number of blocks. The length in bits takes an eighth of a block.
+/// Pads what is left of a text of so many bytes, less than a block; gives the number of blocks. The length in bits
+/// takes an eighth of a block.
 pub(super) fn pad<const BLOCK: usize>(tail: &mut Tail<BLOCK>, rest: &[u8], text_bytes: u64) -> usize {
     let blocks = if rest.len() < BLOCK - BLOCK / 8 { 1 } else { 2 };
     let bytes = tail[2 - blocks..].as_flattened_mut();

@@ -1,12 +1,11 @@
 //! What a key keeps beside the library's object, so that a batch of eight finds its numbers ready.
 
-use std::array;
-use std::sync::OnceLock;
-
 use crate::low::aws_lc::rsa::{Part, RsaObject};
 use crate::low::cpu::Avx512;
 use crate::low::rsa::{DIGIT_BITS, DIGITS_MAX, LANES, Moduli, Row, Secret, digits_for, load_bytes};
 use crate::secret::SecretBytes;
+use std::array;
+use std::sync::OnceLock;
 
 /// Most digits of a prime: half of the longest modulus. A key with a longer prime than that stays with the
 /// library.

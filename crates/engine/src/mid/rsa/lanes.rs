@@ -40,14 +40,13 @@
 //!   one of RSA-2048. Converting bytes to digits over calls of variable length was a quarter of a public
 //!   operation: see `low::rsa`.
 
-use std::array;
-
 use super::lane_keys::{Constants, LaneKey, Number, Shape, prepare};
 use crate::low::cpu::Avx512;
 use crate::low::rsa::{
     DIGIT_BITS, DIGIT_MASK, DIGITS_MAX, LANES, Moduli, Row, Secret, equal_lanes, load_bytes, multiply, power,
     power_pair, power_public_vartime, reduce, store_bytes, subtract,
 };
+use std::array;
 
 /// Requests of one pass that fit side by side with both their primes.
 const HALF: usize = LANES / 2;

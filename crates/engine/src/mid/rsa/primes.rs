@@ -19,13 +19,11 @@
 //!   about a prime but that it is one.
 //! - It is seven to ten times as fast as the library's own generation. Of RSA-2048's time the kernels take
 //!   three fifths, what the library makes of the two primes a quarter, the sieve a thirteenth.
-//! - Steps. A search goes on in steps of one pass, or, where there are no lanes, of one round of one candidate by the bound
-//!   library, between which its thread has time for others ([`KeySearch`]). Bases there have one bit less than the
-//!   candidate, so that they are below it.
+//! - Steps. A search goes on in steps of one pass, or, where there are no lanes, of one round of one candidate by the
+//!   bound library, between which its thread has time for others ([`KeySearch`]). Bases there have one bit less than
+//!   the candidate, so that they are below it.
 //! - Dropped: incremental search (adding 2 to one start), which sieves for less but favours primes after
 //!   long gaps and is not the standard's procedure.
-
-use std::array;
 
 use super::lane_keys::PRIME_DIGITS_MAX;
 use super::sieve::{PRIME_WORDS_MAX, Sieve};
@@ -39,6 +37,7 @@ use crate::low::rsa::{
 };
 use crate::low::wipe_bytes;
 use crate::secret::SecretBytes;
+use std::array;
 
 /// Longest prime in bytes.
 const PRIME_BYTES_MAX: usize = 8 * PRIME_WORDS_MAX;

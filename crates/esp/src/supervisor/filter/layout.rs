@@ -7,13 +7,12 @@
 //!   3 passes  /32 /32 ─►  2  passes  /32 /32
 //!   4 drops   /16 /24
 //! ```
-//! Policies whose selectors have the same bits that count, and that say the same, are in one group, which is one set. Between two groups the order matters where they say different
-//! things of one packet.
-
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+//! Policies whose selectors have the same bits that count, and that say the same, are in one group, which is one set.
+//! Between two groups the order matters where they say different things of one packet.
 
 use crate::messages::FilterRow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 /// Protocols whose packets begin with a type and a code.
 const ICMP: [u8; 2] = [1, 58];
@@ -54,7 +53,8 @@ pub struct Group {
     pub passes: bool,
     /// Keys of the set, each with the ranks of its policies: an update has both the old and the new one for a while.
     pub keys: BTreeMap<Vec<u8>, BTreeSet<Rank>>,
-    /// What every piece of a packet shows of the keys, and of how many; empty where every piece shows all that the group looks at.
+    /// What every piece of a packet shows of the keys, and of how many; empty where every piece shows all that the
+    /// group looks at.
     pub pieces: BTreeMap<Vec<u8>, usize>,
     ranks: BTreeSet<Rank>,
 }
@@ -98,8 +98,9 @@ impl Shape {
         })
     }
 
-    /// Whether pieces of one packet can be told apart by it: by ports, which the first piece alone has, and with IPv6 by the protocol, which each piece states for itself (RFC 8200, 4.5):
-    /// whoever cuts a packet may have later pieces state another than the first.
+    /// Whether pieces of one packet can be told apart by it: by ports, which the first piece alone has, and with IPv6
+    /// by the protocol, which each piece states for itself (RFC 8200, 4.5): whoever cuts a packet may have later pieces
+    /// state another than the first.
     pub fn is_of_whole_packets(&self) -> bool {
         self.ports != Ports::None || self.is_v6 && self.has_protocol
     }

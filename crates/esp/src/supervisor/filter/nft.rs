@@ -1,10 +1,9 @@
 //! Requests to the kernel's nf_tables (linux/netfilter/nf_tables.h), as messages and as a socket.
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-
 use netlink_sys::protocols::NETLINK_NETFILTER;
 use netlink_sys::{Socket, SocketAddr};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// `NFNL_SUBSYS_NFTABLES`.
 const SUBSYSTEM: u16 = 10;
@@ -42,7 +41,8 @@ pub const ELEMENTS_MAX: usize = 400;
 pub const BATCH_BYTES: usize = 64 << 10;
 /// How long the kernel may take to answer, in seconds.
 const ANSWER_SECONDS: i64 = 10;
-/// What news may take until they are read, in bytes, where this process may say so: those of a filter of as many policies as there can be take less than half.
+/// What news may take until they are read, in bytes, where this process may say so: those of a filter of as many
+/// policies as there can be take less than half.
 pub const NEWS_BYTES: usize = 8 << 20;
 
 /// What decides about a packet.
@@ -64,7 +64,8 @@ pub enum Step<'s> {
     Meta { key: u32, register: u32 },
     /// Bytes of the header of IP, into registers.
     Network { at: u32, bytes: u32, register: u32 },
-    /// Bytes behind the headers of IP; a packet that lacks them is none that the rule is for. Of a later piece kernels load what stands there, which is no header.
+    /// Bytes behind the headers of IP; a packet that lacks them is none that the rule is for. Of a later piece kernels
+    /// load what stands there, which is no header.
     Transport { at: u32, bytes: u32, register: u32 },
     /// Bytes of an extension header of IPv6; a packet that lacks it is none that the rule is for.
     Extension { kind: u8, at: u32, bytes: u32, register: u32 },
@@ -423,7 +424,8 @@ pub struct News(Socket);
 pub enum Heard {
     /// No change by others.
     Nothing,
-    /// Some are lost, and in the rest there is no change by others: a filter of many policies causes more of them than there is room for, itself.
+    /// Some are lost, and in the rest there is no change by others: a filter of many policies causes more of them than
+    /// there is room for, itself.
     Lost,
     /// Others changed a table.
     Changed,
@@ -470,7 +472,8 @@ impl AsFd for News {
     }
 }
 
-/// Whether a datagram of news tells of another's change of such a table: of all messages but the number of the generation the first attribute names it.
+/// Whether a datagram of news tells of another's change of such a table: of all messages but the number of the
+/// generation the first attribute names it.
 fn is_changed(datagram: &[u8], own_port: u32, name: &str) -> bool {
     let mut rest = datagram;
     while let Some(header) = rest.first_chunk::<HEADER_BYTES>() {

@@ -1,10 +1,9 @@
 //! The filter of a network namespace of the test's own, as the kernel has it.
 
+use super::*;
 use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_NETFILTER;
 use nix::sched::{CloneFlags, unshare};
-
-use super::*;
 
 /// Runs a test on a thread with a network of its own, where that can be made.
 fn in_own_network(run: impl FnOnce() + Send) {
@@ -56,7 +55,8 @@ fn tables(at: usize) -> [(bool, bool); 2] {
     })
 }
 
-/// A socket that has tables of both digits of IPv4 for itself until it is dropped: nobody else may change or remove them (`NFT_TABLE_F_OWNER`).
+/// A socket that has tables of both digits of IPv4 for itself until it is dropped: nobody else may change or remove
+/// them (`NFT_TABLE_F_OWNER`).
 fn taken_by_another() -> Socket {
     let mut socket = Socket::new(NETLINK_NETFILTER).unwrap();
     socket.bind_auto().unwrap();
@@ -151,7 +151,8 @@ fn repairs(filter: &mut Filter, news: &News) -> usize {
     repairs
 }
 
-/// A change of thousands of policies causes more news than there is room for: they are lost, and nothing is made anew but what others took away.
+/// A change of thousands of policies causes more news than there is room for: they are lost, and nothing is made anew
+/// but what others took away.
 #[test]
 fn news_that_a_filter_causes_itself_have_it_made_anew_no_second_time() {
     in_own_network(|| {

@@ -1,10 +1,8 @@
 //! What the kernel tells of changes by others.
 
-use std::os::fd::{AsFd, BorrowedFd};
-
-use netlink_sys::{Socket, SocketAddr};
-
 use super::{NetError, PROTOCOL_NUMBER, socket};
+use netlink_sys::{Socket, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Groups of rtnetlink(7), as bits: links, and addresses, routes and rules of both families.
 const GROUPS: u32 = 0x1 | 0x10 | 0x40 | 0x80 | 0x100 | 0x400 | (1 << 18);
@@ -48,7 +46,8 @@ impl News {
         Ok(News(socket))
     }
 
-    /// What changed since the last time, but for routes and rules that the socket of this port changed. Lost messages count as a change of everything.
+    /// What changed since the last time, but for routes and rules that the socket of this port changed. Lost messages
+    /// count as a change of everything.
     pub fn take(&self, own_port: u32, device: u32) -> Changed {
         let mut changed = Changed::default();
         let mut buffer = Vec::with_capacity(DATAGRAM_BYTES);

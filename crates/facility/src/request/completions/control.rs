@@ -4,8 +4,9 @@
 //! Down --connect, greet--> Greeting --Welcome--> Up --ask--> Up, asked --answer--> Up
 //!  ^----------- closed, after a pause that grows ------------'
 //! ```
-//! Questions that many requests share (for cards, queues, labels) are asked once for all of them, and again if the daemon
-//! went away meanwhile. A *call* belongs to one request, waits behind those, and is repeated only if that is safe.
+//! Questions that many requests share (for cards, queues, labels) are asked once for all of them, and again if the
+//! daemon went away meanwhile. A *call* belongs to one request, waits behind those, and is repeated only if that is
+//! safe.
 //!
 //! The daemon gives the loop's queues up when the connection ends, unless it is the daemon that ends. So a daemon
 //! that is slow to answer is waited for, and a connection is given up only where what comes over it makes no

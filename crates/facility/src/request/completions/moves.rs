@@ -115,7 +115,8 @@ impl Completions {
             let Some(entry) = self.requests.get(key) else { continue };
             let waited = now.saturating_duration_since(entry.since);
             let is_waiting = matches!(entry.state, State::Waiting);
-            // Waits for a slot of a card that holds its keys, or for the daemon, which does not say whether there is one.
+            // Waits for a slot of a card that holds its keys, or for the daemon, which does not say whether there is
+            // one.
             let answered =
                 entry.request.as_ref().map(|request| *request.wants()).filter(|want| want.tried != 0);
             if let Some(want) = answered.filter(|_| is_waiting && waited >= KEYS_WAIT)
@@ -417,7 +418,8 @@ impl Completions {
         self.send_those_that_wait(false);
     }
 
-    /// Sends waiting requests; with `all`, continues behind one that finds no slot, except with requests of the same kind.
+    /// Sends waiting requests; with `all`, continues behind one that finds no slot, except with requests of the same
+    /// kind.
     fn send_those_that_wait(&mut self, all: bool) {
         let (mut full, mut left) = (Vec::new(), VecDeque::new());
         while let Some(key) = self.waiting.pop_front() {

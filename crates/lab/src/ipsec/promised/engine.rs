@@ -52,7 +52,8 @@ fn run<T: DeserializeOwned>(bench: &Bench, name: &str, arguments: &[String]) -> 
     lines.map_err(LabError::io("read what packets take"))
 }
 
-/// Nanoseconds that a packet of a stream takes alone to be sealed and to be opened, [so many](TOGETHER) together, by suite.
+/// Nanoseconds that a packet of a stream takes alone to be sealed and to be opened, [so many](TOGETHER) together, by
+/// suite.
 pub(super) fn crypto(bench: &Bench) -> Result<impl Fn(Suite) -> [f64; 2], LabError> {
     let runs = packets(bench, TOGETHER)?;
     Ok(move |suite: Suite| {

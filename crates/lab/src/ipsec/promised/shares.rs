@@ -1,4 +1,5 @@
-//! Where the processor time of a packet goes: calls of TUN and sockets, cryptography, and the rest; and how far that is from what it must take.
+//! Where the processor time of a packet goes: calls of TUN and sockets, cryptography, and the rest; and how far that is
+//! from what it must take.
 
 use super::engine;
 use super::sides::{Bench, Side, of, processor_s};

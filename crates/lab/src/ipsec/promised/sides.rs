@@ -13,7 +13,8 @@ use traffic::{ProcessTime, Report, Typed};
 
 /// Part of a side's time that is not counted before.
 const WARM_SHARE: f64 = 0.25;
-/// Longest time of a side in a round, in seconds, where a tunnel uses its keys up ([`Kind::uses_keys_up`]): with the time before it enough for 800,000 packets a second.
+/// Longest time of a side in a round, in seconds, where a tunnel uses its keys up ([`Kind::uses_keys_up`]): with the
+/// time before it enough for 800,000 packets a second.
 pub(super) const KEY_SECONDS_MAX: f64 = 1.0;
 
 /// Programs of the part, and how thoroughly they are measured.
@@ -66,8 +67,8 @@ impl Bench {
         Typed { seconds: self.effort.seconds, warm_up: self.effort.seconds * WARM_SHARE, ..load.clone() }
     }
 
-    /// Drives tunnels in turn, the order turning over from round to round. One that cannot be had is a side without runs, but for the first,
-    /// which is what the row is about.
+    /// Drives tunnels in turn, the order turning over from round to round. One that cannot be had is a side without
+    /// runs, but for the first, which is what the row is about.
     pub fn sides(&self, kinds: &[Kind], load: &Typed) -> Result<Vec<Side>, LabError> {
         let mut load = self.timed(load);
         if kinds.iter().any(|kind| kind.uses_keys_up()) {

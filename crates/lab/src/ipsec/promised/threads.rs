@@ -54,7 +54,8 @@ pub(super) fn threads(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     Ok(rows)
 }
 
-/// Packets a second of so many threads together, sealed and opened; the whole, with making and comparing packets, takes so long.
+/// Packets a second of so many threads together, sealed and opened; the whole, with making and comparing packets, takes
+/// so long.
 fn rates(engine: &Engine, suite: Suite, threads: usize, seconds: f64) -> Result<[f64; 2], LabError> {
     let (begin, most) = (Instant::now(), Duration::from_secs_f64(seconds));
     let (mut packets, mut times) = (0, [Duration::ZERO; 2]);

@@ -8,8 +8,8 @@ use crate::load::operation::RsaForm;
 use engine::{Engine, RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem, RsaPublicKey};
 use num_bigint::BigUint;
 
-/// An RSA job: the engine's key and one operation with a known answer. Keys are always prepared: making one costs as much as
-/// using it.
+/// An RSA job: the engine's key and one operation with a known answer. Keys are always prepared: making one costs as
+/// much as using it.
 pub(in crate::load) struct RsaJob {
     pub public: RsaPublicKey,
     pub private: RsaPrivateKey,

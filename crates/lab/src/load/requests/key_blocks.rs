@@ -1,5 +1,5 @@
-//! Requests of key blocks: each job has protection keys and a block of its own, which is measured only after its key was found to be
-//! the one that left.
+//! Requests of key blocks: each job has protection keys and a block of its own, which is measured only after its key
+//! was found to be the one that left.
 
 use super::{Expected, Maker, Request, TOKEN_BYTES, VARIABLE_TOKEN_ROOM};
 use crate::load::{LabError, keys};

@@ -1,5 +1,5 @@
-//! Requests of payments: keys are entered in parts, blocks made on the card, and what comes back is compared with what leads back. Other
-//! programs get the same cases with the keys in the clear.
+//! Requests of payments: keys are entered in parts, blocks made on the card, and what comes back is compared with what
+//! leads back. Other programs get the same cases with the keys in the clear.
 
 use super::{Expected, Maker, Request, TOKEN_BYTES, VARIABLE_TOKEN_ROOM};
 use crate::load::operation::Payment;
@@ -10,8 +10,8 @@ const PAN: &[u8; 12] = b"401234567890";
 /// The PAN with a check digit, which blocks of ISO-0 do not have.
 const CHECKED_PAN: &[u8; 13] = b"4012345678909";
 
-/// The PAN of a job, with its check digit: verifications of one card are judged one after the other, so each job has a card of its
-/// own. (No verb looks at check digits.)
+/// The PAN of a job, with its check digit: verifications of one card are judged one after the other, so each job has a
+/// card of its own. (No verb looks at check digits.)
 fn checked_pan(job: usize) -> [u8; CHECKED_PAN.len()] {
     let mut pan = *CHECKED_PAN;
     pan[4..12].copy_from_slice(&digits_of(job));
@@ -45,7 +45,8 @@ const RESPONSE_CODE: &[u8; 2] = b"00";
 const WHOLE_PAN: &[u8; 16] = b"4012345678909123";
 /// A key serial number whose counter has five bits set.
 const SERIAL: [u8; 10] = [0xFF, 0xFF, 0x98, 0x76, 0x54, 0x32, 0x10, 0xE0, 0x00, 0x1F];
-/// What a cryptogram is of: amounts, country, results, currency, date, type, number and counter, and what the card says.
+/// What a cryptogram is of: amounts, country, results, currency, date, type, number and counter, and what the card
+/// says.
 const TRANSACTION: [u8; 33] = [7; 33];
 /// Derivation data of a PIN key of AES-128, of a counter with five bits set.
 const AES_DERIVATION: [u8; 20] =
@@ -132,7 +133,8 @@ impl Maker<'_> {
         Ok(Request { expected: Expected::Bytes(PIN_BLOCK_OUT, made), ..request })
     }
 
-    /// The block that comes out is filled with digits that the card alone knows: programs are given one, whose PIN must be the one that they find.
+    /// The block that comes out is filled with digits that the card alone knows: programs are given one, whose PIN must
+    /// be the one that they find.
     fn pin_reformat(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::encrypted_pin_translate::PIN_BLOCK_OUT;
         let (ours, theirs) = (self.pair(job, 0)?, self.pair(job, 1)?);

@@ -1,6 +1,6 @@
 //! The published statements about the Encryption Facility, held against what the cases gave: the rows of
-//! `data/file-tests.csv`. Each names a case by its published table or its own name, another one that it is set over where
-//! there is one, the figure of their runs, and how the ratio, or the figure itself, is reported.
+//! `data/file-tests.csv`. Each names a case by its published table or its own name, another one that it is set over
+//! where there is one, the figure of their runs, and how the ratio, or the figure itself, is reported.
 
 use super::{Case, Outcome, Outcomes, Run};
 use crate::experiment::judged::{Expect, Figure, Judged, Verdict};

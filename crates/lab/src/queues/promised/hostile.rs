@@ -1,5 +1,5 @@
-//! A tenant's MACs on one card beside a hostile tenant: what is left of its share, how long 99 of 100 requests take, and
-//! how long an administrator waits for the daemon meanwhile.
+//! A tenant's MACs on one card beside a hostile tenant: what is left of its share, how long 99 of 100 requests take,
+//! and how long an administrator waits for the daemon meanwhile.
 //!
 //! A hostile tenant costs something whatever walls there are: its requests are served in turn with the others', and its
 //! program computes. So each row stands beside an honest neighbour that asks as much of the card, or beside a program

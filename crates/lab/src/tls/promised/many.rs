@@ -172,8 +172,8 @@ fn until_idle(server: &Server, begin: Instant) {
     }
 }
 
-/// Writes chains of other names that are made from one: the name's digits are changed where it stands. Their signatures are
-/// no longer good, which no server looks at when it loads its own.
+/// Writes chains of other names that are made from one: the name's digits are changed where it stands. Their signatures
+/// are no longer good, which no server looks at when it loads its own.
 fn chains(like: &Path, folder: &Path) -> Result<Vec<String>, LabError> {
     let what = "make certificates";
     let pem = fs::read_to_string(like).map_err(LabError::io(what))?;

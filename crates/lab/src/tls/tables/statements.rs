@@ -375,8 +375,8 @@ impl All<'_> {
         Some(Figure::of(&compare(&a[..count], &b[..count])?.ratio))
     }
 
-    /// The rate of cards over that of software: where this machine's processors are not the originals', at least half of it
-    /// and at most twice is called about that.
+    /// The rate of cards over that of software: where this machine's processors are not the originals', at least half
+    /// of it and at most twice is called about that.
     fn gain(&self, cards: &str, software: &str, published: f64, compared: &'static str) -> Option<Test> {
         let ratio = self.over(cards, software, Of::Itr)?;
         Some(Weighed(vec![ratio], About(published), 1.0, compared))

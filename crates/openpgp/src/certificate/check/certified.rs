@@ -9,8 +9,8 @@ use pgp::packet::{PublicKey, Signature, SignatureType};
 use pgp::types::{KeyDetails, SignedUser};
 
 impl Valid<'_> {
-    /// Its user ids that an authority has certified, without a later revocation of that; all of its own if it is the authority.
-    /// `at` is the time that both were checked at.
+    /// Its user ids that an authority has certified, without a later revocation of that; all of its own if it is the
+    /// authority. `at` is the time that both were checked at.
     pub fn certified_by(&self, authority: &Valid<'_>, at: Timestamp) -> Vec<String> {
         let target = &self.certificate.inner().primary_key;
         let signer = &authority.certificate.inner().primary_key;

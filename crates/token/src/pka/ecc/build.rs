@@ -2,8 +2,6 @@
 //!
 //! What a builder makes, [`EccToken::parse`](super::EccToken::parse) reads.
 
-use zeroize::Zeroizing;
-
 use super::{
     ASSOCIATED, ASSOCIATED_BYTES_MIN, ECC_PRIVATE_SECTION, EccAttributes, EccCurve, FORMAT_CLEAR,
     FORMAT_INTERNAL, FORMAT_TRANSPORTED, HASH_SHA256, OPK, PATTERN, PUBLIC_SECTION, SOURCE,
@@ -15,6 +13,7 @@ use crate::pka::error::{PkaTokenError, Problem};
 use crate::pka::section::{halfword, start};
 use crate::pka::unconfirmed::{OPK_FIELD_BYTES, wrapped_payload_bytes};
 use crate::pka::{Destination, EXTERNAL, HEADER_BYTES, Source};
+use zeroize::Zeroizing;
 
 /// An external token of a public key.
 ///

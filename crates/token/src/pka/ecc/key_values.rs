@@ -5,9 +5,9 @@
 //! ECC-PUBL  0 curve type | 1 zero | 2 bits of p | 4 length of Q | 6 Q
 //! ```
 //!
-//! The bits of p are taken in either byte order: a client on a little-endian machine (openCryptoki 3.8.1) writes them in
-//! its own, and no length of a curve is another one with its bytes exchanged. Callers pass buffers of fixed size: bytes
-//! after the last field are not looked at.
+//! The bits of p are taken in either byte order: a client on a little-endian machine (openCryptoki 3.8.1) writes them
+//! in its own, and no length of a curve is another one with its bytes exchanged. Callers pass buffers of fixed size:
+//! bytes after the last field are not looked at.
 
 use super::EccCurve;
 use crate::pka::error::Problem;
@@ -43,8 +43,8 @@ impl<'a> EccKeyValues<'a> {
     /// Reads the structure of ECC-PAIR.
     ///
     /// # Errors
-    /// [`Problem::OutOfArea`] where lengths and structure do not agree; [`Problem::Inconsistent`] where some but not all
-    /// of a key is given; [`Problem::Curve`], [`Problem::Value`] for the curve; [`Problem::Reserved`].
+    /// [`Problem::OutOfArea`] where lengths and structure do not agree; [`Problem::Inconsistent`] where some but not
+    /// all of a key is given; [`Problem::Curve`], [`Problem::Value`] for the curve; [`Problem::Reserved`].
     pub fn pair(structure: &'a [u8]) -> Result<Self, KeyValuesError> {
         let curve = curve(structure)?;
         let [value, point] = fields(structure, 8, [halfword(structure, 4)?, halfword(structure, 6)?])?;

@@ -5,8 +5,8 @@
 macro_rules! administration_verbs {
     ($callback:path, $families:tt { $($rows:tt)* }) => {
         $crate::next_verbs! { $callback, $families { $($rows)*
-            /// Cryptographic_Facility_Query: the state of the domain's master-key registers, and what there is of cards and
-            /// domains for the caller.
+            /// Cryptographic_Facility_Query: the state of the domain's master-key registers, and what there is of cards
+            /// and domains for the caller.
             CryptographicFacilityQuery cryptographic_facility_query = 0x0332 slot 110 "CSUACFQ" Daemon {
                 class: Pure; audited: false;
                 keywords: 1 to 2 { query: FacilityQuery, adapter: FacilityAdapter },

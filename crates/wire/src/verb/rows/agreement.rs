@@ -5,7 +5,8 @@
 macro_rules! agreement_verbs {
     ($callback:path, $families:tt { $($rows:tt)* }) => {
         $crate::next_verbs! { $callback, $families { $($rows)*
-            /// EC_Diffie-Hellman: a symmetric key from a private key of an elliptic curve and the public key of another party.
+            /// EC_Diffie-Hellman: a symmetric key from a private key of an elliptic curve and the public key of another
+            /// party.
             EcDiffieHellman ec_diffie_hellman = 0x01B0 slot 100 "CSNDEDH" Coprocessor {
                 class: Pure; audited: true;
                 keywords: 1 to 6 {

@@ -5,7 +5,8 @@
 macro_rules! attribute_verbs {
     ($callback:path, $families:tt { $($rows:tt)* }) => {
         $crate::next_verbs! { $callback, $families { $($rows)*
-            /// Key_Test2: generate or verify the verification pattern of a key in a token of any form, or of a master key.
+            /// Key_Test2: generate or verify the verification pattern of a key in a token of any form, or of a master
+            /// key.
             KeyTest2 key_test2 = 0x0180 slot 70 "CSNBKYT2" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 2 to 5 {

@@ -70,7 +70,8 @@ macro_rules! key_verbs {
                     KEK_KEY_IDENTIFIER: InOut renews(Fixed(64));
                 }
             }
-            /// Key_Part_Import: a clear part of a DES key is added to a token; one of 24 bytes, where that is of triple length.
+            /// Key_Part_Import: a clear part of a DES key is added to a token; one of 24 bytes, where that is of triple
+            /// length.
             KeyPartImport key_part_import = 0x0109 slot 44 "CSNBKPI" Coprocessor {
                 class: Pure; audited: true;
                 keywords: 1 to 2 { part: KeyPart, wrapping: TokenWrapping }, rules WRAPPING_RULES;

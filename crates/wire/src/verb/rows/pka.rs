@@ -137,7 +137,8 @@ macro_rules! pka_verbs {
                     KEY_VALUE: Out Bytes(By(KEY_VALUE_LENGTH)), secret;
                 }
             }
-            /// Opens the premaster secret of TLS that a client enciphered (RFC 5246, section 7.4.7.1). CCA has no such verb.
+            /// Opens the premaster secret of TLS that a client enciphered (RFC 5246, section 7.4.7.1). CCA has no such
+            /// verb.
             TlsPremaster tls_premaster = 0x0212 slot 112 "" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 0 to 0 {};

@@ -5,7 +5,8 @@
 macro_rules! transport_verbs {
     ($callback:path, $families:tt { $($rows:tt)* }) => {
         $crate::next_verbs! { $callback, $families { $($rows)*
-            /// Symmetric_Key_Export: a DATA key under an RSA public key, or a key of variable length under one or under an AES EXPORTER key.
+            /// Symmetric_Key_Export: a DATA key under an RSA public key, or a key of variable length under one or under
+            /// an AES EXPORTER key.
             SymmetricKeyExport symmetric_key_export = 0x0230 slot 25 "CSNDSYX" Coprocessor {
                 class: Pure; audited: true;
                 keywords: 1 to 3 {
@@ -39,7 +40,8 @@ macro_rules! transport_verbs {
                     TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH));
                 }
             }
-            /// Symmetric_Key_Import2: a key of an external token of variable length or of an object of PKCS #11, under the master key.
+            /// Symmetric_Key_Import2: a key of an external token of variable length or of an object of PKCS #11, under
+            /// the master key.
             SymmetricKeyImport2 symmetric_key_import2 = 0x0170 slot 60 "CSNDSYI2" Coprocessor {
                 class: Pure; audited: true;
                 keywords: 2 to 4 {
@@ -59,7 +61,8 @@ macro_rules! transport_verbs {
                     TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH));
                 }
             }
-            /// Symmetric_Key_Generate: a new DATA key, for use here or under a key-encrypting key, and under an RSA public key.
+            /// Symmetric_Key_Generate: a new DATA key, for use here or under a key-encrypting key, and under an RSA
+            /// public key.
             SymmetricKeyGenerate symmetric_key_generate = 0x0190 slot 80 "CSNDSYG" Coprocessor {
                 class: Pure; audited: true;
                 keywords: 1 to 7 {

@@ -1,5 +1,5 @@
-//! What stands on the sheet of a part, beside the part: its check value. It is computed here, of the part alone, so that who typed
-//! it sees at once whether it is the one of the sheet.
+//! What stands on the sheet of a part, beside the part: its check value. It is computed here, of the part alone, so
+//! that who typed it sees at once whether it is the one of the sheet.
 
 use super::super::check::{Values, typed_check_value};
 use crate::failure::Failure;

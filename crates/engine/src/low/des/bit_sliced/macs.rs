@@ -1,6 +1,7 @@
 //! MACs of a pass of texts of one length.
 //!
-//! Tried and dropped, no gain with 512 lanes: lines turned as they are read, without the copy; the sum of two states in vectors.
+//! Tried and dropped, no gain with 512 lanes: lines turned as they are read, without the copy; the sum of two states in
+//! vectors.
 
 use super::super::bit_sliced_words::{Merge, Rows, Word};
 use super::super::macs::{Macs, Texts};

@@ -1,13 +1,12 @@
 //! Every bit-sliced form against OpenSSL and the plain twin.
 
-use openssl::symm::{Cipher, Crypter, Mode};
-use seeded::Random;
-
 use super::super::super::cpu::Cpu;
 use super::super::bit_sliced_portable::BitSliced64;
 use super::super::lines::Line;
 use super::super::plain::Plain;
 use super::*;
+use openssl::symm::{Cipher, Crypter, Mode};
+use seeded::Random;
 
 fn sum(one: Block, other: Block) -> Block {
     (u64::from_ne_bytes(one) ^ u64::from_ne_bytes(other)).to_ne_bytes()

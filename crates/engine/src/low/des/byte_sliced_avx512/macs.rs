@@ -1,13 +1,12 @@
 //! MACs of up to 64 texts of one length, read where they lie.
 
-use std::arch::x86_64::*;
-use std::ops::Range;
-
 use super::super::byte_sliced_vector::{Scratch, blocks_of_planes, planes_of_blocks, transpose_quads};
 use super::super::mac_lines::{lines_of_lanes, load_lanes, store_lanes};
 use super::super::macs::{Macs, Texts};
 use super::super::{Block, PIECE_BLOCKS};
 use super::{ByteSlicedKeys, GROUP, LANES, State, collect, empty_groups, empty_state, expand, run};
+use std::arch::x86_64::*;
+use std::ops::Range;
 
 /// Planes of the blocks of a line, by group and block.
 type Sliced = Scratch<[[__m512i; PIECE_BLOCKS]; LANES / GROUP]>;

@@ -1,8 +1,5 @@
 //! MACs of few texts of one length, read where they lie.
 
-use std::arch::x86_64::*;
-use std::ops::Range;
-
 use super::super::byte_sliced_vector::Scratch;
 use super::super::mac_lines::{line_of_lane, lines_of_lanes, load_lanes, store_lanes};
 use super::super::macs::{Macs, Texts};
@@ -11,6 +8,8 @@ use super::super::rows_rounds::des;
 use super::super::rows_vector::{blocks_of_halves, halves_of_blocks};
 use super::super::{Block, PIECE_BLOCKS, Stage};
 use super::{GROUP, empty_state, one, run};
+use std::arch::x86_64::*;
+use std::ops::Range;
 
 /// Blocks of the lines of eight texts, and so for each vector.
 type Lines<const VECTORS: usize> = Scratch<[[__m512i; PIECE_BLOCKS]; VECTORS]>;

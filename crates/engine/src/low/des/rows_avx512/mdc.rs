@@ -5,17 +5,16 @@
 //! left and right            of text 0, 1, 2, 3; of one text four times
 //! ```
 //!
-//! A step waits for the one before, and its keys are what that one left: nothing but the way from its last round through the
-//! schedules to the next first round counts.
+//! A step waits for the one before, and its keys are what that one left: nothing but the way from its last round
+//! through the schedules to the next first round counts.
 //!
-//! 1. A key comes to all quad words of a vector, where its schedule is made, step after step. The two schedules of a text, put
-//!    side by side, are a pair of quad words for each step, which is read into the lanes of the text: nothing is transposed.
-//! 2. What waits is the first half of the schedules. The second half, and the expansion of what is enciphered, run beside rounds.
-//! 3. The state stays in registers from the first block to the last. Schedules lie where those of the step before lay, and are wiped
-//!    once, at the end.
-
-use std::arch::x86_64::*;
-use std::hint::black_box;
+//! 1. A key comes to all quad words of a vector, where its schedule is made, step after step. The two schedules of a
+//!    text, put side by side, are a pair of quad words for each step, which is read into the lanes of the text: nothing
+//!    is transposed.
+//! 2. What waits is the first half of the schedules. The second half, and the expansion of what is enciphered, run
+//!    beside rounds.
+//! 3. The state stays in registers from the first block to the last. Schedules lie where those of the step before lay,
+//!    and are wiped once, at the end.
 
 use super::super::Block;
 use super::super::byte_sliced_vector::{Plain, Scratch};
@@ -24,6 +23,8 @@ use super::super::mdc::{KEY_BITS, KEY_MASK, Pair};
 use super::super::rows_keys::schedule;
 use super::super::rows_rounds::des;
 use super::super::rows_vector::{blocks_of_halves, halves_of_blocks};
+use std::arch::x86_64::*;
+use std::hint::black_box;
 
 /// For one to four texts, as many blocks as each of them has.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]

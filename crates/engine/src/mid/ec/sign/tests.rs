@@ -1,13 +1,12 @@
 //! A fault anywhere is caught, and signatures are those of their nonces.
 
-use std::cell::Cell;
-
 use super::*;
 use crate::low::aws_lc::ec::Group;
 use crate::low::curves::DIGIT_BITS;
 use crate::low::curves::tests::{FAULT as LOW_FAULT, Fault as LowFault};
 use crate::low::curves::{self, DIGIT_MASK};
 use crate::*;
+use std::cell::Cell;
 
 /// One bit of one lane to be turned over, once.
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +118,8 @@ fn a_flipped_bit_in_a_sum_is_caught() {
     assert!(harmless < 10, "{harmless} bits turned over that changed nothing");
 }
 
-/// Verification finds what the check cannot see, and all that it can: wrong keys, digests, signatures and public points.
+/// Verification finds what the check cannot see, and all that it can: wrong keys, digests, signatures and public
+/// points.
 #[test]
 fn verification_accepts_what_the_library_accepts() {
     let (keys, digests) = (keys(), digests());

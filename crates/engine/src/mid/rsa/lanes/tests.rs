@@ -1,10 +1,9 @@
 //! A fault anywhere is caught, and the kernels agree with their twins.
 
-use std::cell::Cell;
-
 use super::*;
 use crate::low::cpu::Cpu;
 use crate::*;
+use std::cell::Cell;
 
 /// One bit of one lane to be turned over, once.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,104 @@
+//! `make bench`, the part on IPsec: tunnels between two namespaces of this machine, ours beside strongSwan's libipsec
+//! and wireguard-go.
+//!
+//! All tunnels of a row stand at once and are driven in turn, the order turning over from round to round. Both ends of
+//! a tunnel are alike, the processor time is that of both data planes, threads and children included, and every byte
+//! that arrives is checked.
+
+mod batches;
+mod engine;
+mod floods;
+mod rows;
+mod shares;
+mod sides;
+mod threads;
+
+use super::desk::{Desk, PEERS};
+use crate::experiment::groups::{self, Effort};
+use crate::experiment::promise::{Measure, Options, Part};
+use crate::load::LabError;
+use sides::{Bench, KEY_SECONDS_MAX};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The row that the part is known by.
+pub(crate) const STREAM: &str = "one TCP stream, AES-128-GCM: rate against libipsec";
+/// Rounds of a row at the most: the part is to end within some minutes.
+const ROUNDS_MAX: usize = 5;
+/// A side works so many times as long as one of an engine row.
+const LONGER: f64 = 20.0;
+
+type Group = fn(&Bench) -> Result<Vec<Measure>, LabError>;
+
+/// The groups of rows, each with the words that `--filter` finds it by.
+const GROUPS: [(&str, Group); 16] = [
+    ("one TCP stream, AES-128-GCM", rows::stream_gcm),
+    ("one TCP stream, AES-128-CBC + SHA-1", rows::stream_cbc),
+    ("rr 200/32768, AES-128-GCM", rows::rr_gcm),
+    ("rr 200/32768, AES-128-CBC + SHA-1", rows::rr_cbc),
+    ("rr 200/32768, 3DES + SHA-1", rows::rr_tdes),
+    ("ping-pong of 200 bytes", rows::ping),
+    ("64-byte UDP", rows::small),
+    ("UDP by size", rows::sizes),
+    ("UDP by batch", batches::batches),
+    ("floods on a socket", floods::floods),
+    ("two threads on one SA", rows::threads),
+    ("one SA by two threads at once", threads::threads),
+    ("the kernel's ESP", rows::kernel),
+    ("engine, 47 packets", engine::together),
+    ("look-ups with 1,000 SAs", engine::lookups),
+    ("where a packet's time goes", shares::shares),
+];
+
+/// Measures the groups that the filter wants. A group that cannot run is a row that says why.
+///
+/// # Errors
+/// [`LabError`] where there is no folder to work in; [`LabError::Interrupted`].
+pub fn run(
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>, LabError> {
+    let wanted = groups::wanted(&GROUPS, options);
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let bench = Bench { desk: Desk::new()?, effort: effort(options), stop: Arc::clone(stop) };
+    groups::measure(Part::Ipsec, wanted, stop, &mut |name, group| {
+        progress(&format!("IPsec: {name}"));
+        group(&bench)
+    })
+}
+
+fn effort(options: &Options) -> Effort {
+    Effort::of(options, ROUNDS_MAX, LONGER)
+}
+
+/// What is said above the rows.
+pub(crate) fn remark(options: &Options) -> String {
+    let Effort { rounds, seconds } = effort(options);
+    format!(
+        "## IPsec\n\nTwo network namespaces with a wire of 1,500 bytes between them, a data plane in each, {rounds} rounds of {seconds} s for \
+         each side, in turn, and of {KEY_SECONDS_MAX} s at most where one is used up by 3DES, under the workloads of `cryptand ipsec drive`, which check every byte. Data planes, client and server share \
+         the processors of this machine. Processor time is that of both data planes. Ours has one thread an end where nothing else is said, \
+         and its SAs from `ip xfrm`; ESP goes in UDP. *What bounds it* divides the processor time into the kernel's, which is calls of TUN \
+         and sockets, and the program's. *Where a packet's time goes* takes that division of each end by itself, and from the program's part what \
+         the same packets take that are sealed or opened alone, without a tunnel; *of the limit* is the share that calls and cryptography have. *A look* is what \
+         is sealed or opened together. Floods come at the data plane's own socket. Peers: {PEERS}. A tunnel of wireguard-go has ChaCha20-Poly1305."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_found_by_words_of_their_own() {
+        assert!(groups::tests::are_found_by_words_of_their_own(&GROUPS));
+    }
+
+    #[test]
+    fn the_remark_says_how_long_sides_work() {
+        assert!(remark(&Options::default()).contains("5 rounds of 2 s"));
+    }
+}

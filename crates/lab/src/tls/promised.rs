@@ -1,0 +1,99 @@
+//! `make bench`, the part on TLS: servers with keys on a card beside nginx, and beside the same server with the key in
+//! its process, under one driver.
+//!
+//! Server and cards are bound to one processor, the driver to another. Sides run in turn; a side's figure is
+//! transactions for each second of processor time that server and cards took together, as the kernel booked it.
+
+mod handshakes;
+mod many;
+mod rest;
+mod shares;
+mod sides;
+
+use super::desk::{Desk, PACKAGES};
+use crate::experiment::groups::{self, Effort};
+use crate::experiment::promise::{Measure, Options, Part};
+use crate::load::LabError;
+use sides::Bench;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The row that the part is known by.
+pub(crate) const FULL_RSA: &str = "full TLS 1.3, RSA-2048 on a card";
+/// Rounds of a row at the most: the part is to end within a few minutes.
+const ROUNDS_MAX: usize = 5;
+/// A side works so many times as long as one of an engine row.
+const LONGER: f64 = 10.0;
+
+type Group = fn(&mut Bench) -> Result<Vec<Measure>, LabError>;
+
+/// The groups of rows, each with the words that `--filter` finds it by.
+const GROUPS: [(&str, Group); 14] = [
+    ("full TLS 1.3, RSA-2048", handshakes::full_rsa),
+    ("full TLS 1.2, RSA key exchange", handshakes::key_exchange),
+    ("full TLS 1.3, ECDSA P-256", handshakes::full_ecdsa),
+    ("client certificates", handshakes::client_certificates),
+    ("resumed", handshakes::resumed),
+    ("1 GB from a backend", rest::bulk),
+    ("forwarded to a backend", rest::forwarded),
+    ("fill of passes", rest::fill),
+    ("one connection at a time", rest::lonely),
+    ("memory of kept connections", many::connections),
+    ("10,000 certificates", many::certificates),
+    ("both processors", rest::both_processors),
+    ("X25519MLKEM768", rest::hybrid),
+    ("where the time goes", shares::shares),
+];
+
+/// Measures the groups that the filter wants. A group that cannot run is a row that says why.
+///
+/// # Errors
+/// [`LabError`] where servers, cards or driver cannot be had at all; [`LabError::Interrupted`].
+pub fn run(
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>, LabError> {
+    let wanted = groups::wanted(&GROUPS, options);
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    progress("TLS: keys and certificates");
+    let mut bench = Bench::new(Desk::new()?, effort(options), stop)?;
+    groups::measure(Part::Tls, wanted, stop, &mut |name, group| {
+        progress(name);
+        group(&mut bench)
+    })
+}
+
+fn effort(options: &Options) -> Effort {
+    Effort::of(options, ROUNDS_MAX, LONGER)
+}
+
+/// What is said above the rows.
+pub(crate) fn remark(options: &Options) -> String {
+    let Effort { rounds, seconds } = effort(options);
+    format!(
+        "## TLS\n\nUp to {rounds} rounds of {seconds} s for each side, in turn, under `cryptand tls drive`, which looks at each \
+         answer. Where nothing else is said: server and cards on one processor, the driver on the other; one loop, nginx with \
+         one worker; X25519, AES-128-GCM, 64 connections in flight, no tickets; certificates of the same kind and length. \
+         Figures are transactions for each second of processor time of server and cards together. *What bounds it* has where \
+         the time of a transaction went, and says where the driver was the limit, so that passes were emptier than a full \
+         server's. The peer is Debian's nginx ({PACKAGES})."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_found_by_words_of_their_own() {
+        assert!(groups::tests::are_found_by_words_of_their_own(&GROUPS));
+    }
+
+    #[test]
+    fn the_remark_says_how_long_sides_work() {
+        assert!(remark(&Options::default()).contains("5 rounds of 1 s"));
+    }
+}

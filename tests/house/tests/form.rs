@@ -1,0 +1,82 @@
+//! How sources are laid out, beyond what rustfmt decides: CONTRIBUTING.md, "Layout of a file".
+
+use house_tests::sources;
+
+/// Longest line of a comment, in characters.
+const COMMENT_COLUMNS: usize = 120;
+
+/// The lines of comments that are too long, with their numbers. Tables and what stands between fences is as wide as it
+/// must be.
+fn too_long(text: &str) -> Vec<usize> {
+    let (mut found, mut is_fenced) = (Vec::new(), false);
+    for (number, line) in (1..).zip(text.lines()) {
+        let Some(comment) = line.trim_start().strip_prefix("//") else {
+            is_fenced = false;
+            continue;
+        };
+        let said = comment.trim_start_matches(['/', '!']).trim_start();
+        is_fenced ^= said.starts_with("```");
+        if line.chars().count() > COMMENT_COLUMNS && !is_fenced && !said.starts_with('|') {
+            found.push(number);
+        }
+    }
+    found
+}
+
+/// The imports that only blank lines divide from the import before, with their numbers.
+fn divided(text: &str) -> Vec<usize> {
+    let (mut found, mut last, mut is_within) = (Vec::new(), None, false);
+    let mut blank = false;
+    for (number, line) in (1..).zip(text.lines()) {
+        let indent = line.len() - line.trim_start().len();
+        if is_within {
+            is_within = !line.trim_end().ends_with(';');
+        } else if line[indent..].starts_with("use ") {
+            if blank && last == Some(indent) {
+                found.push(number);
+            }
+            (last, blank) = (Some(indent), false);
+            is_within = !line.trim_end().ends_with(';');
+        } else if line.is_empty() {
+            blank = true;
+        } else {
+            last = None;
+        }
+    }
+    found
+}
+
+fn each(what: &str, find: fn(&str) -> Vec<usize>) {
+    let files = sources("", "rs");
+    let wrong: Vec<_> = files
+        .iter()
+        .flat_map(|source| find(&source.text).into_iter().map(|number| format!("{}:{number}", source.path)))
+        .collect();
+    assert!(wrong.is_empty(), "{what}:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn comments_are_no_wider_than_a_page() {
+    each("comments of more than 120 columns", too_long);
+    let text = "//! |a table|\n/// ```text\n/// drawn\n/// ```\n".to_owned() + "// " + &"w ".repeat(60);
+    assert_eq!(too_long(&text), [5]);
+    assert_eq!(too_long(&text.replace("drawn", &"-".repeat(120))), [5]);
+}
+
+#[test]
+fn imports_stand_in_one_block() {
+    each("imports that stand apart from the one before", divided);
+    let text = "use a::{\n    b,\n};\nuse c;\n\nuse d;\n\npub use e;\n\nuse f;\nmod g {\n    use h;\n\n    use i;\n}\n";
+    assert_eq!(divided(text), [6, 14]);
+}
+
+/// A file has the name of its module, and its submodules lie in the folder of that name. Programs of tests share
+/// modules in folders, where a file of its own would be one more program.
+#[test]
+fn no_module_is_named_mod() {
+    let files = sources("", "rs");
+    let paths = files.iter().map(|source| source.path.as_str());
+    let of_tests = |path: &str| path.split('/').any(|part| part == "tests") && !path.contains("/src/");
+    let named: Vec<_> = paths.filter(|path| path.ends_with("/mod.rs") && !of_tests(path)).collect();
+    assert!(named.is_empty(), "{named:?}");
+}
