@@ -7,7 +7,7 @@ use crate::outbox::Outbox;
 use crate::poller::{Happened, Interest, Source};
 use crate::service::Link;
 use crate::supervise::backoff::End;
-use crate::supervise::card::{Card, Phase, ProcessRow, Running};
+use crate::supervise::card::{Card, Phase, ProcessRow, Renewal, Running};
 use crate::supervise::plan::{Specification, wanted};
 use crate::supervise::process::{Identity, is_stopped};
 use crate::supervise::program::Started;
@@ -564,16 +564,13 @@ impl Daemon {
         if !self.keeper.spreading.is_empty() {
             return;
         }
-        let current = self.keeper.generation;
-        // One that does not come back does not keep the others from being replaced.
-        let is_stuck = self.cards.get(&index).is_some_and(Card::is_settled);
-        match self.cards.get(&index).map(|card| (card.phase, card.keeper_generation)) {
-            Some((Phase::Serving, keeper)) if keeper != current => {
+        match self.cards.get(&index).map(|card| card.renewal(self.keeper.generation)) {
+            Some(Renewal::Replace) => {
                 tracing::info!(card = index, "replaced: its keeper is gone");
                 self.stop_card(index);
             }
-            Some((Phase::Starting(_) | Phase::Stopping(_) | Phase::Down(Some(_)), _)) if !is_stuck => {}
-            _ => {
+            Some(Renewal::Wait) => {}
+            Some(Renewal::Done) | None => {
                 self.renewals.pop();
             }
         }

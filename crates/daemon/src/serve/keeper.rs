@@ -331,11 +331,7 @@ impl Daemon {
     /// Running coprocessors that got their keys from an earlier process of the keeper: they do not get changes.
     fn strangers(&self) -> impl Iterator<Item = u32> {
         let current = self.keeper.generation;
-        let is_strange = move |card: &&Card| {
-            let is_coprocessor =
-                card.running_as.as_ref().is_some_and(|of| of.personality == Personality::Coprocessor);
-            is_coprocessor && card.process.is_some() && ![0, current].contains(&card.keeper_generation)
-        };
+        let is_strange = move |card: &&Card| card.is_of_another_keeper(current);
         self.cards.values().filter(is_strange).map(|card| card.index)
     }
 

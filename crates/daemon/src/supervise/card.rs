@@ -45,6 +45,17 @@ pub enum Phase {
     Stopping(Instant),
 }
 
+/// What comes next of a card that was to be replaced because its keeper is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// It is to be replaced now.
+    Replace,
+    /// It is on its way down or up.
+    Wait,
+    /// Nothing: it was replaced, it is no coprocessor any more, or it does not come back.
+    Done,
+}
+
 /// A running process of a card or of the keeper.
 pub struct Running<O> {
     /// Who it is.
@@ -233,6 +244,25 @@ impl Card {
         }
     }
 
+    /// Whether it runs as a coprocessor whose master keys come from another process of the keeper than the current one,
+    /// which hands it no changes. An accelerator has no keeper, and neither has a coprocessor that waits for one.
+    pub fn is_of_another_keeper(&self, current: u64) -> bool {
+        let runs_as = self.running_as.as_ref().map(|of| of.personality);
+        runs_as == Some(Personality::Coprocessor) && ![0, current].contains(&self.keeper_generation)
+    }
+
+    /// What comes next of a card that was to be replaced because its keeper is gone.
+    pub fn renewal(&self, current: u64) -> Renewal {
+        match self.phase {
+            Phase::Serving if self.is_of_another_keeper(current) => Renewal::Replace,
+            // One that does not come back does not keep the others from being replaced.
+            Phase::Starting(_) | Phase::Stopping(_) | Phase::Down(Some(_)) if !self.is_settled() => {
+                Renewal::Wait
+            }
+            _ => Renewal::Done,
+        }
+    }
+
     /// Has a card without which no other of its kind serves not wait for longer than it must.
     pub fn hasten(&mut self) {
         if let Phase::Down(Some(at)) = self.phase {
@@ -407,6 +437,31 @@ mod tests {
         card.note_end(None, now);
         assert_eq!(card.phase, Phase::Down(None));
         assert_eq!(card.row(|_| true), None);
+    }
+
+    /// An operator may make an accelerator of a coprocessor that waits for its turn: it was replaced again and again.
+    #[test]
+    fn a_card_is_replaced_once_for_a_keeper_that_is_gone() {
+        let now = Instant::now();
+        let mut card = card(now);
+        card.running_as.clone_from(&card.wanted);
+        (card.phase, card.keeper_generation) = (Phase::Serving, 2);
+        assert_eq!((card.renewal(3), card.renewal(2)), (Renewal::Replace, Renewal::Done));
+        for phase in [Phase::Stopping(now), Phase::Down(Some(now)), Phase::Starting(now)] {
+            card.phase = phase;
+            assert_eq!(card.renewal(3), Renewal::Wait);
+        }
+        // It has its keys from the new keeper, or waits for that one to come back, or needs none.
+        card.phase = Phase::Serving;
+        for (personality, keeper) in
+            [(Personality::Coprocessor, 3), (Personality::Coprocessor, 0), (Personality::Accelerator, 0)]
+        {
+            card.keeper_generation = keeper;
+            card.running_as.as_mut().unwrap().personality = personality;
+            assert_eq!(card.renewal(3), Renewal::Done, "{personality:?} {keeper}");
+        }
+        card.phase = Phase::Down(None);
+        assert_eq!(card.renewal(3), Renewal::Done);
     }
 
     #[test]
