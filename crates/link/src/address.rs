@@ -18,15 +18,32 @@ pub(crate) fn bind(path: &Path, kind: SocketType) -> io::Result<OwnedFd> {
     bind_mode(path, kind, Mode::RUSR | Mode::WUSR)
 }
 
-/// As [`bind`], with this mode of the socket's file.
+/// As [`bind`], with this mode of the socket's file. One that others may connect to is made beside the path and takes
+/// it with its mode: whoever connects meanwhile meets the one before or this one, and is not refused.
 pub(crate) fn bind_mode(path: &Path, kind: SocketType, mode: Mode) -> io::Result<OwnedFd> {
-    remove_socket(path)?;
+    let for_others = mode.intersects(Mode::RWXG | Mode::RWXO);
+    let made = if for_others { beside(path) } else { path.to_owned() };
+    if for_others {
+        is_socket(path)?;
+    }
+    if is_socket(&made)? {
+        rustix::fs::unlink(&made)?;
+    }
     let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
     // The mode of the socket itself is what the file is made with, so that it is never wider.
     rustix::fs::fchmod(&socket, mode)?;
-    with_address(path, |address| rustix::net::bind(&socket, address))?;
-    rustix::fs::chmodat(CWD, path, mode, AtFlags::empty())?;
+    with_address(&made, |address| rustix::net::bind(&socket, address))?;
+    rustix::fs::chmodat(CWD, &made, mode, AtFlags::empty())?;
+    if for_others {
+        rustix::fs::rename(&made, path)?;
+    }
     Ok(socket)
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    name.into()
 }
 
 /// A new socket connected to the one at a path.
@@ -46,13 +63,15 @@ fn connect_as(path: &Path, kind: SocketType, flags: SocketFlags) -> io::Result<O
     Ok(socket)
 }
 
-fn remove_socket(path: &Path) -> io::Result<()> {
+/// Whether a socket lies at a path.
+///
+/// # Errors
+/// `AlreadyExists` where something else does.
+fn is_socket(path: &Path) -> io::Result<bool> {
     match rustix::fs::lstat(path) {
-        Err(Errno::NOENT) => Ok(()),
+        Err(Errno::NOENT) => Ok(false),
         Err(errno) => Err(errno.into()),
-        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Socket => {
-            Ok(rustix::fs::unlink(path)?)
-        }
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Socket => Ok(true),
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
     }
 }
@@ -67,4 +86,55 @@ fn with_address(path: &Path, call: impl FnOnce(&SocketAddrUnix) -> rustix::io::R
     let short = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
         .join(OsStr::from_bytes(name.as_bytes()));
     Ok(call(&SocketAddrUnix::new(&short)?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// A client that connects while a daemon starts was refused like one that may not.
+    #[test]
+    fn a_socket_for_all_is_there_with_its_mode_while_another_takes_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("guest.sock");
+        let mode = Mode::from_raw_mode(0o666);
+        let _first = bind_mode(&path, SocketType::SEQPACKET, mode).unwrap();
+        let (is_over, looks) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let looker = scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let found = rustix::fs::lstat(&path).map(|stat| Mode::from_raw_mode(stat.st_mode));
+                    looks.store(true, Ordering::Relaxed);
+                    if found != Ok(mode) {
+                        return Err(format!("{found:?}"));
+                    }
+                }
+                Ok(())
+            });
+            while !looks.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            for _ in 0..2_000 {
+                bind_mode(&path, SocketType::SEQPACKET, mode).unwrap();
+            }
+            is_over.store(true, Ordering::Relaxed);
+            looker.join().unwrap().unwrap();
+        });
+        let left: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(left, [path]);
+    }
+
+    #[test]
+    fn what_is_no_socket_is_left_where_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, b"text").unwrap();
+        for mode in [0o600, 0o666] {
+            let bound = bind_mode(&path, SocketType::SEQPACKET, Mode::from_raw_mode(mode));
+            assert_eq!(bound.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), b"text");
+    }
 }
