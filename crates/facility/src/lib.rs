@@ -42,7 +42,6 @@ mod cards;
 mod control;
 mod error;
 mod local;
-mod processors;
 mod reply;
 mod request;
 mod state;
@@ -314,7 +313,7 @@ impl Facility {
         let Some(work) = caller.work(arguments) else { return false };
         let want = Request::want(domain, self.selection, verb.entry());
         let wait_ns = around.pool.wait_ns(around.connection, &want);
-        if !caller.takes_call(&work, around.pool.in_flight(), processors::usable(), wait_ns) {
+        if !caller.takes_call(&work, around.pool.in_flight(), link::world::processors(), wait_ns) {
             return false;
         }
         caller.run_now(work, reply);

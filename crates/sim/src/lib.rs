@@ -16,6 +16,7 @@
 //! | faults | [`fate`] |
 //! | shared memories, and what the dead left in them | [`memory`] |
 //! | what must hold, for tenants, their rights and the keys of other hosts too | [`oracle`] |
+//! | what the programs said last | [`said`] |
 //! | one run from its seed | [`run`] |
 //!
 //! `docs/simulation.md` says what is real and what is simulated.
@@ -34,6 +35,7 @@ pub mod programs;
 pub mod requests;
 pub mod rights;
 pub mod run;
+pub mod said;
 pub mod stage;
 pub mod tenants;
 pub mod world;

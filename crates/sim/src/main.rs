@@ -82,6 +82,10 @@ fn main() -> ExitCode {
         let builder = tracing_subscriber::fmt().with_ansi(false).with_target(false).without_time();
         builder.with_max_level(tracing::Level::DEBUG).with_writer(std::io::stderr).init();
     }
+    if !arguments.trace {
+        let builder = tracing_subscriber::fmt().with_ansi(false).with_target(false).without_time();
+        builder.with_max_level(tracing::Level::WARN).with_writer(sim::said::ToRun).init();
+    }
     let begin = Instant::now();
     let next = AtomicU64::new(arguments.from);
     let end = arguments.from.saturating_add(arguments.seeds);
@@ -107,7 +111,9 @@ fn main() -> ExitCode {
                     let mut outcome = run();
                     if arguments.twice {
                         let again = run();
-                        outcome.findings.extend(again.differs(&outcome));
+                        let differs = again.differs(&outcome);
+                        outcome.said.extend(differs.iter().flat_map(|_| again.said.iter().cloned()));
+                        outcome.findings.extend(differs);
                     }
                     tell(&outcome);
                     let mut outcomes = outcomes.lock().expect("no one panics with it");
@@ -132,6 +138,10 @@ fn tell(outcome: &Outcome) {
         let Outcome { seed, steps, ns, .. } = outcome;
         println!("seed {seed}, step {steps}, {:.3} ms: {finding}", *ns as f64 / 1e6);
         println!("  again, with every step: cd crates/sim && cargo run --release -- --seed {seed} --trace");
+    }
+    if !outcome.said.is_empty() {
+        println!("  what its programs said last:");
+        outcome.said.iter().for_each(|line| println!("    {line}"));
     }
 }
 

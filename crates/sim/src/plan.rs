@@ -110,6 +110,8 @@ pub struct Plan {
     pub kill_in: [u32; 4],
     /// One step in so many stops its process; 0 for none.
     pub stop_in: [u32; 4],
+    /// Processors that a process may use: clients choose among cards by them.
+    pub processors: u64,
     /// Faults that are left.
     pub faults: u32,
     /// Whether some cards answer nonsense.
@@ -178,6 +180,7 @@ impl Plan {
             lag_ns: if calm { 4_000 } else { [0, 20_000, 2_000_000, 40_000_000][random.usize(0..4)] },
             kill_in,
             stop_in,
+            processors: [1, 2, 4, 16][fastrand::Rng::with_seed(seed ^ 0x9120_CE55).usize(0..4)],
             faults: random.u32(1..9),
             liars,
             scarcity,

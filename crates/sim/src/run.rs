@@ -16,6 +16,8 @@ pub struct Outcome {
     pub seed: u64,
     /// What was found wrong; empty where all is well.
     pub findings: Vec<String>,
+    /// What the programs said last, where something was found.
+    pub said: Vec<String>,
     /// Steps taken.
     pub steps: u64,
     /// How long it took by its own clock, in nanoseconds.
@@ -82,14 +84,9 @@ pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
     let hostile = &state.oracle.hostile;
     let (poisoned, quarantines) = (hostile.alone + hostile.in_company, hostile.quarantines());
     let counts = Counts { poisoned: poisoned.into(), quarantines: quarantines as u64, ..state.oracle.counts };
-    Ok(Outcome {
-        seed,
-        findings: std::mem::take(&mut state.oracle.findings),
-        steps: state.steps,
-        ns: state.now_ns,
-        hash: state.hash,
-        counts,
-    })
+    let findings = std::mem::take(&mut state.oracle.findings);
+    let said = if findings.is_empty() { Vec::new() } else { state.said.lines() };
+    Ok(Outcome { seed, findings, said, steps: state.steps, ns: state.now_ns, hash: state.hash, counts })
 }
 
 /// A folder in memory, where there is one: a home is written durably, which takes a disk its time.

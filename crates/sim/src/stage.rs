@@ -8,6 +8,7 @@
 use crate::memory::{self, LastWords, Memory};
 use crate::oracle::Oracle;
 use crate::plan::{Plan, Role, Sabotage};
+use crate::said::Said;
 use link::world::{Process as Seen, Question, World};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -152,6 +153,8 @@ pub struct State {
     pub sockets: u64,
     /// The folder of the home.
     pub folder: PathBuf,
+    /// What the programs said last.
+    pub said: Said,
     /// Until when memory and descriptors may run out.
     pub scarce_until_ns: u64,
     /// Wake-ups and requests that were tampered with by the test of the oracle.
@@ -193,6 +196,7 @@ impl Stage {
             sockets: 0,
             scarce_until_ns: 0,
             folder: PathBuf::new(),
+            said: Said::default(),
             sabotaged: 0,
             actors: Vec::new(),
             changes: 0,
@@ -314,6 +318,7 @@ impl Stage {
     fn act(self: Arc<Self>, number: usize, work: impl FnOnce()) {
         SELF.set(Some(number));
         link::world::enter(Arc::clone(&self) as Arc<dyn World>);
+        self.state().said.enter();
         self.await_turn(number);
         let is_doomed = self.state().is_doomed(number);
         if !is_doomed {

@@ -35,6 +35,10 @@ impl World for Stage {
         self.state().own().map_or(0, |process| process.processor)
     }
 
+    fn processors(&self) -> u64 {
+        self.state().plan.processors
+    }
+
     fn step(&self, place: &'static str) {
         self.take_step(place, false);
     }

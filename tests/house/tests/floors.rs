@@ -43,7 +43,7 @@ const FLOORS: &[(&str, &str)] = &[
     ),
     ("engine", "algorithm error low secret mid high level engine"),
     ("esp", "place messages observed worker supervisor commands program"),
-    ("facility", "error processors reply local control cards request state"),
+    ("facility", "error reply local control cards request state"),
     ("home", "limits settings error trust started place manager autostart programs service"),
     (
         "ipsec",
@@ -94,7 +94,7 @@ const FLOORS: &[(&str, &str)] = &[
     ("python", "errors values calls"),
     (
         "sim",
-        "plan oracle memory stage tenants audits requests clear rights hostile outside officer programs client \
+        "plan said oracle memory stage tenants audits requests clear rights hostile outside officer programs client \
          world fate run",
     ),
     ("sop", "failure armor holders objects keys certify data dates detach signatures messages version words"),

@@ -214,6 +214,8 @@ fn rooms_of_a_request_ask_one_place_for_time_and_processes() {
         "futex::wake(",
         "process::id()",
         "RandomState",
+        "available_parallelism",
+        "sched_getaffinity",
     ];
     // Programs around the rooms, and what a simulation leaves out.
     let apart = ["crates/link/src/world/", "crates/facility/src/control/start.rs", "crates/link/src/fork.rs"];

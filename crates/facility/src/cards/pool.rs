@@ -16,7 +16,6 @@ use crate::cards::figures::{Figures, Reading};
 use crate::cards::route::{self, Around, Candidate, Chosen, Selection};
 use crate::control::connection::Connection;
 use crate::error::FacilityError;
-use crate::processors;
 use ask::{More, ROWS_FRESH_MIN};
 use link::{ClientQueue, InFlight, LinkError, StatusView, world};
 use std::cell::Cell;
@@ -403,7 +402,7 @@ impl Pool {
     /// Processors that this process may use, or that its cards were seen on, whichever are more.
     pub fn processors(&self) -> u64 {
         let seen = self.read().iter().fold(0, |seen, attached| seen | attached.figures.processor());
-        processors::usable().max(u64::from(seen.count_ones()))
+        world::processors().max(u64::from(seen.count_ones()))
     }
 
     /// How long a request would wait before a card began with it, in nanoseconds. None where no card is
@@ -521,7 +520,7 @@ impl Pool {
             count = kept;
             stay = stay.filter(|stay| *stay < count);
         }
-        let around = Around { processors: processors::usable(), running, stay, dice: dice() };
+        let around = Around { processors: world::processors(), running, stay, dice: dice() };
         let chosen = route::choose(said[..count].iter().copied(), &around)?;
         let attached = Arc::clone(&table[places[chosen.index]]);
         let number = u64::from(attached.card) + 1;

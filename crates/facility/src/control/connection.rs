@@ -275,7 +275,7 @@ impl Connection {
             let is_ahead = !self.observe && channel.try_send(&ClientRequest::Cards, &[]).is_ok();
             asked_ahead = is_ahead.then(world::now);
             // Found out while the daemon is at work: a first request needs it as well.
-            let _ = crate::processors::usable();
+            let _ = world::processors();
             channel.recv_timeout::<ClientReply>(GREETING_WAIT)
         });
         match answer {

@@ -75,6 +75,7 @@ pub trait World: Send + Sync {
     fn tsc(&self) -> u64;
     fn unix_ms(&self) -> u64;
     fn processor(&self) -> u32;
+    fn processors(&self) -> u64;
     fn step(&self, place: &'static str);
     fn saw(&self, event: Event<'_>);
     fn tamper(&self, header: &mut ReplyHeader);
@@ -170,6 +171,12 @@ pub(crate) fn tsc_per_us() -> Option<f64> {
 
 pub(crate) fn processor() -> i64 {
     world().map_or_else(|| rustix::thread::sched_getcpu() as i64, |world| i64::from(world.processor()))
+}
+
+/// How many processors the process may use.
+pub fn processors() -> u64 {
+    let count = || std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    world().map_or_else(count, |world| world.processors())
 }
 
 /// A place where others may run, and the process may die.

@@ -6,6 +6,7 @@ use rustix::net::SendFlags;
 use rustix::thread::futex;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -56,6 +57,13 @@ pub(crate) fn tsc_per_us() -> Option<f64> {
 #[inline]
 pub(crate) fn processor() -> i64 {
     rustix::thread::sched_getcpu() as i64
+}
+
+/// How many processors this process may use; asked once.
+pub fn processors() -> u64 {
+    static PROCESSORS: OnceLock<u64> = OnceLock::new();
+    let count = || std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    *PROCESSORS.get_or_init(count)
 }
 
 /// A place where, in a simulation, others may run, and the process may die.
