@@ -56,6 +56,13 @@ pub(crate) fn wipe_stack() {
     wipe_bytes(&mut room);
 }
 
+/// The same where the keys of all lanes of a bit-sliced form stood on the stack.
+#[inline(never)]
+pub(crate) fn wipe_deep_stack() {
+    let mut room = [0; 16 << 10];
+    wipe_bytes(&mut room);
+}
+
 /// The same for memory behind a pointer.
 ///
 /// # Safety

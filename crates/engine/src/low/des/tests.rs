@@ -265,8 +265,8 @@ pub(crate) fn parity_bits_are_not_looked_at<F: Form<Token: Token>>() {
 }
 
 /// As many blocks as the shortest text has, by the form's own way and by passes of blocks.
-pub(crate) fn mdc_of_up_to_four_texts<F: Form<Token = Avx512>>() {
-    let Some(token) = Cpu::up_to_avx512().avx512 else { return };
+pub(crate) fn mdc_of_up_to_four_texts<F: Form<Token: Token>>() {
+    let Some(token) = F::Token::had() else { return };
     let mut random = Random(0x3DC4);
     let step = |state: Pair, inputs: Pair| {
         let mut outputs = inputs;
