@@ -1,7 +1,7 @@
 //! The agent that holds private keys: its requests, one after the other, as a client writes them.
 
-use agent::held::{Held, KEYS_MAX};
-use agent::message::{Reply, Request, SECONDS_MAX};
+use agent::held::Held;
+use agent::message::{KEYS_MAX, Reply, Request, SECONDS_MAX};
 use openpgp::Timestamp;
 use openpgp::generate::{Kind, NewKey, generate};
 use openpgp::private_key::ClearKey;
