@@ -13,10 +13,10 @@
 //! less than what is left of it if the refused ones took as long as such requests do. An estimate within these bounds
 //! stays. Operations that are always long also have a [floor](Costs::is_always_dear), whatever was measured.
 
-use crate::lanes::{Lanes, runs_rsa_private};
+use crate::lanes::Lanes;
 use wire::Verb;
 use wire::bounds::VERB_SLOTS;
-use wire::verb::Entry;
+use wire::verb::{Entry, Kernel};
 
 /// Steps of length: payloads of up to 2^n bytes.
 const LENGTHS: usize = 22;
@@ -223,11 +223,11 @@ impl Kind {
 
 /// Of the verb with this slot of the verb table, whose kernel has so many lanes.
 fn floor(slot: usize, lanes: usize) -> Floor {
-    let verb = Entry::of_slot(slot).map(|entry| entry.verb);
-    let (request, filling) = match verb {
+    let entry = Entry::of_slot(slot);
+    let (request, filling) = match entry.map(|entry| (entry.verb, entry.kernel)) {
         // One alone has all lanes.
-        Some(Verb::PkaKeyGenerate) => (GENERATION_LEAST_NS, GENERATION_LEAST_NS),
-        Some(verb) if runs_rsa_private(verb) => (RSA_PRIVATE_LEAST_NS / lanes as u32, RSA_PRIVATE_LEAST_NS),
+        Some((Verb::PkaKeyGenerate, _)) => (GENERATION_LEAST_NS, GENERATION_LEAST_NS),
+        Some((_, Kernel::RsaPrivate)) => (RSA_PRIVATE_LEAST_NS / lanes as u32, RSA_PRIVATE_LEAST_NS),
         _ => (LEAST_NS as u32, LEAST_NS as u32),
     };
     Floor { request, filling }

@@ -6,10 +6,9 @@
 //! refills lanes whose text has ended.
 
 use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MacAlgorithm, Mode, Operation};
-use wire::Verb;
 use wire::bounds::{BATCH_MAX, VERB_SLOTS};
 use wire::control::Personality;
-use wire::verb::{Entry, Place, TABLE};
+use wire::verb::{Entry, Kernel, Place, TABLE};
 
 /// The lanes of each verb.
 #[derive(Clone, Debug)]
@@ -21,18 +20,18 @@ pub struct Lanes {
 impl Lanes {
     /// As the kernels of this engine have them.
     pub fn of_engine(engine: &Engine) -> Self {
-        Self::new(|verb| {
-            operation(verb)
+        Self::new(|entry| {
+            operation(entry.kernel)
                 .map_or([1; 2], |operation| [engine.lanes(operation), engine.lanes_wide(operation)])
         })
     }
 
-    /// By verb: of the kernel, and of its form for the most requests. None counts as one, and a batch is full
+    /// By row: of the kernel, and of its form for the most requests. None counts as one, and a batch is full
     /// at the latest with [`BATCH_MAX`].
-    pub fn new(lanes: impl Fn(Verb) -> [usize; 2]) -> Self {
+    pub fn new(lanes: impl Fn(&Entry) -> [usize; 2]) -> Self {
         let mut of = vec![[1; 2]; VERB_SLOTS];
         for entry in TABLE {
-            of[entry.slot as usize] = lanes(entry.verb).map(|lanes| lanes.clamp(1, BATCH_MAX));
+            of[entry.slot as usize] = lanes(entry).map(|lanes| lanes.clamp(1, BATCH_MAX));
         }
         Self { of }
     }
@@ -65,93 +64,27 @@ impl Lanes {
     }
 }
 
-/// Whether a verb's requests are operations under private RSA keys.
-pub(crate) fn runs_rsa_private(verb: Verb) -> bool {
-    matches!(operation(verb), Some(Operation::RsaPrivate { .. }))
-}
-
-/// The operation that a verb spends most of its time on, if that has lanes; one key size represents all.
-fn operation(verb: Verb) -> Option<Operation> {
+/// The operation of a kernel whose lanes are its, if it has any.
+fn operation(kernel: Kernel) -> Option<Operation> {
+    use CipherAlgorithm::{Aes128, Aes256, Des, Tdes2, Tdes3};
+    use CipherDirection::{Decipher, Encipher};
     const RSA_BITS: usize = 2048;
-    Some(match verb {
-        Verb::ClearRsaPrivate
-        | Verb::DigitalSignatureGenerate
-        | Verb::PkaDecrypt
-        | Verb::TlsPremaster
-        | Verb::SymmetricKeyImport => Operation::RsaPrivate { bits: RSA_BITS },
-        Verb::CryptographicVariableEncipher => {
-            Operation::Cipher(CipherAlgorithm::Des, Mode::Cbc, CipherDirection::Encipher)
-        }
-        Verb::ClearRsaPublic
-        | Verb::DigitalSignatureVerify
-        | Verb::PkaEncrypt
-        | Verb::SymmetricKeyExport
-        | Verb::SymmetricKeyGenerate => Operation::RsaPublic { bits: RSA_BITS },
-        Verb::Encipher => Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Encipher),
-        Verb::Decipher => Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Decipher),
-        Verb::MacGenerate | Verb::MacVerify | Verb::CvvGenerate | Verb::CvvVerify | Verb::EmvTransaction => {
-            Operation::Mac(MacAlgorithm::X919)
-        }
-        Verb::EncryptedPinTranslate
-        | Verb::EncryptedPinVerify
-        | Verb::ClearPinGenerate
-        | Verb::ClearPinGenerateAlternate
-        | Verb::EncryptedPinGenerate
-        | Verb::ClearPinEncrypt
-        | Verb::DiversifiedKeyGenerate
-        | Verb::DeriveIccMk
-        | Verb::UniqueKeyDerive
-        | Verb::TransactionValidation
-        | Verb::PinChangeUnblock
-        | Verb::SecureMessagingForKeys
-        | Verb::SecureMessagingForPins
-        | Verb::EncryptedPinVerify2
-        | Verb::RecoverPinFromOffset => {
-            Operation::Cipher(CipherAlgorithm::Tdes2, Mode::Ecb, CipherDirection::Encipher)
-        }
-        Verb::EncryptedPinTranslate2
-        | Verb::FormatPreservingEncipher
-        | Verb::FormatPreservingDecipher
-        | Verb::FormatPreservingTranslate => {
-            Operation::Cipher(CipherAlgorithm::Aes128, Mode::Ecb, CipherDirection::Encipher)
-        }
-        // Keys of a block are CMACs, and its header and key are MACed.
-        Verb::Tr31KeyExport | Verb::Tr31KeyImport => Operation::Mac(MacAlgorithm::CmacTdes2),
-        Verb::SymmetricAlgorithmEncipher | Verb::DiversifiedKeyGenerate2 => {
-            Operation::Cipher(CipherAlgorithm::Aes256, Mode::Cbc, CipherDirection::Encipher)
-        }
-        // Each text takes two lanes.
-        Verb::MdcGenerate => Operation::Cipher(CipherAlgorithm::Des, Mode::Ecb, CipherDirection::Encipher),
-        Verb::MacGenerate2 | Verb::MacVerify2 => Operation::Mac(MacAlgorithm::CmacAes256),
-        // The second half of it waits for the first in every lane.
-        Verb::CipherTextTranslate2 => {
-            Operation::Cipher(CipherAlgorithm::Aes256, Mode::Cbc, CipherDirection::Encipher)
-        }
-        Verb::OneWayHash | Verb::HmacGenerate | Verb::HmacVerify => Operation::Hash(HashAlgorithm::Sha256),
-        // These only wrap and unwrap keys.
-        Verb::KeyGenerate
-        | Verb::KeyTest
-        | Verb::KeyTokenChange
-        | Verb::KeyTestExtended
-        | Verb::KeyTest2
-        | Verb::RestrictKeyAttribute
-        | Verb::ProhibitExport2
-        | Verb::KeyTranslate2
-        | Verb::CvvKeyCombine
-        | Verb::KeyPartImport
-        | Verb::KeyImport
-        | Verb::KeyExport
-        | Verb::DataKeyImport
-        | Verb::DataKeyExport
-        | Verb::KeyTranslate
-        | Verb::KeyEncryptionTranslate
-        | Verb::ProhibitExport
-        | Verb::ProhibitExportExtended
-        | Verb::ClearKeyImport
-        | Verb::ClearKeyImportMultiple => {
-            Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Ecb, CipherDirection::Encipher)
-        }
-        _ => return None,
+    Some(match kernel {
+        Kernel::One => return None,
+        Kernel::RsaPrivate => Operation::RsaPrivate { bits: RSA_BITS },
+        Kernel::RsaPublic => Operation::RsaPublic { bits: RSA_BITS },
+        Kernel::DesCbc => Operation::Cipher(Des, Mode::Cbc, Encipher),
+        Kernel::DesEcb => Operation::Cipher(Des, Mode::Ecb, Encipher),
+        Kernel::TdesCbcEncipher => Operation::Cipher(Tdes3, Mode::Cbc, Encipher),
+        Kernel::TdesCbcDecipher => Operation::Cipher(Tdes3, Mode::Cbc, Decipher),
+        Kernel::TdesDouble => Operation::Cipher(Tdes2, Mode::Ecb, Encipher),
+        Kernel::TdesTriple => Operation::Cipher(Tdes3, Mode::Ecb, Encipher),
+        Kernel::AesEcb => Operation::Cipher(Aes128, Mode::Ecb, Encipher),
+        Kernel::AesCbc => Operation::Cipher(Aes256, Mode::Cbc, Encipher),
+        Kernel::X919 => Operation::Mac(MacAlgorithm::X919),
+        Kernel::CmacTdes => Operation::Mac(MacAlgorithm::CmacTdes2),
+        Kernel::CmacAes => Operation::Mac(MacAlgorithm::CmacAes256),
+        Kernel::Sha256 => Operation::Hash(HashAlgorithm::Sha256),
     })
 }
 
@@ -159,6 +92,7 @@ fn operation(verb: Verb) -> Option<Operation> {
 mod tests {
     use super::*;
     use engine::{Level, Options};
+    use wire::Verb;
 
     fn row(verb: Verb) -> usize {
         verb.slot()
@@ -183,10 +117,10 @@ mod tests {
 
     #[test]
     fn no_number_of_lanes_is_out_of_bounds() {
-        let lanes = Lanes::new(|verb| [if verb == Verb::Null { usize::MAX } else { 0 }; 2]);
+        let lanes = Lanes::new(|entry| [if entry.verb == Verb::Null { usize::MAX } else { 0 }; 2]);
         assert_eq!((lanes.of(row(Verb::Null)), lanes.of(row(Verb::MacGenerate))), (BATCH_MAX, 1));
         assert_eq!(lanes.most(Personality::Accelerator), BATCH_MAX);
-        let lanes = Lanes::new(|verb| [if verb == Verb::MacGenerate { 64 } else { 1 }; 2]);
+        let lanes = Lanes::new(|entry| [if entry.verb == Verb::MacGenerate { 64 } else { 1 }; 2]);
         assert_eq!((lanes.most(Personality::Accelerator), lanes.most(Personality::Coprocessor)), (1, 64));
     }
 }

@@ -207,7 +207,7 @@ impl Request {
     /// What a request of this kind needs of a card.
     pub fn want(domain: u16, selection: Selection, entry: &'static Entry) -> Want {
         let secret = carries_clear_key(entry.verb);
-        let registers = world::needs(entry.verb.registers());
+        let registers = world::needs(entry.registers);
         let (avoid, tried) = (None, 0);
         Want { entry, domain, selection, avoid, registers, tried, alone: false, secret, long: false }
     }

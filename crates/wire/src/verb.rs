@@ -13,7 +13,6 @@
 //! | `fault` | what is wrong with an argument |
 //! | `lookup` | from a number, a slot or a name to a row |
 //! | `keywords`, `groups` | keywords of rule arrays: their groups, and which go together |
-//! | `needs` | which master-key registers a verb may need |
 //! | `reasons` | why keywords of the definitions are refused |
 //! | `misfit` | why keywords are refused, for people |
 //! | `length` | how many bytes a parameter has |
@@ -25,7 +24,6 @@ mod keywords;
 mod length;
 mod lookup;
 mod misfit;
-mod needs;
 mod reasons;
 mod request;
 mod rows;
@@ -45,6 +43,6 @@ pub use misfit::Misfit;
 pub use reasons::{unknown, why_refused};
 pub use request::{Buffer, TypedRequest};
 pub use table::*;
-pub use types::{Class, Entry, Place};
+pub use types::{Audit, Class, Entry, Kernel, Place};
 
 pub use crate::parameters::{Direction, Kind, Length, Null, Parameter, Role, Verb};

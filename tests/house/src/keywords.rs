@@ -42,7 +42,7 @@ pub fn section(entry: &Entry) -> String {
         let _ = writeln!(text, "{}\n", rules.join("\n"));
     }
     let mut asked: Vec<String> = Vec::new();
-    for point in keywords::asked_by(entry.verb).iter().map(|point| shown(*point)) {
+    for point in entry.asks.iter().map(|point| shown(*point)) {
         if !asked.contains(&point) {
             asked.push(point);
         }

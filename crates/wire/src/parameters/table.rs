@@ -49,7 +49,8 @@ macro_rules! parameters {
     ($(
         $(#[$doc:meta])*
         $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
-            class: $class:ident; audited: $audited:literal;
+            class: $class:ident; audited: $audited:ident; needs: [$($register:ident)*]; lanes: $kernel:ident;
+            asks: [$($asked:ident)*];
             keywords: $least:tt to $most:tt { $($choice:ident: $group:ident),* $(,)? }
                 $(, rules $rules:ident)? $(, others $others:ident)? $(, answers $answers:ident)?;
             parameters {

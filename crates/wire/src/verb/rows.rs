@@ -3,7 +3,8 @@
 //! ```text
 //! /// What it does.
 //! Name name = number slot N "ENTRY_POINT" Place {
-//!     class: Pure; audited: false;
+//!     class: Pure; audited: Nothing; needs: [Register ...]; lanes: Kernel;
+//!     asks: [Point ...];
 //!     keywords: least to most { field: Group, ... }, rules RULES, others field, answers ELEMENTS;
 //!     parameters { NAME: Direction Kind, mark, ...; ... }
 //! }

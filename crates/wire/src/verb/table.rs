@@ -11,6 +11,7 @@ use crate::for_each_verb;
 use crate::frame::{Argument, Arguments};
 use crate::parameters::{self, *};
 use crate::point::Point;
+use crate::registers::{Register, RegisterSet};
 
 const fn kebab<const N: usize>(snake: &str) -> [u8; N] {
     replaced(snake, b'_', b'-')
@@ -48,7 +49,8 @@ macro_rules! table {
     ($(
         $(#[$doc:meta])*
         $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
-            class: $class:ident; audited: $audited:literal;
+            class: $class:ident; audited: $audited:ident; needs: [$($register:ident)*]; lanes: $kernel:ident;
+            asks: [$($asked:ident)*];
             keywords: $least:tt to $most:tt { $($choice:ident: $group:ident),* $(,)? }
                 $(, rules $rules:ident)? $(, others $others:ident)? $(, answers $answers:ident)?;
             parameters {
@@ -66,8 +68,11 @@ macro_rules! table {
             entry_point: $entry_point,
             class: Class::$class,
             place: Place::$place,
-            audited: $audited,
+            audited: Audit::$audited,
+            registers: RegisterSet::of(&[$(Register::$register),*]),
+            kernel: Kernel::$kernel,
             point: Point::$verb,
+            asks: &[$(Point::$asked),*],
             keywords: $module::KEYWORDS,
             secret: any_secret(parameters::$module::PARAMETERS),
             parameters: parameters::$module::PARAMETERS,

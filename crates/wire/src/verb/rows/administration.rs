@@ -8,7 +8,8 @@ macro_rules! administration_verbs {
             /// Cryptographic_Facility_Query: the state of the domain's master-key registers, and what there is of cards
             /// and domains for the caller.
             CryptographicFacilityQuery cryptographic_facility_query = 0x0332 slot 110 "CSUACFQ" Daemon {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 1 to 2 { query: FacilityQuery, adapter: FacilityAdapter },
                     rules FACILITY_RULES, answers FACILITY_ELEMENTS;
                 parameters {
@@ -20,7 +21,8 @@ macro_rules! administration_verbs {
             }
             /// Access_Control_Maintenance: the role that is in force for the caller.
             AccessControlMaintenance access_control_maintenance = 0x0333 slot 111 "CSUAACM" Daemon {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 1 to 1 { action: AccessControlAction }, rules ACCESS_CONTROL_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

@@ -8,7 +8,12 @@ macro_rules! agreement_verbs {
             /// EC_Diffie-Hellman: a symmetric key from a private key of an elliptic curve and the public key of another
             /// party.
             EcDiffieHellman ec_diffie_hellman = 0x01B0 slot 100 "CSNDEDH" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym Aes Apka]; lanes: One;
+                asks: [
+                    PkaKeyImportTransported WeakTransport WeakImport AgreementTransportKey AgreementP224
+                    AgreementP256 AgreementP384 AgreementP521 AgreementBrainpool256 AgreementBrainpool384
+                    AgreementKoblitz256 AgreementWeak SingleLengthDes KeyGenerateTransported
+                ];
                 keywords: 1 to 6 {
                     scheme: AgreementScheme, agreement: KeyAgreement, output_kek_type: OutputKekType,
                     output_type: AgreedKeyType, hash: AgreementHash, wrapping: AgreedKeyWrapping,

@@ -8,7 +8,8 @@ macro_rules! attribute_verbs {
             /// Key_Test2: generate or verify the verification pattern of a key in a token of any form, or of a master
             /// key.
             KeyTest2 key_test2 = 0x0180 slot 70 "CSNBKYT2" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym Aes Asym Apka]; lanes: TdesTriple;
+                asks: [];
                 keywords: 2 to 5 {
                     process: TestProcess2, algorithm: SymmetricAlgorithm, register: TestRegister, source: MasterKeySource,
                     method: TestMethod2, wrapping: WrappingAlgorithm,
@@ -28,7 +29,8 @@ macro_rules! attribute_verbs {
             }
             /// Restrict_Key_Attribute: a key may leave in fewer ways from then on.
             RestrictKeyAttribute restrict_key_attribute = 0x0181 slot 71 "CSNBRKA" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: TdesTriple;
+                asks: [WeakTransport];
                 keywords: 1 to 11 {
                     algorithm: RestrictedAlgorithm, extent: RestrictionExtent, wrapping: WrappingAlgorithm,
                 }, rules RESTRICTION_RULES, others attributes;
@@ -47,7 +49,8 @@ macro_rules! attribute_verbs {
             }
             /// Key_Translate2: a key under one key-encrypting key comes under another, or its token takes another form.
             KeyTranslate2 key_translate2 = 0x0182 slot 72 "CSNBKTR2" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym Aes]; lanes: TdesTriple;
+                asks: [WeakTransport WeakImport KeyTranslate2Fixed];
                 keywords: 0 to 3 {
                     process: TranslationProcess, algorithm: SymmetricAlgorithm, form: TranslatedWrapping,
                 }, rules TRANSLATION_RULES;
@@ -66,7 +69,8 @@ macro_rules! attribute_verbs {
             }
             /// Prohibit_Export2: a key may not be exported from then on.
             ProhibitExport2 prohibit_export2 = 0x0183 slot 73 "CSNBPEX2" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: TdesTriple;
+                asks: [WeakTransport];
                 keywords: 1 to 2 { algorithm: RestrictedAlgorithm, wrapping: WrappingAlgorithm }, rules RESTRICTION_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

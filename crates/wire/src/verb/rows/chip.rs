@@ -7,7 +7,8 @@ macro_rules! chip_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Diversified_Key_Generate: a DES key that is derived from data.
             DiversifiedKeyGenerate diversified_key_generate = 0x01D0 slot 124 "CSNBDKG" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
+                asks: [DiversifyEqualHalves DiversifyAny SingleLengthDes];
                 keywords: 1 to 3 {
                     process: Diversification, wrapping: TokenWrapping, bound: WrappingBound,
                 }, rules DIVERSIFICATION_RULES;
@@ -23,7 +24,8 @@ macro_rules! chip_verbs {
             }
             /// Diversified_Key_Generate2: an AES key that is derived from data.
             DiversifiedKeyGenerate2 diversified_key_generate2 = 0x01D1 slot 125 "CSNBDKG2" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Aes]; lanes: AesCbc;
+                asks: [DiversifyAny2];
                 keywords: 1 to 3 {
                     process: Diversification2, length: DiversifiedLength,
                 }, rules DIVERSIFICATION_2_RULES;
@@ -46,7 +48,8 @@ macro_rules! chip_verbs {
             }
             /// EMV_Transaction: whether a card's request cryptogram is right, and the issuer's response to it.
             EmvTransaction emv_transaction = 0x01D2 slot 126 "CSNBEAC" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: X919;
+                asks: [DiversifyAny];
                 keywords: 2 to 7 {
                     algorithm: EmvAlgorithm, action: EmvAction, scheme: EmvScheme, session: EmvSession,
                     card_key: EmvCardKey, sequence: EmvSequence, response: EmvResponse,
@@ -76,7 +79,8 @@ macro_rules! chip_verbs {
             }
             /// Derive_ICC_MK: the master key of a chip card, derived from the issuer's.
             DeriveIccMk derive_icc_mk = 0x01D3 slot 127 "CSNBDCM" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym]; lanes: TdesDouble;
+                asks: [DeriveIccMkTransported DiversifyAny WeakTransport];
                 keywords: 1 to 4 {
                     algorithm: EmvAlgorithm, key: IccKey, card_key: EmvCardKey, sequence: EmvSequence,
                 };
@@ -100,7 +104,11 @@ macro_rules! chip_verbs {
             }
             /// PIN_Change_Unblock: the data of a command that gives a chip card a new PIN.
             PinChangeUnblock pin_change_unblock = 0x01D5 slot 128 "CSNBPCU" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
+                asks: [
+                    PinChangeOutbound PinChangeInbound DiversifyAny PinUnrestricted PinIso1 PinAnyDigits
+                    PinCheckDigits PinFineCodes
+                ];
                 keywords: 1 to 2 { session: PinChangeSession, method: PinChange }, rules PIN_CHANGE_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -130,7 +138,8 @@ macro_rules! chip_verbs {
             }
             /// Secure_Messaging_for_Keys: a message to a chip card with a key in it.
             SecureMessagingForKeys secure_messaging_for_keys = 0x01D6 slot 129 "CSNBSKY" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym]; lanes: TdesDouble;
+                asks: [SecureMessagingAnyPlace];
                 keywords: 0 to 1 { mode: MessageMode };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -149,7 +158,11 @@ macro_rules! chip_verbs {
             }
             /// Secure_Messaging_for_PINs: a message to a chip card with a PIN block in it.
             SecureMessagingForPins secure_messaging_for_pins = 0x01D7 slot 130 "CSNBSPN" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
+                asks: [
+                    SecureMessagingAnyPlace PinUnrestricted PanChange PinAnyBlock PinBound PinIso1 PinAnyDigits
+                    PinCheckDigits PinFineCodes
+                ];
                 keywords: 0 to 2 { mode: PinMessageMode, encryption: PinInMessage }, rules PIN_MESSAGE_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

@@ -7,7 +7,8 @@ macro_rules! cipher_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Encipher: DES and TDES.
             Encipher encipher = 0x0110 slot 8 "CSNBENC" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesCbcEncipher;
+                asks: [];
                 keywords: 0 to 3 { method: DesMethod, chaining: DesChaining, key_source: DesKeySource };
                 parameters {
                     KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -23,7 +24,8 @@ macro_rules! cipher_verbs {
             }
             /// Decipher: DES and TDES.
             Decipher decipher = 0x0111 slot 9 "CSNBDEC" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesCbcDecipher;
+                asks: [];
                 keywords: 0 to 3 { method: DesMethod, chaining: DesChaining, key_source: DesKeySource };
                 parameters {
                     KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -38,7 +40,8 @@ macro_rules! cipher_verbs {
             }
             /// Symmetric_Algorithm_Encipher: AES.
             SymmetricAlgorithmEncipher symmetric_algorithm_encipher = 0x0112 slot 10 "CSNBSAE" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Aes]; lanes: AesCbc;
+                asks: [];
                 keywords: 1 to 4 {
                     algorithm: AesAlgorithm, method: AesMethod, key_rule: AesKeyRule, part: AesPosition,
                 }, rules AES_RULES;
@@ -64,7 +67,8 @@ macro_rules! cipher_verbs {
             }
             /// Symmetric_Algorithm_Decipher: AES.
             SymmetricAlgorithmDecipher symmetric_algorithm_decipher = 0x0113 slot 11 "CSNBSAD" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Aes]; lanes: One;
+                asks: [];
                 keywords: 1 to 4 {
                     algorithm: AesAlgorithm, method: AesMethod, key_rule: AesKeyRule, part: AesPosition,
                 }, rules AES_RULES;
@@ -90,7 +94,8 @@ macro_rules! cipher_verbs {
             }
             /// Cipher_Text_Translate2: a text under one key comes under another.
             CipherTextTranslate2 cipher_text_translate2 = 0x01A3 slot 93 "CSNBCTT2" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: AesCbc;
+                asks: [TranslateDataKeys TranslateAesToDes TranslateWeakerAes TranslateWeakerDes];
                 keywords: 4 to 5 {
                     key_in: KeyInAlgorithm, method_in: MethodIn, key_out: KeyOutAlgorithm, method_out: MethodOut,
                     chaining: DesChaining,
@@ -120,7 +125,8 @@ macro_rules! cipher_verbs {
             }
             /// Cryptographic_Variable_Encipher: a text under a CVARENC key.
             CryptographicVariableEncipher cryptographic_variable_encipher = 0x01A4 slot 94 "CSNBCVE" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: DesCbc;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     CVARENC_KEY_ID: InOut renews(Fixed(64));

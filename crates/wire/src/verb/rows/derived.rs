@@ -7,7 +7,8 @@ macro_rules! derived_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Unique_Key_Derive: keys of a transaction, or the initial key of a terminal, by DUKPT.
             UniqueKeyDerive unique_key_derive = 0x01CE slot 140 "CSNBUKD" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym Aes]; lanes: TdesDouble;
+                asks: [WeakTransport];
                 keywords: 1 to 9 {
                     standard: DerivationStandard, form: InitialKeyForm, wrapping: TokenWrapping,
                     data: DerivedDataKey, mac: DerivedMacKey, pin: DerivedPinKey, pin_type: DerivedPinType,

@@ -7,7 +7,8 @@ macro_rules! exchange_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Key_Import: a key under an IMPORTER key comes under the master key.
             KeyImport key_import = 0x0150 slot 45 "CSNBKIM" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym]; lanes: TdesTriple;
+                asks: [SingleLengthDes];
                 keywords: 0 to 0 {};
                 parameters {
                     KEY_TYPE: In Bytes(Fixed(8));
@@ -18,7 +19,8 @@ macro_rules! exchange_verbs {
             }
             /// Key_Export: a key under the master key comes under an EXPORTER key.
             KeyExport key_export = 0x0151 slot 46 "CSNBKEX" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym]; lanes: TdesTriple;
+                asks: [WeakTransport];
                 keywords: 0 to 0 {};
                 parameters {
                     KEY_TYPE: In Bytes(Fixed(8));
@@ -29,7 +31,8 @@ macro_rules! exchange_verbs {
             }
             /// Data_Key_Import: Key_Import of a DATA key.
             DataKeyImport data_key_import = 0x0152 slot 47 "CSNBDKM" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym]; lanes: TdesTriple;
+                asks: [SingleLengthDes];
                 keywords: 0 to 0 {};
                 parameters {
                     SOURCE_KEY_TOKEN: In uses(Fixed(64));
@@ -39,7 +42,8 @@ macro_rules! exchange_verbs {
             }
             /// Data_Key_Export: Key_Export of a DATA key.
             DataKeyExport data_key_export = 0x0153 slot 48 "CSNBDKX" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym]; lanes: TdesTriple;
+                asks: [WeakTransport];
                 keywords: 0 to 0 {};
                 parameters {
                     SOURCE_KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -49,7 +53,8 @@ macro_rules! exchange_verbs {
             }
             /// Key_Translate: a key under one key-encrypting key comes under another.
             KeyTranslate key_translate = 0x0154 slot 49 "CSNBKTR" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym]; lanes: TdesTriple;
+                asks: [WeakTransport];
                 keywords: 0 to 0 {};
                 parameters {
                     INPUT_KEY_TOKEN: In uses(Fixed(64));
@@ -60,7 +65,8 @@ macro_rules! exchange_verbs {
             }
             /// Prohibit_Export: a key under the master key may not be exported from then on.
             ProhibitExport prohibit_export = 0x0155 slot 50 "CSNBPEX" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesTriple;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -68,7 +74,8 @@ macro_rules! exchange_verbs {
             }
             /// Prohibit_Export_Extended: whoever imports a key may not export it.
             ProhibitExportExtended prohibit_export_extended = 0x0156 slot 51 "CSNBPEXX" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesTriple;
+                asks: [WeakTransport];
                 keywords: 0 to 0 {};
                 parameters {
                     SOURCE_KEY_TOKEN: InOut uses(Fixed(64));
@@ -77,7 +84,8 @@ macro_rules! exchange_verbs {
             }
             /// Key_Encryption_Translate: a DATA key of double length between a token and a block in CBC.
             KeyEncryptionTranslate key_encryption_translate = 0x01A6 slot 96 "CSNBKET" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym]; lanes: TdesTriple;
+                asks: [];
                 keywords: 1 to 1 { translation: KeyEncryption };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

@@ -7,7 +7,8 @@ macro_rules! format_preserving_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Format_Preserving_Algorithms_Encipher: FF1.
             FormatPreservingEncipher format_preserving_encipher = 0x01D9 slot 137 "CSNBFFXE" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Aes]; lanes: AesEcb;
+                asks: [];
                 keywords: 3 to 3 {
                     method: FormatMethod, algorithm: FormatAlgorithm, alphabets: FormatAlphabets,
                 }, rules FORMAT_RULES;
@@ -34,7 +35,8 @@ macro_rules! format_preserving_verbs {
             }
             /// Format_Preserving_Algorithms_Decipher: FF1.
             FormatPreservingDecipher format_preserving_decipher = 0x01DA slot 138 "CSNBFFXD" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Aes]; lanes: AesEcb;
+                asks: [];
                 keywords: 3 to 3 {
                     method: FormatMethod, algorithm: FormatAlgorithm, alphabets: FormatAlphabets,
                 }, rules FORMAT_RULES;
@@ -61,7 +63,8 @@ macro_rules! format_preserving_verbs {
             }
             /// Format_Preserving_Algorithms_Translate: from under one key, tweak and alphabet under others.
             FormatPreservingTranslate format_preserving_translate = 0x01DB slot 139 "CSNBFFXT" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Aes]; lanes: AesEcb;
+                asks: [FormatWeaker FormatPreservingDecipher];
                 keywords: 5 to 5 {
                     method_in: FormatMethodIn, method_out: FormatMethodOut, algorithm: FormatAlgorithm,
                     alphabets_in: FormatAlphabetsIn, alphabets_out: FormatAlphabetsOut,

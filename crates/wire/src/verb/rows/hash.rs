@@ -7,7 +7,8 @@ macro_rules! hash_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// One_Way_Hash.
             OneWayHash one_way_hash = 0x0130 slot 14 "CSNBOWH" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: Sha256;
+                asks: [];
                 keywords: 1 to 2 { method: HashMethod, segment: Segment };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -22,7 +23,8 @@ macro_rules! hash_verbs {
             }
             /// MDC_Generate: a modification detection code, by DES.
             MdcGenerate mdc_generate = 0x01A0 slot 90 "CSNBMDG" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: DesEcb;
+                asks: [];
                 keywords: 0 to 2 { method: MdcMethod, segment: Segment };
                 parameters {
                     TEXT_LENGTH: In Length(TEXT_LENGTH);
@@ -35,7 +37,8 @@ macro_rules! hash_verbs {
             }
             /// Code_Conversion: a text from one character set into another, byte by byte.
             CodeConversion code_conversion = 0x01A5 slot 95 "CSNBXEA" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 1 to 1 { conversion: Conversion };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

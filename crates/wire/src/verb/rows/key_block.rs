@@ -7,7 +7,8 @@ macro_rules! key_block_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// TR31_Key_Export: a key in a key block, under a key-encrypting key.
             Tr31KeyExport tr31_key_export = 0x01C8 slot 131 "CSNBT31X" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym Aes]; lanes: CmacTdes;
+                asks: [Tr31AnyWithVector WeakTransport];
                 keywords: 1 to 6 {
                     method: KeyBlockMethod, usage: KeyBlockUsage, mode: KeyBlockMode, export: KeyBlockExport,
                     vector: KeyBlockVector, source: KeyBlockSource,
@@ -31,7 +32,8 @@ macro_rules! key_block_verbs {
             }
             /// TR31_Key_Import: the key of a key block, under the master key.
             Tr31KeyImport tr31_key_import = 0x01C9 slot 132 "CSNBT31I" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym Aes]; lanes: CmacTdes;
+                asks: [Tr31ImportA Tr31ImportB Tr31ImportC Tr31ImportD Tr31PinAnyMode SingleLengthDes WeakImport];
                 keywords: 1 to 7 {
                     place: KeyBlockPlace, wrapping_key: KeyBlockWrappingKey, key_type: KeyBlockType,
                     derived: KeyBlockDerived, level: KeyBlockLevel, offset: KeyBlockOffset,
@@ -55,7 +57,8 @@ macro_rules! key_block_verbs {
             }
             /// TR31_Optional_Data_Build: an optional block behind others, for a key block to be made.
             Tr31OptionalDataBuild tr31_optional_data_build = 0x01CA slot 133 "CSNBT31O" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -71,7 +74,8 @@ macro_rules! key_block_verbs {
             }
             /// TR31_Key_Token_Parse: what the header of a key block says.
             Tr31KeyTokenParse tr31_key_token_parse = 0x01CB slot 134 "CSNBT31P" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     RULE_ARRAY_COUNT: InOut Length;
@@ -90,7 +94,8 @@ macro_rules! key_block_verbs {
             }
             /// TR31_Optional_Data_Read: which optional blocks a key block has, or the data of one.
             Tr31OptionalDataRead tr31_optional_data_read = 0x01CC slot 135 "CSNBT31R" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 1 to 1 { reading: KeyBlockReading };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -107,7 +112,8 @@ macro_rules! key_block_verbs {
             }
             /// CVV_Key_Combine: two keys of single length for card verification values in one of double length.
             CvvKeyCombine cvv_key_combine = 0x01CD slot 136 "CSNBCKC" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym]; lanes: TdesTriple;
+                asks: [CombinedMixed];
                 keywords: 0 to 2 { wrapping: Import2Wrapping, translation: Import2Translation }, rules COMBINED_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

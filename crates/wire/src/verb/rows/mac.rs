@@ -7,7 +7,8 @@ macro_rules! mac_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// MAC_Generate.
             MacGenerate mac_generate = 0x0120 slot 12 "CSNBMGN" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: X919;
+                asks: [];
                 keywords: 0 to 3 { method: MacMethod, segment: Segment, format: MacFormat };
                 parameters {
                     KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -21,7 +22,8 @@ macro_rules! mac_verbs {
             }
             /// MAC_Verify.
             MacVerify mac_verify = 0x0121 slot 13 "CSNBMVR" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: X919;
+                asks: [MacVerifyShort];
                 keywords: 0 to 3 { method: MacMethod, segment: Segment, format: MacFormat };
                 parameters {
                     KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -35,7 +37,8 @@ macro_rules! mac_verbs {
             }
             /// HMAC_Generate.
             HmacGenerate hmac_generate = 0x0142 slot 54 "CSNBHMG" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Aes]; lanes: Sha256;
+                asks: [];
                 keywords: 2 to 3 { algorithm: HmacAlgorithm, method: HmacMethod, segment: Segment };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -52,7 +55,8 @@ macro_rules! mac_verbs {
             }
             /// HMAC_Verify.
             HmacVerify hmac_verify = 0x0143 slot 55 "CSNBHMV" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Aes]; lanes: Sha256;
+                asks: [];
                 keywords: 2 to 3 { algorithm: HmacAlgorithm, method: HmacMethod, segment: Segment };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -69,7 +73,8 @@ macro_rules! mac_verbs {
             }
             /// MAC_Generate2: CMACs and HMACs.
             MacGenerate2 mac_generate2 = 0x01A1 slot 91 "CSNBMGN2" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Aes]; lanes: CmacAes;
+                asks: [];
                 keywords: 1 to 3 { algorithm: VariableAlgorithm, method: KeyedHash, segment: Segment }, rules KEYED_HASH_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -86,7 +91,8 @@ macro_rules! mac_verbs {
             }
             /// MAC_Verify2: CMACs and HMACs.
             MacVerify2 mac_verify2 = 0x01A2 slot 92 "CSNBMVR2" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Aes]; lanes: CmacAes;
+                asks: [];
                 keywords: 1 to 3 { algorithm: VariableAlgorithm, method: KeyedHash, segment: Segment }, rules KEYED_HASH_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

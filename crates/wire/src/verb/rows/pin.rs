@@ -7,7 +7,11 @@ macro_rules! pin_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Encrypted_PIN_Translate: a PIN block under another key, or its PIN in a block of another format.
             EncryptedPinTranslate encrypted_pin_translate = 0x01C0 slot 113 "CSNBPTR" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: TdesDouble;
+                asks: [
+                    PinUnrestricted PanChange PinAnyBlock PinBound PinIso1 PinAnyDigits PinCheckDigits
+                    PinFineCodes
+                ];
                 keywords: 1 to 3 {
                     translation: PinTranslation, derivations: PinDerivations, extraction: PinExtraction,
                 }, rules PIN_TRANSLATE_RULES;
@@ -27,7 +31,8 @@ macro_rules! pin_verbs {
             }
             /// Encrypted_PIN_Verify: whether the PIN of a block is right.
             EncryptedPinVerify encrypted_pin_verify = 0x01C1 slot 114 "CSNBPVR" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: TdesDouble;
+                asks: [PinUnrestricted PinAnyBlock PinIso1 PinAnyTable PinAnyDigits PinCheckDigits PinFineCodes];
                 keywords: 1 to 3 {
                     method: PinVerifyMethod, derivation: PinDerivation, extraction: PinExtraction,
                 }, rules PIN_VERIFY_RULES;
@@ -45,7 +50,8 @@ macro_rules! pin_verbs {
             }
             /// Clear_PIN_Generate: a clear PIN, or the offset or PVV of one.
             ClearPinGenerate clear_pin_generate = 0x01C2 slot 115 "CSNBPGN" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
+                asks: [PinAnyTable PinAnyDigits];
                 keywords: 1 to 1 { method: PinMethod }, rules PIN_METHOD_RULES;
                 parameters {
                     PIN_GENERATING_KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -59,7 +65,8 @@ macro_rules! pin_verbs {
             }
             /// Clear_PIN_Generate_Alternate: the offset or PVV of the PIN of a block.
             ClearPinGenerateAlternate clear_pin_generate_alternate = 0x01C3 slot 116 "CSNBCPA" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
+                asks: [PinUnrestricted PinIso1 PinAnyTable PinAnyDigits PinFineCodes];
                 keywords: 1 to 2 { method: PinAlternateMethod, extraction: PinExtraction }, rules PIN_METHOD_RULES;
                 parameters {
                     PIN_ENCRYPTION_KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -76,7 +83,8 @@ macro_rules! pin_verbs {
             }
             /// Encrypted_PIN_Generate: a PIN in a block.
             EncryptedPinGenerate encrypted_pin_generate = 0x01C4 slot 117 "CSNBEPG" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
+                asks: [PinUnrestricted PinIso1 PinAnyTable PinAnyDigits];
                 keywords: 1 to 1 { method: PinEncryptedMethod }, rules PIN_METHOD_RULES;
                 parameters {
                     PIN_GENERATING_KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -93,7 +101,8 @@ macro_rules! pin_verbs {
             }
             /// Clear_PIN_Encrypt: a clear PIN, or a random one, in a block.
             ClearPinEncrypt clear_pin_encrypt = 0x01C5 slot 118 "CSNBCPE" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
+                asks: [PinUnrestricted PinIso1 PinAnyDigits];
                 keywords: 0 to 1 { source: PinSource };
                 parameters {
                     PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -108,7 +117,8 @@ macro_rules! pin_verbs {
             }
             /// CVV_Generate: a card verification value.
             CvvGenerate cvv_generate = 0x01C6 slot 119 "CSNBCSG" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: X919;
+                asks: [];
                 keywords: 0 to 2 { pan_digits: CvvPan, cvv_digits: CvvDigits };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -123,7 +133,8 @@ macro_rules! pin_verbs {
             }
             /// CVV_Verify: whether a card verification value is right.
             CvvVerify cvv_verify = 0x01C7 slot 120 "CSNBCSV" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: X919;
+                asks: [CardValueShort];
                 keywords: 0 to 2 { pan_digits: CvvPan, cvv_digits: CvvDigits };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -138,7 +149,8 @@ macro_rules! pin_verbs {
             }
             /// Transaction_Validation: card security codes of American Express, made or verified.
             TransactionValidation transaction_validation = 0x01CF slot 141 "CSNBTRV" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
+                asks: [SecurityCodeUnconfirmed];
                 keywords: 1 to 3 {
                     action: SecurityCodeAction, codes: SecurityCodes, version: SecurityCodeVersion,
                 };

@@ -7,7 +7,11 @@ macro_rules! pin2_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Encrypted_PIN_Translate2: a PIN block under another key, or its PIN in a block of another format or PAN.
             EncryptedPinTranslate2 encrypted_pin_translate2 = 0x01D8 slot 121 "CSNBPTR2" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: AesEcb;
+                asks: [
+                    PinTranslate PinReformat PinTranslate2 PinReformat2 PinUnrestricted PanChange PinAnyBlock
+                    PinBound PinIso1 PinAnyDigits PinCheckDigits PinFineCodes
+                ];
                 keywords: 1 to 5 {
                     translation: PinTranslation, change: PanChange, message: PanChangeMessage,
                     derivation_in: PinDerivation, derivation_out: PinDerivationOut,
@@ -46,7 +50,8 @@ macro_rules! pin2_verbs {
             }
             /// Encrypted_PIN_Verify2: whether the PIN of a block is the PIN of another.
             EncryptedPinVerify2 encrypted_pin_verify2 = 0x01DC slot 122 "CSNBPVR2" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: TdesDouble;
+                asks: [PinDukpt PinUnrestricted PinAnyBlock PinIso1 PinAnyDigits PinCheckDigits PinFineCodes];
                 keywords: 1 to 3 {
                     comparison: PinComparison, derivation: PinDerivationOf, extraction: PinExtraction,
                 }, rules PIN_VERIFY2_RULES;
@@ -82,7 +87,8 @@ macro_rules! pin2_verbs {
             }
             /// Recover_PIN_From_Offset: the PIN that an offset leads to, in a block.
             RecoverPinFromOffset recover_pin_from_offset = 0x01DD slot 123 "CSNBPFO" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
+                asks: [PinUnrestricted PinIso1 PinAnyTable PinAnyDigits];
                 keywords: 0 to 0 {};
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

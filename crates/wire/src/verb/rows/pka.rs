@@ -7,7 +7,8 @@ macro_rules! pka_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// PKA_Key_Token_Build.
             PkaKeyTokenBuild pka_key_token_build = 0x0201 slot 17 "CSNDPKB" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 1 to 7 {
                     kind: PkaTokenKind, usage: PkaUsage, translation: PkaTranslation, version: EccVersion,
                 }, rules PKA_BUILD_RULES;
@@ -34,7 +35,8 @@ macro_rules! pka_verbs {
             }
             /// PKA_Key_Generate.
             PkaKeyGenerate pka_key_generate = 0x0202 slot 18 "CSNDPKG" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Sym Aes Asym Apka]; lanes: One;
+                asks: [ShortRsa WeakTransport ImportUnderImporter];
                 keywords: 0 to 3 { output: PkaOutput, transport: OutputKekType }, rules PKA_OUTPUT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -50,7 +52,8 @@ macro_rules! pka_verbs {
             }
             /// PKA_Key_Import.
             PkaKeyImport pka_key_import = 0x0203 slot 19 "CSNDPKI" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym Aes Asym Apka]; lanes: One;
+                asks: [PkaKeyImportTransported ImportUnderImporter WeakImport];
                 keywords: 0 to 3 { algorithm: ChangedPkaAlgorithm, transport: ImporterKind }, rules PKA_IMPORT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -64,7 +67,8 @@ macro_rules! pka_verbs {
             }
             /// PKA_Public_Key_Extract.
             PkaPublicKeyExtract pka_public_key_extract = 0x0204 slot 20 "CSNDPKX" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Asym Apka]; lanes: One;
+                asks: [];
                 keywords: 0 to 1 {};
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -77,7 +81,8 @@ macro_rules! pka_verbs {
             }
             /// PKA_Key_Token_Change: a PKA token under the old master key is put under the current one.
             PkaKeyTokenChange pka_key_token_change = 0x0205 slot 41 "CSNDKTC" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Asym Apka]; lanes: One;
+                asks: [];
                 keywords: 1 to 2 { change: TokenChange, algorithm: ChangedPkaAlgorithm }, rules NEW_MASTER_KEY_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -88,7 +93,8 @@ macro_rules! pka_verbs {
             }
             /// PKA_Key_Translate: an RSA token under a key of DES comes under one of AES.
             PkaKeyTranslate pka_key_translate = 0x0206 slot 76 "CSNDPKT" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym Aes Asym Apka]; lanes: One;
+                asks: [PkaKeyTranslateToExporter PkaKeyTranslateToImporter ImportUnderImporter WeakTransport];
                 keywords: 1 to 1 { translation: PrivateKeyTranslation }, rules PRIVATE_TRANSLATION_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -105,7 +111,8 @@ macro_rules! pka_verbs {
             }
             /// PKA_Encrypt.
             PkaEncrypt pka_encrypt = 0x0210 slot 21 "CSNDPKE" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: RsaPublic;
+                asks: [];
                 keywords: 1 to 8 { format: RsaFormat, hash_method: RsaHash, value: ValueRule }, rules ENCRYPT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -122,7 +129,8 @@ macro_rules! pka_verbs {
             }
             /// PKA_Decrypt.
             PkaDecrypt pka_decrypt = 0x0211 slot 22 "CSNDPKD" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Asym Apka]; lanes: RsaPrivate;
+                asks: [DecipherBoth];
                 keywords: 1 to 5 { format: RsaFormat, hash_method: RsaHash }, rules RSA_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -140,7 +148,8 @@ macro_rules! pka_verbs {
             /// Opens the premaster secret of TLS that a client enciphered (RFC 5246, section 7.4.7.1). CCA has no such
             /// verb.
             TlsPremaster tls_premaster = 0x0212 slot 112 "" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Asym Apka]; lanes: RsaPrivate;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     ENCRYPTED_PREMASTER_LENGTH: In Length;

@@ -7,7 +7,8 @@ macro_rules! random_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Random_Number_Generate: 8 bytes.
             RandomNumberGenerate random_number_generate = 0x0140 slot 15 "CSNBRNG" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     FORM: In Bytes(Fixed(8));
@@ -16,7 +17,8 @@ macro_rules! random_verbs {
             }
             /// Random_Number_Generate_Long: up to 8192 bytes.
             RandomNumberGenerateLong random_number_generate_long = 0x0141 slot 16 "CSNBRNGL" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 1 to 1 { form: RandomForm };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

@@ -7,7 +7,8 @@ macro_rules! record_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// DES_Key_Record_Create: a record without a key.
             DesKeyRecordCreate des_key_record_create = 0x0301 slot 27 "CSNBKRC" Daemon {
-                class: Once; audited: true;
+                class: Once; audited: Records; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     KEY_LABEL: In Bytes(Fixed(64));
@@ -15,7 +16,8 @@ macro_rules! record_verbs {
             }
             /// DES_Key_Record_Read.
             DesKeyRecordRead des_key_record_read = 0x0302 slot 28 "CSNBKRR" Daemon {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     KEY_LABEL: In Bytes(Fixed(64));
@@ -24,7 +26,8 @@ macro_rules! record_verbs {
             }
             /// DES_Key_Record_Write.
             DesKeyRecordWrite des_key_record_write = 0x0303 slot 29 "CSNBKRW" Daemon {
-                class: Once; audited: true;
+                class: Once; audited: Records; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     KEY_TOKEN: In Bytes(Fixed(64));
@@ -33,7 +36,8 @@ macro_rules! record_verbs {
             }
             /// DES_Key_Record_Delete: the token or the whole record.
             DesKeyRecordDelete des_key_record_delete = 0x0304 slot 30 "CSNBKRD" Daemon {
-                class: Once; audited: true;
+                class: Once; audited: Records; needs: []; lanes: One;
+                asks: [];
                 keywords: 1 to 1 { deletion: RecordDeletion };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -43,7 +47,8 @@ macro_rules! record_verbs {
             }
             /// AES_Key_Record_Create.
             AesKeyRecordCreate aes_key_record_create = 0x0311 slot 31 "CSNBAKRC" Daemon {
-                class: Once; audited: true;
+                class: Once; audited: Records; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -55,7 +60,8 @@ macro_rules! record_verbs {
             }
             /// AES_Key_Record_Read.
             AesKeyRecordRead aes_key_record_read = 0x0312 slot 32 "CSNBAKRR" Daemon {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -67,7 +73,8 @@ macro_rules! record_verbs {
             }
             /// AES_Key_Record_Write.
             AesKeyRecordWrite aes_key_record_write = 0x0313 slot 33 "CSNBAKRW" Daemon {
-                class: Once; audited: true;
+                class: Once; audited: Records; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -79,7 +86,8 @@ macro_rules! record_verbs {
             }
             /// AES_Key_Record_Delete.
             AesKeyRecordDelete aes_key_record_delete = 0x0314 slot 34 "CSNBAKRD" Daemon {
-                class: Once; audited: true;
+                class: Once; audited: Records; needs: []; lanes: One;
+                asks: [];
                 keywords: 1 to 1 { deletion: RecordDeletion };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -89,7 +97,8 @@ macro_rules! record_verbs {
             }
             /// PKA_Key_Record_Create.
             PkaKeyRecordCreate pka_key_record_create = 0x0321 slot 35 "CSNDKRC" Daemon {
-                class: Once; audited: true;
+                class: Once; audited: Records; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -101,7 +110,8 @@ macro_rules! record_verbs {
             }
             /// PKA_Key_Record_Read.
             PkaKeyRecordRead pka_key_record_read = 0x0322 slot 36 "CSNDKRR" Daemon {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -113,7 +123,8 @@ macro_rules! record_verbs {
             }
             /// PKA_Key_Record_Write.
             PkaKeyRecordWrite pka_key_record_write = 0x0323 slot 37 "CSNDKRW" Daemon {
-                class: Once; audited: true;
+                class: Once; audited: Records; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -125,7 +136,8 @@ macro_rules! record_verbs {
             }
             /// PKA_Key_Record_Delete.
             PkaKeyRecordDelete pka_key_record_delete = 0x0324 slot 38 "CSNDKRD" Daemon {
-                class: Once; audited: true;
+                class: Once; audited: Records; needs: []; lanes: One;
+                asks: [];
                 keywords: 1 to 1 { deletion: RecordDeletion };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -136,7 +148,8 @@ macro_rules! record_verbs {
             /// One record made with its key (CREATE), or one or two given other keys, both or neither (REPLACE); the
             /// store is that of the token. The second label is blank where there is one record.
             KeyRecordsWrite key_records_write = 0x0331 slot 39 "" Daemon {
-                class: Once; audited: true;
+                class: Once; audited: Records; needs: []; lanes: One;
+                asks: [];
                 keywords: 1 to 1 { writing: RecordWriting };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

@@ -7,7 +7,8 @@ macro_rules! signature_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Digital_Signature_Generate.
             DigitalSignatureGenerate digital_signature_generate = 0x0220 slot 23 "CSNDDSG" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Asym Apka]; lanes: RsaPrivate;
+                asks: [SignAnyData];
                 keywords: 0 to 8 {
                     algorithm: SignatureAlgorithm, input: SignatureInput, format: SignatureFormat, hash_method: SignatureHash,
                     eddsa_hash: EddsaHash,
@@ -26,7 +27,8 @@ macro_rules! signature_verbs {
             }
             /// Digital_Signature_Verify.
             DigitalSignatureVerify digital_signature_verify = 0x0221 slot 24 "CSNDDSV" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Asym Apka]; lanes: RsaPublic;
+                asks: [];
                 keywords: 0 to 9 {
                     algorithm: SignatureAlgorithm, input: SignatureInput, format: SignatureFormat, hash_method: SignatureHash,
                     eddsa_hash: EddsaHash, salt: SaltLength, verifying_key: VerifyingKey,

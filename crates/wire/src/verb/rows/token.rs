@@ -7,7 +7,8 @@ macro_rules! token_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Key_Token_Build: a skeleton, or a clear token.
             KeyTokenBuild key_token_build = 0x0101 slot 3 "CSNBKTB" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 1 to KEYWORDS_MAX {
                     origin: TokenOrigin, algorithm: TokenAlgorithm, content: TokenContent, vector: TokenVector, length: TokenLength, wrapping: TokenWrapping,
                 }, rules BUILD_RULES, others usage;
@@ -29,7 +30,8 @@ macro_rules! token_verbs {
             }
             /// Key_Token_Parse: what a DES token says, as keywords and fields.
             KeyTokenParse key_token_parse = 0x0184 slot 74 "CSNBKTP" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     KEY_TOKEN: In Bytes(Fixed(64));
@@ -49,7 +51,8 @@ macro_rules! token_verbs {
             }
             /// Control_Vector_Generate: the control vector of a key type with these usage keywords.
             ControlVectorGenerate control_vector_generate = 0x0107 slot 42 "CSNBCVG" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to KEYWORDS_MAX { length: TokenLength }, rules VECTOR_RULES, others usage;
                 parameters {
                     KEY_TYPE: In Bytes(Fixed(8));

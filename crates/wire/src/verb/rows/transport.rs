@@ -8,7 +8,8 @@ macro_rules! transport_verbs {
             /// Symmetric_Key_Export: a DATA key under an RSA public key, or a key of variable length under one or under
             /// an AES EXPORTER key.
             SymmetricKeyExport symmetric_key_export = 0x0230 slot 25 "CSNDSYX" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym Aes]; lanes: RsaPublic;
+                asks: [WeakTransport WeakRakw TransportUnderRsa];
                 keywords: 1 to 3 {
                     algorithm: ExportAlgorithm, format: ExportFormat, hash_method: RsaHash,
                 }, rules EXPORT_RULES;
@@ -25,7 +26,8 @@ macro_rules! transport_verbs {
             }
             /// Symmetric_Key_Import: a DATA key under an RSA public key.
             SymmetricKeyImport symmetric_key_import = 0x0231 slot 26 "CSNDSYI" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym Aes Asym Apka]; lanes: RsaPrivate;
+                asks: [DecipherBoth];
                 keywords: 1 to 5 {
                     algorithm: KeyAlgorithm, format: TransportFormat, hash_method: RsaHash, key_length: TransportLength,
                 }, rules IMPORT_RULES;
@@ -43,7 +45,8 @@ macro_rules! transport_verbs {
             /// Symmetric_Key_Import2: a key of an external token of variable length or of an object of PKCS #11, under
             /// the master key.
             SymmetricKeyImport2 symmetric_key_import2 = 0x0170 slot 60 "CSNDSYI2" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Aes Asym Apka]; lanes: One;
+                asks: [WeakImport DecipherBoth TransportUnderRsa];
                 keywords: 2 to 4 {
                     algorithm: Import2Algorithm, format: Import2Format, wrapping: Import2Wrapping,
                     translation: Import2Translation,
@@ -64,7 +67,8 @@ macro_rules! transport_verbs {
             /// Symmetric_Key_Generate: a new DATA key, for use here or under a key-encrypting key, and under an RSA
             /// public key.
             SymmetricKeyGenerate symmetric_key_generate = 0x0190 slot 80 "CSNDSYG" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Sym Aes]; lanes: RsaPublic;
+                asks: [SingleLengthDes];
                 keywords: 1 to 7 {
                     algorithm: KeyAlgorithm, format: GeneratedFormat, hash_method: RsaHash, key_length: GeneratedLength,
                     local_copy: LocalCopy,

@@ -7,7 +7,8 @@ macro_rules! variable_verbs {
         $crate::next_verbs! { $callback, $families { $($rows)*
             /// Key_Token_Build2: a skeleton, or a clear token, of variable length.
             KeyTokenBuild2 key_token_build2 = 0x0160 slot 52 "CSNBKTB2" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 3 to KEYWORDS_MAX {
                     origin: TokenOrigin, content: VariableContent, payload: VariablePayload,
                     algorithm: VariableAlgorithm, key_type: VariableKeyType,
@@ -31,7 +32,8 @@ macro_rules! variable_verbs {
             }
             /// Key_Token_Parse2: what a token of variable length says, as keywords and fields.
             KeyTokenParse2 key_token_parse2 = 0x0168 slot 75 "CSNBKTP2" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: []; lanes: One;
+                asks: [];
                 keywords: 0 to 0 {};
                 parameters {
                     KEY_TOKEN_LENGTH: In Length;
@@ -59,7 +61,8 @@ macro_rules! variable_verbs {
             }
             /// Key_Generate2: an AES or HMAC key in one token of variable length or two.
             KeyGenerate2 key_generate2 = 0x0161 slot 53 "CSNBKGN2" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Aes]; lanes: One;
+                asks: [KeyGenerate2SetExtended WeakTransport];
                 keywords: 2 to 2 { algorithm: VariableAlgorithm, form: VariableKeyForm };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -87,7 +90,8 @@ macro_rules! variable_verbs {
             }
             /// Key_Part_Import2: an AES or HMAC key in clear parts.
             KeyPartImport2 key_part_import2 = 0x0162 slot 56 "CSNBKPI2" Coprocessor {
-                class: Pure; audited: true;
+                class: Pure; audited: Keys; needs: [Aes]; lanes: One;
+                asks: [KeyPartSecond KeyPartLast KeyPartOptional];
                 keywords: 2 to 3 { algorithm: VariableAlgorithm, part: VariableKeyPart, least: KeyPartsLeast }, rules VARIABLE_PART_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -100,7 +104,8 @@ macro_rules! variable_verbs {
             }
             /// Key_Token_Change2: a token of variable length under the old master key is put under the current one.
             KeyTokenChange2 key_token_change2 = 0x0163 slot 57 "CSNBKTC2" Coprocessor {
-                class: Pure; audited: false;
+                class: Pure; audited: Nothing; needs: [Aes]; lanes: One;
+                asks: [];
                 keywords: 2 to 2 { change: TokenChange, algorithm: VariableAlgorithm }, rules NEW_MASTER_KEY_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
