@@ -1,5 +1,5 @@
-//! What the programs of a run said last. A run that needs more than its seed cannot be repeated, and what it says stands beside its
-//! finding.
+//! What the programs of a run said last. A run that needs more than its seed cannot be repeated, and what it says
+//! stands beside its finding.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
