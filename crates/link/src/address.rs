@@ -15,12 +15,18 @@ use std::path::{Path, PathBuf};
 
 /// Binds a new socket at a path, replacing a socket that lies there. Only this user can connect.
 pub(crate) fn bind(path: &Path, kind: SocketType) -> io::Result<OwnedFd> {
-    bind_mode(path, kind, Mode::RUSR | Mode::WUSR)
+    bind_mode(path, kind, Mode::RUSR | Mode::WUSR, |_| Ok(()))
 }
 
-/// As [`bind`], with this mode of the socket's file. One that others may connect to is made beside the path and takes
-/// it with its mode: whoever connects meanwhile meets the one before or this one, and is not refused.
-pub(crate) fn bind_mode(path: &Path, kind: SocketType, mode: Mode) -> io::Result<OwnedFd> {
+/// As [`bind`], with this mode of the socket's file, and made ready by a function. A socket that others may connect to
+/// is made beside the path and takes it when it is ready and has its mode: whoever connects meanwhile meets the one
+/// before or this one, and is not refused.
+pub(crate) fn bind_mode(
+    path: &Path,
+    kind: SocketType,
+    mode: Mode,
+    ready: impl FnOnce(&OwnedFd) -> rustix::io::Result<()>,
+) -> io::Result<OwnedFd> {
     let for_others = mode.intersects(Mode::RWXG | Mode::RWXO);
     let made = if for_others { beside(path) } else { path.to_owned() };
     if for_others {
@@ -34,6 +40,7 @@ pub(crate) fn bind_mode(path: &Path, kind: SocketType, mode: Mode) -> io::Result
     rustix::fs::fchmod(&socket, mode)?;
     with_address(&made, |address| rustix::net::bind(&socket, address))?;
     rustix::fs::chmodat(CWD, &made, mode, AtFlags::empty())?;
+    ready(&socket)?;
     if for_others {
         rustix::fs::rename(&made, path)?;
     }
@@ -95,31 +102,37 @@ mod tests {
 
     /// A client that connects while a daemon starts was refused like one that may not.
     #[test]
-    fn a_socket_for_all_is_there_with_its_mode_while_another_takes_its_place() {
+    fn a_socket_for_all_is_met_with_its_mode_while_another_takes_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("guest.sock");
         let mode = Mode::from_raw_mode(0o666);
-        let _first = bind_mode(&path, SocketType::SEQPACKET, mode).unwrap();
-        let (is_over, looks) = (AtomicBool::new(false), AtomicBool::new(false));
+        let bind = || bind_mode(&path, SocketType::SEQPACKET, mode, |socket| rustix::net::listen(socket, 64));
+        let mut listeners = vec![bind().unwrap()];
+        let (is_over, has_begun) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            let looker = scope.spawn(|| {
+            let client = scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
                     let found = rustix::fs::lstat(&path).map(|stat| Mode::from_raw_mode(stat.st_mode));
-                    looks.store(true, Ordering::Relaxed);
-                    if found != Ok(mode) {
-                        return Err(format!("{found:?}"));
+                    // Nobody accepts: what finds no room any more was not refused.
+                    let met = connect_now(&path, SocketType::SEQPACKET).map(drop);
+                    let is_met =
+                        met.as_ref().err().is_none_or(|error| error.kind() == io::ErrorKind::WouldBlock);
+                    has_begun.store(true, Ordering::Relaxed);
+                    if found != Ok(mode) || !is_met {
+                        return Err(format!("{found:?}, {met:?}"));
                     }
                 }
                 Ok(())
             });
-            while !looks.load(Ordering::Relaxed) {
+            while !has_begun.load(Ordering::Relaxed) {
                 std::thread::yield_now();
             }
-            for _ in 0..2_000 {
-                bind_mode(&path, SocketType::SEQPACKET, mode).unwrap();
+            for _ in 0..400 {
+                listeners.push(bind().unwrap());
+                std::thread::yield_now();
             }
             is_over.store(true, Ordering::Relaxed);
-            looker.join().unwrap().unwrap();
+            client.join().unwrap().unwrap();
         });
         let left: Vec<_> =
             std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -132,7 +145,7 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, b"text").unwrap();
         for mode in [0o600, 0o666] {
-            let bound = bind_mode(&path, SocketType::SEQPACKET, Mode::from_raw_mode(mode));
+            let bound = bind_mode(&path, SocketType::SEQPACKET, Mode::from_raw_mode(mode), |_| Ok(()));
             assert_eq!(bound.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         }
         assert_eq!(std::fs::read(&path).unwrap(), b"text");

@@ -410,9 +410,8 @@ impl Listener {
     }
 
     fn bind_mode(path: &Path, mode: Mode) -> io::Result<Self> {
-        let socket = address::bind_mode(path, SocketType::SEQPACKET, mode)?;
-        rustix::net::listen(&socket, BACKLOG)?;
-        Ok(Self { socket })
+        let listen = |socket: &OwnedFd| rustix::net::listen(socket, BACKLOG);
+        Ok(Self { socket: address::bind_mode(path, SocketType::SEQPACKET, mode, listen)? })
     }
 
     /// Takes a listening socket that was handed over.
