@@ -56,10 +56,10 @@ pub(crate) fn wipe_stack() {
     wipe_bytes(&mut room);
 }
 
-/// The same where the keys of all lanes of a bit-sliced form stood on the stack.
+/// The same where the keys and columns of all lanes of a bit-sliced form stood on the stack, which take 17 KiB.
 #[inline(never)]
 pub(crate) fn wipe_deep_stack() {
-    let mut room = [0; 16 << 10];
+    let mut room = [0; 32 << 10];
     wipe_bytes(&mut room);
 }
 

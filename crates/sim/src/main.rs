@@ -116,6 +116,7 @@ fn main() -> ExitCode {
                         outcome.findings.extend(differs);
                     }
                     tell(&outcome);
+                    outcome.said.clear();
                     let mut outcomes = outcomes.lock().expect("no one panics with it");
                     outcomes.push(outcome);
                     let mut said = said.lock().expect("no one panics with it");
@@ -139,7 +140,7 @@ fn tell(outcome: &Outcome) {
         println!("seed {seed}, step {steps}, {:.3} ms: {finding}", *ns as f64 / 1e6);
         println!("  again, with every step: cd crates/sim && cargo run --release -- --seed {seed} --trace");
     }
-    if !outcome.said.is_empty() {
+    if !outcome.findings.is_empty() && !outcome.said.is_empty() {
         println!("  what its programs said last:");
         outcome.said.iter().for_each(|line| println!("    {line}"));
     }

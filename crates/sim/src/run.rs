@@ -16,7 +16,7 @@ pub struct Outcome {
     pub seed: u64,
     /// What was found wrong; empty where all is well.
     pub findings: Vec<String>,
-    /// What the programs said last, where something was found.
+    /// What the programs said last.
     pub said: Vec<String>,
     /// Steps taken.
     pub steps: u64,

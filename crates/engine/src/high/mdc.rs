@@ -16,7 +16,7 @@ use crate::error::HashError;
 use crate::low::cpu::Cpu;
 use crate::low::des::mdc::{self, MDC_TEXTS_MAX, Pair};
 use crate::low::des::{BLOCK_BYTES, Block};
-use crate::low::{wipe_bytes, wipe_stack};
+use crate::low::{wipe_bytes, wipe_deep_stack, wipe_stack};
 use crate::mid::des::{DesKey, Program, forms};
 
 /// Length of a code, and of the state between blocks, in bytes.
@@ -60,27 +60,29 @@ struct Running<'a> {
     four: bool,
     blocks: &'a [Block],
     state: Pair,
-    /// The state before the first step of a block of MDC-4, while its second is to be done.
-    before: Option<Pair>,
+    /// The state before the first step of a block of MDC-4.
+    before: Pair,
+    /// The second step of that block is to be done.
+    is_between: bool,
 }
 
 impl Running<'_> {
     /// What the next step enciphers; none at the end.
     fn inputs(&self) -> Option<Pair> {
-        match self.before {
-            Some(before) => Some(mdc::crossed(before)),
-            None => self.blocks.first().map(|block| [*block, *block]),
+        if self.is_between {
+            return Some(mdc::crossed(self.before));
         }
+        self.blocks.first().map(|block| [*block, *block])
     }
 
     /// Takes what a step enciphered.
     fn advance(&mut self, inputs: &Pair, outputs: &[Block]) {
-        let before = self.state;
+        if !self.is_between {
+            self.before = self.state;
+        }
         self.state = mdc::after(inputs, outputs);
-        if self.four && self.before.is_none() {
-            self.before = Some(before);
-        } else {
-            self.before = None;
+        self.is_between = self.four && !self.is_between;
+        if !self.is_between {
             self.blocks = &self.blocks[1..];
         }
     }
@@ -89,7 +91,9 @@ impl Running<'_> {
 /// All of them: what is many at this level step by step, and the rest from text to text.
 pub(crate) fn batch(cpu: Cpu, items: &mut [MdcItem<'_>]) {
     run(cpu, items);
-    wipe_stack();
+    // Short texts alone in registers take less time than wiping what passes of all lanes reach.
+    let stays_in_registers = cpu.avx512.is_some() && items.len() <= forms::mdc_texts(cpu);
+    if stays_in_registers { wipe_stack() } else { wipe_deep_stack() }
 }
 
 /// Not inlined, so that what it leaves on the stack is where [`batch`] wipes it.
@@ -103,7 +107,13 @@ fn run(cpu: Cpu, items: &mut [MdcItem<'_>]) {
         let (state, _) = item.state.as_chunks::<BLOCK_BYTES>();
         let blocks = if rest.is_empty() { blocks } else { &[] };
         let four = item.algorithm == MdcAlgorithm::Mdc4;
-        running.push(Running { four, blocks, state: [state[0], state[1]], before: None });
+        running.push(Running {
+            four,
+            blocks,
+            state: [state[0], state[1]],
+            before: [[0; BLOCK_BYTES]; 2],
+            is_between: false,
+        });
     }
     many(cpu, &mut running);
     for four in [false, true] {
@@ -112,6 +122,7 @@ fn run(cpu: Cpu, items: &mut [MdcItem<'_>]) {
     for (item, text) in items.iter_mut().zip(&mut running) {
         item.state.copy_from_slice(text.state.as_flattened());
         wipe_bytes(text.state.as_flattened_mut());
+        wipe_bytes(text.before.as_flattened_mut());
     }
 }
 
@@ -119,7 +130,7 @@ fn run(cpu: Cpu, items: &mut [MdcItem<'_>]) {
 fn many(cpu: Cpu, running: &mut [Running<'_>]) {
     let (mut keys, mut blocks) = (Vec::new(), Vec::new());
     loop {
-        let is_between = running.iter().all(|text| text.before.is_none());
+        let is_between = running.iter().all(|text| !text.is_between);
         let left = running.iter().filter(|text| !text.blocks.is_empty()).count();
         if is_between && left <= forms::mdc_texts(cpu) {
             return;

@@ -81,7 +81,6 @@ mod rows_rounds;
 #[cfg(target_arch = "x86_64")]
 mod rows_vector;
 
-use crate::low::wipe_deep_stack;
 use lines::Lines;
 use macs::{Macs, Texts};
 use mdc::Pair;
@@ -178,7 +177,6 @@ pub(crate) trait Form: Sized {
     /// as the shortest has. As many states as texts, which go in as the codes before and come out as those after.
     fn mdc(token: Self::Token, four: bool, states: &mut [Pair], texts: &[&[Block]]) {
         mdc::in_passes::<Self>(token, four, states, texts);
-        wipe_deep_stack();
     }
 
     /// CBC of one stream per lane: lane `i` enciphers the first `count` blocks (1 to [`PIECE_BLOCKS`]) of

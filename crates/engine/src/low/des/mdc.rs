@@ -41,8 +41,7 @@ pub(crate) fn after(inputs: &Pair, outputs: &[Block]) -> Pair {
     state
 }
 
-/// [`Form::mdc`] by passes of blocks of any form. Not inlined, so that what it leaves on the stack is below its caller.
-#[inline(never)]
+/// [`Form::mdc`] by passes of blocks of any form.
 pub(super) fn in_passes<F: Form>(token: F::Token, four: bool, states: &mut [Pair], texts: &[&[Block]]) {
     let none = [[[0; BLOCK_BYTES]; 2]; MDC_TEXTS_MAX];
     let (mut own, mut inputs, mut blocks) = (none, none, none);
