@@ -6,8 +6,7 @@ use openpgp::PrivateKeyError;
 use openpgp::private_key::{RsaOperation, RsaProvider};
 use token::pka::{Attributes, ClearKey, CrtComponents, Form, SectionHash, clear_token};
 use wire::code;
-use wire::frame::Arguments;
-use wire::verb::{Verb, clear_rsa_private};
+use wire::verb::clear_rsa_private;
 use zeroize::Zeroizing;
 
 /// Cards that compute with clear keys: select accelerators in the facility to use no others.
@@ -46,23 +45,21 @@ impl RsaProvider for Accelerators {
 
 impl RsaOperation for Accelerated {
     fn private(&self, block: &[u8]) -> Result<Zeroizing<Vec<u8>>, PrivateKeyError> {
-        use clear_rsa_private::{DATA, DATA_LENGTH, KEY, KEY_LENGTH, RESULT, RESULT_LENGTH};
-        let mut arguments = Arguments::new(Verb::ClearRsaPrivate);
-        arguments
-            .set_integer(KEY_LENGTH, self.token.len() as i64)
-            .set_bytes(KEY, &self.token)
-            .set_integer(DATA_LENGTH, block.len() as i64)
-            .set_bytes(DATA, block)
-            .set_integer(RESULT_LENGTH, self.modulus_bytes as i64);
+        let ask = clear_rsa_private::Ask {
+            key: &self.token,
+            data: block,
+            result: self.modulus_bytes,
+            ..clear_rsa_private::Ask::new()
+        };
         let Accelerators { facility, domain } = &self.accelerators;
-        let reply = facility.call(*domain, &arguments).map_err(|error| failed(error.to_string()))?;
-        if reply.codes() == code::TEXT_LENGTH {
+        let answered = facility.ask(*domain, &ask).map_err(|error| failed(error.to_string()))?;
+        if answered.codes() == code::TEXT_LENGTH {
             return Err(PrivateKeyError::NotOpened);
         }
-        if !reply.codes().has_output() {
-            return Err(failed(format!("the verb answered {}", reply.codes())));
+        if !answered.codes().has_output() {
+            return Err(failed(format!("the verb answered {}", answered.codes())));
         }
-        Ok(Zeroizing::new(reply.arguments().bytes(RESULT).to_vec()))
+        Ok(Zeroizing::new(answered.got().result.to_vec()))
     }
 }
 

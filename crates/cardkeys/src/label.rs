@@ -2,7 +2,7 @@
 //! numbers are never in this process.
 
 use facility::private_keys::{self, MODULUS_BYTES_MAX};
-use facility::{Facility, Reply};
+use facility::{Answered, Facility};
 use openpgp::certificate::KeyPacket;
 use openpgp::generate::rsa_public;
 use openpgp::private_key::digest_info;
@@ -13,8 +13,7 @@ use pgp::types::{KeyDetails, KeyVersion, Mpi, PkeskBytes, SignatureBytes};
 use std::fmt;
 use wire::Label;
 use wire::code::{self, Codes};
-use wire::frame::Arguments;
-use wire::verb::{Verb, digital_signature_generate, pka_decrypt, pka_public_key_extract};
+use wire::verb::{RsaFormat, SignatureFormat, TypedAsk, pka_decrypt};
 
 /// Where the public section of a public key token begins, its identifier, and where its exponent begins.
 const SECTION_AT: usize = 8;
@@ -83,8 +82,8 @@ impl LabelKey {
         &self.label
     }
 
-    fn call(&self, arguments: &Arguments<'_>) -> Result<Reply, PrivateKeyError> {
-        self.facility.call(self.domain, arguments).map_err(|error| failed(&self.label, error))
+    fn ask<A: TypedAsk>(&self, ask: &A) -> Result<Answered<A::Of>, PrivateKeyError> {
+        self.facility.ask(self.domain, ask).map_err(|error| failed(&self.label, error))
     }
 }
 
@@ -103,49 +102,41 @@ impl PrivateKey for LabelKey {
     }
 
     fn open(&self, packet: &PublicKeyEncryptedSessionKey) -> Result<PlainSessionKey, PrivateKeyError> {
-        use pka_decrypt::{
-            ENCIPHERED_KEY, ENCIPHERED_KEY_LENGTH, KEY_VALUE, KEY_VALUE_LENGTH, RSA_PRIVATE_KEY,
-            RSA_PRIVATE_KEY_LENGTH, RULE_ARRAY, RULE_ARRAY_COUNT,
-        };
         let Ok(PkeskBytes::Rsa { mpi }) = packet.values() else { return Err(PrivateKeyError::NotOpened) };
         if mpi.is_empty() || mpi.len() > MODULUS_BYTES_MAX {
             return Err(PrivateKeyError::NotOpened);
         }
-        let label = self.label.to_field();
-        let mut arguments = Arguments::new(Verb::PkaDecrypt);
-        arguments
-            .set_integer(RULE_ARRAY_COUNT, 1)
-            .set_bytes(RULE_ARRAY, b"PKCS-1.2")
-            .set_integer(ENCIPHERED_KEY_LENGTH, mpi.len() as i64)
-            .set_bytes(ENCIPHERED_KEY, mpi.as_ref())
-            .set_integer(RSA_PRIVATE_KEY_LENGTH, label.len() as i64)
-            .set_bytes(RSA_PRIVATE_KEY, &label)
-            .set_integer(KEY_VALUE_LENGTH, MODULUS_BYTES_MAX as i64);
-        let reply = self.call(&arguments)?;
-        if NOT_OPENED.contains(&reply.codes()) {
+        let ask = pka_decrypt::Ask {
+            enciphered_key: mpi.as_ref(),
+            rsa_private_key: (&self.label).into(),
+            key_value: MODULUS_BYTES_MAX,
+            ..pka_decrypt::Ask::new(RsaFormat::Pkcs1)
+        };
+        let answered = self.ask(&ask)?;
+        if NOT_OPENED.contains(&answered.codes()) {
             return Err(PrivateKeyError::NotOpened);
         }
-        complete(&self.label, reply.codes())?;
+        complete(&self.label, answered.codes())?;
         let is_v6 = matches!(packet, PublicKeyEncryptedSessionKey::V6 { .. });
-        session_key_of(is_v6, reply.arguments().bytes(KEY_VALUE))
+        session_key_of(is_v6, answered.got().key_value)
     }
 
     fn sign(&self, hash: HashAlgorithm, digest: &[u8]) -> Result<SignatureBytes, PrivateKeyError> {
         let info = digest_info(hash, digest)?;
         let label = self.label.to_field();
-        let reply = self.call(&private_keys::signature(&label, b"PKCS-1.1", &info))?;
-        complete(&self.label, reply.codes())?;
-        let signature = Mpi::from_slice(reply.arguments().bytes(digital_signature_generate::SIGNATURE_FIELD));
+        let answered = self.ask(&private_keys::signature(&label, SignatureFormat::Pkcs11, &info))?;
+        complete(&self.label, answered.codes())?;
+        let signature = Mpi::from_slice(answered.got().signature_field);
         Ok(SignatureBytes::Mpis(vec![signature]))
     }
 }
 
 /// Modulus and exponent of the key under a label.
 fn numbers(facility: &Facility, domain: u16, label: &Label) -> Result<(Vec<u8>, Vec<u8>), PrivateKeyError> {
-    let reply = facility.call(domain, &private_keys::public_key(&label.to_field()));
-    let reply = reply.map_err(|error| failed(label, error))?;
-    complete(label, reply.codes())?;
-    public_numbers(reply.arguments().bytes(pka_public_key_extract::TARGET_KEY_TOKEN))
+    let answered = facility.ask(domain, &private_keys::public_key(&label.to_field()));
+    let answered = answered.map_err(|error| failed(label, error))?;
+    complete(label, answered.codes())?;
+    public_numbers(answered.got().target_key_token)
         .ok_or_else(|| failed(label, "its public key token does not hold together, or it is not an RSA key"))
 }
 

@@ -9,7 +9,6 @@ use keyfiles::{PublicKey, ecdsa_sig_value};
 use rcgen::{PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_RSA_SHA256, SignatureAlgorithm};
 use token::pka::ecc::EccCurve;
 use wire::Label;
-use wire::verb::{digital_signature_generate as dsg, pka_public_key_extract as pkx};
 
 /// The key under a label, of RSA, P-256 or P-384.
 pub struct LabelSigner {
@@ -70,12 +69,12 @@ impl LabelSigner {
         };
         let request = SignatureRequest::new(&self.label.to_field(), padding, algorithm, &digest);
         let request = request.ok_or_else(|| self.unfit("a digest that cards do not sign"))?;
-        let reply = self.facility.call(self.domain, &request.arguments())?;
-        if !reply.codes().has_output() {
-            let (label, codes) = (self.label.clone(), reply.codes());
+        let answered = self.facility.ask(self.domain, &request.ask())?;
+        if !answered.codes().has_output() {
+            let (label, codes) = (self.label.clone(), answered.codes());
             return Err(CertificateError::Verb { verb: "digital-signature-generate", label, codes });
         }
-        let signature = reply.arguments().bytes(dsg::SIGNATURE_FIELD);
+        let signature = answered.got().signature_field;
         if self.scheme == Scheme::RsaSha256 {
             return Ok(signature.to_vec());
         }
@@ -112,11 +111,11 @@ impl rcgen::SigningKey for LabelSigner {
 /// # Errors
 /// What a card says.
 pub fn public_key(facility: &Facility, domain: u16, label: &Label) -> Result<PublicKey, CertificateError> {
-    let reply = facility.call(domain, &private_keys::public_key(&label.to_field()))?;
-    if !reply.codes().has_output() {
-        let (label, codes) = (label.clone(), reply.codes());
+    let answered = facility.ask(domain, &private_keys::public_key(&label.to_field()))?;
+    if !answered.codes().has_output() {
+        let (label, codes) = (label.clone(), answered.codes());
         return Err(CertificateError::Verb { verb: "pka-public-key-extract", label, codes });
     }
-    PublicKey::of_token(reply.arguments().bytes(pkx::TARGET_KEY_TOKEN))
+    PublicKey::of_token(answered.got().target_key_token)
         .map_err(|cause| CertificateError::Key { label: label.clone(), cause })
 }

@@ -59,7 +59,7 @@ use wire::bounds::CALL_BYTES_MAX;
 use wire::code;
 use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
 use wire::tenant::Credential;
-use wire::verb::{Class, Place, Verb};
+use wire::verb::{Class, Filled, Place, TypedAsk, Verb};
 
 pub use cards::counters::CardCounters;
 pub use cards::observe::{self, Observation};
@@ -71,7 +71,7 @@ pub use control::start::start_daemon;
 pub use control::{credential, officer};
 pub use error::{FacilityError, Fault, ProtocolError, Ran, StartError};
 pub use local::clear;
-pub use reply::{Reply, Timing};
+pub use reply::{Answered, Reply, Timing};
 pub use request::completions::{Completions, LOOP_REQUESTS_MAX};
 pub use request::filled::fill_in;
 pub use request::private_keys;
@@ -185,6 +185,28 @@ impl Facility {
         let mut reply = Reply::new();
         self.call_into(domain, arguments, &mut reply)?;
         Ok(reply)
+    }
+
+    /// As [`Facility::call`], by the verb's own type, which fills in lengths, counts and keywords:
+    ///
+    /// ```
+    /// use wire::verb::{MacFormat, mac_generate};
+    /// fn mac(cards: &facility::Facility, key: &wire::Label) -> Result<Vec<u8>, facility::FacilityError> {
+    ///     let ask = mac_generate::Ask {
+    ///         key_identifier: key.into(),
+    ///         text: b"a text",
+    ///         format: Some(MacFormat::Bytes8),
+    ///         ..mac_generate::Ask::new()
+    ///     };
+    ///     Ok(cards.ask(0, &ask)?.ok()?.got().mac.to_vec())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Facility::call`].
+    pub fn ask<A: TypedAsk>(&self, domain: u16, ask: &A) -> Result<Answered<A::Of>, FacilityError> {
+        let mut filled = Filled::default();
+        self.call(domain, &ask.arguments(&mut filled)).map(Answered::of)
     }
 
     /// As [`Facility::call`], into an existing reply, whose buffer is reused.

@@ -1,12 +1,13 @@
 //! The answer to a request.
 
 use crate::error::{FacilityError, ProtocolError};
+use std::marker::PhantomData;
 use wire::Codes;
 use wire::bounds::{INLINE_BYTES_MAX, LABEL_BYTES};
 use wire::code;
 use wire::frame::{Argument, Arguments, ReplyHeader};
 use wire::secret::gives_clear_key;
-use wire::verb::{Kind, Length, Verb};
+use wire::verb::{Kind, Length, TypedAsk, TypedGot, Verb};
 
 /// The answer to one request: codes, and the verb's output arguments.
 ///
@@ -20,6 +21,43 @@ pub struct Reply {
     /// One bit for each key parameter that was given as a label.
     labelled: u64,
     timing: Option<Timing>,
+}
+
+/// The answer to what was asked of a verb by its own type ([`Facility::ask`](crate::Facility::ask)).
+#[must_use = "its codes say whether the verb did what was asked"]
+pub struct Answered<A> {
+    reply: Reply,
+    asked: PhantomData<fn() -> A>,
+}
+
+impl<A: TypedAsk> Answered<A> {
+    /// Of a reply to this verb.
+    pub(crate) fn of(reply: Reply) -> Self {
+        Self { reply, asked: PhantomData }
+    }
+
+    /// Its return and reason code.
+    pub fn codes(&self) -> Codes {
+        self.reply.codes()
+    }
+
+    /// The answer if the verb succeeded.
+    ///
+    /// # Errors
+    /// As [`Reply::ok`].
+    pub fn ok(self) -> Result<Self, FacilityError> {
+        self.reply.ok().map(Self::of)
+    }
+
+    /// Its outputs, as [`Reply::arguments`] has them.
+    pub fn got(&self) -> A::Got<'_> {
+        A::Got::of(&self.reply.arguments())
+    }
+
+    /// The whole reply.
+    pub fn into_reply(self) -> Reply {
+        self.reply
+    }
 }
 
 /// Where and when a card served a request; times are of the time-stamp counter.

@@ -173,7 +173,7 @@ impl Offload {
             return Err(self.invalid(Operation::Sign, place, &cause));
         };
         self.submit(id, Operation::Sign, scheme.padding, place, |completions, number, domain| {
-            completions.submit(number, domain, &request.arguments())
+            completions.ask(number, domain, &request.ask())
         })
     }
 
@@ -191,7 +191,7 @@ impl Offload {
         }
         let field = self.keys[place as usize].1;
         self.submit(id, Operation::Premaster, Padding::RsaPkcs1, place, |completions, number, domain| {
-            completions.submit(number, domain, &private_keys::premaster(&field, ciphertext))
+            completions.ask(number, domain, &private_keys::premaster(&field, ciphertext))
         })
     }
 
@@ -203,7 +203,7 @@ impl Offload {
         let place = self.place(Operation::PublicKey, key)?;
         let field = self.keys[place as usize].1;
         self.submit(id, Operation::PublicKey, Padding::RsaPkcs1, place, |completions, number, domain| {
-            completions.submit(number, domain, &private_keys::public_key(&field))
+            completions.ask(number, domain, &private_keys::public_key(&field))
         })
     }
 

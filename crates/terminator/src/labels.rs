@@ -32,7 +32,7 @@ pub(crate) fn submit(
 ) -> Result<(), NotSent> {
     let sent = match &request.work {
         Work::Premaster { ciphertext } => {
-            completions.submit(number, domain, &private_keys::premaster(label, ciphertext))
+            completions.ask(number, domain, &private_keys::premaster(label, ciphertext))
         }
         Work::Sign { scheme, hash, digest } => {
             let hash = match hash {
@@ -47,7 +47,7 @@ pub(crate) fn submit(
                 Scheme::Ecdsa => Padding::Ecdsa,
             };
             let request = SignatureRequest::new(label, padding, hash, digest).ok_or(NotSent::NotServed)?;
-            completions.submit(number, domain, &request.arguments())
+            completions.ask(number, domain, &request.ask())
         }
     };
     sent.map_err(NotSent::Facility)
@@ -65,9 +65,9 @@ pub(crate) fn opens_premasters(
     modulus_bytes: usize,
 ) -> Result<(), String> {
     let (field, zeros) = (label.to_field(), vec![0; modulus_bytes]);
-    let reply = facility.call(domain, &private_keys::premaster(&field, &zeros));
-    let reply = reply.map_err(|error| format!("{label}: {error}"))?;
-    match reply.codes() {
+    let answered = facility.ask(domain, &private_keys::premaster(&field, &zeros));
+    let answered = answered.map_err(|error| format!("{label}: {error}"))?;
+    match answered.codes() {
         codes if codes.is_ok() => Ok(()),
         wire::code::KEY_USAGE => Err(format!(
             "{label} is not made for RSA key exchange: `key generate --type rsa2048-tls` makes such a key"

@@ -8,8 +8,9 @@
 //! |---|---|
 //! | `types` | what a row says |
 //! | `rows` | the rows, a file a family, and [`for_each_verb`](crate::for_each_verb) |
-//! | `table` | [`TABLE`], and a module for each verb: positions of its parameters, `Request`, `Answer` |
-//! | `request`, `answer` | how a row becomes a typed request and answer |
+//! | `table` | [`TABLE`], and a module for each verb: positions of its parameters, `Request`, `Answer`, `Ask`, `Got` |
+//! | `request`, `answer` | the card's end of a row: a typed request and answer |
+//! | `ask` | the client's end of a row: what it asks, and what it got |
 //! | `fault` | what is wrong with an argument |
 //! | `lookup` | from a number, a slot or a name to a row |
 //! | `keywords`, `groups` | keywords of rule arrays: their groups, and which go together |
@@ -18,6 +19,7 @@
 //! | `length` | how many bytes a parameter has |
 
 mod answer;
+mod ask;
 mod fault;
 mod groups;
 mod keywords;
@@ -35,6 +37,7 @@ mod types;
 pub const CCA_LEVEL: &str = "8.3.0";
 
 pub use answer::{TypedAnswer, too_small, write_no_outputs};
+pub use ask::{Filled, Key, Room, TypedAsk, TypedGot};
 pub use fault::Fault;
 pub use groups::*;
 pub use keywords::{Choice, Group, Keyword, Need, Others, Rule, RuleArray, words};

@@ -5,7 +5,7 @@ use cryptand_offload::{
     ANSWER_BYTES_MAX, Answer, CIPHERTEXT_BYTES_MAX, CryptandOffloadResult, Finished, Operation, given,
 };
 use wire::frame::Arguments;
-use wire::verb::Verb;
+use wire::verb::{Filled, TypedAsk, Verb};
 use wire::{Label, bounds};
 
 /// By the first byte: options, a label, a scheme and a digest, a ciphertext; or a card's answer to one of the three
@@ -49,7 +49,7 @@ fn sign(bytes: &[u8]) {
     let request = scheme.request(&[b'A'; bounds::LABEL_BYTES], digest);
     assert_eq!(request.is_some(), digest.len() == scheme.hash.bytes());
     if let Some(request) = request {
-        written(&request.arguments());
+        written(&request.ask());
     }
 }
 
@@ -60,7 +60,9 @@ fn premaster(bytes: &[u8]) {
 }
 
 /// A request is one that a card can read.
-fn written(arguments: &Arguments<'_>) {
+fn written(ask: &impl TypedAsk) {
+    let mut filled = Filled::default();
+    let arguments = ask.arguments(&mut filled);
     let mut payload = Vec::new();
     arguments.write_request(&mut payload).expect("a request fits");
     let read = Arguments::read_request(arguments.verb(), &payload).expect("it is read");

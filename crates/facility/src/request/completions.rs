@@ -52,7 +52,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 use wire::control::PollMode;
 use wire::frame::Arguments;
-use wire::verb::{Place, Verb};
+use wire::verb::{Filled, Place, TypedAsk, Verb};
 
 /// Requests that a loop holds, at the most: those of 16 full queues on each of 16 cards.
 pub const LOOP_REQUESTS_MAX: usize = 16 * 1024;
@@ -160,6 +160,15 @@ impl Completions {
     /// [`FacilityError::Full`] with [`LOOP_REQUESTS_MAX`] requests, [`FacilityError::Arguments`],
     /// [`FacilityError::TooLong`], [`FacilityError::Forked`]. What becomes of a request that was taken in is
     /// collected, errors too.
+    pub fn ask<A: TypedAsk>(&mut self, number: u64, domain: u16, ask: &A) -> Result<(), FacilityError> {
+        let mut filled = Filled::default();
+        self.submit(number, domain, &ask.arguments(&mut filled))
+    }
+
+    /// As [`Completions::ask`], by position.
+    ///
+    /// # Errors
+    /// As [`Completions::ask`].
     pub fn submit(
         &mut self,
         number: u64,

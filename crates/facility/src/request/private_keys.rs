@@ -1,11 +1,11 @@
-//! What private keys under labels are asked for in protocols like TLS, as arguments for
-//! [`Facility::call`](crate::Facility::call) and [`Completions::submit`](crate::Completions::submit).
+//! What private keys under labels are asked for in protocols like TLS, for [`Facility::ask`](crate::Facility::ask) and
+//! [`Completions::ask`](crate::Completions::ask).
 
 use engine::{HashAlgorithm, digest_info_prefix};
 use wire::bounds::{LABEL_BYTES, PKA_TOKEN_BYTES_MAX};
-use wire::frame::Arguments;
 use wire::verb::{
-    Verb, digital_signature_generate as dsg, pka_public_key_extract as pkx, tls_premaster as tlsp,
+    Key, SignatureFormat, SignatureHash, digital_signature_generate as dsg, pka_public_key_extract as pkx,
+    tls_premaster as tlsp,
 };
 
 /// Longest signature, modulus and ciphertext in bytes: those of RSA with 4,096 bits.
@@ -30,7 +30,8 @@ pub enum Padding {
 #[derive(Clone, Debug)]
 pub struct SignatureRequest {
     label: Field,
-    keywords: Vec<u8>,
+    format: SignatureFormat,
+    hash: Option<SignatureHash>,
     data: Vec<u8>,
 }
 
@@ -38,65 +39,56 @@ impl SignatureRequest {
     /// By the key under a label, over a digest of this hash; none for a hash that cards do not sign in this way, and
     /// for a digest of another length.
     pub fn new(label: &Field, padding: Padding, hash: HashAlgorithm, digest: &[u8]) -> Option<Self> {
-        let word = match hash {
-            HashAlgorithm::Sha256 => b"SHA-256 ",
-            HashAlgorithm::Sha384 => b"SHA-384 ",
-            HashAlgorithm::Sha512 => b"SHA-512 ",
+        let method = match hash {
+            HashAlgorithm::Sha256 => SignatureHash::Sha256,
+            HashAlgorithm::Sha384 => SignatureHash::Sha384,
+            HashAlgorithm::Sha512 => SignatureHash::Sha512,
             _ => return None,
         };
         if digest.len() != hash.digest_bytes() {
             return None;
         }
-        let (keywords, data) = match padding {
-            Padding::RsaPkcs1 => (b"PKCS-1.1".to_vec(), [digest_info_prefix(hash), digest].concat()),
+        let (format, hash, data) = match padding {
+            Padding::RsaPkcs1 => (SignatureFormat::Pkcs11, None, [digest_info_prefix(hash), digest].concat()),
             // The length of the salt stands before the digest.
             Padding::RsaPss => {
-                ([b"PKCS-PSS", &word[..]].concat(), [&(digest.len() as u32).to_be_bytes(), digest].concat())
+                let salt_bytes = (digest.len() as u32).to_be_bytes();
+                (SignatureFormat::Pss, Some(method), [&salt_bytes, digest].concat())
             }
-            Padding::Ecdsa => (b"ECDSA   ".to_vec(), digest.to_vec()),
+            Padding::Ecdsa => (SignatureFormat::Ecdsa, None, digest.to_vec()),
         };
-        Some(Self { label: *label, keywords, data })
+        Some(Self { label: *label, format, hash, data })
     }
 
-    /// The arguments of the verb.
-    pub fn arguments(&self) -> Arguments<'_> {
-        signature(&self.label, &self.keywords, &self.data)
+    /// What the verb is asked.
+    pub fn ask(&self) -> dsg::Ask<'_> {
+        dsg::Ask { hash_method: self.hash, ..signature(&self.label, self.format, &self.data) }
     }
 }
 
-/// A request for a signature over data that is formatted already, by keywords of the verb (CSNDDSG).
-pub fn signature<'a>(label: &'a Field, keywords: &'a [u8], data: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
-    arguments
-        .set_integer(dsg::RULE_ARRAY_COUNT, keywords.len() as i64 / 8)
-        .set_bytes(dsg::RULE_ARRAY, keywords)
-        .set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, label.len() as i64)
-        .set_bytes(dsg::PKA_PRIVATE_KEY_ID, label)
-        .set_integer(dsg::HASH_LENGTH, data.len() as i64)
-        .set_bytes(dsg::HASH, data)
-        .set_integer(dsg::SIGNATURE_FIELD_LENGTH, MODULUS_BYTES_MAX as i64);
-    arguments
+/// A request for a signature over data that is formatted already (CSNDDSG).
+pub fn signature<'a>(label: &'a Field, format: SignatureFormat, data: &'a [u8]) -> dsg::Ask<'a> {
+    dsg::Ask {
+        format: Some(format),
+        pka_private_key_id: Key::Bytes(label),
+        hash: data,
+        signature_field: MODULUS_BYTES_MAX,
+        ..dsg::Ask::new()
+    }
 }
 
 /// A request for the premaster of RSA key exchange that a client enciphered (RFC 5246, 7.4.7.1).
-pub fn premaster<'a>(label: &'a Field, ciphertext: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::TlsPremaster);
-    arguments
-        .set_integer(tlsp::ENCRYPTED_PREMASTER_LENGTH, ciphertext.len() as i64)
-        .set_bytes(tlsp::ENCRYPTED_PREMASTER, ciphertext)
-        .set_integer(tlsp::RSA_PRIVATE_KEY_LENGTH, label.len() as i64)
-        .set_bytes(tlsp::RSA_PRIVATE_KEY, label);
-    arguments
+pub fn premaster<'a>(label: &'a Field, ciphertext: &'a [u8]) -> tlsp::Ask<'a> {
+    tlsp::Ask { encrypted_premaster: ciphertext, rsa_private_key: Key::Bytes(label), ..tlsp::Ask::new() }
 }
 
 /// A request for the public key of a label (CSNDPKX).
-pub fn public_key(label: &Field) -> Arguments<'_> {
-    let mut arguments = Arguments::new(Verb::PkaPublicKeyExtract);
-    arguments
-        .set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, label.len() as i64)
-        .set_bytes(pkx::SOURCE_KEY_IDENTIFIER, label)
-        .set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
-    arguments
+pub fn public_key(label: &Field) -> pkx::Ask<'_> {
+    pkx::Ask {
+        source_key_identifier: Key::Bytes(label),
+        target_key_token: PKA_TOKEN_BYTES_MAX,
+        ..pkx::Ask::new()
+    }
 }
 
 #[cfg(test)]
@@ -111,10 +103,8 @@ mod tests {
                 [(HashAlgorithm::Sha256, 32), (HashAlgorithm::Sha384, 48), (HashAlgorithm::Sha512, 64)]
             {
                 let request = of(padding, hash, bytes).unwrap();
-                let mut payload = Vec::new();
-                request.arguments().write_request(&mut payload).unwrap();
-                let read = Arguments::read_request(Verb::DigitalSignatureGenerate, &payload).unwrap();
-                assert!(read.bytes(dsg::HASH).ends_with(&vec![7; bytes]));
+                assert!(request.ask().hash.ends_with(&vec![7; bytes]));
+                assert_eq!(request.ask().hash_method.is_some(), padding == Padding::RsaPss);
                 assert!(of(padding, hash, bytes - 1).is_none() && of(padding, hash, bytes + 1).is_none());
             }
             assert!(of(padding, HashAlgorithm::Sha1, 20).is_none());

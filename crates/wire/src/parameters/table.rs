@@ -51,7 +51,7 @@ macro_rules! parameters {
         $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
             class: $class:ident; audited: $audited:ident; needs: [$($register:ident)*]; lanes: $kernel:ident;
             asks: [$($asked:ident)*];
-            keywords: $least:tt to $most:tt { $($choice:ident: $group:ident),* $(,)? }
+            keywords: $least:tt to $most:tt { $($choice:ident: $group:ident $($required:ident)?),* $(,)? }
                 $(, rules $rules:ident)? $(, others $others:ident)? $(, answers $answers:ident)?;
             parameters {
                 $($parameter:ident: $direction:ident $kind:ident $(($($of:tt)*))? $(, $mark:ident)*;)*

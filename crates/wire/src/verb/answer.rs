@@ -190,7 +190,7 @@ const fn length(parameters: &[Parameter], position: usize) -> Option<(usize, usi
 }
 
 /// Whether the integer at `at` is the length of something that only travels in.
-const fn is_of_input(parameters: &[Parameter], at: usize) -> bool {
+pub(super) const fn is_of_input(parameters: &[Parameter], at: usize) -> bool {
     let mut position = 0;
     while position < parameters.len() {
         if let Some((length, _)) = length(parameters, position)

@@ -5,15 +5,15 @@
 //! Name name = number slot N "ENTRY_POINT" Place {
 //!     class: Pure; audited: Nothing; needs: [Register ...]; lanes: Kernel;
 //!     asks: [Point ...];
-//!     keywords: least to most { field: Group, ... }, rules RULES, others field, answers ELEMENTS;
+//!     keywords: least to most { field: Group required, ... }, rules RULES, others field, answers ELEMENTS;
 //!     parameters { NAME: Direction Kind, mark, ...; ... }
 //! }
 //! ```
 //! `Words` of a count are keywords that the verb reads itself. A kind of a key is `uses`, `renews`, `makes` or
 //! `skeleton` of its length. An integer that says how long another parameter is, is a `Length`; in brackets the codes
 //! of a field that is not as long as it says, where they are not 8/21. Rules, and a field for keywords that no group
-//! has, are left out where there are none. Elements are those of a rule array that travels both ways:
-//! [`RuleArray::answers`](super::RuleArray::answers). Marks:
+//! has, are left out where there are none; `required` stands where the group says that one of it must be given.
+//! Elements are those of a rule array that travels both ways: [`RuleArray::answers`](super::RuleArray::answers). Marks:
 //!
 //! | mark | |
 //! |---|---|
@@ -22,9 +22,9 @@
 //! | `empty` | must be empty; the integer that counts it may be a null pointer |
 //! | `optional` | of a fixed length, and may be empty: the verb needs it with some keywords only; of an integer: a null pointer stands for 0 |
 //!
-//! The positions of the parameters, the request and the answer of each verb are made from this: see `request` and
-//! `answer` beside `rows`.
-//! A slot is stated, dense, and never used again: see [`Entry::slot`](super::Entry::slot).
+//! The positions of the parameters, the request and the answer of each verb, and what a client asks and gets, are made
+//! from this: see `request`, `answer` and `ask` beside `rows`. A slot is stated, dense, and never used again: see
+//! [`Entry::slot`](super::Entry::slot).
 
 mod administration;
 mod agreement;

@@ -1,6 +1,7 @@
 //! The rows of all families as one table, the positions of their parameters, and their typed requests and answers.
 
-use super::answer::{self, TypedAnswer, answer, step};
+use super::answer::{self, TypedAnswer, answer, is_of_input, step};
+use super::ask::{self, Filled, Key, Room, TypedAsk, TypedGot, ask, got};
 use super::fault::Fault;
 use super::keywords::*;
 use super::request::{self, Buffer, TypedRequest, request};
@@ -51,7 +52,7 @@ macro_rules! table {
         $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
             class: $class:ident; audited: $audited:ident; needs: [$($register:ident)*]; lanes: $kernel:ident;
             asks: [$($asked:ident)*];
-            keywords: $least:tt to $most:tt { $($choice:ident: $group:ident),* $(,)? }
+            keywords: $least:tt to $most:tt { $($choice:ident: $group:ident $($required:ident)?),* $(,)? }
                 $(, rules $rules:ident)? $(, others $others:ident)? $(, answers $answers:ident)?;
             parameters {
                 $($parameter:ident: $direction:ident $kind:ident $(($($of:tt)*))? $(, $mark:ident)*;)*
@@ -118,6 +119,16 @@ macro_rules! table {
                     'a arguments {} {} {} { $verb { $($choice: $group),* } $($others)? }
                     $($parameter: $direction $kind $(($($of)*))? [$($mark)*];)*
                 }
+                $(const _: () = assert!(is_required::<$group>(&[$(stringify!($required))?]));)*
+                ask! {
+                    {} {} {} {} {} {} { asked place arguments } { 'a $verb $($others)? }
+                    { $($choice: $group $($required)?,)* }
+                    { $($parameter: $direction $kind $(($($of)*))? [$($mark)*];)* }
+                }
+                got! {
+                    'r arguments {} {} { $verb }
+                    $($parameter: $direction $kind $(($($of)*))? [$($mark)*];)*
+                }
                 answer! {
                     'a answer {} {} { $verb $($parameter)* }
                     $($parameter: $direction $kind $(($($of)*))? [$($mark)*];)*
@@ -128,6 +139,11 @@ macro_rules! table {
 }
 
 for_each_verb! { table }
+
+/// Whether a row marks a group as required exactly where it is.
+const fn is_required<G: Choice>(marks: &[&str]) -> bool {
+    matches!(G::GROUP.need, Need::Required) != marks.is_empty()
+}
 
 const fn any_secret(parameters: &[Parameter]) -> bool {
     let mut position = 0;

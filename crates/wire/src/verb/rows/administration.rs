@@ -10,7 +10,7 @@ macro_rules! administration_verbs {
             CryptographicFacilityQuery cryptographic_facility_query = 0x0332 slot 110 "CSUACFQ" Daemon {
                 class: Pure; audited: Nothing; needs: []; lanes: One;
                 asks: [];
-                keywords: 1 to 2 { query: FacilityQuery, adapter: FacilityAdapter },
+                keywords: 1 to 2 { query: FacilityQuery required, adapter: FacilityAdapter },
                     rules FACILITY_RULES, answers FACILITY_ELEMENTS;
                 parameters {
                     RULE_ARRAY_COUNT: InOut Length;
@@ -23,7 +23,7 @@ macro_rules! administration_verbs {
             AccessControlMaintenance access_control_maintenance = 0x0333 slot 111 "CSUAACM" Daemon {
                 class: Pure; audited: Nothing; needs: []; lanes: One;
                 asks: [];
-                keywords: 1 to 1 { action: AccessControlAction }, rules ACCESS_CONTROL_RULES;
+                keywords: 1 to 1 { action: AccessControlAction required }, rules ACCESS_CONTROL_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

@@ -15,7 +15,7 @@ macro_rules! agreement_verbs {
                     AgreementKoblitz256 AgreementWeak SingleLengthDes KeyGenerateTransported
                 ];
                 keywords: 1 to 6 {
-                    scheme: AgreementScheme, agreement: KeyAgreement, output_kek_type: OutputKekType,
+                    scheme: AgreementScheme, agreement: KeyAgreement required, output_kek_type: OutputKekType,
                     output_type: AgreedKeyType, hash: AgreementHash, wrapping: AgreedKeyWrapping,
                     translation: AgreedKeyTranslation,
                 }, rules AGREEMENT_RULES;

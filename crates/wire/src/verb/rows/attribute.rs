@@ -11,7 +11,7 @@ macro_rules! attribute_verbs {
                 class: Pure; audited: Nothing; needs: [Sym Aes Asym Apka]; lanes: TdesTriple;
                 asks: [];
                 keywords: 2 to 5 {
-                    process: TestProcess2, algorithm: SymmetricAlgorithm, register: TestRegister, source: MasterKeySource,
+                    process: TestProcess2 required, algorithm: SymmetricAlgorithm, register: TestRegister, source: MasterKeySource,
                     method: TestMethod2, wrapping: WrappingAlgorithm,
                 }, rules TEST_2_RULES;
                 parameters {
@@ -32,7 +32,7 @@ macro_rules! attribute_verbs {
                 class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: TdesTriple;
                 asks: [WeakTransport];
                 keywords: 1 to 11 {
-                    algorithm: RestrictedAlgorithm, extent: RestrictionExtent, wrapping: WrappingAlgorithm,
+                    algorithm: RestrictedAlgorithm required, extent: RestrictionExtent, wrapping: WrappingAlgorithm,
                 }, rules RESTRICTION_RULES, others attributes;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -71,7 +71,7 @@ macro_rules! attribute_verbs {
             ProhibitExport2 prohibit_export2 = 0x0183 slot 73 "CSNBPEX2" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: TdesTriple;
                 asks: [WeakTransport];
-                keywords: 1 to 2 { algorithm: RestrictedAlgorithm, wrapping: WrappingAlgorithm }, rules RESTRICTION_RULES;
+                keywords: 1 to 2 { algorithm: RestrictedAlgorithm required, wrapping: WrappingAlgorithm }, rules RESTRICTION_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

@@ -10,7 +10,7 @@ macro_rules! chip_verbs {
                 class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
                 asks: [DiversifyEqualHalves DiversifyAny SingleLengthDes];
                 keywords: 1 to 3 {
-                    process: Diversification, wrapping: TokenWrapping, bound: WrappingBound,
+                    process: Diversification required, wrapping: TokenWrapping, bound: WrappingBound,
                 }, rules DIVERSIFICATION_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -27,7 +27,7 @@ macro_rules! chip_verbs {
                 class: Pure; audited: Nothing; needs: [Aes]; lanes: AesCbc;
                 asks: [DiversifyAny2];
                 keywords: 1 to 3 {
-                    process: Diversification2, length: DiversifiedLength,
+                    process: Diversification2 required, length: DiversifiedLength,
                 }, rules DIVERSIFICATION_2_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -51,7 +51,7 @@ macro_rules! chip_verbs {
                 class: Pure; audited: Nothing; needs: [Sym]; lanes: X919;
                 asks: [DiversifyAny];
                 keywords: 2 to 7 {
-                    algorithm: EmvAlgorithm, action: EmvAction, scheme: EmvScheme, session: EmvSession,
+                    algorithm: EmvAlgorithm, action: EmvAction required, scheme: EmvScheme required, session: EmvSession,
                     card_key: EmvCardKey, sequence: EmvSequence, response: EmvResponse,
                 }, rules EMV_TRANSACTION_RULES;
                 parameters {
@@ -82,7 +82,7 @@ macro_rules! chip_verbs {
                 class: Pure; audited: Keys; needs: [Sym]; lanes: TdesDouble;
                 asks: [DeriveIccMkTransported DiversifyAny WeakTransport];
                 keywords: 1 to 4 {
-                    algorithm: EmvAlgorithm, key: IccKey, card_key: EmvCardKey, sequence: EmvSequence,
+                    algorithm: EmvAlgorithm, key: IccKey required, card_key: EmvCardKey, sequence: EmvSequence,
                 };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -109,7 +109,7 @@ macro_rules! chip_verbs {
                     PinChangeOutbound PinChangeInbound DiversifyAny PinUnrestricted PinIso1 PinAnyDigits
                     PinCheckDigits PinFineCodes
                 ];
-                keywords: 1 to 2 { session: PinChangeSession, method: PinChange }, rules PIN_CHANGE_RULES;
+                keywords: 1 to 2 { session: PinChangeSession, method: PinChange required }, rules PIN_CHANGE_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

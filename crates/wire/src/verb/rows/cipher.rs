@@ -43,7 +43,7 @@ macro_rules! cipher_verbs {
                 class: Pure; audited: Nothing; needs: [Aes]; lanes: AesCbc;
                 asks: [];
                 keywords: 1 to 4 {
-                    algorithm: AesAlgorithm, method: AesMethod, key_rule: AesKeyRule, part: AesPosition,
+                    algorithm: AesAlgorithm required, method: AesMethod, key_rule: AesKeyRule, part: AesPosition,
                 }, rules AES_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -70,7 +70,7 @@ macro_rules! cipher_verbs {
                 class: Pure; audited: Nothing; needs: [Aes]; lanes: One;
                 asks: [];
                 keywords: 1 to 4 {
-                    algorithm: AesAlgorithm, method: AesMethod, key_rule: AesKeyRule, part: AesPosition,
+                    algorithm: AesAlgorithm required, method: AesMethod, key_rule: AesKeyRule, part: AesPosition,
                 }, rules AES_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -97,7 +97,7 @@ macro_rules! cipher_verbs {
                 class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: AesCbc;
                 asks: [TranslateDataKeys TranslateAesToDes TranslateWeakerAes TranslateWeakerDes];
                 keywords: 4 to 5 {
-                    key_in: KeyInAlgorithm, method_in: MethodIn, key_out: KeyOutAlgorithm, method_out: MethodOut,
+                    key_in: KeyInAlgorithm required, method_in: MethodIn required, key_out: KeyOutAlgorithm required, method_out: MethodOut required,
                     chaining: DesChaining,
                 }, rules TRANSLATE_RULES;
                 parameters {

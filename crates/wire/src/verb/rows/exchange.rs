@@ -86,7 +86,7 @@ macro_rules! exchange_verbs {
             KeyEncryptionTranslate key_encryption_translate = 0x01A6 slot 96 "CSNBKET" Coprocessor {
                 class: Pure; audited: Keys; needs: [Sym]; lanes: TdesTriple;
                 asks: [];
-                keywords: 1 to 1 { translation: KeyEncryption };
+                keywords: 1 to 1 { translation: KeyEncryption required };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

@@ -10,7 +10,7 @@ macro_rules! format_preserving_verbs {
                 class: Pure; audited: Nothing; needs: [Aes]; lanes: AesEcb;
                 asks: [];
                 keywords: 3 to 3 {
-                    method: FormatMethod, algorithm: FormatAlgorithm, alphabets: FormatAlphabets,
+                    method: FormatMethod required, algorithm: FormatAlgorithm required, alphabets: FormatAlphabets required,
                 }, rules FORMAT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -38,7 +38,7 @@ macro_rules! format_preserving_verbs {
                 class: Pure; audited: Nothing; needs: [Aes]; lanes: AesEcb;
                 asks: [];
                 keywords: 3 to 3 {
-                    method: FormatMethod, algorithm: FormatAlgorithm, alphabets: FormatAlphabets,
+                    method: FormatMethod required, algorithm: FormatAlgorithm required, alphabets: FormatAlphabets required,
                 }, rules FORMAT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -66,8 +66,8 @@ macro_rules! format_preserving_verbs {
                 class: Pure; audited: Nothing; needs: [Aes]; lanes: AesEcb;
                 asks: [FormatWeaker FormatPreservingDecipher];
                 keywords: 5 to 5 {
-                    method_in: FormatMethodIn, method_out: FormatMethodOut, algorithm: FormatAlgorithm,
-                    alphabets_in: FormatAlphabetsIn, alphabets_out: FormatAlphabetsOut,
+                    method_in: FormatMethodIn required, method_out: FormatMethodOut required, algorithm: FormatAlgorithm required,
+                    alphabets_in: FormatAlphabetsIn required, alphabets_out: FormatAlphabetsOut required,
                 }, rules FORMAT_TRANSLATE_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

@@ -9,7 +9,7 @@ macro_rules! hash_verbs {
             OneWayHash one_way_hash = 0x0130 slot 14 "CSNBOWH" Coprocessor {
                 class: Pure; audited: Nothing; needs: []; lanes: Sha256;
                 asks: [];
-                keywords: 1 to 2 { method: HashMethod, segment: Segment };
+                keywords: 1 to 2 { method: HashMethod required, segment: Segment };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -39,7 +39,7 @@ macro_rules! hash_verbs {
             CodeConversion code_conversion = 0x01A5 slot 95 "CSNBXEA" Coprocessor {
                 class: Pure; audited: Nothing; needs: []; lanes: One;
                 asks: [];
-                keywords: 1 to 1 { conversion: Conversion };
+                keywords: 1 to 1 { conversion: Conversion required };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

@@ -52,7 +52,7 @@ macro_rules! key_verbs {
                 class: Pure; audited: Nothing; needs: [Sym Aes Asym Apka]; lanes: TdesTriple;
                 asks: [];
                 keywords: 1 to 5 {
-                    process: TestProcess, source: TestSource, register: TestRegister, algorithm: TestAlgorithm, parity: TestParity,
+                    process: TestProcess required, source: TestSource, register: TestRegister, algorithm: TestAlgorithm, parity: TestParity,
                 }, rules TEST_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -67,7 +67,7 @@ macro_rules! key_verbs {
                 class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesTriple;
                 asks: [];
                 keywords: 1 to 5 {
-                    process: TestProcess, source: ExtendedTestSource, algorithm: ExtendedTestAlgorithm, parity: TestParity,
+                    process: TestProcess required, source: ExtendedTestSource, algorithm: ExtendedTestAlgorithm, parity: TestParity,
                 };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -83,7 +83,7 @@ macro_rules! key_verbs {
             KeyPartImport key_part_import = 0x0109 slot 44 "CSNBKPI" Coprocessor {
                 class: Pure; audited: Keys; needs: [Sym]; lanes: TdesTriple;
                 asks: [SingleLengthDes];
-                keywords: 1 to 2 { part: KeyPart, wrapping: TokenWrapping }, rules WRAPPING_RULES;
+                keywords: 1 to 2 { part: KeyPart required, wrapping: TokenWrapping }, rules WRAPPING_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -96,7 +96,7 @@ macro_rules! key_verbs {
                 class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: TdesTriple;
                 asks: [];
                 keywords: 1 to 4 {
-                    change: TokenChange, algorithm: ChangedAlgorithm, wrapping: TokenWrapping, bound: WrappingBound,
+                    change: TokenChange required, algorithm: ChangedAlgorithm, wrapping: TokenWrapping, bound: WrappingBound,
                 }, rules CHANGE_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

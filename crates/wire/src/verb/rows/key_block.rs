@@ -10,7 +10,7 @@ macro_rules! key_block_verbs {
                 class: Pure; audited: Keys; needs: [Sym Aes]; lanes: CmacTdes;
                 asks: [Tr31AnyWithVector WeakTransport];
                 keywords: 1 to 6 {
-                    method: KeyBlockMethod, usage: KeyBlockUsage, mode: KeyBlockMode, export: KeyBlockExport,
+                    method: KeyBlockMethod required, usage: KeyBlockUsage, mode: KeyBlockMode, export: KeyBlockExport,
                     vector: KeyBlockVector, source: KeyBlockSource,
                 }, rules KEY_BLOCK_EXPORT_RULES;
                 parameters {
@@ -35,7 +35,7 @@ macro_rules! key_block_verbs {
                 class: Pure; audited: Keys; needs: [Sym Aes]; lanes: CmacTdes;
                 asks: [Tr31ImportA Tr31ImportB Tr31ImportC Tr31ImportD Tr31PinAnyMode SingleLengthDes WeakImport];
                 keywords: 1 to 7 {
-                    place: KeyBlockPlace, wrapping_key: KeyBlockWrappingKey, key_type: KeyBlockType,
+                    place: KeyBlockPlace required, wrapping_key: KeyBlockWrappingKey, key_type: KeyBlockType,
                     derived: KeyBlockDerived, level: KeyBlockLevel, offset: KeyBlockOffset,
                     wrapping: Import2Wrapping, translation: Import2Translation,
                 }, rules KEY_BLOCK_IMPORT_RULES;
@@ -96,7 +96,7 @@ macro_rules! key_block_verbs {
             Tr31OptionalDataRead tr31_optional_data_read = 0x01CC slot 135 "CSNBT31R" Coprocessor {
                 class: Pure; audited: Nothing; needs: []; lanes: One;
                 asks: [];
-                keywords: 1 to 1 { reading: KeyBlockReading };
+                keywords: 1 to 1 { reading: KeyBlockReading required };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

@@ -39,7 +39,7 @@ macro_rules! mac_verbs {
             HmacGenerate hmac_generate = 0x0142 slot 54 "CSNBHMG" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Aes]; lanes: Sha256;
                 asks: [];
-                keywords: 2 to 3 { algorithm: HmacAlgorithm, method: HmacMethod, segment: Segment };
+                keywords: 2 to 3 { algorithm: HmacAlgorithm required, method: HmacMethod required, segment: Segment };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -57,7 +57,7 @@ macro_rules! mac_verbs {
             HmacVerify hmac_verify = 0x0143 slot 55 "CSNBHMV" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Aes]; lanes: Sha256;
                 asks: [];
-                keywords: 2 to 3 { algorithm: HmacAlgorithm, method: HmacMethod, segment: Segment };
+                keywords: 2 to 3 { algorithm: HmacAlgorithm required, method: HmacMethod required, segment: Segment };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -75,7 +75,7 @@ macro_rules! mac_verbs {
             MacGenerate2 mac_generate2 = 0x01A1 slot 91 "CSNBMGN2" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Aes]; lanes: CmacAes;
                 asks: [];
-                keywords: 1 to 3 { algorithm: VariableAlgorithm, method: KeyedHash, segment: Segment }, rules KEYED_HASH_RULES;
+                keywords: 1 to 3 { algorithm: VariableAlgorithm required, method: KeyedHash, segment: Segment }, rules KEYED_HASH_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -93,7 +93,7 @@ macro_rules! mac_verbs {
             MacVerify2 mac_verify2 = 0x01A2 slot 92 "CSNBMVR2" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Aes]; lanes: CmacAes;
                 asks: [];
-                keywords: 1 to 3 { algorithm: VariableAlgorithm, method: KeyedHash, segment: Segment }, rules KEYED_HASH_RULES;
+                keywords: 1 to 3 { algorithm: VariableAlgorithm required, method: KeyedHash, segment: Segment }, rules KEYED_HASH_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

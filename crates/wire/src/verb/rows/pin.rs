@@ -13,7 +13,7 @@ macro_rules! pin_verbs {
                     PinFineCodes
                 ];
                 keywords: 1 to 3 {
-                    translation: PinTranslation, derivations: PinDerivations, extraction: PinExtraction,
+                    translation: PinTranslation required, derivations: PinDerivations, extraction: PinExtraction,
                 }, rules PIN_TRANSLATE_RULES;
                 parameters {
                     INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -34,7 +34,7 @@ macro_rules! pin_verbs {
                 class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: TdesDouble;
                 asks: [PinUnrestricted PinAnyBlock PinIso1 PinAnyTable PinAnyDigits PinCheckDigits PinFineCodes];
                 keywords: 1 to 3 {
-                    method: PinVerifyMethod, derivation: PinDerivation, extraction: PinExtraction,
+                    method: PinVerifyMethod required, derivation: PinDerivation, extraction: PinExtraction,
                 }, rules PIN_VERIFY_RULES;
                 parameters {
                     INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -52,7 +52,7 @@ macro_rules! pin_verbs {
             ClearPinGenerate clear_pin_generate = 0x01C2 slot 115 "CSNBPGN" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
                 asks: [PinAnyTable PinAnyDigits];
-                keywords: 1 to 1 { method: PinMethod }, rules PIN_METHOD_RULES;
+                keywords: 1 to 1 { method: PinMethod required }, rules PIN_METHOD_RULES;
                 parameters {
                     PIN_GENERATING_KEY_IDENTIFIER: InOut renews(Fixed(64));
                     RULE_ARRAY_COUNT: In Length;
@@ -67,7 +67,7 @@ macro_rules! pin_verbs {
             ClearPinGenerateAlternate clear_pin_generate_alternate = 0x01C3 slot 116 "CSNBCPA" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
                 asks: [PinUnrestricted PinIso1 PinAnyTable PinAnyDigits PinFineCodes];
-                keywords: 1 to 2 { method: PinAlternateMethod, extraction: PinExtraction }, rules PIN_METHOD_RULES;
+                keywords: 1 to 2 { method: PinAlternateMethod required, extraction: PinExtraction }, rules PIN_METHOD_RULES;
                 parameters {
                     PIN_ENCRYPTION_KEY_IDENTIFIER: InOut renews(Fixed(64));
                     PIN_GENERATION_KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -85,7 +85,7 @@ macro_rules! pin_verbs {
             EncryptedPinGenerate encrypted_pin_generate = 0x01C4 slot 117 "CSNBEPG" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
                 asks: [PinUnrestricted PinIso1 PinAnyTable PinAnyDigits];
-                keywords: 1 to 1 { method: PinEncryptedMethod }, rules PIN_METHOD_RULES;
+                keywords: 1 to 1 { method: PinEncryptedMethod required }, rules PIN_METHOD_RULES;
                 parameters {
                     PIN_GENERATING_KEY_IDENTIFIER: InOut renews(Fixed(64));
                     OUTBOUND_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64));
@@ -152,7 +152,7 @@ macro_rules! pin_verbs {
                 class: Pure; audited: Nothing; needs: [Sym]; lanes: TdesDouble;
                 asks: [SecurityCodeUnconfirmed];
                 keywords: 1 to 3 {
-                    action: SecurityCodeAction, codes: SecurityCodes, version: SecurityCodeVersion,
+                    action: SecurityCodeAction, codes: SecurityCodes required, version: SecurityCodeVersion,
                 };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

@@ -13,7 +13,7 @@ macro_rules! pin2_verbs {
                     PinBound PinIso1 PinAnyDigits PinCheckDigits PinFineCodes
                 ];
                 keywords: 1 to 5 {
-                    translation: PinTranslation, change: PanChange, message: PanChangeMessage,
+                    translation: PinTranslation required, change: PanChange, message: PanChangeMessage,
                     derivation_in: PinDerivation, derivation_out: PinDerivationOut,
                     derivation_both: PinDerivationBoth, extraction: PinExtraction,
                 }, rules PIN_TRANSLATE2_RULES;
@@ -53,7 +53,7 @@ macro_rules! pin2_verbs {
                 class: Pure; audited: Nothing; needs: [Sym Aes]; lanes: TdesDouble;
                 asks: [PinDukpt PinUnrestricted PinAnyBlock PinIso1 PinAnyDigits PinCheckDigits PinFineCodes];
                 keywords: 1 to 3 {
-                    comparison: PinComparison, derivation: PinDerivationOf, extraction: PinExtraction,
+                    comparison: PinComparison required, derivation: PinDerivationOf, extraction: PinExtraction,
                 }, rules PIN_VERIFY2_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

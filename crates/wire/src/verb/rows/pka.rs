@@ -10,7 +10,7 @@ macro_rules! pka_verbs {
                 class: Pure; audited: Nothing; needs: []; lanes: One;
                 asks: [];
                 keywords: 1 to 7 {
-                    kind: PkaTokenKind, usage: PkaUsage, translation: PkaTranslation, version: EccVersion,
+                    kind: PkaTokenKind required, usage: PkaUsage, translation: PkaTranslation, version: EccVersion,
                 }, rules PKA_BUILD_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -83,7 +83,7 @@ macro_rules! pka_verbs {
             PkaKeyTokenChange pka_key_token_change = 0x0205 slot 41 "CSNDKTC" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Asym Apka]; lanes: One;
                 asks: [];
-                keywords: 1 to 2 { change: TokenChange, algorithm: ChangedPkaAlgorithm }, rules NEW_MASTER_KEY_RULES;
+                keywords: 1 to 2 { change: TokenChange required, algorithm: ChangedPkaAlgorithm }, rules NEW_MASTER_KEY_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -95,7 +95,7 @@ macro_rules! pka_verbs {
             PkaKeyTranslate pka_key_translate = 0x0206 slot 76 "CSNDPKT" Coprocessor {
                 class: Pure; audited: Keys; needs: [Sym Aes Asym Apka]; lanes: One;
                 asks: [PkaKeyTranslateToExporter PkaKeyTranslateToImporter ImportUnderImporter WeakTransport];
-                keywords: 1 to 1 { translation: PrivateKeyTranslation }, rules PRIVATE_TRANSLATION_RULES;
+                keywords: 1 to 1 { translation: PrivateKeyTranslation required }, rules PRIVATE_TRANSLATION_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -113,7 +113,7 @@ macro_rules! pka_verbs {
             PkaEncrypt pka_encrypt = 0x0210 slot 21 "CSNDPKE" Coprocessor {
                 class: Pure; audited: Nothing; needs: []; lanes: RsaPublic;
                 asks: [];
-                keywords: 1 to 8 { format: RsaFormat, hash_method: RsaHash, value: ValueRule }, rules ENCRYPT_RULES;
+                keywords: 1 to 8 { format: RsaFormat required, hash_method: RsaHash, value: ValueRule }, rules ENCRYPT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -131,7 +131,7 @@ macro_rules! pka_verbs {
             PkaDecrypt pka_decrypt = 0x0211 slot 22 "CSNDPKD" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Asym Apka]; lanes: RsaPrivate;
                 asks: [DecipherBoth];
-                keywords: 1 to 5 { format: RsaFormat, hash_method: RsaHash }, rules RSA_RULES;
+                keywords: 1 to 5 { format: RsaFormat required, hash_method: RsaHash }, rules RSA_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

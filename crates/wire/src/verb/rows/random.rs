@@ -19,7 +19,7 @@ macro_rules! random_verbs {
             RandomNumberGenerateLong random_number_generate_long = 0x0141 slot 16 "CSNBRNGL" Coprocessor {
                 class: Pure; audited: Nothing; needs: []; lanes: One;
                 asks: [];
-                keywords: 1 to 1 { form: RandomForm };
+                keywords: 1 to 1 { form: RandomForm required };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

@@ -38,7 +38,7 @@ macro_rules! record_verbs {
             DesKeyRecordDelete des_key_record_delete = 0x0304 slot 30 "CSNBKRD" Daemon {
                 class: Once; audited: Records; needs: []; lanes: One;
                 asks: [];
-                keywords: 1 to 1 { deletion: RecordDeletion };
+                keywords: 1 to 1 { deletion: RecordDeletion required };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -88,7 +88,7 @@ macro_rules! record_verbs {
             AesKeyRecordDelete aes_key_record_delete = 0x0314 slot 34 "CSNBAKRD" Daemon {
                 class: Once; audited: Records; needs: []; lanes: One;
                 asks: [];
-                keywords: 1 to 1 { deletion: RecordDeletion };
+                keywords: 1 to 1 { deletion: RecordDeletion required };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -138,7 +138,7 @@ macro_rules! record_verbs {
             PkaKeyRecordDelete pka_key_record_delete = 0x0324 slot 38 "CSNDKRD" Daemon {
                 class: Once; audited: Records; needs: []; lanes: One;
                 asks: [];
-                keywords: 1 to 1 { deletion: RecordDeletion };
+                keywords: 1 to 1 { deletion: RecordDeletion required };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -150,7 +150,7 @@ macro_rules! record_verbs {
             KeyRecordsWrite key_records_write = 0x0331 slot 39 "" Daemon {
                 class: Once; audited: Records; needs: []; lanes: One;
                 asks: [];
-                keywords: 1 to 1 { writing: RecordWriting };
+                keywords: 1 to 1 { writing: RecordWriting required };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

@@ -10,7 +10,7 @@ macro_rules! token_verbs {
                 class: Pure; audited: Nothing; needs: []; lanes: One;
                 asks: [];
                 keywords: 1 to KEYWORDS_MAX {
-                    origin: TokenOrigin, algorithm: TokenAlgorithm, content: TokenContent, vector: TokenVector, length: TokenLength, wrapping: TokenWrapping,
+                    origin: TokenOrigin required, algorithm: TokenAlgorithm, content: TokenContent, vector: TokenVector, length: TokenLength, wrapping: TokenWrapping,
                 }, rules BUILD_RULES, others usage;
                 parameters {
                     KEY_TOKEN: Out Bytes(Fixed(64)), secret;

@@ -11,7 +11,7 @@ macro_rules! transport_verbs {
                 class: Pure; audited: Keys; needs: [Sym Aes]; lanes: RsaPublic;
                 asks: [WeakTransport WeakRakw TransportUnderRsa];
                 keywords: 1 to 3 {
-                    algorithm: ExportAlgorithm, format: ExportFormat, hash_method: RsaHash,
+                    algorithm: ExportAlgorithm, format: ExportFormat required, hash_method: RsaHash,
                 }, rules EXPORT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -29,7 +29,7 @@ macro_rules! transport_verbs {
                 class: Pure; audited: Keys; needs: [Sym Aes Asym Apka]; lanes: RsaPrivate;
                 asks: [DecipherBoth];
                 keywords: 1 to 5 {
-                    algorithm: KeyAlgorithm, format: TransportFormat, hash_method: RsaHash, key_length: TransportLength,
+                    algorithm: KeyAlgorithm, format: TransportFormat required, hash_method: RsaHash, key_length: TransportLength,
                 }, rules IMPORT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -48,7 +48,7 @@ macro_rules! transport_verbs {
                 class: Pure; audited: Keys; needs: [Aes Asym Apka]; lanes: One;
                 asks: [WeakImport DecipherBoth TransportUnderRsa];
                 keywords: 2 to 4 {
-                    algorithm: Import2Algorithm, format: Import2Format, wrapping: Import2Wrapping,
+                    algorithm: Import2Algorithm required, format: Import2Format required, wrapping: Import2Wrapping,
                     translation: Import2Translation,
                 }, rules IMPORT2_RULES;
                 parameters {
@@ -70,7 +70,7 @@ macro_rules! transport_verbs {
                 class: Pure; audited: Keys; needs: [Sym Aes]; lanes: RsaPublic;
                 asks: [SingleLengthDes];
                 keywords: 1 to 7 {
-                    algorithm: KeyAlgorithm, format: GeneratedFormat, hash_method: RsaHash, key_length: GeneratedLength,
+                    algorithm: KeyAlgorithm, format: GeneratedFormat required, hash_method: RsaHash, key_length: GeneratedLength,
                     local_copy: LocalCopy,
                 }, rules GENERATED_RULES;
                 parameters {

@@ -10,8 +10,8 @@ macro_rules! variable_verbs {
                 class: Pure; audited: Nothing; needs: []; lanes: One;
                 asks: [];
                 keywords: 3 to KEYWORDS_MAX {
-                    origin: TokenOrigin, content: VariableContent, payload: VariablePayload,
-                    algorithm: VariableAlgorithm, key_type: VariableKeyType,
+                    origin: TokenOrigin required, content: VariableContent, payload: VariablePayload,
+                    algorithm: VariableAlgorithm required, key_type: VariableKeyType required,
                 }, rules VARIABLE_BUILD_RULES, others usage;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -63,7 +63,7 @@ macro_rules! variable_verbs {
             KeyGenerate2 key_generate2 = 0x0161 slot 53 "CSNBKGN2" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Aes]; lanes: One;
                 asks: [KeyGenerate2SetExtended WeakTransport];
-                keywords: 2 to 2 { algorithm: VariableAlgorithm, form: VariableKeyForm };
+                keywords: 2 to 2 { algorithm: VariableAlgorithm required, form: VariableKeyForm required };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -92,7 +92,7 @@ macro_rules! variable_verbs {
             KeyPartImport2 key_part_import2 = 0x0162 slot 56 "CSNBKPI2" Coprocessor {
                 class: Pure; audited: Keys; needs: [Aes]; lanes: One;
                 asks: [KeyPartSecond KeyPartLast KeyPartOptional];
-                keywords: 2 to 3 { algorithm: VariableAlgorithm, part: VariableKeyPart, least: KeyPartsLeast }, rules VARIABLE_PART_RULES;
+                keywords: 2 to 3 { algorithm: VariableAlgorithm required, part: VariableKeyPart required, least: KeyPartsLeast }, rules VARIABLE_PART_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -106,7 +106,7 @@ macro_rules! variable_verbs {
             KeyTokenChange2 key_token_change2 = 0x0163 slot 57 "CSNBKTC2" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Aes]; lanes: One;
                 asks: [];
-                keywords: 2 to 2 { change: TokenChange, algorithm: VariableAlgorithm }, rules NEW_MASTER_KEY_RULES;
+                keywords: 2 to 2 { change: TokenChange required, algorithm: VariableAlgorithm required }, rules NEW_MASTER_KEY_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
