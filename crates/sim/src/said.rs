@@ -73,7 +73,7 @@ mod tests {
         let (one, other) = (Said::default(), Said::default());
         one.enter();
         for line in 0..LINES_MAX + 2 {
-            writeln!(ToRun, "{line}").unwrap();
+            ToRun.write_all(format!("{line}\n").as_bytes()).unwrap();
         }
         let said = other.clone();
         std::thread::spawn(move || {
