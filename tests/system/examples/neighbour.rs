@@ -1,0 +1,129 @@
+//! How long a tenant waits for one small request while another keeps the same card at work with the requests that take
+//! longest.
+//!
+//! ```text
+//! cargo build --release && cargo run --release -p system-tests --example neighbour -- [SECONDS]
+//! ```
+//! A throw-away home has one card. A guest keeps eight requests of one kind on it, from eight threads; a neighbour asks
+//! for a MAC, one after the other, and compares each. Printed is, for each kind, the neighbour's median and its longest
+//! wait. The requests are those that `pass_times` of fuzz-targets finds; `SECONDS` (10) is how long each is kept up.
+
+use facility::{Facility, Options};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use system_tests::{
+    Installation, expected_mac, mac_key, mac_of, mac_request, rsa_generate, rsa_skeleton_for, settings,
+};
+use wire::bounds::TEXT_BYTES_MAX;
+use wire::tenant::{Credential, Tenant};
+use wire::verb::{
+    Key, MdcMethod, SignatureFormat, digital_signature_generate, encipher, mdc_generate, pka_key_generate,
+};
+
+/// Threads of the guest, with a request each.
+const GUESTS: usize = 8;
+
+/// A tenant, and what it shows.
+fn tenant(number: u32) -> (Tenant, Credential) {
+    let credential = Credential([number as u8; 32]);
+    let hash = engine::sha256(&credential.0).map(|byte| format!("{byte:02x}")).concat();
+    let tenant = Tenant {
+        credential_sha256: Some(hash),
+        role: Some(wire::role::OWNER.into()),
+        also_shared: true,
+        ..Tenant::new(format!("t{number}"), number)
+    };
+    (tenant, credential)
+}
+
+/// Runs the guest's request over and over beside the neighbour's: the neighbour's waits, sorted, and how many requests
+/// of the guest's were answered.
+fn waits(
+    neighbour: &Facility,
+    key: &[u8],
+    span: Duration,
+    request: impl Fn() + Sync,
+) -> (Vec<Duration>, u64) {
+    let (is_over, answered) = (AtomicBool::new(false), AtomicU64::new(0));
+    let text = b"a neighbour's request";
+    std::thread::scope(|scope| {
+        for _ in 0..GUESTS {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    request();
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        while answered.load(Ordering::Relaxed) < GUESTS as u64 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let (begin, mut waits) = (Instant::now(), Vec::new());
+        while begin.elapsed() < span {
+            let sent = Instant::now();
+            let reply = neighbour.call(0, &mac_request(key, text)).expect("a card answers");
+            waits.push(sent.elapsed());
+            assert_eq!(mac_of(&reply), expected_mac(text));
+        }
+        is_over.store(true, Ordering::Relaxed);
+        waits.sort();
+        (waits, answered.load(Ordering::Relaxed))
+    })
+}
+
+fn main() {
+    let seconds = std::env::args().nth(1).map_or(10, |text| text.parse().expect("a number of seconds"));
+    let ([guest, neighbour], mut settings) = ([tenant(1), tenant(2)], settings(1, 0));
+    settings.tenant_number_next = 3;
+    settings.tenants = vec![guest.0, neighbour.0];
+    let mut installation = Installation::stopped(&settings);
+    installation.start();
+    installation.until_ready();
+    let open = |credential: Credential| {
+        let options = Options { credential: Some(credential), ..Options::default() };
+        Facility::open(installation.home.folder(), options).expect("the home serves")
+    };
+    let (guest, neighbour) = (open(guest.1), open(neighbour.1));
+    let (key, text) = (mac_key(&neighbour), vec![0x5A; TEXT_BYTES_MAX]);
+    let data_key = mac_key(&guest);
+    let skeleton = rsa_skeleton_for(&guest, 4096, b"SIG-ONLY");
+    let made = guest.call(0, &rsa_generate(&skeleton)).expect("a card generates keys");
+    let rsa = made.arguments().bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER).to_vec();
+
+    let mdc = || {
+        let ask =
+            mdc_generate::Ask { text_data: &text, method: Some(MdcMethod::Mdc4), ..mdc_generate::Ask::new() };
+        black_box(guest.ask(0, &ask).and_then(facility::Answered::ok).expect("an MDC").got().mdc.len());
+    };
+    let cipher = || {
+        let ask = encipher::Ask {
+            key_identifier: Key::Bytes(&data_key),
+            plaintext: &text,
+            initialization_vector: Some(&[7; 8]),
+            ..encipher::Ask::new()
+        };
+        black_box(
+            guest.ask(0, &ask).and_then(facility::Answered::ok).expect("a text").got().ciphertext.len(),
+        );
+    };
+    let sign = || {
+        let ask = digital_signature_generate::Ask {
+            format: Some(SignatureFormat::Pkcs11),
+            pka_private_key_id: Key::Bytes(&rsa),
+            hash: &[3; 32],
+            signature_field: 512,
+            ..digital_signature_generate::Ask::new()
+        };
+        black_box(guest.ask(0, &ask).expect("an answer").codes());
+    };
+    let requests: [(&str, &(dyn Fn() + Sync)); 3] =
+        [("MDC-4 of 1 MiB", &mdc), ("DES-CBC of 1 MiB", &cipher), ("RSA-4096 signatures", &sign)];
+    println!("{:<22} {:>10} {:>10} {:>10}", "the guest's requests", "answered", "median ms", "longest ms");
+    for (name, request) in requests {
+        let (waits, answered) = waits(&neighbour, &key, Duration::from_secs(seconds), request);
+        let ms = |wait: Duration| wait.as_secs_f64() * 1e3;
+        let (median, longest) = (waits[waits.len() / 2], waits[waits.len() - 1]);
+        println!("{name:<22} {answered:>10} {:>10.2} {:>10.2}", ms(median), ms(longest));
+    }
+}
