@@ -41,7 +41,7 @@ const FLOORS: &[(&str, &str)] = &[
         "cache gnutls_ffi http signing library names outside target plan tally knee socket transaction \
          looped report conduct",
     ),
-    ("engine", "algorithm error low secret mid high level engine"),
+    ("engine", "low algorithm error secret mid high level engine"),
     ("esp", "place messages observed worker supervisor commands program"),
     ("facility", "error reply local control cards request state"),
     ("home", "limits settings error trust started place manager autostart programs service"),
