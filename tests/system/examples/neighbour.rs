@@ -10,6 +10,7 @@
 
 use facility::{Facility, Options};
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use system_tests::{
@@ -60,7 +61,7 @@ fn waits(
             std::thread::sleep(Duration::from_millis(1));
         }
         let (begin, mut waits) = (Instant::now(), Vec::new());
-        while begin.elapsed() < span {
+        while waits.is_empty() || begin.elapsed() < span {
             let sent = Instant::now();
             let reply = neighbour.call(0, &mac_request(key, text)).expect("a card answers");
             waits.push(sent.elapsed());
@@ -72,8 +73,12 @@ fn waits(
     })
 }
 
-fn main() {
-    let seconds = std::env::args().nth(1).map_or(10, |text| text.parse().expect("a number of seconds"));
+fn main() -> ExitCode {
+    let given = std::env::args().nth(1);
+    let Ok(seconds) = given.as_deref().unwrap_or("10").parse() else {
+        eprintln!("neighbour: {} is no number of seconds", given.unwrap_or_default());
+        return ExitCode::from(2);
+    };
     let ([guest, neighbour], mut settings) = ([tenant(1), tenant(2)], settings(1, 0));
     settings.tenant_number_next = 3;
     settings.tenants = vec![guest.0, neighbour.0];
@@ -126,4 +131,5 @@ fn main() {
         let (median, longest) = (waits[waits.len() / 2], waits[waits.len() - 1]);
         println!("{name:<22} {answered:>10} {:>10.2} {:>10.2}", ms(median), ms(longest));
     }
+    ExitCode::SUCCESS
 }
