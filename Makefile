@@ -5,14 +5,20 @@ DESTDIR ?=
 CARGO ?= cargo
 BIN := target/release
 
-.PHONY: help build demo test test-all fuzz lint bless bench deb tarball image install uninstall clean
+# The programs, and the rooms whose tests start them and wait.
+PROGRAMS := cli cryptand-sop daemon card agent terminator esp timed lab csulcca cryptand-offload cryptand-python cryptand-xfrm
+PROCESSES := agent cli cryptand-sop daemon esp lab terminator emv-tests ipsec-tests opencryptoki-tests openpgp-tests python-tests \
+	reader-tests system-tests table-tests tls-tests
+PROGRAMS_BUILT = $(CARGO) build --release --locked $(addprefix -p ,$(PROGRAMS))
+
+.PHONY: help build demo test test-rooms test-processes test-simulation test-levels test-all fuzz lint bless bench deb tarball image install uninstall clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build the programs into target/release
 	@scripts/need build
-	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p agent -p terminator -p esp -p timed -p lab -p csulcca -p cryptand-offload -p cryptand-python -p cryptand-xfrm
+	$(PROGRAMS_BUILT)
 	scripts/notices $(BIN)/NOTICES >/dev/null
 	scripts/wheel >/dev/null
 
@@ -25,15 +31,29 @@ test test-all: export CRYPTAND_TESTS_LACKED := $(CURDIR)/target/tests-lacked
 test: ## Build and run the whole test suite (about 25 minutes from a clean clone on two cores, 9 once built)
 	@scripts/need test
 	@mkdir -p target && rm -f "$$CRYPTAND_TESTS_LACKED"
-	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p agent -p terminator -p esp -p timed -p lab -p csulcca -p cryptand-offload -p cryptand-python -p cryptand-xfrm
+	$(PROGRAMS_BUILT)
 	$(CARGO) test --release --locked --workspace --no-fail-fast
+	$(MAKE) --no-print-directory test-simulation test-levels lint
+	@scripts/lacked
+
+test-rooms: ## A part of it: rooms by themselves
+	@scripts/need test
+	$(PROGRAMS_BUILT)
+	$(CARGO) test --release --locked --workspace --no-fail-fast $(addprefix --exclude ,$(PROCESSES))
+
+test-processes: ## A part of it: rooms whose tests start programs
+	@scripts/need test
+	$(PROGRAMS_BUILT)
+	$(CARGO) test --release --locked --no-fail-fast $(addprefix -p ,$(PROCESSES))
+
+test-simulation: ## A part of it: the simulation from its seeds, and loom
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/link/loom/Cargo.toml
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/ipsec/loom/Cargo.toml
 	cd crates/sim && $(CARGO) test --release --locked && $(CARGO) run --release --locked -- --seeds 200 && \
 		$(CARGO) run --release --locked -- --from today --seeds 100
+
+test-levels: ## A part of it: the kernels as on machines with less
 	scripts/levels
-	$(MAKE) --no-print-directory lint
-	@scripts/lacked
 
 test-all: test ## The suite, then the long runs: Miri, aarch64, cards killed under load, 10,000 seeds of the simulation, fuzzing
 	scripts/test-all
@@ -53,9 +73,9 @@ lint: ## Formatting, lints, the pages of the libraries, licences and known flaws
 
 # Each of these writes its file anew instead of comparing it.
 bless: ## Write anew what tests make of the verb table, the points and the verbs' answers; look at the diff before it is committed
-	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p house-tests --test verb_table --test role_table
+	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p house-tests --test all -- verb_table:: role_table::
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p fuzz-targets --test replay
-	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p csulcca --test interface
+	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p csulcca --test all interface::
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p card --test matrix
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p cca --test verbs uses
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p cca exercised

@@ -1,8 +1,6 @@
 //! Tenants that cards have died with: their requests share no pass with others', or are refused, as their grants say.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::time::Instant;
 use wire::Verb;
 use wire::control::{CardOrder, PollMode};

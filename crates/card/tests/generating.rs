@@ -1,9 +1,7 @@
 //! RSA keys are searched for between passes: whoever shares the card is served meanwhile, and hears of it by nothing
 //! else.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use link::InFlight;
 use std::time::Instant;
 use wire::Verb;

@@ -1,11 +1,9 @@
 //! Answers that wait: a card holds them, takes what it has room for, and obeys meanwhile.
 
-mod common;
-
+use crate::common::thread::ThreadCard;
+use crate::common::{Client, PATIENCE, card_start};
 use card::held::{Until, Waits};
 use card::serve::End;
-use common::thread::ThreadCard;
-use common::{Client, PATIENCE, card_start};
 use link::{Counter, InFlight, ns_to_tsc};
 use std::time::Instant;
 use wire::Verb;

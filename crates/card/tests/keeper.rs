@@ -1,9 +1,7 @@
 //! A real keeper: parts of officers, handouts to real cards, sealing and unsealing, adoption.
 
-mod common;
-
+use crate::common::*;
 use card::keeper::passphrases::FREE;
-use common::*;
 use engine::Engine;
 use link::Channel;
 use wire::Verb;

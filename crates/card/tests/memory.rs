@@ -1,8 +1,6 @@
 //! The secret memory of a card: all of it is had before the first request, it never grows, and "full" is an answer.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use link::Counter;
 use openssl::bn::{BigNum, BigNumContext};
 use std::time::Instant;

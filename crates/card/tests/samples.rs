@@ -1,10 +1,8 @@
 //! What a real card samples of real requests, seen as an observer sees it.
 
-mod common;
-
+use crate::common::thread::ThreadCard;
+use crate::common::*;
 use card::held::{Until, Waits};
-use common::thread::ThreadCard;
-use common::*;
 use link::{Counter, Row};
 use wire::control::{CardNotice, CardOrder, Personality};
 use wire::frame::{Argument, Outcome};

@@ -1,8 +1,6 @@
 //! A real card serves, refuses, and obeys its daemon.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use link::{Channel, Counter};
 use std::time::Instant;
 use wire::bounds::CARD_ROLES_MAX;

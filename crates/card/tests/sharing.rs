@@ -1,11 +1,9 @@
 //! Tenants share cards: limits, shares, turns and lanes, with cards that serve in threads or as processes.
 
-mod common;
-
+use crate::common::thread::ThreadCard;
+use crate::common::{self, Card, Client, EVERYTHING, PATIENCE, card_start};
 use card::held::{AtOnce, Until, Waits};
 use card::serve::End;
-use common::thread::ThreadCard;
-use common::{Card, Client, EVERYTHING, PATIENCE, card_start};
 use link::{Accounts, Counter, InFlight, ns_to_tsc, tsc};
 use std::time::Instant;
 use wire::Verb;

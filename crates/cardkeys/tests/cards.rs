@@ -1,6 +1,6 @@
 //! Certificates whose private keys are labels in a home: a real daemon and card sign and open.
 
-#[path = "../../openpgp/tests/keys_support/mod.rs"]
+#[path = "../../openpgp/tests/keys_support.rs"]
 mod keys_support;
 
 use cardkeys::{Accelerators, LabelKey, Role};

@@ -1,9 +1,7 @@
 //! `cryptand cvv` over labels, cards and lines, with one home for all of it.
 //! Needs `cryptand-daemon` and `cryptand-card` beside the command, as `make test` builds them.
 
-mod served;
-
-use served::Served;
+use crate::served::Served;
 
 /// The value of psec 1.3.0 and of jPOS 2.1.9 under the key of the published values.
 const CARD: &[&str] = &["--pan", "4123456789012345", "--expires", "8701", "--service-code", "101"];

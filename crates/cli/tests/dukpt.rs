@@ -1,10 +1,8 @@
 //! `cryptand dukpt` over labels, files and lines, with one home for all of it.
 //! Needs `cryptand-daemon` and `cryptand-card` beside the command, as `make test` builds them.
 
-mod served;
-
+use crate::served::Served;
 use serde_json::Value;
-use served::Served;
 use std::fs;
 
 /// ANSI X9.24-1, annex A.4, and what its first transaction's keys are.

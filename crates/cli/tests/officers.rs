@@ -2,15 +2,13 @@
 //! nothing. On a real terminal where people type.
 //! Needs `cryptand-daemon` and `cryptand-card` beside the command, as `make test` builds them.
 
-mod terminal;
-
+use crate::terminal::Terminal;
 use serde_json::Value;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use terminal::Terminal;
 
 const NOBODY: u32 = 65534;
 const PASSPHRASE: &str = "correct horse battery";

@@ -1,10 +1,8 @@
 //! `cryptand pin` over labels, blocks and lines, with one home for all of it.
 //! Needs `cryptand-daemon` and `cryptand-card` beside the command, as `make test` builds them.
 
-mod served;
-
+use crate::served::Served;
 use serde_json::{Value, json};
-use served::Served;
 use std::fs;
 use std::path::Path;
 

@@ -1,8 +1,6 @@
 //! Clients: greetings, rights, records and labels, and those that break the rules.
 
-mod common;
-
-use common::{Client, Place, call, calls, des_token, lacks_descriptors, ready};
+use crate::common::{self, Client, Place, call, calls, des_token, lacks_descriptors, ready};
 use daemon::access::GUEST_CONNECTIONS_MAX;
 use link::{Channel, ChannelError, ClientQueue, InFlight, KeyTableView, LinkError};
 use rustix::fs::{FileType, Mode};
@@ -637,7 +635,7 @@ fn spawn_as(place: &Place, user: u32, test: &str) -> Option<std::process::Child>
     let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap();
     assert!(copied.success());
     let child = Command::new(program)
-        .args(["--exact", test, "--ignored", "--nocapture"])
+        .args(["--exact", &format!("clients::{test}"), "--ignored", "--nocapture"])
         .env("CRYPTAND_TEST_SOCKET", place.home.guest_socket())
         .uid(user)
         .gid(user)

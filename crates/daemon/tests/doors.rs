@@ -1,9 +1,7 @@
 //! The sockets of a home: nobody administers it through the guests' one, whatever the user id, guests who take all that
 //! they can keep no administrator out, and who comes to observe does nothing else.
 
-mod common;
-
-use common::{Client, Place, Refused, call, lacks_descriptors, ready, tenant};
+use crate::common::{self, Client, Place, Refused, call, lacks_descriptors, ready, tenant};
 use link::Channel;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

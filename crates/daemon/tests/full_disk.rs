@@ -1,8 +1,6 @@
 //! A disk that fills under the key store: nothing acknowledged is lost, and the store still opens.
 
-mod common;
-
-use common::{Client, Place, call, calls, des_token, ready, tenant};
+use crate::common::{self, Client, Place, call, calls, des_token, ready, tenant};
 use daemon::store::{Done, Job, KeyStore, Record, SqliteStore, StorageCause, StoreError};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -69,7 +67,7 @@ fn a_limit_on_the_size_of_files_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.sqlite");
     // The limit is a process's: this test, executed again under one.
-    let script = "trap '' XFSZ; ulimit -f 256; exec \"$0\" --exact fills_under_a_limit --ignored --nocapture";
+    let script = "trap '' XFSZ; ulimit -f 256; exec \"$0\" --exact full_disk::fills_under_a_limit --ignored --nocapture";
     let output = Command::new("sh")
         .args(["-c", script])
         .arg(std::env::current_exe().unwrap())

@@ -1,8 +1,6 @@
 //! Guests that take all they can get: what one of them, one user with several credentials, and all of them leave.
 
-mod common;
-
-use common::{Client, Place, call, des_token, lacks_descriptors, tenant};
+use crate::common::{self, Client, Place, call, des_token, lacks_descriptors, tenant};
 use daemon::access::{
     GUEST_CONNECTIONS_MAX, GUEST_LABELS_MAX, GUEST_QUEUE_BYTES_MAX, GUEST_USER_CONNECTIONS_MAX,
     GUEST_USER_LABELS_MAX, GUEST_USER_QUEUE_BYTES_MAX, GUESTS_QUEUE_BYTES_MAX,

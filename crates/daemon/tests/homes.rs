@@ -1,8 +1,6 @@
 //! Homes as earlier versions left them are opened, and everything in them is there.
 
-mod common;
-
-use common::{Place, calls, ready};
+use crate::common::{self, Place, calls, ready};
 use daemon::store::{Done, Job, KeyStore, Record, SqliteStore};
 use std::path::Path;
 use wire::Label;

@@ -1,8 +1,6 @@
 //! Starting, stopping, dying and coming back: daemon, cards and keeper.
 
-pub(crate) mod common;
-
-use common::{Place, call, ready, signal};
+use crate::common::{self, Place, call, ready, signal};
 use daemon::supervise::process::Identity;
 use link::LinkError;
 use wire::control::{CardState, ClientReply, ClientRequest, Personality, Refusal};

@@ -1,11 +1,12 @@
 //! The daemon over a key store that is not its own: its life, and records that others change.
 
+mod common;
 #[path = "life.rs"]
 mod life;
 
+use common::records::memory::Memory;
+use common::{Client, Place, calls, des_token};
 use daemon::store::Record;
-use life::common::records::memory::Memory;
-use life::common::{Client, Place, calls, des_token};
 use link::KeyTableView;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};

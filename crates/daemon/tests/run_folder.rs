@@ -1,8 +1,6 @@
 //! `run/` of a home in the folder of a unit: found by the home alone, taken over, lost, and not anybody's.
 
-mod common;
-
-use common::{Client, Daemon, PATIENCE, Place, call, ready};
+use crate::common::{self, Client, Daemon, PATIENCE, Place, call, ready};
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};

@@ -1,9 +1,7 @@
 //! What every key store promises, asked of each: any jobs in any order have the same outcomes.
 
-mod common;
-
-use common::records::memory::Memory;
-use common::{Place, des_token};
+use crate::common::records::memory::Memory;
+use crate::common::{Place, des_token};
 use daemon::store::{Done, Job, KeyStore, Pattern, Record, SqliteStore, StoreError};
 use proptest::prelude::*;
 use wire::Label;

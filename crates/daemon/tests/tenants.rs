@@ -1,9 +1,7 @@
 //! Tenants and cards: who is taken for whom, what each may use, and what happens when that changes while
 //! queues run.
 
-mod common;
-
-use common::{Client, Place, call, ready, tenant};
+use crate::common::{self, Client, Place, call, ready, tenant};
 use home::Settings;
 use link::{ChannelError, LinkError, PidFd};
 use std::os::unix::fs::PermissionsExt;
@@ -445,7 +443,7 @@ fn as_user(place: &Place, user: u32, test: &str) {
     let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap();
     assert!(copied.success());
     let output = Command::new(program)
-        .args(["--exact", test, "--ignored", "--nocapture"])
+        .args(["--exact", &format!("tenants::{test}"), "--ignored", "--nocapture"])
         .env("CRYPTAND_TEST_SOCKET", place.home.guest_socket())
         .uid(user)
         .gid(user)

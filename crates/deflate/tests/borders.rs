@@ -1,8 +1,6 @@
 //! The C library stays within the memory it is given: input and room end, or begin, where no page is mapped.
 
-mod common;
-
-use common::{compress, noise, text_like};
+use crate::common::{self, compress, noise, text_like};
 use deflate::{Backend, Deflater, Format, Inflater};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use seeded::Random;

@@ -1,8 +1,6 @@
 //! Streams that are cut, changed, or made to harm: refused, never believed, never beyond the room.
 
-mod common;
-
-use common::{BACKENDS, Unread, compress, frame, inflate, noise, text_like};
+use crate::common::{BACKENDS, Unread, compress, frame, inflate, noise, text_like};
 use deflate::{Backend, Deflater, Format, InflateError, Inflater};
 
 #[test]

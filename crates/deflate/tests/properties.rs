@@ -1,8 +1,6 @@
 //! What holds for any text, cut and step.
 
-mod common;
-
-use common::{BACKENDS, compress, frame, inflate, noise, text_like};
+use crate::common::{BACKENDS, compress, frame, inflate, noise, text_like};
 use deflate::{Adler32, Backend, Format, Inflater};
 use proptest::prelude::*;
 

@@ -1,8 +1,6 @@
 //! What one backend writes, every other reads: all levels, cuts, dictionaries, frames and sizes of step.
 
-mod common;
-
-use common::{BACKENDS, compress, frame, inflate, text_like};
+use crate::common::{self, BACKENDS, compress, frame, inflate, text_like};
 use deflate::{Backend, Deflater, Format};
 use miniz_oxide::inflate::{decompress_to_vec, decompress_to_vec_zlib};
 

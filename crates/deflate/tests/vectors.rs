@@ -1,8 +1,6 @@
 //! Streams that Python 3.11 wrote with zlib 1.2.13 and libbzip2 1.0.8.
 
-mod common;
-
-use common::{BACKENDS, inflate};
+use crate::common::{BACKENDS, inflate};
 use deflate::{Adler32, Backend, Deflater, Format, zlib_header};
 
 #[test]

@@ -4,12 +4,9 @@
 //!
 //! With `CRYPTAND_TEST_ALL=1` a million random requests of each kind, otherwise a hundredth of them.
 
+use crate::des::peer::Peer;
 use engine::*;
 use seeded::Random;
-
-#[path = "des/peer.rs"]
-mod peer;
-use peer::Peer;
 
 /// The full number with `CRYPTAND_TEST_ALL`, else a hundredth.
 fn count(full: usize) -> usize {

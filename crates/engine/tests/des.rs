@@ -7,8 +7,7 @@
 use engine::*;
 use seeded::Random;
 
-#[path = "des/peer.rs"]
-mod peer;
+pub mod peer;
 use peer::Peer;
 
 /// The full number with `CRYPTAND_TEST_ALL`, else a hundredth.

@@ -98,7 +98,7 @@ mod limits {
     #[test]
     fn each_limit_binds_the_library() {
         let shown = |level: Level| -> Level {
-            let output = child(level).arg("features_of_this_process").output().unwrap();
+            let output = child(level).arg("level::features_of_this_process").output().unwrap();
             let text = String::from_utf8_lossy(&output.stdout);
             assert!(output.status.success(), "{level}: {text}");
             text.split("library level ").nth(1).unwrap().lines().next().unwrap().parse().unwrap()
@@ -113,7 +113,7 @@ mod limits {
     #[test]
     fn every_limit_gives_the_same_answers() {
         let answers = Level::ALL.map(|level| {
-            let output = child(level).arg("answers_of_this_process").output().unwrap();
+            let output = child(level).arg("level::answers_of_this_process").output().unwrap();
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             assert!(output.status.success(), "{level}: {text}");
             text.split("answers ").nth(1).unwrap().lines().next().unwrap().to_owned()

@@ -1,10 +1,8 @@
 //! An event loop, against a daemon and cards that do what a test tells them.
 
-mod fake;
-
+use crate::fake::{Act, FakeHome, echo, generate, makes_keys};
 use Personality::{Accelerator, Coprocessor};
 use facility::{Completions, Facility, FacilityError, LOOP_REQUESTS_MAX, Options, Ran, Reply};
-use fake::{Act, FakeHome, echo, generate, makes_keys};
 use rustix::event::{PollFd, PollFlags};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

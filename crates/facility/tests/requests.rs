@@ -1,11 +1,9 @@
 //! The way of a request, against a daemon and cards that do what a test tells them.
 
-mod fake;
-
+use crate::fake::{Act, FakeHome, Script, echo, generate, makes_keys};
 use Personality::{Accelerator, Coprocessor};
 use engine::{Engine, Options as EngineOptions};
 use facility::{Facility, FacilityError, Options, Ran, Reply, Selection, Ticket};
-use fake::{Act, FakeHome, Script, echo, generate, makes_keys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

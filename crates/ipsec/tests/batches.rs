@@ -1,8 +1,6 @@
 //! Batches of every make-up are what each packet is alone, at every level, and what a second ESP makes of it.
 
-mod common;
-
-use common::{Memory, RawKeys, arrival, engines, ip, pair, twin, udp_packet};
+use crate::common::{self, Memory, RawKeys, arrival, engines, ip, pair, twin, udp_packet};
 use ipsec::*;
 use seeded::Random;
 use std::sync::Arc;

@@ -1,8 +1,6 @@
 //! What packets say of themselves, and when they contradict themselves.
 
-mod common;
-
-use common::{checksum, ip, packet, udp_packet};
+use crate::common::{self, checksum, ip, packet, udp_packet};
 use ipsec::*;
 
 fn v4() -> Vec<u8> {

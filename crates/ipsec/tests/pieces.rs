@@ -1,8 +1,6 @@
 //! Pieces of packets: judged together, put together as they were cut, and never passed on in part.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ipsec::*;
 use proptest::prelude::*;
 use std::net::IpAddr;

@@ -3,9 +3,7 @@
 // Eight bits of DSCP and ECN are six and two.
 #![allow(clippy::unusual_byte_groupings)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ipsec::*;
 use seeded::Random;
 use std::net::IpAddr;

@@ -1,8 +1,6 @@
 //! SAs, policies and what they decide; limits and events; packets that are too long.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ipsec::*;
 use proptest::prelude::*;
 use seeded::Random;

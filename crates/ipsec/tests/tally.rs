@@ -1,8 +1,6 @@
 //! What is counted of policies: exactly, over snapshots and threads, and on when a policy is replaced in its place.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ipsec::*;
 use seeded::Random;
 use std::net::IpAddr;

@@ -1,9 +1,7 @@
 //! Transport mode of packets with options of IPv4 and extension headers of IPv6: where ESP stands, beside a model that
 //! is written from the RFCs.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ipsec::*;
 use seeded::Random;
 use std::net::IpAddr;

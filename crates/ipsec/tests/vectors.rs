@@ -2,9 +2,7 @@
 //! its own; RFC 3602, section 4. RFC 2451 has none: 3DES is compared with OpenSSL in `batches`. The MACs of RFC 4868,
 //! section 2.7, are of short texts and no packets.
 
-mod common;
-
-use common::{arrival_of, engines, ip, packet, unhex};
+use crate::common::{self, arrival_of, engines, ip, packet, unhex};
 use ipsec::*;
 use std::sync::Arc;
 

@@ -1,8 +1,6 @@
 //! Waiting for several requests at once, and what a card shows of what it took.
 
-mod common;
-
-use common::{Home, echo};
+use crate::common::{Home, echo};
 use link::sleep_until_any;
 use std::time::{Duration, Instant};
 

@@ -157,7 +157,7 @@ fn a_peer_that_ended_has_no_pidfd() {
     let folder = tempfile::tempdir().unwrap();
     let listener = Listener::bind(&folder.path().join("daemon")).unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "connecting_process", "--nocapture"])
+        .args(["--exact", "channel::connecting_process", "--nocapture"])
         .env(CONNECT, folder.path().join("daemon"))
         .stdout(Stdio::null())
         .spawn()

@@ -1,8 +1,6 @@
 //! The doorbell by itself: when it wakes, when not, and what cannot harm it.
 
-mod common;
-
-use common::Home;
+use crate::common::Home;
 use link::{Counter, Doorbell, StatusView, Woken};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};

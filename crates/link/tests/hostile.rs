@@ -1,9 +1,7 @@
 //! Each end against garbage in the memory that the other end writes: whatever stands there, an end
 //! refuses it or has a copy that keeps its bounds; it never panics and never reads elsewhere.
 
-mod common;
-
-use common::{Home, card_parts, echo};
+use crate::common::{Home, card_parts, echo};
 use link::{CardQueue, ClientQueue, InFlight, QueueMemory};
 use proptest::prelude::*;
 use seeded::Random;

@@ -1,8 +1,6 @@
 //! A client and a card over one queue, in one process: what arrives, at every border, in any order.
 
-mod common;
-
-use common::{Home, echo};
+use crate::common::{Home, echo};
 use link::LinkError;
 use wire::bounds::{BULK_BLOCKS, BULK_BYTES_MAX, INLINE_BYTES_MAX};
 use wire::control::{PollMode, Register};

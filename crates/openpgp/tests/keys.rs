@@ -1,9 +1,7 @@
 //! Keys by themselves: the samples of the standards, every kind of new key, and everything that must be refused.
 
-mod keys_support;
-
-use keys_support::{
-    FORM, now, one, one_private, packets, passphrase, passphrase_packet, public_packet, signatures,
+use crate::keys_support::{
+    self, FORM, now, one, one_private, packets, passphrase, passphrase_packet, public_packet, signatures,
 };
 use openpgp::body::grammar::{Limits, Outer, OuterEvent};
 use openpgp::certificate::{Certificate, CertificateError, Unusable, is_announced, strongest_form};

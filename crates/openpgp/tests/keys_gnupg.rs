@@ -1,8 +1,6 @@
 //! Keys, session keys and signatures, both ways with GnuPG.
 
-mod keys_support;
-
-use keys_support::{
+use crate::keys_support::{
     FORM, Home, bodies, message, now, one, one_private, passphrase, passphrase_packet, public_packet,
     signatures,
 };

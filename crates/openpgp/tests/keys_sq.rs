@@ -1,8 +1,6 @@
 //! Keys and session keys, both ways with Sequoia's sq.
 
-mod keys_support;
-
-use keys_support::{FORM, Home, bodies, message, now, one, one_private, public_packet};
+use crate::keys_support::{FORM, Home, bodies, message, now, one, one_private, public_packet};
 use openpgp::Timestamp;
 use openpgp::generate::{Kind, NewKey, generate};
 use openpgp::session_key::{self, for_recipient};

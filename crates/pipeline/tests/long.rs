@@ -1,8 +1,6 @@
 //! Beyond 4 GiB, where one length cannot say how long a packet is.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use openpgp::{AeadAlgorithm, CompressionAlgorithm};
 use pipeline::{Compression, Decrypt, Encrypt, Input, Limits, Output, Unauthenticated};
 use std::io::{self, Read, Write};

@@ -1,8 +1,6 @@
 //! What is written is read: over options, lengths and layouts of threads.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use openpgp::{AeadAlgorithm, CompressionAlgorithm, Passphrase, Protection, SymmetricKeyAlgorithm};
 use pipeline::{Async, Compression, Encrypt, Error, Verdict};
 use proptest::prelude::*;

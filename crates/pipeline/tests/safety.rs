@@ -1,8 +1,6 @@
 //! Nothing unauthenticated is left behind, and the input is never touched.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use openpgp::body::grammar::Protected;
 use openpgp::session_key::{Opened, SessionKeyPacket};
 use openpgp::{AeadAlgorithm, CompressionAlgorithm, Passphrase, Protection};

@@ -1,8 +1,6 @@
 //! Signing and verifying without encryption.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use openpgp::session_key::for_recipient;
 use openpgp::{AeadAlgorithm, CompressionAlgorithm, Protection, Timestamp};
 use pipeline::{

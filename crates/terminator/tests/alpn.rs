@@ -1,13 +1,11 @@
 //! Application protocols: which one clients agree on with the server, and which backend they get then.
 
-mod support;
-
+use crate::support::{Client, Folder, VERSIONS, close, ecdsa, output, path_text};
 use openssl::ssl::SslVersion;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::thread;
-use support::{Client, Folder, VERSIONS, close, ecdsa, output, path_text};
 
 fn folder() -> Folder {
     let folder = Folder::new();

@@ -1,12 +1,10 @@
 //! Cards and daemons that go away under handshakes, and come back.
 
-mod support;
-
+use crate::support::{self, Client, Folder, VERSIONS, ask, close, ecdsa, output, rsa};
 use openssl::ssl::SslVersion;
 use rustix::process::Signal;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use support::{Client, Folder, VERSIONS, ask, close, ecdsa, output, rsa};
 use system_tests::Installation;
 
 /// Puts the key of NAME.key under a label.

@@ -1,8 +1,7 @@
 //! Certificates of clients: who is let in and who is refused, with which alert and what the log says; no session of
 //! another name, or from before, takes the place of a certificate.
 
-mod support;
-
+use crate::support::{self, Folder, PATIENCE, VERSIONS, close, ecdsa, output, program, rsa};
 use openssl::asn1::Asn1Time;
 use openssl::bn::BigNum;
 use openssl::hash::MessageDigest;
@@ -17,7 +16,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
-use support::{Folder, PATIENCE, VERSIONS, close, ecdsa, output, program, rsa};
 
 /// `open.test` asks nobody, `closed.test` everybody, `maybe.test` takes what it gets.
 const SETTINGS: &str = "

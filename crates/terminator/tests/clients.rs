@@ -1,14 +1,12 @@
 //! Other people's clients, both versions, and which certificate they are shown.
 
-mod support;
-
+use crate::support::{Client, Folder, VERSIONS, ask, close, ecdsa, output, path_text, program, rsa, shown};
 use openssl::ec::{EcGroup, EcKey};
 use openssl::nid::Nid;
 use openssl::pkey::PKey;
 use openssl::ssl::SslVersion;
 use std::io::{Read, Write};
 use std::process::Command;
-use support::{Client, Folder, VERSIONS, ask, close, ecdsa, output, path_text, program, rsa, shown};
 
 const SETTINGS: &str = "
 [[certificate]]

@@ -1,7 +1,6 @@
 //! `cryptand-tls drive` against this server: what it counts is what the server's own log says.
 
-mod support;
-
+use crate::support::{Folder, ecdsa, program, rsa};
 use openssl::asn1::Asn1Time;
 use openssl::bn::BigNum;
 use openssl::hash::MessageDigest;
@@ -11,7 +10,6 @@ use openssl::x509::{X509, X509NameBuilder};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
-use support::{Folder, ecdsa, program, rsa};
 
 const SETTINGS: &str = "
 [[certificate]]

@@ -1,11 +1,9 @@
 //! Exchanges: the program answers messages by their lengths alone.
 
-mod support;
-
+use crate::support::{Client, Folder, VERSIONS, close, ecdsa, output, path_text};
 use openssl::ssl::SslVersion;
 use std::io::{Read, Write};
 use std::process::Command;
-use support::{Client, Folder, VERSIONS, close, ecdsa, output, path_text};
 
 fn settings(receive: u64, send: u64) -> String {
     format!(

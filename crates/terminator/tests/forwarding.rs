@@ -1,14 +1,12 @@
 //! Bytes in both directions: lengths, ends, and backends and clients that are slow or gone.
 
-mod support;
-
+use crate::support::{Client, Folder, PATIENCE, VERSIONS, close, ecdsa};
 use openssl::ssl::SslVersion;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::sync::mpsc::channel;
 use std::thread;
-use support::{Client, Folder, PATIENCE, VERSIONS, close, ecdsa};
 
 fn settings(backends: &str) -> String {
     format!(

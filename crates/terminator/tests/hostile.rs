@@ -1,11 +1,9 @@
 //! Clients that mean harm: floods within a handshake.
 
-mod support;
-
+use crate::support::{Client, Folder, ask, close, ecdsa};
 use openssl::ssl::{Ssl, SslConnector, SslMethod, SslStream, SslVerifyMode, SslVersion};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use support::{Client, Folder, ask, close, ecdsa};
 
 /// Keeps what is written, and has nothing to read.
 #[derive(Default)]

@@ -1,15 +1,13 @@
 //! Chains that lie in the key store beside their labels: installed, shown, served, and in place or not at all whatever
 //! happens.
 
-mod support;
-
+use crate::support::{Client, Folder, ask, certificate, close, ecdsa, output, program, public, shown};
 use facility::Label;
 use openssl::ssl::SslVersion;
 use openssl::x509::X509;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use support::{Client, Folder, ask, certificate, close, ecdsa, output, program, public, shown};
 use system_tests::Installation;
 
 const LABEL: &str = "WEB.P256";

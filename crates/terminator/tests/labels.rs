@@ -1,13 +1,11 @@
 //! Keys that are labels of a home: a real daemon and its cards sign, and the server has no private number.
 
-mod support;
-
+use crate::support::{Client, Folder, VERSIONS, ask, certificate, close, ecdsa, output, program, shown};
 use openssl::pkey::PKey;
 use openssl::ssl::SslVersion;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use support::{Client, Folder, VERSIONS, ask, certificate, close, ecdsa, output, program, shown};
 use system_tests::Installation;
 
 /// Makes a key under a label, and a certificate of it for a name.

@@ -1,12 +1,10 @@
 //! Bounds: what is beyond them ends, and says so in the log.
 
-mod support;
-
+use crate::support::{self, Client, Folder, PATIENCE, ask, close, ecdsa};
 use openssl::ssl::SslVersion;
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use support::{Client, Folder, PATIENCE, ask, close, ecdsa};
 
 fn settings(limits: &str) -> String {
     format!(

@@ -1,8 +1,7 @@
 //! No number of a private key whose place is a card is anywhere in the server's memory, and its memory goes into no
 //! core file.
 
-mod support;
-
+use crate::support::{Client, Folder, Server, VERSIONS, ask, close, ecdsa, output, program, rsa};
 use needs::Need;
 use openssl::pkey::{PKey, Private};
 use openssl::ssl::{SslConnector, SslMethod, SslVerifyMode, SslVersion};
@@ -15,7 +14,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use support::{Client, Folder, Server, VERSIONS, ask, close, ecdsa, output, program, rsa};
 use system_tests::Installation;
 
 /// So many bytes in a row are no accident, and a part of a number that was left somewhere has them.

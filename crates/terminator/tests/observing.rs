@@ -1,7 +1,6 @@
 //! Metrics and status of a running program: what they say after what clients did, and who may ask.
 
-mod support;
-
+use crate::support::{Client, Folder, PATIENCE, Server, VERSIONS, ask, close, ecdsa, program, rsa};
 use openssl::ssl::SslVersion;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -12,7 +11,6 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
-use support::{Client, Folder, PATIENCE, Server, VERSIONS, ask, close, ecdsa, program, rsa};
 
 const SETTINGS: &str = "
 [metrics]

@@ -1,13 +1,11 @@
 //! The PROXY protocol: what backends are told, and what proxies say.
 
-mod support;
-
+use crate::support::{Client, Folder, PATIENCE, VERSIONS, close, ecdsa, output, path_text};
 use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVersion};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use support::{Client, Folder, PATIENCE, VERSIONS, close, ecdsa, output, path_text};
 use terminator::proxy::{Origin, Progress, read};
 
 fn folder() -> Folder {

@@ -1,7 +1,6 @@
 //! Reloads: nothing is dropped, and what is wrong changes nothing.
 
-mod support;
-
+use crate::support::{Client, Folder, VERSIONS, ask, close, ecdsa, program, rsa, shown};
 use command_fds::{CommandFdExt, FdMapping};
 use openssl::ssl::SslVersion;
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +8,6 @@ use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use support::{Client, Folder, VERSIONS, ask, close, ecdsa, program, rsa, shown};
 
 const SETTINGS: &str = "
 [[certificate]]

@@ -1,7 +1,6 @@
 //! What surrounds the program fails it: a full disk, a log that nobody reads, sockets that are none.
 
-mod support;
-
+use crate::support::{Client, Folder, PATIENCE, Server, ask, close, ecdsa, output, program};
 use command_fds::{CommandFdExt, FdMapping};
 use openssl::ssl::SslVersion;
 use rustix::fs::{Mode, OFlags};
@@ -13,7 +12,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Instant;
-use support::{Client, Folder, PATIENCE, Server, ask, close, ecdsa, output, program};
 
 const SETTINGS: &str = "
 [log]

@@ -1,7 +1,6 @@
 //! Many certificates, and many connections that do nothing.
 
-mod support;
-
+use crate::support::{Client, Folder, PATIENCE, Server, ask, certificate, close, ecdsa, public, shown};
 use openssl::ssl::{SslConnector, SslMethod, SslVerifyMode, SslVersion};
 use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
 use std::collections::BTreeSet;
@@ -10,7 +9,6 @@ use std::fs;
 use std::mem::MaybeUninit;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
-use support::{Client, Folder, PATIENCE, Server, ask, certificate, close, ecdsa, public, shown};
 
 const CERTIFICATES: usize = 10_000;
 const IDLE: usize = 1_000;

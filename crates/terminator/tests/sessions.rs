@@ -1,8 +1,7 @@
 //! Session IDs: clients of TLS 1.2 without tickets go on in every loop and over reloads, under their own name and
 //! policy alone.
 
-mod support;
-
+use crate::support::{Folder, PATIENCE, ask, close, output, rsa};
 use openssl::ssl::{
     SslConnector, SslMethod, SslOptions, SslSession, SslSessionCacheMode, SslStream, SslVerifyMode,
     SslVersion,
@@ -10,7 +9,6 @@ use openssl::ssl::{
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use support::{Folder, PATIENCE, ask, close, output, rsa};
 
 const SETTINGS: &str = "
 [sessions]

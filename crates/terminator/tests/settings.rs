@@ -1,10 +1,8 @@
 //! Bad settings, and bad files that they name: each error says file, line and key.
 
-mod support;
-
+use crate::support::{Folder, certificate, ecdsa, output, program, public, rsa};
 use std::path::Path;
 use std::process::Command;
-use support::{Folder, certificate, ecdsa, output, program, public, rsa};
 use terminator::settings::{MANUAL, Settings, Wrong};
 
 const GOOD: &str = "\

@@ -1,11 +1,9 @@
 //! OCSP responses: made by OpenSSL's responder, shown to clients that ask.
 
-mod support;
-
+use crate::support::{Folder, PATIENCE, ecdsa, output, path_text, program, rsa};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use support::{Folder, PATIENCE, ecdsa, output, path_text, program, rsa};
 
 const SETTINGS: &str = "\
 [[certificate]]

@@ -1,8 +1,7 @@
 //! Clients that stop, crawl, close half-way and reset, beside others that are served; and all of it while everything is
 //! read again.
 
-mod support;
-
+use crate::support::{Client, Folder, PATIENCE, VERSIONS, ask, close, ecdsa, rsa};
 use openssl::ssl::{SslConnector, SslMethod, SslStream, SslVerifyMode, SslVersion};
 use rustix::net::sockopt::set_socket_linger;
 use std::fs;
@@ -11,7 +10,6 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::{Client, Folder, PATIENCE, VERSIONS, ask, close, ecdsa, rsa};
 
 const SETTINGS: &str = "
 [limits]

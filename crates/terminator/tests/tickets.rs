@@ -1,7 +1,6 @@
 //! Tickets: sessions go on in every loop and over reloads, not where there are none and not under another policy.
 
-mod support;
-
+use crate::support::{Folder, PATIENCE, VERSIONS, ask, close, output, program, rsa};
 use openssl::ssl::{
     SslConnector, SslMethod, SslSession, SslSessionCacheMode, SslStream, SslVerifyMode, SslVersion,
 };
@@ -10,7 +9,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use support::{Folder, PATIENCE, VERSIONS, ask, close, output, program, rsa};
 
 const SETTINGS: &str = "
 [[certificate]]

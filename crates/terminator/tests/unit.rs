@@ -1,21 +1,20 @@
 //! The unit of the system service: the program works under its list of system calls, with a label of a home, through a
 //! reload.
 
-mod support;
-#[path = "../../../tests/system/tests/unit/mod.rs"]
-mod unit;
+#[path = "../../../tests/system/tests/unit.rs"]
+mod packaged;
 
+use crate::support::{Client, Folder, VERSIONS, ask, certificate, close, ecdsa, output};
 use openssl::ssl::SslVersion;
 use std::process::Command;
-use support::{Client, Folder, VERSIONS, ask, certificate, close, ecdsa, output};
 use system_tests::{Installation, program};
 
 #[test]
 fn the_program_works_under_the_calls_of_its_unit() {
-    if !unit::has_checker() {
+    if !packaged::has_checker() {
         return;
     }
-    let Some(filter) = unit::filter("cryptand-tls.service") else { return };
+    let Some(filter) = packaged::filter("cryptand-tls.service") else { return };
     let installation = Installation::new(1, 0);
     let folder = Folder::new();
     let cryptand = |arguments: &[&str]| {
@@ -48,7 +47,7 @@ answer = \"served\\n\"
         installation.home.folder().display()
     );
     folder.settings(&settings);
-    let mut command = unit::under(&filter, &program("cryptand"));
+    let mut command = packaged::under(&filter, &program("cryptand"));
     command.arg("tls");
     let server = folder.serve_as(command);
     for _ in 0..2 {

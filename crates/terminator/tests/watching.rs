@@ -1,12 +1,10 @@
 //! Files that change are read again, however they come: written, renamed, behind links.
 
-mod support;
-
+use crate::support::{self, Client, Folder, Server, ecdsa, program, shown};
 use openssl::ssl::SslVersion;
 use openssl::x509::X509;
 use std::fs;
 use std::os::unix::fs::symlink;
-use support::{Client, Folder, Server, ecdsa, program, shown};
 
 const SETTINGS: &str = "
 [reload]

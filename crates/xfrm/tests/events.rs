@@ -1,8 +1,6 @@
 //! What subscribers are told.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ipsec::{Direction, Endpoint, Event, Flow, SaName};
 use netlink_packet_xfrm::{EncapTmpl, XfrmAttrs, XfrmMessage};
 

@@ -1,8 +1,6 @@
 //! Messages that lie.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use netlink_packet_xfrm::{XfrmMessage, state};
 use proptest::prelude::*;
 use xfrm::Client;

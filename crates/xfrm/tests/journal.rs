@@ -1,8 +1,6 @@
 //! What outlives the process that held the keys.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use netlink_packet_xfrm::XfrmMessage;
 use netlink_packet_xfrm::monitor::PolicyExpireMessage;
 use xfrm::{Change, JournalError, Keeper, Unkeeping, Unkept, Xfrm};

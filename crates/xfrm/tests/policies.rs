@@ -1,8 +1,6 @@
 //! Policies as daemons add, read, replace and delete them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ipsec::{Action, PolicyDirection};
 use netlink_packet_xfrm::policy::{
     self, DelGetMessage, FlushMessage, GetSpdInfoMessage, NewSpdInfoMessage, SpdInfoAttrs,

@@ -1,8 +1,6 @@
 //! SAs as daemons add, read, move and delete them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ipsec::{Direction, Frame, HEAD_ROOM, SealItem, Suite, TAIL_ROOM, Time, Worker};
 use netlink_packet_xfrm::state::ModifyMessage;
 use netlink_packet_xfrm::{EncapTmpl, ReplayEsn, UserMigrate, XfrmAttrs, XfrmMessage};

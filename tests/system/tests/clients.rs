@@ -151,7 +151,7 @@ fn a_client_that_dies_mid_request_leaves_nothing_behind() {
     let key = mac_key(&facility);
     is_served(&facility, &key);
     let queues = installation.facility().cards().unwrap()[0].queues;
-    let mut client = play("part_of_a_client_that_dies", installation.home.folder(), |_| {});
+    let mut client = play("clients::part_of_a_client_that_dies", installation.home.folder(), |_| {});
     let said = BufReader::new(client.stdout.take().unwrap()).lines();
     assert!(said.map_while(Result::ok).any(|line| line.contains(IN_PLACE)), "the client did not come so far");
     installation.until("its queue is there", |status| status.cards[0].queues > queues);
@@ -192,15 +192,16 @@ fn a_stranger_is_refused() {
     open_up(&copy, 0o755);
     open_up(home.parent().unwrap(), 0o755);
     let is_refused = || {
-        let mut stranger = Command::new(&copy)
-            .args(["--exact", "part_of_a_stranger", "--ignored"])
+        let stranger = Command::new(&copy)
+            .args(["--exact", "clients::part_of_a_stranger", "--ignored"])
             .env(HOME, home)
             .current_dir("/")
             .uid(65534)
             .gid(65534)
-            .spawn()
+            .output()
             .unwrap();
-        assert!(stranger.wait().unwrap().success());
+        let said = String::from_utf8_lossy(&stranger.stdout);
+        assert!(stranger.status.success() && said.contains("1 passed"), "{said}");
     };
     // The folder is private.
     is_refused();
@@ -308,10 +309,11 @@ fn a_programs_memory_has_the_token_and_not_the_key() {
     let reply = facility.call(0, &import).unwrap();
     let token = reply.arguments().bytes(clear_key_import::TARGET_KEY_IDENTIFIER).to_vec();
     for (key, is_clear) in [(&token[..], false), (&clear[..], true)] {
-        let mut program = play("part_of_a_program_with_a_key", installation.home.folder(), |command| {
-            let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-            command.env(KEY, digits).env(IS_CLEAR, is_clear.to_string()).stdin(Stdio::piped());
-        });
+        let mut program =
+            play("clients::part_of_a_program_with_a_key", installation.home.folder(), |command| {
+                let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+                command.env(KEY, digits).env(IS_CLEAR, is_clear.to_string()).stdin(Stdio::piped());
+            });
         let mut lines = BufReader::new(program.stdout.take().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap().contains(IN_PLACE)), "it made its MACs");
         let memory = memory_of(program.id());

@@ -81,7 +81,9 @@ fn a_daemon_killed_in_the_middle_of_attaches_leaves_no_queue_behind() {
     let mut installation = Installation::new(2, 0);
     installation.until_ready();
     let mut parts: Vec<Part> = (0..4)
-        .map(|who: u64| Part::start("part_of_attaching", installation.home.folder(), &who.to_string()))
+        .map(|who: u64| {
+            Part::start("daemon::part_of_attaching", installation.home.folder(), &who.to_string())
+        })
         .collect();
     for _ in 0..10 {
         installation.until("clients attach", |status| status.cards.iter().any(|card| card.queues > 0));

@@ -709,7 +709,8 @@ fn another_user_gets_no_further() {
     command.uid(65534).gid(65534).current_dir("/");
     let told = place.token.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let told = format!("{} {} {told}", place.daemon, place.cards[0].0);
-    let mut part = Part::start_by(command, "part_of_another_user", place.installation.home.folder(), &told);
+    let mut part =
+        Part::start_by(command, "liars::part_of_another_user", place.installation.home.folder(), &told);
     part.says("through");
     drop(part);
     place.is_unharmed();

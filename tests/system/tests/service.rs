@@ -3,8 +3,7 @@
 //!
 //! It runs programs as users by number, which needs root; without it says so, and tests nothing.
 
-mod unit;
-
+use crate::unit;
 use facility::{Facility, FacilityError, Options, officer};
 use home::{Home, Service, Settings};
 use link::{Channel, ChannelError};

@@ -123,7 +123,8 @@ fn a_card_without_memory_refuses_queues_or_is_replaced() {
 fn a_client_without_descriptors_keeps_what_it_has() {
     let installation = Installation::new(2, 0);
     installation.until_ready();
-    let mut part = Part::start("part_of_a_client_without_descriptors", installation.home.folder(), "");
+    let mut part =
+        Part::start("starving::part_of_a_client_without_descriptors", installation.home.folder(), "");
     part.says("attached");
     let before = limit(part.pid(), Resource::Nofile, Some(descriptors(part.pid())));
     part.go_on();

@@ -1,8 +1,7 @@
 //! The units of the system service: accepted by the service manager's own checker with a low exposure, and no
 //! tighter than the programs allow, which run here under each unit's system-call filter.
 
-mod unit;
-
+use crate::unit::{self, analyze, filter, has_checker, packaging, said, under};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +10,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use system_tests::{Installation, program, settings};
-use unit::{analyze, filter, has_checker, packaging, said, under};
 
 /// The most that `systemd-analyze security` may find a unit exposed, in tenths.
 const EXPOSURE_MAX: u32 = 24;

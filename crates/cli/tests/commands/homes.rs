@@ -1,6 +1,6 @@
 //! Homes: made, changed, backed up and restored; officers.
 
-use crate::{Bench, PATIENCE, parts};
+use super::{Bench, PATIENCE, parts};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;

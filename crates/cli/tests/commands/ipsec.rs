@@ -1,6 +1,6 @@
 //! `cryptand ipsec`: how it fails, and what it says to do.
 
-use crate::Bench;
+use super::Bench;
 use needs::Need;
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! Keys: made, entered by partners, shown, exchanged.
 
-use crate::{Bench, bytes, sample_key};
+use super::{Bench, bytes, sample_key};
 use serde_json::{Value, json};
 
 #[test]

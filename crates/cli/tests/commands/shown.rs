@@ -1,6 +1,6 @@
 //! What is printed for people and programs, and what is typed wrong.
 
-use crate::{Bench, PATIENCE};
+use super::{Bench, PATIENCE};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Verbs, with JSON and by lines.
 
-use crate::{Bench, bytes};
+use super::{Bench, bytes};
 use serde_json::{Value, json};
 
 #[test]

@@ -1,7 +1,7 @@
 //! The alert rules and the dashboards: judged by promtool, and by a Prometheus that scrapes a home whose parts are
 //! ended, sealed and starved. `scripts/need test` fetches both programs from Debian's package.
 
-use crate::bench::{Bench, Exporter, PASSPHRASE, PATIENCE, get, load_keys};
+use super::bench::{Bench, Exporter, PASSPHRASE, PATIENCE, get, load_keys};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! `cryptand cert`: requests and certificates of keys on a card, read by OpenSSL, and chains checked.
 
-use crate::bench::Bench;
+use super::bench::Bench;
 use openssl::x509::{X509, X509Req};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! `cryptand key generate`.
 
-use crate::bench::Bench;
+use super::bench::Bench;
 use serde_json::{Value, json};
 
 /// Every kind that the help lists, but for the slow ones of RSA.
@@ -152,7 +152,7 @@ fn a_kind_does_what_its_keywords_say_and_nothing_else() {
     let deciphered = crypted("CSNBSAD", &two, "cipher_text", &enciphered["cipher_text"]);
     assert_eq!(
         deciphered["clear_text"],
-        format!("hex:{}", crate::bench::hex(b"sixteen bytes...")),
+        format!("hex:{}", super::bench::hex(b"sixteen bytes...")),
         "{deciphered}"
     );
 }
@@ -171,7 +171,7 @@ fn public_keys_of_curves_go_out_and_come_in_as_pem() {
         let signed = bench.verb(
             "CSNDDSG",
             &json!({"rule_array": ["ECDSA"], "pka_private_key_id": format!("label:{label}"),
-                "hash": format!("hex:{}", crate::bench::hex(&digest))}),
+                "hash": format!("hex:{}", super::bench::hex(&digest))}),
         );
         assert_eq!(signed["return_code"], 0, "{signed}");
         let digits = signed["signature_field"].as_str().unwrap().strip_prefix("hex:").unwrap();
@@ -184,7 +184,7 @@ fn public_keys_of_curves_go_out_and_come_in_as_pem() {
         let partner = format!("PARTNER.K{at}");
         bench.succeeds(&["key", "import-public", &partner, "-"], &pem);
         let check = json!({"rule_array": ["ECDSA"], "pka_public_key_id": format!("label:{partner}"),
-            "hash": format!("hex:{}", crate::bench::hex(&digest)), "signature_field": signed["signature_field"]});
+            "hash": format!("hex:{}", super::bench::hex(&digest)), "signature_field": signed["signature_field"]});
         assert_eq!(bench.verb("CSNDDSV", &check)["return_code"], 0);
         assert_eq!(bench.succeeds(&["key", "public-key", &partner, "--pem"], ""), pem);
     }

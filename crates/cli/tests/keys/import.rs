@@ -1,6 +1,6 @@
 //! `cryptand key import`: private keys of OpenSSL's making, with which a card then works.
 
-use crate::bench::{Bench, hex};
+use super::bench::{Bench, hex};
 use openssl::ec::{EcGroup, EcKey};
 use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};

@@ -1,7 +1,7 @@
 //! `cryptand keyblock`: keys of labels leave and come back in blocks; what a header says; what is refused, with its
 //! exit code.
 
-use crate::bench::Bench;
+use super::bench::Bench;
 use serde_json::{Value, json};
 
 /// Of TR-31, A.7.2.2.

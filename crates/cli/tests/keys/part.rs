@@ -1,6 +1,6 @@
 //! `cryptand key part`.
 
-use crate::bench::{Bench, hex};
+use super::bench::{Bench, hex};
 use crate::terminal::Terminal;
 use openssl::symm::{Cipher, encrypt};
 use serde_json::json;

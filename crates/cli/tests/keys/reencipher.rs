@@ -1,6 +1,6 @@
 //! `cryptand key reencipher`: records of every form after a change of master keys.
 
-use crate::bench::{Bench, hex};
+use super::bench::{Bench, hex};
 use serde_json::Value;
 
 const KINDS: &[&str] = &[

@@ -1,7 +1,7 @@
 //! `cryptand token show`: tokens of every family, from files, standard input, hexadecimal and base64, without a home;
 //! damaged ones.
 
-use crate::bench::{Bench, hex};
+use super::bench::{Bench, hex};
 use openssl::sha::{sha1, sha256};
 use serde_json::Value;
 use std::io::Write;

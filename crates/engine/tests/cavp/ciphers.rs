@@ -1,7 +1,7 @@
 //! AES and TDES in ECB, CBC and CTR; AES in GCM.
 
-use crate::engine;
-use crate::reader::{Case, cases, files};
+use super::engine;
+use super::reader::{Case, cases, files};
 use engine::*;
 
 /// Runs every case of a file both ways: prepared and with the raw key, enciphering and deciphering.

@@ -1,7 +1,7 @@
 //! ECDSA, ECDH, X25519 and Ed25519.
 
-use crate::engine;
-use crate::reader::{Case, cases, hex};
+use super::engine;
+use super::reader::{Case, cases, hex};
 use engine::*;
 
 fn curve(section: &str) -> Option<Curve> {

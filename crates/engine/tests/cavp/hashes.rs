@@ -1,7 +1,7 @@
 //! Hashes: short, long, and the Monte Carlo chains.
 
-use crate::engine;
-use crate::reader::{Case, cases, files};
+use super::engine;
+use super::reader::{Case, cases, files};
 use engine::*;
 
 fn algorithm(file: &str) -> HashAlgorithm {

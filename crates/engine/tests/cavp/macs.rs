@@ -1,7 +1,7 @@
 //! CMAC (SP 800-38B) and HMAC (RFC 2202, RFC 4231).
 
-use crate::engine;
-use crate::reader::{Case, cases};
+use super::engine;
+use super::reader::{Case, cases};
 use engine::*;
 
 fn check_cmac(file: &str, key: impl Fn(&Case) -> (MacAlgorithm, Vec<u8>)) {

@@ -1,7 +1,7 @@
 //! RSA signatures and OAEP.
 
-use crate::engine;
-use crate::reader::{Case, cases, hex, padded};
+use super::engine;
+use super::reader::{Case, cases, hex, padded};
 use engine::*;
 
 fn hash(name: &str) -> HashAlgorithm {

@@ -1,6 +1,6 @@
 //! What the engine's bodies seal, rPGP opens, and the reverse.
 
-use crate::message::{engine, text};
+use super::message::{engine, text};
 use openpgp::body::chunked::{ChunkCipher, Header, TAG_BYTES};
 use openpgp::body::seipd1::{self, Check, Decipherer, Opener, Sealer};
 use openpgp::form::CHUNK_BITS_MAX;

@@ -1,6 +1,6 @@
 //! Armor: what is written is read, by rPGP too, whatever the pieces; what is none is refused.
 
-use crate::pieces;
+use super::pieces;
 use openpgp::packet::PacketError;
 use openpgp::packet::armor::{Armorer, Dearmorer, Kind};
 use pgp::armor::{BlockType, Dearmor};

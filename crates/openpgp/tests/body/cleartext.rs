@@ -1,6 +1,6 @@
 //! Cleartext messages: read as written, against rPGP, whatever the pieces; what is none is refused.
 
-use crate::pieces;
+use super::pieces;
 use openpgp::HashAlgorithm;
 use openpgp::packet::PacketError;
 use openpgp::packet::armor::{Armorer, Kind};

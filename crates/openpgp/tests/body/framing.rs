@@ -1,6 +1,6 @@
 //! Packets of a stream: as written, in any slices, at every border; what is no packet is refused.
 
-use crate::message::{packet, text};
+use super::message::{packet, text};
 use openpgp::packet::{Event, Header, Length, PacketError, Splitter, Tag, header};
 use pgp::packet::{Packet, PacketParser};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! What may stand around a body and inside of it, and what is refused.
 
-use crate::message::{
+use super::message::{
     LIMITS, Refused, engine, forms, literal, open, packet, read_inner, sealed, session_key,
 };
 use openpgp::body::BodyError;

@@ -1,7 +1,7 @@
 //! Messages changed at random: none makes a reader panic, gives another text, or takes more than bounded memory.
 
-use crate::memory;
-use crate::message::{engine, forms, literal, open, packet, sealed, session_key, text};
+use super::memory;
+use super::message::{engine, forms, literal, open, packet, sealed, session_key, text};
 use openpgp::packet::Tag;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};

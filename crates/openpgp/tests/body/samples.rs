@@ -1,6 +1,6 @@
 //! Published messages.
 
-use crate::message::{engine, open};
+use super::message::{engine, open};
 use openpgp::packet::armor::Dearmorer;
 use openpgp::{PlainSessionKey, SymmetricKeyAlgorithm};
 

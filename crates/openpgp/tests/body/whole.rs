@@ -1,6 +1,6 @@
 //! Whole messages of every form: borders, levels, cuts, changes.
 
-use crate::message::{Refused, engine, forms, key_bytes, literal, open, packet, sealed, session_key, text};
+use super::message::{Refused, engine, forms, key_bytes, literal, open, packet, sealed, session_key, text};
 use engine::{Engine, Level, Options};
 use openpgp::body::chunked::{ChunkCipher, Header, TAG_BYTES};
 use openpgp::form::CHUNK_BITS_MAX;

@@ -106,7 +106,7 @@ fn expansion_is_bounded() {
     let bounded = Limits { text_bytes_max: Some(1 << 20), ..Limits::default() };
     let result = open(&sealed(&once), bounded);
     assert!(matches!(result, Err(Error::Limit { what: "text", .. })), "{:?}", result.map(|text| text.len()));
-    crate::memory_is_bounded();
+    super::memory_is_bounded();
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn packets_are_bounded() {
     // One that says that it is longer than memory.
     let huge = [vec![0xc1, 0xff, 0xff, 0xff, 0xff, 0xff], vec![3; 1000]].concat();
     assert!(open(&huge, Limits::default()).is_err());
-    crate::memory_is_bounded();
+    super::memory_is_bounded();
 }
 
 #[test]
@@ -178,5 +178,5 @@ fn passphrase_packets_that_ask_for_too_much_together_are_refused_before_the_firs
     let done = run.env("CRYPTAND_KEYRING", files.path("keys")).finish();
     assert_eq!(done.status.code(), Some(4), "{done}");
     assert!(done.errors.contains("10240 MiB of Argon2 in all"), "{done}");
-    crate::memory_is_bounded();
+    super::memory_is_bounded();
 }

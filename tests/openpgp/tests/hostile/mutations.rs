@@ -116,5 +116,5 @@ fn changed_messages_never_give_another_text() {
             assert!(kind.is_same(&read, &text), "{kind:?}: round {round} verified another text");
         }
     }
-    crate::memory_is_bounded();
+    super::memory_is_bounded();
 }

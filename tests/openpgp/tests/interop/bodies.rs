@@ -1,6 +1,6 @@
 //! Bodies of every form, cipher, mode, compression and length: ours read by others, theirs by us.
 
-use crate::keys::{gpg_key, of_pysequoia_v6, of_sequoia_and_pgpainless, pgpainless, pysequoia};
+use super::keys::{gpg_key, of_pysequoia_v6, of_sequoia_and_pgpainless, pgpainless, pysequoia};
 use openpgp::{AeadAlgorithm, CompressionAlgorithm, Form, Protection, SymmetricKeyAlgorithm};
 use openpgp_tests::gpg::Gpg;
 use openpgp_tests::ours::{ALL, ALONE, Ours};

@@ -1,7 +1,7 @@
 //! Keys of every kind, ours and theirs: whoever has one reads what the other makes for it, and believes what the
 //! other signs with it.
 
-use crate::keys::{
+use super::keys::{
     gpg_key, of_gpg, of_ours_v4, of_ours_v6, of_pysequoia_v6, of_sequoia_and_pgpainless, pgpainless,
     pysequoia,
 };

@@ -1,7 +1,7 @@
 //! Libraries of other languages, in the long runs: OpenPGP.js 6 and gopenpgp 3. `scripts/test-all` installs them, and
 //! names what it lacks.
 
-use crate::keys::{of_ours_v4, of_ours_v6};
+use super::keys::{of_ours_v4, of_ours_v6};
 use openpgp::{AeadAlgorithm, Form, Protection, SymmetricKeyAlgorithm};
 use openpgp_tests::helper::{Helper, place};
 use openpgp_tests::ours::Ours;

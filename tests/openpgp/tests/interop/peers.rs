@@ -1,6 +1,6 @@
 //! The peers among themselves: checks the test's drivers before they are used to judge Cryptand.
 
-use crate::keys::{gpg_key, of_sequoia_and_pgpainless, pgpainless, pysequoia, sqop};
+use super::keys::{gpg_key, of_sequoia_and_pgpainless, pgpainless, pysequoia, sqop};
 use openpgp_tests::gpg::Gpg;
 use openpgp_tests::peer::{KINDS, Key, Kind, Opening, Peer, Sealing};
 use openpgp_tests::samples;

@@ -1,6 +1,6 @@
 //! Signatures over texts of every kind, alone and inside of encrypted messages; and samples that standards print.
 
-use crate::keys::{gpg_key, of_ours_v4, of_ours_v6, of_sequoia_and_pgpainless, pysequoia};
+use super::keys::{gpg_key, of_ours_v4, of_ours_v6, of_sequoia_and_pgpainless, pysequoia};
 use openpgp::CompressionAlgorithm;
 use openpgp_tests::gpg::Gpg;
 use openpgp_tests::ours::{Ours, certificate, private};

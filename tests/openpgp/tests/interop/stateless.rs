@@ -1,7 +1,7 @@
 //! The stateless command line: `cryptand-sop` driven as Debian's `sqop` and `pgpainless-cli` are, by one table; and its
 //! exit codes.
 
-use crate::keys::{of_ours_v4, of_sequoia_and_pgpainless, pgpainless, sqop};
+use super::keys::{of_ours_v4, of_sequoia_and_pgpainless, pgpainless, sqop};
 use openpgp_tests::peer::{KINDS, Key, Kind, Opening, Peer, Sealing};
 use openpgp_tests::run::{Files, Run, program};
 use openpgp_tests::sop::{Sop, exit};

@@ -1,6 +1,6 @@
 //! Every verb that works with a key that only a master key opens, called with keys of one domain.
 
-use crate::keys::Keys;
+use super::keys::Keys;
 use facility::{Facility, Reply};
 use wire::frame::Arguments;
 use wire::verb::{Entry, Verb};

@@ -1,7 +1,7 @@
 //! Keys of one domain, of every kind.
 
-use crate::calls::Value::{Bytes, Number};
-use crate::calls::{Call, NONE, PART, ROOM, call, calls, output, pin_in_a_block};
+use super::calls::Value::{Bytes, Number};
+use super::calls::{Call, NONE, PART, ROOM, call, calls, output, pin_in_a_block};
 use facility::Facility;
 use system_tests::{mac_key, rsa_skeleton_for};
 use wire::verb::Verb;

@@ -285,7 +285,7 @@ fn bits_and_tokens_say_their_lengths() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
     write_shell(folder, &[&entry]);
-    fs::write(folder.join("lengths.c"), include_str!("lengths.c")).unwrap();
+    fs::write(folder.join("lengths.c"), include_str!("shells/lengths.c")).unwrap();
     cc(folder, "lengths", &[], &["lengths.c", "cca.c", "shell.c"]);
     run(folder.join("lengths").to_str().unwrap(), &[]);
 }

@@ -1,5 +1,4 @@
 //! Texts, and whole streams from pieces.
-#![allow(dead_code)]
 
 use deflate::{Adler32, Backend, Deflater, Format, InflateError, Inflater, zlib_header};
 use seeded::Random;

@@ -1,5 +1,4 @@
 //! Requests written and replies read by a codec that is not ours, over tables of one test.
-#![allow(dead_code, missing_docs)]
 
 use engine::{Engine, Options};
 use ipsec::Time;
@@ -15,7 +14,6 @@ use xfrm::{Client, Keeper, Outbox, Settings, Unkeeping, Xfrm};
 pub const REQUEST: u16 = 1;
 pub const ACK: u16 = 4;
 pub const DUMP: u16 = 0x300;
-pub const REPLACE: u16 = 0x100;
 
 pub const ESRCH: i32 = 3;
 pub const ENOENT: i32 = 2;

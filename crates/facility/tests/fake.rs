@@ -1,6 +1,5 @@
 //! A home whose daemon and cards are threads of the test: they speak the real protocols, and do
 //! what a test tells them to. What stands for a card's process is a child that can be killed.
-#![allow(dead_code, reason = "each test file uses a part")]
 
 use home::{Home, Programs, Settings};
 use link::{CardParts, CardQueue, Channel, Completion, Doorbell, Listener, PidFd, QueueMemory, StatusPage};

@@ -1,5 +1,4 @@
 //! A terminal on which a command runs as a person has it.
-#![allow(dead_code)] // not every test that has it uses all of it
 
 use std::fs::File;
 use std::io::{Read, Write};

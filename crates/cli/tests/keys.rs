@@ -8,6 +8,4 @@ mod import;
 mod keyblock;
 mod part;
 mod reencipher;
-#[path = "../terminal/mod.rs"]
-mod terminal;
 mod token;

@@ -1,8 +1,6 @@
 //! A running `cryptand-tls`, certificates, clients and backends for tests. Everything waits for events: the program
 //! says by the service manager's protocol when it serves and when a reload is over.
 
-#![allow(dead_code, reason = "each test takes what it needs")]
-
 use openssl::asn1::Asn1Time;
 use openssl::bn::BigNum;
 use openssl::ec::{EcGroup, EcKey};

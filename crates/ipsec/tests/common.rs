@@ -1,5 +1,4 @@
 //! SAs, packets of IP and a second ESP, made of OpenSSL's functions one packet at a time, that the tests compare with.
-#![allow(dead_code)] // each test file takes what it needs
 
 pub mod twin;
 

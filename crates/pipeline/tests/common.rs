@@ -1,5 +1,4 @@
 //! What the tests share: keys, readers of memory, requests with one thing changed.
-#![allow(dead_code)] // each test file uses some of it
 
 use engine::{Engine, Options};
 use openpgp::body::grammar::Protected;

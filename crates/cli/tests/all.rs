@@ -1,0 +1,22 @@
+//! The tests of the command: each runs it as a person or a script does.
+
+mod audit;
+mod commands;
+mod cvv;
+mod dukpt;
+mod emv;
+mod health;
+mod installation;
+mod keys;
+mod memory;
+mod officers;
+mod openpgp;
+mod payments;
+mod pin;
+mod roles;
+mod served;
+mod tenants;
+mod terminal;
+mod trust;
+mod undumpable;
+mod unwritable;

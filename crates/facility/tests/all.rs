@@ -1,0 +1,5 @@
+//! The facility against a daemon that the tests play.
+
+mod completions;
+mod fake;
+mod requests;

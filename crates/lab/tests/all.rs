@@ -1,0 +1,8 @@
+//! The programs of the bench, as they are started.
+
+mod bench;
+mod payments;
+mod queues;
+mod report;
+mod speed;
+mod tls;
