@@ -1,9 +1,8 @@
-//! The command line: every command and option is defined here once. Manual pages, completions and `--help` are
-//! generated from these definitions.
+//! The command line: every command and option is defined once, here, or in `measuring` or `options` where another
+//! program reads it too. Manual pages, completions and `--help` are generated from these definitions.
 
 pub mod agent;
 mod card;
-mod cert;
 pub mod cvv;
 pub mod dukpt;
 pub mod emv;
@@ -26,7 +25,6 @@ use std::path::PathBuf;
 
 pub use agent::Agent;
 pub use card::{Card, CardOptions};
-pub use cert::{Cert, CertMake};
 pub use cvv::Cvv;
 pub use dukpt::Dukpt;
 pub use emv::Emv;
@@ -35,6 +33,7 @@ pub use ipsec::{Ipsec, IpsecMetrics};
 pub use keyblock::{BlockExport, BlockVersion, GivenBlock, Keyblock};
 pub use measuring::{LevelName, Measuring, PersonalityName};
 pub use openpgp::{Decrypt, Encrypt, Sign, Verify};
+pub use options::cert::Cert;
 pub use pgp::{Pgp, PgpKey};
 pub use pin::{Pin, PinFailures, PinTable};
 pub use role::{Role, RoleCheck};

@@ -1,10 +1,10 @@
-//! Sessions to go on with.
+//! Cache of TLS sessions for resumption.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
-/// A session as the library writes it.
+/// A session as the TLS library serialises it.
 pub(crate) type Session = Zeroizing<Vec<u8>>;
 
 struct Entry {
@@ -14,7 +14,7 @@ struct Entry {
     since: Instant,
 }
 
-/// Sessions by the name of the server, in the order in which they came.
+/// Sessions by the index of the server's name, the oldest first.
 pub(crate) struct Cache {
     entries: BTreeMap<u64, Entry>,
     of_name: HashMap<usize, VecDeque<u64>>,
@@ -24,12 +24,12 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// So many sessions, each for so long.
+    /// A cache of at most `size` sessions, each valid for `lifetime`.
     pub(crate) fn new(size: usize, lifetime: Duration) -> Self {
         Self { entries: BTreeMap::new(), of_name: HashMap::new(), next: 0, size, lifetime }
     }
 
-    /// Keeps a session, to be used once or again; the oldest one goes where there are too many.
+    /// Adds a session, for one use or for several; drops the oldest one if there are more than `size`.
     pub(crate) fn keep(&mut self, name: usize, session: Session, is_used_once: bool, now: Instant) {
         self.insert(Entry { name, session, is_used_once, since: now });
         while self.entries.len() > self.size {
@@ -46,15 +46,15 @@ impl Cache {
 
     fn forget(&mut self, name: usize, number: u64) {
         if let Some(numbers) = self.of_name.get_mut(&name) {
-            // The oldest of all is the oldest of its name.
+            // The oldest session of all is the oldest of its name.
             if let Some(place) = numbers.iter().position(|other| *other == number) {
                 numbers.remove(place);
             }
         }
     }
 
-    /// The session of a name that was not used for longest. It stays if it may be used again, behind the others of its
-    /// name.
+    /// The session of a name that was unused for longest; None if no valid one is left. A session for several uses
+    /// stays, behind the others of its name.
     pub(crate) fn next(&mut self, name: usize, now: Instant) -> Option<Session> {
         loop {
             let number = self.of_name.get_mut(&name)?.pop_front()?;

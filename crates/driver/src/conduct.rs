@@ -4,9 +4,10 @@ use crate::gnutls_ffi::Settings;
 use crate::knee::{Search, Step};
 use crate::library::Library;
 use crate::looped::{Looped, Shared, Stage};
-use crate::plan::{End, Plan, Typed};
+use crate::plan::{End, Plan};
 use crate::report::{self, Outcome, Process};
 use crate::tally::Tally;
+use options::tls::Drive;
 use pacing::usage::{self, Seconds, Used};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -17,35 +18,35 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tls::{Initiator, Trust};
 
-/// How often it is looked whether something ends.
+/// How often the end of a wait is checked.
 const LOOK: Duration = Duration::from_millis(5);
-/// How often the bar is drawn.
+/// How often the progress bar is drawn.
 const DRAWN: Duration = Duration::from_millis(200);
-/// Share of its threads' time from which on the driver is the limit.
+/// Busy share of the driver's threads from which the driver counts as the bottleneck.
 const BUSY: f64 = 0.95;
 const INTERRUPTED: &str = "interrupted: this is what was measured until then";
 
-/// Why a run was none.
+/// Why a run has no result.
 #[derive(Debug)]
 pub enum DriveFailure {
-    /// What was typed makes no sense.
+    /// The options make no sense.
     Usage(String),
-    /// The system.
+    /// An operation of the system failed.
     System(Errno),
-    /// The certificates of `--ca` or of the client, or the library.
+    /// The certificates of `--ca` or of the client, or the TLS library, cannot be used.
     Library(tls::InitiatorError),
-    /// GnuTLS is missing or too old, or refuses what it is asked for.
+    /// GnuTLS is missing or too old, or refuses its settings.
     Gnutls(String),
-    /// Not one transaction was done: why has been said.
+    /// No transaction was completed; the reason has been printed.
     Nothing,
-    /// No rate held.
+    /// The search found no rate that holds.
     NoKnee,
     /// The result could not be written.
     Output(io::Error),
 }
 
 impl DriveFailure {
-    /// 2 for what was typed, 1 for the rest.
+    /// The exit code: 2 for options that make no sense, 1 for the rest.
     pub fn exit_code(&self) -> u8 {
         if matches!(self, Self::Usage(_)) { 2 } else { 1 }
     }
@@ -67,16 +68,16 @@ impl fmt::Display for DriveFailure {
 
 impl std::error::Error for DriveFailure {}
 
-/// Puts load on a server as the options say ([`Typed`], as JSON), and writes what became of it to standard output.
+/// Puts load on a server as the options say ([`Drive`], as JSON), and writes the report to standard output.
 ///
 /// # Errors
 /// [`DriveFailure`].
 pub fn run(json: &str) -> Result<(), DriveFailure> {
-    let typed: Typed = serde_json::from_str(json).map_err(|error| DriveFailure::Usage(error.to_string()))?;
+    let typed: Drive = serde_json::from_str(json).map_err(|error| DriveFailure::Usage(error.to_string()))?;
     let plan = Plan::new(&typed).map_err(DriveFailure::Usage)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        // The second one does not wait.
+        // A second signal ends the process at once.
         let registered =
             signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))
                 .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)));
@@ -113,7 +114,7 @@ fn gnutls(plan: &Plan, priorities: &str) -> Result<Settings, String> {
     Settings::new(priorities, roots, own, plan.sessions == tls::Resuming::Tickets)
 }
 
-/// What the kernel has booked at one moment.
+/// Processor times that the kernel has counted at one moment.
 struct Booking {
     at: Instant,
     own: Option<Used>,
@@ -134,8 +135,8 @@ impl Booking {
     }
 }
 
-/// Searches the highest rate, and gives what was measured at it; where there is none, at the last one that was tried.
-/// Without a rate to begin with a closed loop gives the first one.
+/// Searches the highest rate that holds, and returns its results; if no rate holds, those of the last rate tried.
+/// Without a first rate, a closed loop determines it.
 fn find_knee(
     plan: &Plan,
     library: &Library,
@@ -160,7 +161,7 @@ fn find_knee(
     let mut search = Search::new(plan.rate.or(closed).unwrap_or_default(), seconds);
     while let Some(rate) = search.next().filter(|_| !interrupted.load(Ordering::Relaxed)) {
         let outcome = drive(plan, library, interrupted, Some(rate))?;
-        // What was cut short says nothing of its rate.
+        // An interrupted run is no judgement of its rate.
         if interrupted.load(Ordering::Relaxed) {
             match &mut best {
                 Some(best) => best.warnings.push(INTERRUPTED.to_owned()),
@@ -174,7 +175,7 @@ fn find_knee(
         }
         search.take(step);
     }
-    // A first rate there always is.
+    // The search tries at least the first rate, unless it is interrupted before.
     let mut outcome = best.ok_or(DriveFailure::Nothing)?;
     outcome.search = Some((search, closed));
     Ok(outcome)
@@ -228,7 +229,7 @@ fn drive(
             End::Transactions(_) => None,
         };
         watch.wait(until, &measured);
-        // Loops that have ended leave no figures of their own behind: their time is part of the process's.
+        // Read before the loops end: a thread that has ended has no time of its own, only a part of the process's.
         let end = Booking::now(plan, &numbers);
         shared.set(Stage::Over);
         let mut tally = Tally::new();
@@ -246,7 +247,7 @@ fn drive(
     })
 }
 
-/// Looks on while loops work.
+/// Watches the loops while a part of the run lasts.
 struct Watch<'a> {
     plan: &'a Plan,
     shared: &'a Shared,
@@ -302,7 +303,7 @@ fn outcome(plan: &Plan, tally: Tally, begin: &Booking, end: &Booking) -> Outcome
         _ => None,
     };
     let own = between(&begin.own, &end.own).unwrap_or_default();
-    // Of loops that are over already the process's time is all that is left.
+    // For loops that have ended only the time of the whole process is known.
     let of_loops = begin.loops.iter().zip(&end.loops).map(|pair| match pair {
         (Some(before), Some(after)) => Some(after.saturating_sub(*before) as f64 * 1e-9),
         _ => None,
@@ -320,7 +321,7 @@ fn outcome(plan: &Plan, tally: Tally, begin: &Booking, end: &Booking) -> Outcome
         })
         .collect();
     let mut warnings = Vec::new();
-    // Of what was not done, nobody was the limit.
+    // Without a completed transaction there is no bottleneck to report.
     let is_limit = busy >= BUSY && tally.transactions > 0;
     if is_limit {
         warnings.push(format!(
@@ -335,7 +336,7 @@ fn outcome(plan: &Plan, tally: Tally, begin: &Booking, end: &Booking) -> Outcome
     Outcome { seconds, tally, own, busy, is_limit, processes, warnings, rate: None, search: None }
 }
 
-/// Says that a rate was more than the server, the driver or the connections in flight could do.
+/// A warning if the rate was more than the server, the driver or the connections in flight could do.
 fn overload(outcome: &Outcome) -> Option<String> {
     let (tally, rate) = (&outcome.tally, outcome.rate?);
     let (late, due) = (tally.late + tally.never, tally.begun + tally.never);
@@ -347,8 +348,8 @@ fn overload(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// Says where driver and a booked process may have stood in each other's way: they have processors in common, and
-/// together used most of what those give.
+/// Warnings if driver and a counted process may have hindered each other: the two share processors, and all together
+/// used most of their time.
 fn shared_processors(processes: &[Process], own: Seconds, seconds: f64) -> Vec<String> {
     let of_driver = usage::processors(std::process::id());
     let mut warnings = Vec::new();

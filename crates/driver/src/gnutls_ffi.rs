@@ -1,8 +1,8 @@
-//! GnuTLS (`libgnutls.so.30`, Debian package `libgnutls30`), found when the program runs: as a client for one exact
-//! suite, and for suites that others no longer choose.
+//! GnuTLS (`libgnutls.so.30`, Debian package `libgnutls30`), loaded at run time: as a client for one exact suite, and
+//! for suites that other libraries no longer offer.
 //!
-//! Only the functions that are used are declared, by `gnutls/gnutls.h` of 3.7. Sockets are not the library's: bytes
-//! that came and bytes that go lie in a [`Wire`] that its two functions read and write.
+//! Only the functions in use are declared, by `gnutls/gnutls.h` of 3.7. The library has no access to sockets: received
+//! bytes and bytes to send lie in a [`Wire`], which its two callbacks read and write.
 
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
@@ -10,10 +10,10 @@ use std::ptr;
 use std::sync::OnceLock;
 use zeroize::Zeroizing;
 
-/// The library's file, and the first release that is used: the first one with TLS 1.3.
+/// The library's file, and the oldest release allowed: the first one with TLS 1.3.
 const FILE: &str = "libgnutls.so.30";
 const RELEASE: &CStr = c"3.6.5";
-/// Flags of `gnutls_init`: a client, that does not wait, without signals, and without tickets.
+/// Flags of `gnutls_init`: client, non-blocking, no signals, no tickets.
 const CLIENT: c_uint = 1 << 1 | 1 << 3 | 1 << 6;
 const NO_TICKETS: c_uint = 1 << 10;
 const PEM: c_int = 1;
@@ -28,7 +28,7 @@ const AGAIN: c_int = -28;
 const INTERRUPTED: c_int = -52;
 /// `EAGAIN`, as the library takes it.
 const ERRNO_AGAIN: c_int = 11;
-/// Longest session that is kept.
+/// Upper bound of a cached session, in bytes.
 const SESSION_BYTES_MAX: usize = 64 << 10;
 
 type Handle = *mut c_void;
@@ -50,7 +50,7 @@ macro_rules! functions {
     ($($name:ident: fn($($argument:ty),*) $(-> $answer:ty)?;)*) => {
         struct Functions {
             $($name: unsafe extern "C" fn($($argument),*) $(-> $answer)?,)*
-            /// What the functions are of.
+            /// The loaded library, to which the functions belong.
             _library: Library,
         }
 
@@ -107,7 +107,7 @@ functions! {
     group_get_name: fn(c_int) -> *const c_char;
 }
 
-/// The library's functions, or why there are none.
+/// The library's functions, or why it cannot be used.
 fn functions() -> Result<&'static Functions, String> {
     static FUNCTIONS: OnceLock<Result<Functions, String>> = OnceLock::new();
     let found = FUNCTIONS.get_or_init(|| {
@@ -126,7 +126,7 @@ fn functions() -> Result<&'static Functions, String> {
     found.as_ref().map_err(Clone::clone)
 }
 
-/// A text of the library's own; empty for none.
+/// A constant text of the library; empty for a null pointer.
 fn text(of_library: *const c_char) -> &'static str {
     if of_library.is_null() {
         return "";
@@ -135,7 +135,7 @@ fn text(of_library: *const c_char) -> &'static str {
     unsafe { CStr::from_ptr(of_library) }.to_str().unwrap_or_default()
 }
 
-/// What every connection is made with: priorities, roots, the client's certificate.
+/// Settings of all connections: priorities, roots, the client's certificate.
 pub(crate) struct Settings {
     functions: &'static Functions,
     credentials: Handle,
@@ -150,7 +150,8 @@ unsafe impl Send for Settings {}
 unsafe impl Sync for Settings {}
 
 impl Settings {
-    /// By a priority string, roots in PEM (none: certificates are not checked), and a chain with its key in PEM.
+    /// Makes settings from a priority string, roots in PEM (None: certificates are not checked), and a chain with its
+    /// key in PEM.
     ///
     /// Errors: the library is missing or too old, or refuses one of them.
     pub(crate) fn new(
@@ -228,29 +229,29 @@ impl Drop for Settings {
     }
 }
 
-/// Bytes that came and bytes that go.
+/// Buffers of received bytes and of bytes to send.
 struct Wire {
     session: Handle,
     functions: &'static Functions,
     incoming: Vec<u8>,
-    /// What of it was read.
+    /// Number of received bytes that the library has read.
     at: usize,
     has_ended: bool,
     outgoing: Vec<u8>,
 }
 
 impl Wire {
-    /// Bytes that came and were not read.
+    /// Received bytes that the library has not read.
     fn rest(&self) -> usize {
         self.incoming.len() - self.at
     }
 }
 
-/// What the library answers in place of a count.
+/// An error code that the library returned in place of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code(pub(crate) c_int);
 
-/// What was agreed, in the library's names.
+/// Negotiated parameters, by the library's names.
 pub(crate) struct Agreed {
     pub(crate) version: &'static str,
     pub(crate) exchange: &'static str,
@@ -265,12 +266,12 @@ pub(crate) struct Session {
     handle: Handle,
     functions: &'static Functions,
     wire: Box<Wire>,
-    /// The name that the certificate is to have: the library keeps where it lies.
+    /// The expected name of the certificate, kept alive because the library keeps its address.
     _name: Option<CString>,
 }
 
 impl Session {
-    /// A connection that asks for a name and offers a session, if there are any.
+    /// A connection that asks for a server name and offers a session, if either is given.
     pub(crate) fn new(settings: &Settings, name: Option<&str>, offered: Option<&[u8]>) -> Result<Self, Code> {
         let functions = settings.functions;
         let mut handle = ptr::null_mut();
@@ -335,7 +336,7 @@ impl Session {
         self.wire.outgoing.drain(..bytes.min(self.wire.outgoing.len()));
     }
 
-    /// Goes on with the handshake: whether it is over.
+    /// Continues the handshake; true once it is complete.
     pub(crate) fn handshake(&mut self) -> Result<bool, Code> {
         // SAFETY: the session and its wire are there, and nobody else uses them meanwhile.
         match unsafe { (self.functions.handshake)(self.handle) } {
@@ -345,7 +346,7 @@ impl Session {
         }
     }
 
-    /// So many bytes; 0 at the end; none where more must come.
+    /// Reads plaintext and returns its length: 0 at the end, None if more bytes must be received first.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> Result<Option<usize>, Code> {
         loop {
             let before = self.wire.rest();
@@ -358,7 +359,7 @@ impl Session {
                 Err(_) if ![AGAIN, INTERRUPTED].contains(&(count as c_int)) => {
                     return Err(Code(count as c_int));
                 }
-                // What it took was a ticket: data may lie behind it.
+                // The library consumed a ticket: data may lie behind it.
                 Err(_) if rest > 0 && rest < before => {}
                 Err(_) => return Ok(None),
             }
@@ -378,19 +379,19 @@ impl Session {
         Ok(())
     }
 
-    /// Says that no more is sent.
+    /// Queues the close notification: nothing more is sent.
     pub(crate) fn close(&mut self) {
         // SAFETY: as above. Without waiting for the other side nothing fails that is not seen later.
         unsafe { (self.functions.bye)(self.handle, SHUT_WR) };
     }
 
-    /// The alert that came last.
+    /// Number of the alert received last.
     pub(crate) fn alert(&self) -> u8 {
         // SAFETY: as above.
         unsafe { (self.functions.alert_get)(self.handle) as u8 }
     }
 
-    /// A session to go on with; in TLS 1.3 once a ticket has come.
+    /// The session for resumption; in TLS 1.3 only after a ticket was received.
     pub(crate) fn session(&mut self) -> Option<Zeroizing<Vec<u8>>> {
         // SAFETY: as above; the library writes no more than the room that it is told of, and says how much that was.
         unsafe {
@@ -406,7 +407,7 @@ impl Session {
         }
     }
 
-    /// What was agreed.
+    /// The negotiated parameters.
     pub(crate) fn agreed(&self) -> Agreed {
         let (of, handle) = (self.functions, self.handle);
         // SAFETY: as above; names are asked for by numbers that the library gave.
@@ -435,7 +436,7 @@ impl Drop for Session {
     }
 }
 
-/// Takes what the library sends.
+/// Callback: appends the library's bytes to those to send.
 unsafe extern "C" fn push(wire: Handle, bytes: *const c_void, count: usize) -> isize {
     // SAFETY: the library calls this within calls of a session, with that session's wire, which nothing else refers to
     // then, and with so many bytes.
@@ -445,7 +446,7 @@ unsafe extern "C" fn push(wire: Handle, bytes: *const c_void, count: usize) -> i
     count as isize
 }
 
-/// Gives what came; at the end 0.
+/// Callback: gives received bytes to the library; 0 at the end.
 unsafe extern "C" fn pull(wire: Handle, into: *mut c_void, room: usize) -> isize {
     // SAFETY: as in `push`.
     let wire = unsafe { &mut *wire.cast::<Wire>() };
@@ -468,7 +469,7 @@ unsafe extern "C" fn pull(wire: Handle, into: *mut c_void, room: usize) -> isize
     count as isize
 }
 
-/// Whether something came; nothing is waited for.
+/// Callback: whether received bytes are there; does not wait.
 unsafe extern "C" fn is_there(wire: Handle, _milliseconds: c_uint) -> c_int {
     // SAFETY: as in `push`.
     let wire = unsafe { &*wire.cast::<Wire>() };

@@ -1,37 +1,37 @@
-//! As much of HTTP/1.1 as a GET and the length of its answer need (RFC 9112).
+//! The part of HTTP/1.1 for a GET and the length of its answer (RFC 9112).
 
 /// Longest head of an answer, in bytes.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
-/// An answer under way.
+/// State of an answer that is being received.
 #[derive(Default)]
 pub(crate) struct Answer {
     head: Vec<u8>,
-    /// Bytes of the body that are still to come; none before the head is there.
+    /// Bytes of the body still to come; None before the head is complete.
     rest: Option<u64>,
 }
 
-/// How far an answer is.
+/// Progress of an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Came {
-    /// More is to come.
+    /// The answer is incomplete.
     Part,
-    /// All of it.
+    /// The answer is complete.
     All,
-    /// More than all of it, or no HTTP.
+    /// The bytes are more than the answer, or not HTTP.
     Wrong,
-    /// The server refuses: its status.
+    /// The server refused with this status.
     Status(u16),
 }
 
-/// A request for a path.
+/// A GET of a path; `is_last` asks the server to close the connection.
 pub(crate) fn request(path: &str, host: &str, is_last: bool) -> Vec<u8> {
     let end = if is_last { "Connection: close\r\n" } else { "" };
     format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{end}\r\n").into_bytes()
 }
 
 impl Answer {
-    /// Takes in what came.
+    /// Takes received bytes of the answer.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Came {
         let mut body = bytes.len() as u64;
         if self.rest.is_none() {
@@ -64,7 +64,7 @@ fn read_head(head: &str) -> Option<(u16, u64)> {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
     });
-    // Only errors may come without a length.
+    // Only an error may come without a length.
     Some((status, if status >= 400 { length.unwrap_or_default() } else { length? }))
 }
 

@@ -1,38 +1,38 @@
-//! The highest rate that a server still serves in time.
+//! Search for the knee: the highest rate at which a server still answers within the bound.
 
 use crate::plan::RATE_MAX;
 use crate::tally::Tally;
 use std::time::Duration;
 
-/// The quantile that is to stay within its bound, and the share of starts that may be late.
+/// The quantile whose time must stay within the bound, and the share of starts that may be late.
 const QUANTILE: f64 = 0.99;
 const LATE_SHARE: f64 = 0.01;
-/// The search ends where the lowest rate that was too high is no more than this share above the highest one that held.
+/// The search ends once the lowest rate that failed exceeds the highest rate that held by no more than this share.
 const PRECISION: f64 = 0.02;
-/// Starts of a step below which percentiles say nothing.
+/// Below this number of starts in a step, percentiles mean nothing.
 const STARTS_MIN: f64 = 10.0;
-/// Most rates that are tried.
+/// Upper bound of rates that are tried.
 const STEPS_MAX: usize = 24;
 
-/// A rate that was tried, and what became of it.
+/// A rate that was tried, with its result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Step {
     /// Starts a second.
     pub(crate) rate: f64,
-    /// Transactions that were done a second.
+    /// Completed transactions a second.
     pub(crate) per_second: f64,
     /// 99 of 100 transactions took at most this long from their intended start, in microseconds.
     pub(crate) p99_us: f64,
-    /// Starts that were late, or never came.
+    /// Starts that were late or never happened.
     pub(crate) late: u64,
     /// Transactions that failed.
     pub(crate) errors: u64,
-    /// Whether the rate held.
+    /// Whether the rate held: no errors, times within the bound, few late starts.
     pub(crate) holds: bool,
 }
 
 impl Step {
-    /// What was counted says of a rate, with so many transactions done a second.
+    /// Judges a rate by its counts and by the transactions completed a second.
     pub(crate) fn of(rate: f64, tally: &Tally, per_second: f64, bound: Duration) -> Self {
         let p99_us = tally.transaction.quantile_us(QUANTILE);
         let (late, errors) = (tally.late + tally.never, tally.failed());
@@ -43,7 +43,8 @@ impl Step {
     }
 }
 
-/// A search: the rate doubles until one does not hold, or halves until one does, and then what lies between is halved.
+/// A search: the rate doubles until one fails, or halves until one holds, and then the interval between the two is
+/// halved.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Search {
     first: f64,
@@ -54,13 +55,13 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Begins at a rate; each is tried for so many seconds.
+    /// Begins at the rate `first`; each rate is tried for `seconds`.
     pub(crate) fn new(first: f64, seconds: f64) -> Self {
         let least = (STARTS_MIN / seconds).min(first);
         Self { first: first.min(RATE_MAX), least, held: None, failed: None, steps: Vec::new() }
     }
 
-    /// The rate to try next; none once the knee is known, or there is none.
+    /// The rate to try next; None once the knee is known, or the bounds of the search are reached.
     pub(crate) fn next(&self) -> Option<f64> {
         if self.steps.len() >= STEPS_MAX {
             return None;
@@ -74,14 +75,14 @@ impl Search {
         }
     }
 
-    /// Takes note of what became of the rate that was tried.
+    /// Notes the result of a rate that was tried.
     pub(crate) fn take(&mut self, step: Step) {
         let side = if step.holds { &mut self.held } else { &mut self.failed };
         *side = Some(step.rate);
         self.steps.push(step);
     }
 
-    /// The highest rate that held.
+    /// The highest rate that held so far; None if none did.
     pub(crate) fn knee(&self) -> Option<f64> {
         self.held
     }
@@ -115,7 +116,7 @@ mod tests {
         let search = found(1e12, 0.0);
         assert_eq!(search.knee(), None);
         assert!(search.steps.len() <= STEPS_MAX && search.steps[0].rate <= RATE_MAX);
-        // Ten starts in a second are the fewest that say anything.
+        // Ten starts in a second are the fewest that allow a judgement.
         assert_eq!(found(1000.0, 0.0).steps.last().map(|step| step.rate), Some(15.625));
         assert_eq!(found(2.0, 0.0).steps.len(), 1);
         let search = found(1e6, f64::INFINITY);

@@ -1,22 +1,21 @@
-//! `cryptand tls drive`: load for TLS servers, and what became of it.
+//! `cryptand tls drive`: load for TLS servers, and a report of the results.
 //!
 //! | need | where |
 //! |---|---|
-//! | what was typed, and what it means | [`Typed`], [`Plan`] |
-//! | files, names of hosts and processes that it names | [`Outside`] |
+//! | the options, checked and resolved | [`Drive`](options::tls::Drive), [`Plan`] |
+//! | files, host names and processes named in the options | [`Outside`] |
 //! | a run from begin to end | [`run`] |
 //! | loops of connections, one a thread | `looped` |
-//! | the highest rate that is served in time | `knee` |
+//! | the search for the highest rate served in time | `knee` |
 //! | one connection | `transaction` |
 //! | signatures of the client's certificate, in lanes | `signing` |
 //! | the TLS library of connections | `library`, `gnutls_ffi` |
-//! | sessions to go on with | `cache` |
-//! | counts | `tally` |
+//! | sessions for resumption | `cache` |
+//! | counts and times | `tally` |
 //! | when connections of an open loop begin, percentiles, processor time | [`pacing`] |
 //! | the table and the JSON | `report` |
 //!
-//! A loop holds as many connections as it was given, each in a slot; what it waits for, it waits for with all of them
-//! at once.
+//! A loop holds a fixed number of connections, each in a slot, and waits for all of them at once.
 #![deny(unsafe_code)]
 
 mod cache;
@@ -39,4 +38,4 @@ mod transaction;
 
 pub use conduct::{DriveFailure, run};
 pub use outside::{Machine, Outside};
-pub use plan::{Plan, Typed};
+pub use plan::Plan;

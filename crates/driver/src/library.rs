@@ -1,17 +1,17 @@
-//! The TLS library of a client: s2n-tls, or GnuTLS where one exact suite or an old one is asked for.
+//! The TLS library of a client: s2n-tls, or GnuTLS if one exact suite or an old one is asked for.
 
 use crate::gnutls_ffi::{Code, Session, Settings};
 use crate::signing::Signed;
 use tls::{Cause, Facts, Failure, Initiator, KeyRequest, Progress, Read};
 use zeroize::Zeroizing;
 
-/// What every connection is made with.
+/// The library with the settings for all connections.
 pub(crate) enum Library {
     S2n(Initiator),
     Gnutls(Settings),
 }
 
-/// The client's end of a connection: bytes in and bytes out.
+/// The client's end of a connection, which maps bytes of TLS to plaintext and back.
 pub(crate) enum Client {
     S2n(Box<tls::Client>),
     Gnutls(Session),
@@ -73,7 +73,7 @@ impl Client {
         }
     }
 
-    /// The signature that the handshake waits for. GnuTLS makes those of its client itself.
+    /// The request for a signature that the handshake waits for. GnuTLS signs by itself, and has none.
     pub(crate) fn take_request(&mut self) -> Option<KeyRequest> {
         match self {
             Self::S2n(one) => one.take_request(),
@@ -156,7 +156,7 @@ fn failed(session: &Session, code: Code) -> Failure {
     Failure { cause, name: "" }
 }
 
-/// Ciphers, as OpenSSL writes them within names of suites, and as GnuTLS does.
+/// Ciphers: OpenSSL's name within names of suites, and GnuTLS's name.
 const CIPHERS: [(&str, &str); 7] = [
     ("AES128-GCM", "AES-128-GCM"),
     ("AES256-GCM", "AES-256-GCM"),
@@ -166,14 +166,14 @@ const CIPHERS: [(&str, &str); 7] = [
     ("DES-CBC3", "3DES-CBC"),
     ("RC4", "ARCFOUR-128"),
 ];
-/// Suites of TLS 1.3.
+/// Suites of TLS 1.3, by their names.
 const SUITES_13: [(&str, &str); 3] = [
     ("TLS_AES_128_GCM_SHA256", "AES-128-GCM"),
     ("TLS_AES_256_GCM_SHA384", "AES-256-GCM"),
     ("TLS_CHACHA20_POLY1305_SHA256", "CHACHA20-POLY1305"),
 ];
 
-/// OpenSSL's name of what was agreed.
+/// OpenSSL's name of a negotiated suite.
 fn suite(is_13: bool, exchange: &str, cipher: &str, mac: &str) -> String {
     if is_13 {
         let found = SUITES_13.iter().find(|(_, of_library)| *of_library == cipher);
@@ -182,7 +182,7 @@ fn suite(is_13: bool, exchange: &str, cipher: &str, mac: &str) -> String {
     let cipher =
         CIPHERS.iter().find(|(_, of_library)| *of_library == cipher).map_or(cipher, |(name, _)| name);
     let exchange = if exchange == "RSA" { String::new() } else { format!("{exchange}-") };
-    // With an AEAD the library names no hash; it is that of the cipher.
+    // For an AEAD GnuTLS names no hash; the cipher determines it.
     let hash = match (mac, cipher) {
         ("AEAD", "AES256-GCM") => "-SHA384",
         ("AEAD", "AES128-GCM") => "-SHA256",
@@ -196,7 +196,7 @@ fn suite(is_13: bool, exchange: &str, cipher: &str, mac: &str) -> String {
     format!("{exchange}{cipher}{hash}")
 }
 
-/// The priority string that offers exactly a version, a suite and a group, as far as they are named.
+/// The priority string that offers exactly one version, suite and group, as far as each is given.
 pub(crate) fn priorities(
     version: Option<&str>,
     suite: Option<&str>,
@@ -243,7 +243,7 @@ pub(crate) fn priorities(
         };
         (exchange, cipher, mac)
     };
-    // Keys of 1,024 bits belong to old suites.
+    // Old suites go with keys of 1,024 bits.
     Ok(format!(
         "NONE:{versions}:{exchange}:+{cipher}:+{mac}:+COMP-NULL:+SIGN-ALL:+CTYPE-X509:{group}:%PROFILE_VERY_WEAK"
     ))

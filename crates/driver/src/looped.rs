@@ -1,5 +1,5 @@
-//! A loop: so many connections at a time, in one thread. In a closed loop each begins when another one ends; in an open
-//! loop at its time.
+//! A loop: a fixed number of connections in one thread. In a closed loop each connection begins when another one ends;
+//! in an open loop each begins at its due time.
 
 use crate::cache::Cache;
 use crate::library::Library;
@@ -18,34 +18,34 @@ use streams::WATCHED;
 
 const EVENTS_MAX: usize = 512;
 const SCRATCH_BYTES: usize = 64 << 10;
-/// How often deadlines are looked at, and whether the run is over.
+/// How often deadlines and the run's end are checked.
 const LOOK: Duration = Duration::from_millis(20);
-/// What a slot waits after errors: doubled with each, up to the last.
+/// Pause of a slot after an error: the first, doubled with each further error up to the last.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(500)];
-/// What connections have to end once the run is over.
+/// How long connections may take to end once the run is over.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
 
-/// Where a run is.
+/// Stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Stage {
     /// Nothing is counted.
     WarmUp,
-    /// Everything is.
+    /// Everything is counted.
     Measured,
-    /// Nothing begins any more.
+    /// No new transaction begins.
     Over,
 }
 
-/// What loops and the thread that conducts them share.
+/// State shared by the loops and the thread that conducts the run.
 pub(crate) struct Shared {
     stage: AtomicU8,
-    /// Transactions that began within what is measured.
+    /// Transactions that began within the measured time.
     begun: AtomicU64,
-    /// For who looks on: transactions that were done, and that failed.
+    /// Transactions completed, and failed, so far, for the report of progress.
     pub(crate) done: AtomicU64,
     pub(crate) failed: AtomicU64,
-    /// Loops that have ended.
+    /// Number of loops that have ended.
     pub(crate) ended: AtomicU64,
 }
 
@@ -78,28 +78,29 @@ impl Shared {
 struct Slot {
     uses: u32,
     transaction: Option<Box<Transaction>>,
-    /// When it begins again, and how many errors it had one after the other.
+    /// End of the slot's pause, and the number of its errors in a row.
     due: Option<Instant>,
     errors: u32,
 }
 
-/// A loop.
+/// One thread's connections, with their counts.
 pub(crate) struct Looped<'a> {
     plan: &'a Plan,
     shared: &'a Shared,
     library: &'a Library,
     epoll: OwnedFd,
     slots: Vec<Slot>,
-    /// Slots that begin now, and connections that go on when others have had their turn.
+    /// Free slots, and connections with more to do after the others' turns.
     idle: Vec<usize>,
     again: Vec<u64>,
-    /// Connections that wait for a signature of the client's.
+    /// Connections that wait for a signature with the client's key.
     signing: Vec<u64>,
     live: usize,
-    /// When connections begin, in an open loop.
+    /// The due times of an open loop; None for a closed loop.
     pace: Option<Pace>,
     cache: Cache,
-    /// What is still owed of the share of resumed connections.
+    /// Resumptions owed so far: the plan's share is added for each connection, and 1 is taken for each resumption
+    /// tried.
     owed: f64,
     next_name: usize,
     tally: Tally,
@@ -107,7 +108,7 @@ pub(crate) struct Looped<'a> {
     over_since: Option<Instant>,
 }
 
-/// Counts messages into a tally while they are measured.
+/// Counts messages into a tally, within the measured time only.
 struct OfTally<'a> {
     tally: &'a mut Tally,
     is_counted: bool,
@@ -143,8 +144,8 @@ impl Counted for OfTally<'_> {
 }
 
 impl<'a> Looped<'a> {
-    /// A loop with so many connections; its number among others decides with which name it begins. With a rate, of all
-    /// loops together, it is an open one.
+    /// A loop of `connections`. Its number determines the server name to begin with. With a rate, which is that of all
+    /// loops together, the loop is open.
     pub(crate) fn new(
         plan: &'a Plan,
         shared: &'a Shared,
@@ -174,7 +175,7 @@ impl<'a> Looped<'a> {
         })
     }
 
-    /// Runs until the run is over, and gives what was measured.
+    /// Runs until the run is over, and returns the counts.
     pub(crate) fn run(mut self) -> Result<Tally, Errno> {
         let mut events = Vec::<Event>::with_capacity(EVENTS_MAX);
         let mut looked = Instant::now();
@@ -225,7 +226,7 @@ impl<'a> Looped<'a> {
         }
         let since = *self.over_since.get_or_insert(now);
         let is_drained = self.live == 0;
-        // With a number of transactions all of them are waited for, each within its own time.
+        // In a run of a number of transactions all are awaited, each within its timeout.
         is_drained || (self.shared.stage() == Stage::Over && now - since >= DRAIN_MAX)
     }
 
@@ -233,7 +234,7 @@ impl<'a> Looped<'a> {
         matches!(self.plan.end, End::Transactions(count) if self.shared.begun.load(Ordering::Relaxed) >= count)
     }
 
-    /// Whether another transaction may begin, and whether it is measured.
+    /// Whether the next transaction is measured; None if no more may begin.
     fn admit(&self) -> Option<bool> {
         match (self.shared.stage(), self.plan.end) {
             (Stage::Over, _) => None,
@@ -255,13 +256,13 @@ impl<'a> Looped<'a> {
         }
     }
 
-    /// Begins what is due, as far as there are slots; the timer ends the wait for the next one.
+    /// Begins all due connections as far as slots are free; the timer is set for the next due time.
     fn begin_due(&mut self) -> Result<(), Errno> {
         loop {
             let now = Instant::now();
             let Some(pace) = &mut self.pace else { return Ok(()) };
             let Some(due) = pace.due_by(now) else { return pace.set(now) };
-            // The next end begins it.
+            // Without a free slot, the next connection that ends lets this one begin.
             let Some(at) = self.idle.pop() else { return Ok(()) };
             let Some(is_measured) = self.admit() else {
                 self.idle.clear();
@@ -334,8 +335,8 @@ impl<'a> Looped<'a> {
         }
     }
 
-    /// Signs for all connections that wait for it, and goes on with them: none of them waits longer than the round that
-    /// it is in.
+    /// Makes all pending signatures together, and continues the connections that asked. No connection waits beyond the
+    /// round in which it asks.
     fn sign(&mut self) {
         let plan = self.plan;
         let Some(signer) = &plan.signer else { return };
@@ -355,14 +356,14 @@ impl<'a> Looped<'a> {
         }
     }
 
-    /// The connection of this use of its slot, if it is not over.
+    /// The connection with this event data (slot and use); None if it has ended.
     fn transaction(&mut self, data: u64) -> Option<&mut Transaction> {
         let at = (data & u64::from(u32::MAX)) as usize;
         let slot = self.slots.get_mut(at).filter(|slot| u64::from(slot.uses) == data >> 32)?;
         slot.transaction.as_deref_mut()
     }
 
-    /// A connection is over: counts it, and has its slot begin again.
+    /// Ends a slot's connection: counts the result, and frees the slot or lets it pause.
     fn end(&mut self, at: usize) {
         let Some(mut transaction) = self.slots[at].transaction.take() else { return };
         self.live -= 1;
@@ -374,7 +375,7 @@ impl<'a> Looped<'a> {
         }
         let taken = std::mem::take(&mut transaction.taken);
         let is_measured = transaction.is_measured;
-        // Closes the socket before another one begins.
+        // Closes the socket before the slot's next connection begins.
         drop(transaction);
         if let Some(kind) = taken.error {
             return self.failed(at, kind, is_measured);
@@ -417,7 +418,7 @@ impl<'a> Looped<'a> {
         if self.is_counted(is_measured) {
             self.tally.fail(kind);
         }
-        // The time of the next one is the pause.
+        // In an open loop the next due time serves as the pause.
         if self.pace.is_some() {
             return self.idle.push(at);
         }
@@ -427,7 +428,7 @@ impl<'a> Looped<'a> {
         slot.due = Some(Instant::now() + pause.min(PAUSES[1]));
     }
 
-    /// Looks at deadlines and pauses.
+    /// Ends connections past their deadlines, and frees slots whose pause is over.
     fn look(&mut self, now: Instant) {
         for at in 0..self.slots.len() {
             let slot = &mut self.slots[at];

@@ -1,17 +1,17 @@
-//! The names that servers are asked for.
+//! The server names that connections ask for.
 
-/// Most names.
+/// Upper bound of names.
 pub(crate) const NAMES_MAX: usize = 1 << 20;
 /// Longest name, in bytes (RFC 1035, 2.3.4).
 const NAME_BYTES_MAX: usize = 253;
 
-/// Whether it may be a name. What a name may hold is the server's business; others would not fit the extension (RFC
-/// 6066, 3).
+/// Whether a text may be a server name. Only texts are refused that do not fit the extension (RFC 6066, 3); the rest is
+/// the server's business.
 pub(crate) fn is_name(text: &str) -> bool {
     (1..=NAME_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Reads names between commas, or one a line; `#` begins a remark in a file.
+/// Reads names separated by commas, or from a file one a line, with remarks after `#`.
 pub(crate) fn read(text: &str, is_file: bool) -> Result<Vec<String>, String> {
     let separator = if is_file { '\n' } else { ',' };
     let mut names = Vec::new();

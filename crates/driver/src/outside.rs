@@ -1,28 +1,28 @@
-//! What a plan takes from outside of what was typed.
+//! The parts of the machine that a plan reads: files, host names and processes.
 
 use std::fs;
 use std::io::Read;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
-/// Longest file of names or certificates, in bytes.
+/// Upper bound of a file of names or certificates, in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// Files, names of hosts and processes. Errors are what is said of them, with their name.
+/// Access to files, host names and processes. An error is a message that names the object.
 pub trait Outside {
-    /// The text of a file.
+    /// Contents of a file as text.
     ///
     /// # Errors
-    /// It cannot be read, is no text or too long.
+    /// The file cannot be read, is not text or is too long.
     fn text(&self, path: &Path) -> Result<String, String>;
 
-    /// The first address of `host:port`.
+    /// The first address that `host:port` resolves to.
     ///
     /// # Errors
-    /// There is none.
+    /// The name resolves to no address.
     fn address(&self, text: &str) -> Result<SocketAddr, String>;
 
-    /// What a process is called; none where there is no such process.
+    /// Name of a process; None if there is no such process.
     fn process(&self, pid: u32) -> Option<String>;
 }
 

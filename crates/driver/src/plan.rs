@@ -1,4 +1,4 @@
-//! What was typed, and what it means.
+//! The options of a run, checked and resolved.
 
 use crate::http;
 use crate::library;
@@ -7,146 +7,43 @@ use crate::outside::{Machine, Outside};
 use crate::signing::Signer;
 use crate::target;
 use keyfiles::SigningKey;
-use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use options::tls::{DRIVE_SECONDS, Drive};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use streams::Server;
 use tls::{Chain, ChainError, Group, Offer, Resuming, SUITES, Trust};
 use zeroize::Zeroizing;
 
-/// Most connections in flight.
+/// Upper bound of connections in flight.
 const CONNECTIONS_MAX: u32 = 1 << 20;
-/// Longest message, in bytes.
+/// Upper bound of a message, in bytes.
 const BYTES_MAX: u64 = 1 << 40;
-/// Starts a second of an open loop.
+/// Bounds of an open loop's starts a second.
 pub(crate) const RATE_MIN: f64 = 0.001;
 pub(crate) const RATE_MAX: f64 = 1e7;
 
-/// The options as `cryptand` hands them on: one object of JSON.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Typed {
-    /// `host:port` or `unix:/path`.
-    pub target: String,
-    /// Connections in flight.
-    pub connections: u32,
-    /// Threads, each with its share of the connections.
-    pub threads: u32,
-    /// How long is measured.
-    pub seconds: Option<f64>,
-    /// How many transactions are measured, instead.
-    pub transactions: Option<u64>,
-    /// What runs before and is not counted, in seconds.
-    pub warm_up: f64,
-    /// Connections that begin in a second, whether others have ended or not.
-    pub rate: Option<f64>,
-    /// Whether the highest rate is searched.
-    pub find_knee: bool,
-    /// The time, in milliseconds, within which 99 of 100 transactions are at the knee.
-    pub within: f64,
-    /// Share of connections that are to go on with a session, in percent.
-    pub resume: f64,
-    /// `ticket` or `session-id`.
-    pub resume_by: String,
-    /// Sessions that are kept.
-    pub cache_size: usize,
-    /// How long, in seconds.
-    pub cache_lifetime: f64,
-    /// The client's certificate and those above it, in PEM.
-    pub client_certificate: Option<PathBuf>,
-    /// Its private key, in PEM.
-    pub client_key: Option<PathBuf>,
-    /// Bytes of a message.
-    pub send: u64,
-    /// Bytes of its answer.
-    pub receive: u64,
-    /// Messages in a connection.
-    pub messages: u64,
-    /// Writes that a message is split into.
-    pub packets: u64,
-    /// A path that is asked for, instead of messages.
-    pub http: Option<String>,
-    /// `1.2` or `1.3`.
-    pub tls: Option<String>,
-    /// The only suite that will do.
-    pub suite: Option<String>,
-    /// The only group that will do.
-    pub group: Option<String>,
-    /// Names, or `@FILE`.
-    pub sni: Option<String>,
-    /// Roots, in PEM.
-    pub ca: Option<PathBuf>,
-    /// `s2n` or `gnutls`.
-    pub library: String,
-    /// GnuTLS's priority string, in place of version, suite and group.
-    pub priority: Option<String>,
-    /// Longest time of a transaction or message, in seconds.
-    pub timeout: f64,
-    /// Processes whose processor time is booked: `PID` or `PID=NAME`.
-    pub pid: Vec<String>,
-    /// Whether programs read the result.
-    pub json: bool,
-}
-
-impl Default for Typed {
-    fn default() -> Self {
-        Self {
-            target: String::new(),
-            connections: 64,
-            threads: 1,
-            seconds: None,
-            transactions: None,
-            warm_up: 0.0,
-            rate: None,
-            find_knee: false,
-            within: 20.0,
-            resume: 0.0,
-            resume_by: "ticket".to_owned(),
-            cache_size: 10_000,
-            cache_lifetime: 7200.0,
-            client_certificate: None,
-            client_key: None,
-            send: 0,
-            receive: 0,
-            messages: 1,
-            packets: 1,
-            http: None,
-            tls: None,
-            suite: None,
-            group: None,
-            sni: None,
-            ca: None,
-            library: "s2n".to_owned(),
-            priority: None,
-            timeout: 10.0,
-            pid: Vec::new(),
-            json: false,
-        }
-    }
-}
-
-/// When a run is over.
+/// The condition that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum End {
-    /// After this time.
+    /// The run ends after this time.
     After(Duration),
-    /// After so many transactions.
+    /// The run ends after this number of transactions.
     Transactions(u64),
 }
 
-/// What a connection does after its handshake.
+/// The work of a connection after its handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// It ends.
+    /// The connection ends at once.
     Nothing,
-    /// Messages of so many bytes, in so many writes, each with an answer of so many.
+    /// Sends messages of `send` bytes in `packets` writes, each with an answer of `receive` bytes.
     Messages { send: u64, receive: u64, packets: u64 },
-    /// A GET.
+    /// Sends an HTTP GET for the path.
     Http { path: String },
 }
 
-/// What must have been agreed; none: anything.
+/// Parameters that must be negotiated; None allows any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) version: Option<&'static str>,
@@ -154,14 +51,14 @@ pub(crate) struct Wanted {
     pub(crate) group: Option<String>,
 }
 
-/// A process whose processor time is booked.
+/// A process whose processor time is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Booked {
     pub(crate) pid: u32,
     pub(crate) name: String,
 }
 
-/// A run that makes sense.
+/// A run whose options are checked and resolved.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) target_text: String,
@@ -170,11 +67,11 @@ pub struct Plan {
     pub(crate) threads: usize,
     pub(crate) end: End,
     pub(crate) warm_up: Duration,
-    /// Connections that begin in a second, whether others have ended or not; none: each begins when another one ends.
+    /// Connections that begin in a second, whether others have ended or not; None: each begins when another one ends.
     pub(crate) rate: Option<f64>,
-    /// What 99 of 100 transactions may take at the knee, where that is searched.
+    /// Bound of the time of 99 of 100 transactions, for the search for the knee; None for no search.
     pub(crate) knee: Option<Duration>,
-    /// Share of connections that are to go on with a session, 0 to 1.
+    /// Share of connections that are to resume a session, 0 to 1.
     pub(crate) resume: f64,
     pub(crate) sessions: Resuming,
     pub(crate) cache_size: usize,
@@ -187,11 +84,11 @@ pub struct Plan {
     pub(crate) trust: Trust,
     /// The client's certificate with its key, shown to servers that ask for one.
     pub(crate) own: Option<Chain>,
-    /// Signs with that key, where s2n-tls is the client.
+    /// The signer with the client's key, if s2n-tls is the client.
     pub(crate) signer: Option<Arc<Signer>>,
-    /// The same in PEM, for GnuTLS.
+    /// The client's certificate and key in PEM, for GnuTLS.
     pub(crate) own_pem: Option<(Vec<u8>, Zeroizing<Vec<u8>>)>,
-    /// GnuTLS's priority string; none: the library is s2n-tls.
+    /// GnuTLS's priority string; None: the library is s2n-tls.
     pub(crate) priorities: Option<String>,
     pub(crate) timeout: Duration,
     pub(crate) booked: Vec<Booked>,
@@ -199,19 +96,19 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Makes sense of what was typed; reads the files that it names.
+    /// Checks the options, and reads the files named there.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn new(typed: &Typed) -> Result<Self, String> {
+    /// The option or file at fault, and why.
+    pub fn new(typed: &Drive) -> Result<Self, String> {
         Self::with(typed, &Machine)
     }
 
-    /// The same, with what it names taken from elsewhere.
+    /// Checks the options, with files, host names and processes read through `outside`.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn with(typed: &Typed, outside: &dyn Outside) -> Result<Self, String> {
+    /// The option or file at fault, and why.
+    pub fn with(typed: &Drive, outside: &dyn Outside) -> Result<Self, String> {
         let connections =
             within("--connections", u64::from(typed.connections), 1, u64::from(CONNECTIONS_MAX))?;
         let threads = within("--threads", u64::from(typed.threads), 1, 1024)?;
@@ -222,7 +119,7 @@ impl Plan {
             (Some(_), Some(_)) => {
                 return Err("--seconds and --transactions: one of them ends the run".to_owned());
             }
-            (seconds, None) => End::After(time("--seconds", seconds.unwrap_or(10.0), 0.01)?),
+            (seconds, None) => End::After(time("--seconds", seconds.unwrap_or(DRIVE_SECONDS), 0.01)?),
             (None, Some(count)) => End::Transactions(within("--transactions", count, 1, BYTES_MAX)?),
         };
         if typed.rate.is_some_and(|rate| !(RATE_MIN..=RATE_MAX).contains(&rate)) {
@@ -302,8 +199,7 @@ impl Plan {
         })
     }
 
-    /// The request that servers get of HTTP, asked for the name with this number; none where it is not HTTP that they
-    /// get.
+    /// The HTTP request for the server name with this number; None if the work is not HTTP.
     pub fn request(&self, name: usize, is_last: bool) -> Option<Vec<u8>> {
         let Work::Http { path } = &self.work else { return None };
         let host = match (self.names.get(name), &self.target) {
@@ -330,7 +226,7 @@ fn time(option: &str, seconds: f64, least: f64) -> Result<Duration, String> {
 /// The client's certificate with its key, and both in PEM.
 type Own = (Option<Chain>, Option<(Vec<u8>, Zeroizing<Vec<u8>>)>);
 
-fn own(typed: &Typed, outside: &dyn Outside) -> Result<Own, String> {
+fn own(typed: &Drive, outside: &dyn Outside) -> Result<Own, String> {
     let (chain, key) = match (&typed.client_certificate, &typed.client_key) {
         (None, None) => return Ok((None, None)),
         (Some(chain), Some(key)) => (chain, key),
@@ -341,7 +237,7 @@ fn own(typed: &Typed, outside: &dyn Outside) -> Result<Own, String> {
     };
     let private_key = Zeroizing::new(outside.text(key)?.into_bytes());
     let pem = outside.text(chain)?.into_bytes();
-    // That both belong together is said here.
+    // `of_client` reports a certificate and a key that do not belong together.
     let own = Chain::of_client(&pem, &private_key).map_err(|error| match error {
         ChainError::PrivateKey(_) | ChainError::OtherKey => {
             format!("--client-key {}: {error}", key.display())
@@ -354,14 +250,14 @@ fn own(typed: &Typed, outside: &dyn Outside) -> Result<Own, String> {
     Ok((Some(own), Some((pem, private_key))))
 }
 
-fn signer(typed: &Typed, key: &[u8]) -> Result<Arc<Signer>, String> {
+fn signer(typed: &Drive, key: &[u8]) -> Result<Arc<Signer>, String> {
     let named = || typed.client_key.as_deref().map_or_else(String::new, |path| path.display().to_string());
     let text = std::str::from_utf8(key).map_err(|_| format!("--client-key {}: no text", named()))?;
     let key = SigningKey::from_pem(text).map_err(|error| format!("--client-key {}: {error}", named()))?;
     Signer::new(key).map(Arc::new).map_err(|error| error.to_string())
 }
 
-fn work(typed: &Typed) -> Result<Work, String> {
+fn work(typed: &Drive) -> Result<Work, String> {
     if let Some(path) = &typed.http {
         if typed.send > 0 || typed.receive > 0 || typed.packets > 1 {
             return Err(
@@ -385,7 +281,7 @@ fn work(typed: &Typed) -> Result<Work, String> {
     Ok(Work::Messages { send, receive, packets })
 }
 
-/// Groups as they are typed, as they are told, and as the library takes them.
+/// Groups: the name in options, the name in reports, and the library's value.
 const GROUPS: [(&str, &str, Group); 6] = [
     ("X25519", "X25519", Group::X25519),
     ("X25519MLKEM768", "X25519MLKEM768", Group::X25519MlKem768),
@@ -395,7 +291,7 @@ const GROUPS: [(&str, &str, Group); 6] = [
     ("secp384r1", "secp384r1", Group::P384),
 ];
 
-fn offer(typed: &Typed) -> Result<(Offer, Wanted), String> {
+fn offer(typed: &Drive) -> Result<(Offer, Wanted), String> {
     let group = match typed.group.as_deref() {
         None => None,
         Some(name) => Some(
@@ -451,8 +347,9 @@ mod tests {
     use super::*;
 
     fn typed(json: &str) -> Result<Plan, String> {
-        let text = format!("{{\"target\":\"127.0.0.1:1\"{}{json}}}", if json.is_empty() { "" } else { "," });
-        Plan::new(&serde_json::from_str(&text).map_err(|error| error.to_string())?)
+        let fields = serde_json::from_str(&format!("{{{json}}}")).unwrap();
+        let target = Drive { target: "127.0.0.1:1".to_owned(), ..Drive::default() };
+        Plan::new(&options::changed(&target, fields).map_err(|error| error.to_string())?)
     }
 
     #[test]

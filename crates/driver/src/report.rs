@@ -1,4 +1,4 @@
-//! What became of a run, for people and for programs.
+//! The report of a run, for people and for programs.
 
 use crate::knee::Search;
 use crate::plan::{Plan, Work};
@@ -9,25 +9,25 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use tls::Trust;
 
-/// What became of a run.
+/// Results of a run.
 pub(crate) struct Outcome {
-    /// How long was measured.
+    /// Length of the measured time, in seconds.
     pub(crate) seconds: f64,
     pub(crate) tally: Tally,
-    /// The driver's own processor time.
+    /// Processor time of the driver's process.
     pub(crate) own: Seconds,
-    /// Share of the time that its threads used.
+    /// Share of the measured time for which the driver's threads were busy, 0 to 1.
     pub(crate) busy: f64,
     pub(crate) is_limit: bool,
     pub(crate) processes: Vec<Process>,
     pub(crate) warnings: Vec<String>,
-    /// Starts a second of an open loop.
+    /// Starts a second of an open loop; None for a closed loop.
     pub(crate) rate: Option<f64>,
-    /// How the highest rate was searched, and what a closed loop did a second before, where that gave the first rate.
+    /// The search for the highest rate, and the closed loop's transactions a second, if these gave the first rate.
     pub(crate) search: Option<(Search, Option<f64>)>,
 }
 
-/// A process whose processor time was booked; none where it ended.
+/// A process whose processor time was counted; `used` is None if the process ended.
 pub(crate) struct Process {
     pub(crate) pid: u32,
     pub(crate) name: String,
@@ -39,13 +39,13 @@ impl Outcome {
         if self.seconds > 0.0 { self.tally.transactions as f64 / self.seconds } else { 0.0 }
     }
 
-    /// Microseconds of processor time a transaction.
+    /// Processor time a transaction, in microseconds.
     fn each_us(&self, used: Seconds) -> f64 {
         used.total() * 1e6 / (self.tally.transactions as f64).max(1.0)
     }
 }
 
-/// As one object of JSON, in one line.
+/// The report as one JSON object in one line.
 pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
     let tally = &outcome.tally;
     let agreed = tally.agreed.iter().map(|(agreed, count)| {
@@ -130,7 +130,7 @@ fn times(times: &Times) -> Value {
     })
 }
 
-/// As a table.
+/// The report as a table.
 pub(crate) fn table(plan: &Plan, outcome: &Outcome) -> String {
     let tally = &outcome.tally;
     let mut text = String::new();
@@ -218,7 +218,7 @@ pub(crate) fn table(plan: &Plan, outcome: &Outcome) -> String {
     text
 }
 
-/// The rates that were tried.
+/// Adds a line for each rate that was tried.
 fn steps(line: &mut impl FnMut(String), plan: &Plan, search: &Search, closed: Option<f64>) {
     let bound = plan.knee.unwrap_or_default().as_secs_f64() * 1e3;
     line(match search.knee() {

@@ -1,4 +1,4 @@
-//! The signatures of the client's certificate: those of all connections that wait for one are made together, in the
+//! Signatures with the key of the client's certificate: all connections that wait for one are served together, in the
 //! lanes of the engine.
 
 use engine::{
@@ -9,7 +9,7 @@ use keyfiles::{SigningKey, ecdsa_sig_value};
 use tls::{Hash, KeyRequest, Scheme, Work};
 use zeroize::Zeroizing;
 
-/// The private key of the client, and what signs with it.
+/// The private key of the client, and the engine that signs with it.
 pub(crate) struct Signer {
     engine: Engine,
     key: SigningKey,
@@ -21,17 +21,17 @@ impl std::fmt::Debug for Signer {
     }
 }
 
-/// A signature, or none where the key does not make it.
+/// A signature; None if the key cannot make it.
 pub(crate) type Signed = Option<Zeroizing<Vec<u8>>>;
 
 impl Signer {
     pub(crate) fn new(key: SigningKey) -> Result<Self, EngineError> {
-        // Keys of tests may be short.
+        // Test keys may be short.
         let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() })?;
         Ok(Self { engine, key })
     }
 
-    /// The signatures that are asked for, each at the place of its request.
+    /// Signs all requests; each signature is at the index of its request.
     pub(crate) fn sign(&self, requests: &[KeyRequest]) -> Vec<Signed> {
         match &self.key {
             SigningKey::Rsa(key) => {
@@ -71,7 +71,7 @@ impl Signer {
     }
 }
 
-/// The digest of a signature of ECDSA.
+/// The digest that ECDSA is to sign; None for work of another kind.
 fn digest(work: &Work) -> Option<&[u8]> {
     match work {
         Work::Sign { scheme: Scheme::Ecdsa, digest, .. } => Some(digest),
@@ -79,7 +79,7 @@ fn digest(work: &Work) -> Option<&[u8]> {
     }
 }
 
-/// The block that RSA signs.
+/// The padded block that RSA is to sign; None for other work, or if the key is too short for it.
 fn block(work: &Work, modulus_bytes: usize, modulus_bits: usize) -> Option<Vec<u8>> {
     let Work::Sign { scheme, hash, digest } = work else { return None };
     let hash = match hash {

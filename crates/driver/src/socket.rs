@@ -1,4 +1,4 @@
-//! A socket of a connection.
+//! The socket of a connection.
 
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
@@ -6,14 +6,14 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 use streams::Side;
 
-/// A socket whose end is seen.
+/// A socket that notes when the peer has ended.
 pub(crate) struct Socket {
     side: Side,
     has_ended: bool,
 }
 
 impl Socket {
-    /// A socket that connects.
+    /// Wraps a socket that is connecting.
     pub(crate) fn new(descriptor: OwnedFd) -> Self {
         Self { side: Side::connecting(descriptor), has_ended: false }
     }
@@ -22,7 +22,7 @@ impl Socket {
         self.side.hear(events);
     }
 
-    /// Whether the connection is there; its error where it is not to be had.
+    /// Whether the connection is established; its error if connecting failed.
     pub(crate) fn is_connected(&mut self) -> Result<bool, Errno> {
         if !self.side.can_write {
             return Ok(false);
@@ -30,7 +30,7 @@ impl Socket {
         rustix::net::sockopt::socket_error(&self.side.socket).and_then(|error| error).map(|()| true)
     }
 
-    /// So many bytes; 0 at the end; none where nothing is there.
+    /// Reads bytes and returns their number: 0 at the end, None if none are there yet.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> Result<Option<usize>, Errno> {
         if self.has_ended {
             return Ok(Some(0));
@@ -40,7 +40,7 @@ impl Socket {
         Ok(count)
     }
 
-    /// How many bytes it took.
+    /// Writes bytes and returns how many the kernel took.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
         self.side.write(bytes)
     }
@@ -48,7 +48,8 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // Neither end keeps a connection that both have ended: the ports of one machine are enough for any rate.
+        // After the peer's end a reset leaves no connection in TIME_WAIT, so that one machine's ports suffice for any
+        // rate.
         if self.has_ended {
             let _ = rustix::net::sockopt::set_socket_linger(&self.side.socket, Some(Duration::ZERO));
         }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a connection agreed.
+/// Parameters that a connection negotiated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Agreed {
     pub(crate) version: Cow<'static, str>,
@@ -29,11 +29,11 @@ pub(crate) struct Tally {
     pub(crate) first_byte: Times,
     pub(crate) message: Times,
     pub(crate) transaction: Times,
-    /// Starts of an open loop: those that began, those of them that were late, and those that were due and never began.
+    /// Starts of an open loop: begun ones, late ones among these, and due ones that never began.
     pub(crate) begun: u64,
     pub(crate) late: u64,
     pub(crate) never: u64,
-    /// How long after their time starts began.
+    /// Delays of starts behind their due times.
     pub(crate) start: Times,
 }
 
@@ -61,7 +61,7 @@ impl Tally {
         }
     }
 
-    /// Counts what a connection agreed.
+    /// Counts the parameters of a connection.
     pub(crate) fn agree(&mut self, agreed: &Agreed) {
         match self.agreed.iter_mut().find(|(other, _)| other == agreed) {
             Some((_, count)) => *count += 1,
@@ -69,7 +69,7 @@ impl Tally {
         }
     }
 
-    /// Counts a start that began so long after its time.
+    /// Counts a start that began `after` its due time.
     pub(crate) fn begin(&mut self, after: Duration) {
         self.begun += 1;
         self.late += u64::from(after > LATE);
@@ -81,12 +81,12 @@ impl Tally {
         *self.errors.entry(kind).or_default() += 1;
     }
 
-    /// Errors of all kinds.
+    /// Number of errors of all kinds.
     pub(crate) fn failed(&self) -> u64 {
         self.errors.values().sum()
     }
 
-    /// Takes another loop's in.
+    /// Adds another loop's counts and times.
     pub(crate) fn add(&mut self, other: &Self) {
         self.transactions += other.transactions;
         self.full += other.full;

@@ -1,4 +1,4 @@
-//! Where connections go to.
+//! The server's address.
 
 use crate::names::is_name;
 use crate::outside::Outside;
@@ -19,7 +19,7 @@ pub(crate) fn from_text(text: &str, outside: &dyn Outside) -> Result<Server, Str
     outside.address(text).map(Server::Tcp)
 }
 
-/// The host's name as typed, where it is one: what is asked for if no name is given.
+/// The host's name as typed, unless it is an address: the server name to ask for if no other is given.
 pub(crate) fn host_of(text: &str) -> Option<&str> {
     let (host, _) = text.rsplit_once(':').filter(|_| !text.starts_with("unix:"))?;
     let is_name = host.parse::<std::net::IpAddr>().is_err() && !host.starts_with('[');

@@ -1,4 +1,4 @@
-//! One connection from its begin to its end.
+//! One connection from its start to its end.
 
 use crate::http::{Answer, Came};
 use crate::library::{Client, Library};
@@ -12,28 +12,28 @@ use std::time::{Duration, Instant};
 use tls::{Cause, Failure, KeyRequest, Progress, Read};
 use zeroize::Zeroizing;
 
-/// Rounds of one connection before others have their turn.
+/// Rounds of one connection before the others' turn.
 const ROUNDS_MAX: usize = 16;
-/// Bytes that are enciphered at a time.
+/// Upper bound of bytes that are enciphered at a time.
 const WRITTEN_MAX: usize = 64 << 10;
-/// What messages are made of.
+/// The contents of messages.
 static MESSAGE: [u8; WRITTEN_MAX] = [b'x'; WRITTEN_MAX];
-/// How long a connection that has done its work waits for the server's end.
+/// How long a connection that has finished its work waits for the server to close.
 const CLOSING_MAX: Duration = Duration::from_secs(1);
 
-/// What became of a step.
+/// What a connection waits for after a step.
 pub(crate) enum Step {
-    /// Nothing before something happens to the socket.
+    /// The connection waits for the socket.
     Wait,
-    /// More, when others have had their turn.
+    /// The connection has more to do, after the others' turns.
     Again,
-    /// Nothing before the signature that it asks for is there ([`Transaction::request`], [`Transaction::signed`]).
+    /// The connection waits for its signature ([`Transaction::request`], [`Transaction::signed`]).
     Sign,
-    /// It is over.
+    /// The connection is finished.
     End,
 }
 
-/// The kind of an error.
+/// Name of an error's kind, by which errors are counted.
 pub(crate) type Kind = Cow<'static, str>;
 
 enum Phase {
@@ -43,7 +43,7 @@ enum Phase {
     Closing { until: Instant },
 }
 
-/// What a transaction took, as far as it came.
+/// Results of a transaction: the times of its finished parts, the parameters and the error.
 #[derive(Default)]
 pub(crate) struct Taken {
     pub(crate) connect: Option<Duration>,
@@ -54,19 +54,19 @@ pub(crate) struct Taken {
     pub(crate) error: Option<Kind>,
 }
 
-/// Counted while a transaction runs, since it may run for long.
+/// Counters that a transaction updates while it runs, since it may run for long.
 pub(crate) trait Counted {
-    /// Bytes of messages went out.
+    /// Counts bytes of messages that were sent.
     fn sent(&mut self, bytes: u64);
-    /// Bytes of answers came.
+    /// Counts bytes of answers that were received.
     fn received(&mut self, bytes: u64);
-    /// A message was answered; the first byte of the answer came after this time, if it has one.
+    /// Counts an answered message: time to the first byte of its answer, if it has one, and time of the whole.
     fn message(&mut self, first_byte: Option<Duration>, all: Duration);
     /// Whether no more messages are to be sent.
     fn is_over(&self) -> bool;
 }
 
-/// What lies around a connection while it runs.
+/// The surroundings of a connection during a step.
 pub(crate) struct Around<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) library: &'a Library,
@@ -74,23 +74,23 @@ pub(crate) struct Around<'a> {
     pub(crate) counted: &'a mut dyn Counted,
 }
 
-/// A message under way.
+/// State of the message under way.
 #[derive(Default)]
 struct Message {
     began: Option<Instant>,
-    /// Bytes that were enciphered, and that came.
+    /// Bytes that were enciphered so far, then bytes of the answer received so far.
     written: u64,
     received: u64,
     first_byte: Option<Instant>,
     answer: Answer,
 }
 
-/// A connection.
+/// One connection with its handshake and messages.
 pub(crate) struct Transaction {
     pub(crate) socket: Socket,
     client: Option<Client>,
     phase: Phase,
-    /// Number of the name that is asked for.
+    /// Index of the server name in the plan's list.
     pub(crate) name: usize,
     session: Option<Zeroizing<Vec<u8>>>,
     message: Message,
@@ -98,16 +98,16 @@ pub(crate) struct Transaction {
     pub(crate) began: Instant,
     phase_began: Instant,
     pub(crate) taken: Taken,
-    /// Whether it began within what is measured.
+    /// Whether the transaction began within the measured time.
     pub(crate) is_measured: bool,
     wants_session: bool,
-    /// The signature that it waits for, until it is taken.
+    /// The pending request for a signature, until it is taken.
     request: Option<KeyRequest>,
     is_signing: bool,
 }
 
 impl Transaction {
-    /// A connection that is under way; it began when it was to begin.
+    /// A connection that is being set up; `began` is its start, or in an open loop the due time.
     pub(crate) fn new(
         socket: Socket,
         name: usize,
@@ -134,7 +134,7 @@ impl Transaction {
         }
     }
 
-    /// When it is over unless something happens before.
+    /// When the present phase times out.
     pub(crate) fn deadline(&self, timeout: Duration) -> Instant {
         match self.phase {
             Phase::Closing { until } => until,
@@ -142,19 +142,19 @@ impl Transaction {
         }
     }
 
-    /// Its deadline has come.
+    /// Ends the transaction as timed out, unless only the server's close was awaited.
     pub(crate) fn expire(&mut self) {
         if !matches!(self.phase, Phase::Closing { .. }) {
             self.taken.error.get_or_insert(Cow::Borrowed("timeout"));
         }
     }
 
-    /// What the server gave to go on with.
+    /// The session for resumption, if one is wanted and the server gave one.
     pub(crate) fn session(&mut self) -> Option<Zeroizing<Vec<u8>>> {
         self.client.as_mut().filter(|_| self.wants_session)?.session()
     }
 
-    /// Goes on as far as it can without waiting.
+    /// Goes on as far as possible without waiting.
     pub(crate) fn go_on(&mut self, around: &mut Around<'_>) -> Step {
         for _ in 0..ROUNDS_MAX {
             let moved = match self.phase {
@@ -226,12 +226,12 @@ impl Transaction {
         }
     }
 
-    /// The signature that it waits for; each is given out once.
+    /// The pending request for a signature; each is returned only once.
     pub(crate) fn request(&mut self) -> Option<KeyRequest> {
         self.request.take()
     }
 
-    /// The signature; none where the key does not make it.
+    /// Takes the signature; None if the key cannot make it.
     pub(crate) fn signed(&mut self, signed: Signed) {
         self.is_signing = false;
         if let Some(client) = &mut self.client {
@@ -239,7 +239,7 @@ impl Transaction {
         }
     }
 
-    /// Takes note of what was agreed, and that it is what must be.
+    /// Reads the negotiated parameters; an error if they are not the wanted ones.
     fn agree(&mut self, plan: &Plan) -> Result<(), Kind> {
         let Some(client) = &self.client else { return Ok(()) };
         let facts = client.facts();
@@ -345,13 +345,13 @@ impl Transaction {
         Ok(())
     }
 
-    /// Waits for the server's end. In TLS 1.3 a server may refuse a client after the client's handshake is over.
+    /// Waits for the server to close. In TLS 1.3 a server may refuse a client after the client's handshake is over.
     fn closing(&mut self, around: &mut Around<'_>) -> Result<Option<bool>, Kind> {
         let Some(client) = &mut self.client else { return Ok(None) };
         let is_sent = send_out(client, &mut self.socket).is_ok();
         match client.read(around.scratch) {
             Ok(Read::Bytes(_)) => Ok(Some(true)),
-            // The stream's own end follows, and leaves no connection behind.
+            // The end of TCP follows; once both ends have closed, no connection is left behind.
             Ok(Read::End) => self.wait_for_end(around),
             Ok(Read::NeedsBytes) => match receive(client, &mut self.socket, around.scratch) {
                 Ok(moved) if is_sent || moved => Ok(Some(moved)),
@@ -377,7 +377,7 @@ impl Transaction {
     }
 }
 
-/// Sends what is to be sent, as far as it goes at once.
+/// Sends pending TLS records as far as the socket takes them.
 fn send_out(client: &mut Client, socket: &mut Socket) -> Result<(), Errno> {
     while !client.outgoing().is_empty() {
         let count = socket.write(client.outgoing())?;
@@ -389,7 +389,7 @@ fn send_out(client: &mut Client, socket: &mut Socket) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Takes in what came; false where there is nothing.
+/// Passes received bytes to the TLS library; false if there are none.
 fn receive(client: &mut Client, socket: &mut Socket, scratch: &mut [u8]) -> Result<bool, Kind> {
     match socket.read(scratch).map_err(of_system)? {
         None => Ok(false),
@@ -404,10 +404,10 @@ fn receive(client: &mut Client, socket: &mut Socket, scratch: &mut [u8]) -> Resu
     }
 }
 
-/// The kind of an error before there is a connection.
+/// The kind of an error in connecting.
 pub(crate) fn of_connect(errno: Errno) -> Kind {
     match errno {
-        // The queue of a Unix socket is full.
+        // EAGAIN: the queue of a Unix socket is full.
         Errno::CONNREFUSED | Errno::AGAIN => Cow::Borrowed("refused"),
         Errno::NOENT => Cow::Borrowed("no-socket"),
         Errno::HOSTUNREACH | Errno::NETUNREACH => Cow::Borrowed("unreachable"),
@@ -432,7 +432,7 @@ fn of_failure(failure: &Failure) -> Kind {
     }
 }
 
-/// An end without the server's word for it, where an answer was to come.
+/// The kind of an error while an answer was awaited: a cut connection means a short answer.
 fn of_failure_in_message(failure: &Failure) -> Kind {
     if failure.cause == Cause::Cut { Cow::Borrowed("short-answer") } else { of_failure(failure) }
 }

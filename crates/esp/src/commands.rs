@@ -3,7 +3,7 @@
 use crate::observed::Question;
 use crate::place::Place;
 use crate::supervisor::Serve;
-use serde::Deserialize;
+use options::ipsec::{self, Asked, How, List};
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -22,96 +22,22 @@ mod show;
 mod table;
 mod up;
 
-/// How long a data plane may take to answer an observer.
+/// How long a data plane may take to answer an observer, in seconds.
 const ANSWER_SECONDS: u64 = 10;
-/// Exit code where the arguments make no sense.
+/// Exit code for arguments that make no sense.
 const USAGE: u8 = 2;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Asked {
-    Check(Show),
-    Up(Up),
-    Down(Where),
-    Run(Run),
-    Status(Show),
-    Top(Top),
-    Sa(List),
-    Policy(List),
-    Capture(Capture),
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum List {
-    List(Show),
-}
-
-#[derive(Deserialize)]
-struct Where {
-    folder: Option<PathBuf>,
-}
-
-#[derive(Deserialize)]
-struct Show {
-    folder: Option<PathBuf>,
-    json: bool,
-}
-
-#[derive(Deserialize)]
-struct How {
-    device: String,
-    mtu: Option<u32>,
-    threads: Option<usize>,
-    weak_suites: bool,
-    #[serde(default)]
-    no_egress_filter: bool,
-}
-
-#[derive(Deserialize)]
-struct Up {
-    folder: Option<PathBuf>,
-    #[serde(flatten)]
-    how: How,
-    foreground: bool,
-    keep: bool,
-}
-
-#[derive(Deserialize)]
-struct Run {
-    folder: Option<PathBuf>,
-    #[serde(flatten)]
-    how: How,
-    up: bool,
-}
-
-#[derive(Deserialize)]
-struct Top {
-    folder: Option<PathBuf>,
-    every: u64,
-    count: Option<u64>,
-    json: bool,
-}
-
-#[derive(Deserialize)]
-struct Capture {
-    folder: Option<PathBuf>,
-    interface: String,
-    seconds: u64,
-    into: PathBuf,
-}
-
-impl How {
-    fn serve(self, folder: Option<PathBuf>, keep: bool) -> Serve {
-        let How { device, mtu, threads, weak_suites, no_egress_filter } = self;
-        Serve { folder, device, mtu, threads, weak_suites, keep, egress_filter: !no_egress_filter }
-    }
+/// The supervisor's settings, from the options as typed.
+fn served(how: How, folder: Option<PathBuf>, keep: bool) -> Serve {
+    let How { device, mtu, threads, weak_suites, no_egress_filter } = how;
+    let threads = threads.map(usize::from);
+    Serve { folder, device, mtu, threads, weak_suites, keep, egress_filter: !no_egress_filter }
 }
 
 /// Why a command failed.
 pub(crate) type Failure = String;
 
-/// Does what was asked.
+/// Runs the command that the JSON names.
 pub fn run(json: &str, program: &[OsString]) -> ExitCode {
     let asked: Asked = match serde_json::from_str(json) {
         Ok(asked) => asked,
@@ -120,18 +46,16 @@ pub fn run(json: &str, program: &[OsString]) -> ExitCode {
             return ExitCode::from(USAGE);
         }
     };
-    let place = |folder: &Option<PathBuf>| Place::of(folder.as_deref());
+    let place = |place: &ipsec::Place| Place::of(place.folder.as_deref());
     let (name, done) = match asked {
-        Asked::Check(asked) => ("check", check::run(&place(&asked.folder), asked.json)),
+        Asked::Check(asked) => ("check", check::run(&place(&asked.place), asked.json)),
         Asked::Up(asked) => ("up", up::run(asked)),
-        Asked::Down(asked) => ("down", down::run(&place(&asked.folder))),
+        Asked::Down(asked) => ("down", down::run(&place(&asked))),
         Asked::Run(asked) => ("run", run::run(asked, program)),
-        Asked::Status(asked) => ("status", show::status(&place(&asked.folder), asked.json)),
-        Asked::Top(asked) => ("top", show::top(&place(&asked.folder), asked.every, asked.count, asked.json)),
-        Asked::Sa(List::List(asked)) => ("sa list", show::sas(&place(&asked.folder), asked.json)),
-        Asked::Policy(List::List(asked)) => {
-            ("policy list", show::policies(&place(&asked.folder), asked.json))
-        }
+        Asked::Status(asked) => ("status", show::status(&place(&asked.place), asked.json)),
+        Asked::Top(asked) => ("top", show::top(&place(&asked.place), asked.every, asked.count, asked.json)),
+        Asked::Sa(List::List(asked)) => ("sa list", show::sas(&place(&asked.place), asked.json)),
+        Asked::Policy(List::List(asked)) => ("policy list", show::policies(&place(&asked.place), asked.json)),
         Asked::Capture(asked) => ("capture", capture::run(&asked)),
     };
     match done {
@@ -143,7 +67,7 @@ pub fn run(json: &str, program: &[OsString]) -> ExitCode {
     }
 }
 
-/// Asks a data plane, as text.
+/// Asks a data plane a question; returns the answer as text.
 fn ask(place: &Place, question: Question) -> Result<String, Failure> {
     let path = place.observe_socket();
     let error = |cause: io::Error| match cause.kind() {
@@ -173,7 +97,7 @@ fn ask(place: &Place, question: Question) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Asks a data plane, and reads its JSON.
+/// Asks a data plane a question; returns the answer read from JSON.
 fn ask_json<T: DeserializeOwned>(place: &Place, question: Question) -> Result<T, Failure> {
     let text = ask(place, question)?;
     serde_json::from_str(&text).map_err(|cause| {
@@ -181,7 +105,7 @@ fn ask_json<T: DeserializeOwned>(place: &Place, question: Question) -> Result<T,
     })
 }
 
-/// Prints text; a reader that left is no failure.
+/// Prints text; a closed pipe is no failure.
 fn print(text: &str) -> Result<ExitCode, Failure> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => {

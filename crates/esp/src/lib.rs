@@ -1,13 +1,13 @@
-//! The program `cryptand-esp`: IPsec's ESP in user space, for machines whose kernel has none. IKE daemons, and `ip
-//! xfrm`, take it for the kernel's.
+//! The program `cryptand-esp`: IPsec's ESP in user space, for machines whose kernel has none. IKE daemons and `ip xfrm`
+//! use it in place of the kernel's.
 //!
 //! | need | module |
 //! |---|---|
-//! | the process that has the rights, and no keys | [`supervisor`] |
-//! | the process that has the keys, and no rights | [`worker`] |
-//! | what they say to each other | [`messages`] |
-//! | the folder where they are found | [`place`] |
-//! | what observers are shown | [`observed`] |
+//! | the process with privileges and without keys | [`supervisor`] |
+//! | the process with keys and without privileges | [`worker`] |
+//! | messages between the two processes | [`messages`] |
+//! | the folder of their sockets and files | [`place`] |
+//! | the status and lists for observers | [`observed`] |
 //! | `cryptand ipsec` | [`commands`] |
 //! | arguments of the program | [`program`] |
 #![forbid(unsafe_code)]
@@ -15,7 +15,7 @@
 #[macro_use]
 extern crate saying;
 
-/// Says something on standard error, for the log; where nobody reads it, it is lost, and nothing else.
+/// Writes a line to standard error, for the log; if nobody reads it, only that line is lost.
 macro_rules! tell {
     ($($text:tt)*) => {
         eprintln!("cryptand-esp: {}", format_args!($($text)*))

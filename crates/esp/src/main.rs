@@ -1,4 +1,4 @@
-//! The program `cryptand-esp`: the supervisor of a data plane, and what `cryptand ipsec` passes on.
+//! The program `cryptand-esp`: runs the supervisor of a data plane, and the commands that `cryptand ipsec` passes on.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;

@@ -1,151 +1,150 @@
-//! What supervisor and worker say to each other on their channel.
+//! Messages between supervisor and worker on their channel.
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
-/// Most addresses, and most pairs of prefixes to be added and to be removed, in one message: they fit into a control
-/// message.
+/// Upper bound of addresses, of pairs to be added and of pairs to be removed in one message, so that it fits into a
+/// control message.
 pub const LISTED_MAX: usize = 800;
 
-/// What the worker is told.
+/// Orders from the supervisor to the worker.
 #[derive(Serialize, Deserialize, Debug)]
 pub enum Order {
-    /// The first: its descriptors are the listeners of XFRM and of observers, the journal, and the lock, which the
-    /// worker holds until it ends.
+    /// The first order. Its descriptors are the listeners of XFRM and of observers, the journal, and the lock, which
+    /// the worker holds until it ends.
     Start(Start),
-    /// UDP sockets of an address, one for each thread, as many as fit into a message; `more` says that another message
-    /// has the rest.
+    /// UDP sockets of an address, one for each thread, as many as fit into a message.
     Sockets {
-        /// Where they are bound.
+        /// The address that the sockets are bound to.
         address: SocketAddr,
-        /// Whether this was not the last of them.
+        /// Whether another message has further sockets of this address.
         more: bool,
     },
-    /// The addresses of this machine, in place of those that were told before.
+    /// The addresses of this machine, in place of those told before.
     Addresses {
-        /// Some of them.
+        /// This message's part of the addresses.
         addresses: Vec<IpAddr>,
-        /// Whether another message has the rest.
+        /// Whether another message has further addresses.
         more: bool,
     },
-    /// Everything that a worker begins with was told.
+    /// The last order of the start: everything that a worker begins with was told.
     Begin,
-    /// The answer to [`Notice::Restored`]: the egress filter is as it must be, or there is to be none. Before that a
+    /// The answer to [`Notice::Restored`]: the egress filter is in force, or none is asked for. Before this order a
     /// worker carries no packet.
     Serve,
     /// Whether the egress filter is in force from here on.
     EgressFilter(bool),
     /// All of [`Notice::Routes`] and [`Notice::Filter`] up to this number is done, or was refused.
     Routed {
-        /// The number.
+        /// Number of the last message that is answered.
         number: u64,
-        /// Why what it added is not there; None where it is, and where that was not asked for.
+        /// Why the additions are not in force; None if they are, or if the message did not ask to be refused.
         refused: Option<Refused>,
     },
 }
 
-/// With what a worker begins.
+/// Settings with which a worker begins.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct Start {
-    /// Name of the TUN.
+    /// Name of the TUN device.
     pub device: String,
     /// Threads of the packet path, each with a queue.
     pub threads: usize,
-    /// MTU of the links outside, in bytes, from IP's header on.
+    /// MTU of the links outside, in bytes, the IP header included.
     pub outside_mtu: usize,
-    /// Whether suites that are weak may be used.
+    /// Whether weak suites (3DES and NULL) may be used.
     pub weak_suites: bool,
     /// Whether the egress filter is in force, until [`Order::EgressFilter`] says otherwise.
     pub egress_filter: bool,
-    /// How often a worker was started before this one.
+    /// Number of workers started before this one.
     pub restarts: u64,
 }
 
 /// A route, or a rule of the egress filter, that the kernel refuses.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Refused {
-    /// What the kernel said, as in errno(3).
+    /// The kernel's error number, as in errno(3).
     pub errno: i32,
-    /// What was done, with what, and why that failed.
+    /// The action that failed, its object, and the reason.
     pub text: String,
 }
 
-/// Source and destination of traffic that a policy is for, which must not leave in clear.
+/// Source and destination prefixes of traffic that a policy matches, and that must not leave in clear.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Pair {
-    /// To where packets go.
+    /// Prefix of the packets' destination.
     pub destination: IpNet,
-    /// From where they come.
+    /// Prefix of the packets' source.
     pub source: IpNet,
 }
 
-/// Most policies to be added, and most to be removed, in one message for the egress filter.
+/// Upper bound of policies to be added, and of policies to be removed, in one message for the egress filter.
 pub const FILTER_LISTED_MAX: usize = 300;
 
-/// A policy for what goes out, as the egress filter has it.
+/// An outbound policy, as the egress filter enforces it.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FilterRow {
-    /// From where packets come.
+    /// Prefix of the packets' source.
     pub source: IpNet,
-    /// To where they go, of the same family.
+    /// Prefix of the packets' destination, of the source's family.
     pub destination: IpNet,
     /// The protocol above IP; None for any.
     pub protocol: Option<u8>,
-    /// Port of the source, and its bits that count; type of ICMP.
+    /// Port of the source and the mask of its bits that count; for ICMP, the type.
     pub source_ports: (u16, u16),
-    /// Port of the destination, and its bits that count; code of ICMP.
+    /// Port of the destination and the mask of its bits that count; for ICMP, the code.
     pub destination_ports: (u16, u16),
-    /// The lowest wins.
+    /// Priority: of the matching policies the lowest wins.
     pub priority: u32,
-    /// Of two with one priority the lowest wins. No two policies have the same.
+    /// Order of two policies with one priority: the lowest wins. No two policies have the same age.
     pub age: u64,
-    /// Whether its packets pass in clear; else they must not leave as they are.
+    /// Whether matching packets pass in clear; else they must not leave in clear.
     pub passes: bool,
 }
 
 impl FilterRow {
-    /// Lower is better.
+    /// Priority, then age: of two matching policies the one with the lower rank wins.
     pub fn rank(&self) -> (u32, u64) {
         (self.priority, self.age)
     }
 }
 
-/// What the worker tells.
+/// Notices from the worker to the supervisor.
 #[derive(Serialize, Deserialize, Debug)]
 pub enum Notice {
-    /// It serves.
+    /// The worker serves.
     Ready {
-        /// What of the sandbox the machine does not give.
+        /// Parts of the sandbox that this machine lacks.
         lacks: Vec<String>,
     },
-    /// Traffic that policies are for, beside what was told before.
+    /// A change of the traffic that must be led into the device, on top of earlier messages.
     Routes {
-        /// Number of this message.
+        /// Number of this message, for its answer.
         number: u64,
-        /// What must lead into the device from here on.
+        /// Traffic that must be led into the device from here on.
         add: Vec<Pair>,
-        /// What need not.
+        /// Traffic that need not be led into the device any more.
         remove: Vec<Pair>,
-        /// Whether an answer is wanted: the last of several messages.
+        /// Whether this is the last of several messages, which is answered.
         last: bool,
-        /// Whether what cannot be added is to be refused, with nothing left of it. Otherwise it is tried again whenever
-        /// routes change.
+        /// Whether a failed addition is refused as a whole, with nothing left of it. Otherwise it is tried again
+        /// whenever routes change.
         whole: bool,
     },
-    /// Policies for what goes out, beside what was told before.
+    /// A change of the outbound policies that the egress filter enforces, on top of earlier messages.
     Filter {
-        /// Number of this message.
+        /// Number of this message, for its answer.
         number: u64,
-        /// What the egress filter must have from here on.
+        /// Policies that the egress filter must enforce from here on.
         add: Vec<FilterRow>,
-        /// What it need not.
+        /// Policies that the egress filter need not enforce any more.
         remove: Vec<FilterRow>,
-        /// Whether what cannot be added is to be refused, with nothing left of it. Otherwise it is tried again.
+        /// Whether a failed addition is refused as a whole, with nothing left of it. Otherwise it is tried again.
         whole: bool,
     },
-    /// Everything that the worker knows of earlier workers has been told: what they told beside it is void. It waits
-    /// for [`Order::Serve`].
+    /// All routes and policies of earlier workers were told; any that were not told are void. The worker waits for
+    /// [`Order::Serve`].
     Restored,
 }
 

@@ -1,25 +1,25 @@
-//! What observers are shown, as JSON: a line asks for it on `observe.sock`, the answer ends with the connection. No key
-//! is in it.
+//! The answers to observers, as JSON: a connection to `observe.sock` asks with one line, and closes with the answer. No
+//! answer has a key in it.
 
 use serde::{Deserialize, Serialize};
 
-/// What can be asked for.
+/// The questions of observers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Question {
-    /// [`Status`].
+    /// Asks for the [`Status`].
     Status,
-    /// A list of [`SaRow`].
+    /// Asks for a list of [`SaRow`].
     Sas,
-    /// A list of [`PolicyRow`].
+    /// Asks for a list of [`PolicyRow`].
     Policies,
-    /// Text for Prometheus.
+    /// Asks for metrics as text for Prometheus.
     Metrics,
 }
 
 impl Question {
     const ALL: [Question; 4] = [Question::Status, Question::Sas, Question::Policies, Question::Metrics];
 
-    /// The line that asks.
+    /// The line that asks this question.
     pub fn line(self) -> &'static str {
         match self {
             Question::Status => "status\n",
@@ -29,142 +29,142 @@ impl Question {
         }
     }
 
-    /// What a line asks for.
+    /// The question of a line; None for an unknown line.
     pub fn read(line: &[u8]) -> Option<Question> {
         Question::ALL.into_iter().find(|question| question.line().as_bytes() == line)
     }
 }
 
-/// How a data plane stands.
+/// The state of a data plane.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct Status {
-    /// Its version.
+    /// Version of the data plane's program.
     pub version: String,
-    /// Process of the worker.
+    /// Process number of the worker.
     pub pid: u32,
-    /// How long this worker has served, in seconds.
+    /// Seconds since this worker began.
     pub seconds: f64,
     /// Workers that ended before this one.
     pub restarts: u64,
-    /// The device.
+    /// Name of the TUN device.
     pub device: String,
     /// Instruction-set level of the engine.
     pub level: String,
-    /// What of the sandbox the machine does not give.
+    /// Parts of the sandbox that this machine lacks.
     pub lacks: Vec<String>,
-    /// Memory of the worker, in bytes: all that it has, and what of it is used.
+    /// The worker's memory for secrets, in bytes: its size, then its used part.
     pub memory_bytes: usize,
-    /// See above.
+    /// The used part of that memory, in bytes.
     pub memory_used_bytes: usize,
     /// Whether 3DES and NULL may be used.
     pub weak_suites: bool,
-    /// Whether an egress filter keeps programs that name a link from sending past policies: there is to be one, the
-    /// kernel takes it, and it is as policies say.
+    /// Whether an egress filter keeps programs that name a link from bypassing policies: one is asked for, the kernel
+    /// takes it, and it matches the policies.
     pub egress_filter: bool,
-    /// SAs, those whose SPI is only reserved among them.
+    /// Number of SAs, with those whose SPI is only reserved.
     pub sas: usize,
-    /// Policies.
+    /// Number of policies.
     pub policies: usize,
-    /// Programs that are connected as to XFRM.
+    /// Number of programs connected to the XFRM socket.
     pub clients: usize,
-    /// What each thread has done.
+    /// Counts of each thread.
     pub threads: Vec<ThreadRow>,
-    /// All threads together.
+    /// Sum of the counts of all threads.
     pub totals: ThreadRow,
-    /// Packets that were dropped, by reason; those without any are left out.
+    /// Dropped packets by reason; a reason without packets is left out.
     pub drops: Vec<Drops>,
 }
 
-/// What a thread has done since the worker began.
+/// Counts of a thread since the worker began.
 #[derive(Serialize, Deserialize, Clone, Copy, Default, Debug)]
 pub struct ThreadRow {
     /// Packets sealed.
     pub sealed: u64,
-    /// Their bytes, before they were sealed.
+    /// Bytes of these packets before they were sealed.
     pub sealed_bytes: u64,
     /// Packets opened.
     pub opened: u64,
-    /// Their bytes, after they were opened.
+    /// Bytes of these packets after they were opened.
     pub opened_bytes: u64,
-    /// Packets that passed in clear, since no policy was for them.
+    /// Packets that passed in clear, since no policy matched them.
     pub bypassed: u64,
     /// Packets that were dropped.
     pub dropped: u64,
-    /// Batches that were sealed and opened: packets by batches is how many were together.
+    /// Batches that were sealed or opened: packets divided by batches is their mean size.
     pub batches: u64,
 }
 
-/// Packets of one reason.
+/// Number of packets dropped for one reason.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct Drops {
-    /// Its name, as in docs/ipsec.md.
+    /// Name of the reason, as in docs/ipsec.md.
     pub reason: String,
-    /// How many.
+    /// Number of packets dropped for this reason.
     pub packets: u64,
 }
 
-/// An SA.
+/// A security association, as observers see it.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct SaRow {
-    /// Its SPI.
+    /// The SPI of the SA.
     pub spi: u32,
     /// `in` or `out`.
     pub direction: String,
     /// `tunnel` or `transport`.
     pub mode: String,
-    /// Its suite.
+    /// Name of the SA's suite.
     pub suite: String,
-    /// The end that seals.
+    /// Address of the end that seals.
     pub source: String,
-    /// The end that opens.
+    /// Address of the end that opens.
     pub destination: String,
-    /// Where the other end is now, with its port where packets travel in UDP.
+    /// Present address of the other end, with its port if packets travel in UDP.
     pub peer: String,
     /// Whether packets travel in UDP.
     pub in_udp: bool,
-    /// Whether sequence numbers have 64 bits.
+    /// Whether sequence numbers have 64 bits (ESN).
     pub extended: bool,
-    /// By which policies know it.
+    /// The number by which policies name the SA (reqid).
     pub request: u32,
-    /// Bytes of packets inside.
+    /// Bytes of the packets inside ESP.
     pub bytes: u64,
-    /// Packets.
+    /// Packets that the SA sealed or opened.
     pub packets: u64,
-    /// The last sequence number.
+    /// The last sequence number that was sent or received.
     pub sequence: u64,
-    /// Numbers of the replay window.
+    /// Size of the replay window in sequence numbers.
     pub window: u32,
-    /// Packets that came again.
+    /// Packets dropped as replays of an earlier packet.
     pub replayed: u64,
-    /// Packets that came too late for the window.
+    /// Packets dropped because they came too late for the window.
     pub too_old: u64,
     /// Packets whose ICV was wrong.
     pub unauthenticated: u64,
-    /// Seconds since it was added.
+    /// Seconds since the SA was added.
     pub age_seconds: u64,
-    /// Its limits, in words; empty for none.
+    /// Limits of the SA, in words; empty for none.
     pub limits: String,
 }
 
-/// A policy.
+/// A policy, as observers see it.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct PolicyRow {
-    /// Its index.
+    /// Index of the policy.
     pub index: u32,
     /// `in`, `out` or `fwd`.
     pub direction: String,
-    /// Which traffic.
+    /// The selector: addresses, protocol and ports.
     pub selector: String,
-    /// The lowest wins.
+    /// Priority: of the matching policies the lowest wins.
     pub priority: u32,
     /// `protect`, `bypass` or `discard`.
     pub action: String,
     /// The SA that it asks for, in words; empty for none.
     pub template: String,
-    /// Packets that it let by: to an SA, in, or in clear.
+    /// Packets that the policy let pass: to an SA, inbound, or in clear.
     pub packets: u64,
-    /// Their bytes: before they were sealed, or after they were opened.
+    /// Bytes of these packets: before they were sealed, or after they were opened.
     pub bytes: u64,
-    /// Packets that it dropped, by reason; those without any are left out.
+    /// Packets that the policy dropped, by reason; a reason without packets is left out.
     pub drops: Vec<Drops>,
 }

@@ -1,8 +1,8 @@
-//! The program's arguments.
+//! The command line of `cryptand-esp`.
 
 use crate::commands;
-use crate::place::DEVICE;
 use crate::supervisor::Serve;
+use options::ipsec::DEVICE;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -89,9 +89,9 @@ fn read(options: &[&str]) -> Result<Serve, String> {
     Ok(settings)
 }
 
-/// How this program is started at the ends of a pair of namespaces.
+/// The command lines with which this program is started at the ends of a pair of namespaces.
 fn itself() -> traffic::command::Itself {
-    // Where its own path is not told, the name is looked for as a shell would.
+    // If the program's own path is not known, its name is searched as a shell would.
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("cryptand-esp"));
     traffic::command::Itself { program, drive: vec!["drive".into()], serve: vec!["drive-serve".into()] }
 }

@@ -1,9 +1,9 @@
-//! The supervisor: it has the rights, and no keys. It makes device, rules, routes, the egress filter and sockets,
-//! starts the worker, and starts another where that ends.
+//! The supervisor: the process with privileges and without keys. It makes the device, rules, routes, the egress filter
+//! and sockets, starts the worker, and restarts a worker that ended.
 //!
-//! Rules, routes and the egress filter outlive the worker: what policies protect is dropped while none serves, and
-//! never sent in clear. They outlive the supervisor too, where it is killed or told so by [`Serve::keep`]; the next one
-//! finds them, and the journal, and begins with them.
+//! Rules, routes and the egress filter outlive the worker: while no worker serves, traffic that policies protect is
+//! dropped and never sent in clear. They also outlive a supervisor that is killed or has [`Serve::keep`] set; the next
+//! supervisor finds and takes over both them and the journal.
 
 use crate::messages::{FilterRow, LISTED_MAX, Notice, Order, Refused, Start};
 use crate::place::Place;
@@ -13,6 +13,7 @@ use ipnet::IpNet;
 use link::{Channel, ChannelError, Listener, PidFd};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use options::ipsec::{MTU_MIN, THREADS_MAX};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, SendFlags, SocketFlags};
 use std::collections::BTreeSet;
@@ -48,58 +49,59 @@ pub use net::{NetError, RULE_PRIORITY, TABLE};
 use routes::{Change, Routes};
 use sockets::Sockets;
 
-/// The worker's program.
+/// File name of the worker's program.
 const WORKER: &str = "cryptand-esp-worker";
-/// What a packet grows by at most when it is sealed, in bytes: in UDP over IPv6 with the longest suite. The device's
-/// MTU is less than that of the links outside by so much.
+/// Upper bound of what sealing adds to a packet, in bytes: in UDP over IPv6 with the longest suite. The device's MTU is
+/// that of the links outside less these bytes.
 const OVERHEAD_BYTES: u32 = 100;
-/// Least MTU of the device, in bytes: what IPv6 asks for (RFC 8200, 5).
-const MTU_MIN: u32 = 1280;
-/// A worker that ended sooner than this after its start is not started again at once.
+// The command line's bound of threads must be the packet path's.
+const _: () = assert!(THREADS_MAX as usize == plane::bounds::THREADS_MAX);
+/// A worker that lived for less than this is not restarted at once.
 const SHORT_LIFE: Duration = Duration::from_secs(5);
-/// The wait before the first such start; it doubles with each.
+/// The wait before a worker that lived too short is restarted; it doubles with each such worker.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// The longest such wait.
+/// Upper bound of the wait before a restart.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// How long a worker whose channel has ended may take to end.
 const END_WAIT: Duration = Duration::from_secs(1);
-/// How long a worker may take to take an order.
+/// How long the supervisor waits for a worker to read an order from its channel.
 const ORDER_WAIT: Duration = Duration::from_secs(5);
-/// How long a worker may take to serve, in seconds.
+/// How long a worker may take from its start until it serves, in seconds.
 pub const START_SECONDS: u64 = 20;
 
-/// How a data plane is served.
+/// Settings with which a supervisor serves a data plane.
 #[derive(Clone, Debug)]
 pub struct Serve {
-    /// The folder of its sockets.
+    /// The folder of the data plane's sockets; None for the environment's, else the default.
     pub folder: Option<PathBuf>,
-    /// Name of its TUN.
+    /// Name of the TUN device.
     pub device: String,
     /// MTU of the device in bytes; None for the least of all links outside, less what sealing adds.
     pub mtu: Option<u32>,
-    /// Threads; None for one on each processor.
+    /// Threads of the packet path; None for one on each processor.
     pub threads: Option<usize>,
     /// Whether 3DES and NULL may be used.
     pub weak_suites: bool,
-    /// Whether rules and routes stay when it ends.
+    /// Whether rules and routes stay when the supervisor ends.
     pub keep: bool,
     /// Whether there is an egress filter; without one programs that name a link send in clear.
     pub egress_filter: bool,
 }
 
-/// Why the loop ends.
+/// Why the supervisor's loop ends.
 enum End {
     /// A signal.
     Told,
-    /// `cryptand ipsec down`, which waits until its connection ends: it must outlive what is to be taken away.
+    /// `cryptand ipsec down`, which waits until its connection closes: the connection stays open until everything is
+    /// taken away.
     Down {
-        /// The connections.
+        /// The open connections, kept until the supervisor has finished.
         _asked: Vec<OwnedFd>,
     },
 }
 
 /// Serves until a signal or a request ends it. `ready` is called once, when the first worker serves. After an error,
-/// rules and routes that were there before, or that served, stay: what policies protect is dropped.
+/// rules and routes stay if they were there before or a worker has served: traffic that policies protect is dropped.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -131,8 +133,8 @@ pub fn serve(settings: &Serve, ready: impl FnOnce()) -> Result<(), ServeError> {
     end.map(drop)
 }
 
-/// As much locked memory as this process may have, for the worker, which inherits the limit: it keeps keys there, and
-/// refuses SAs when there is none left.
+/// Raises the limit of locked memory to the most that this process may have. The worker inherits the limit: it keeps
+/// keys in such memory, and refuses SAs when none is left.
 fn raise_locked_memory() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let unlimited = Rlimit { current: None, maximum: None };
@@ -142,11 +144,11 @@ fn raise_locked_memory() {
     }
 }
 
-/// As many descriptors as this process may have: sockets of many addresses, each for every thread.
+/// Raises the limit of descriptors as far as this process may: every address takes a socket for each thread.
 fn raise_descriptors() {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let raised = rustix::process::Rlimit { current: limit.maximum, ..limit };
-    // Where that is refused there are fewer addresses.
+    // If raising is refused, there is room for fewer addresses.
     let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
 }
 
@@ -157,8 +159,8 @@ fn take_signals() -> Result<SignalFd, ServeError> {
         .map_err(|errno| system("waiting for signals")(errno.into()))
 }
 
-/// A listener of sequenced packets, for this user. Its path comes into being when it listens already: who looks out for
-/// the path can connect at once.
+/// A listener of sequenced packets, for this user. Its path appears only once it listens, so that a program that waits
+/// for the path can connect at once.
 fn listen(path: &Path) -> Result<OwnedFd, ServeError> {
     let new = path.with_extension("new");
     let listener = Listener::bind(&new).and_then(|listener| {
@@ -193,18 +195,19 @@ struct Supervisor<'c> {
     addresses: BTreeSet<IpAddr>,
     sockets: Sockets,
     routes: Routes,
-    /// None where there is to be none.
+    /// None if the settings ask for no egress filter.
     filter: Option<Filter>,
-    /// Why the filter is not as it should be, as was told.
+    /// The fault of the egress filter that was logged last; None if there is none.
     refused: Option<Refused>,
-    /// Whether there may be a destination of policies with neither of its routes, to which packets leave as others
-    /// route them.
+    /// Whether a destination of policies may lack both its routes, so that its packets leave by the system's other
+    /// routes.
     is_open: bool,
-    /// When what could not be put back is tried again.
+    /// When the next repair of missing state is due; None if nothing is missing.
     retry_at: Option<Instant>,
-    /// Where routes are to be looked at, of messages that are followed by others.
+    /// Destinations whose routes are to be checked once the last of several messages has come.
     touched: BTreeSet<IpNet>,
-    /// Whether a worker has restored what earlier ones knew: until then routes that nobody asked for stay.
+    /// Whether a worker has restored the state of earlier workers: until then routes stay although no policy asks for
+    /// them.
     restored: bool,
     xfrm: OwnedFd,
     observe: OwnedFd,
@@ -221,11 +224,11 @@ struct Worker {
     channel: Channel,
     child: Child,
     since: Instant,
-    /// When it must serve; None when it does.
+    /// Deadline by which the worker must serve; None once it serves.
     ready_by: Option<Instant>,
-    /// Whether it has said what it knows of earlier workers, and waits for [`Order::Serve`].
+    /// Whether the worker has restored the state of earlier workers, and waits for [`Order::Serve`].
     waits: bool,
-    /// Whether it was told that the egress filter is in force.
+    /// Whether the worker was told that the egress filter is in force.
     has_filter: bool,
 }
 
@@ -233,7 +236,7 @@ impl<'c> Supervisor<'c> {
     fn new(settings: &Serve, place: &Place, claim: &'c Claim) -> Result<Supervisor<'c>, ServeError> {
         let mut net = Net::open()?;
         let news = News::listen()?;
-        // So that the device is there before its queues have a worker, and stays when they have none.
+        // The supervisor holds the device, so that it exists before a worker has its queues and stays when none has.
         let device = repair::make_device(&mut net, &settings.device)?;
         claim.note(&device.name).map_err(file("writing", &place.lock()))?;
         let links = net.links()?;
@@ -243,7 +246,7 @@ impl<'c> Supervisor<'c> {
         net.set_up(&device, mtu)?;
         net.add_rules()?;
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = settings.threads.unwrap_or(processors).clamp(1, plane::bounds::THREADS_MAX);
+        let threads = settings.threads.unwrap_or(processors).clamp(1, usize::from(THREADS_MAX));
         let mut sockets = Sockets::new(threads);
         sockets.open_wildcards()?;
         sockets.open_held();
@@ -360,7 +363,7 @@ impl<'c> Supervisor<'c> {
             if self.start_at.is_some_and(|at| at <= Instant::now())
                 && let Err(cause) = self.start_worker()
             {
-                // What policies protect is dropped meanwhile.
+                // Until the next worker serves, traffic that policies protect is dropped.
                 self.wait = (self.wait * 2).min(LONGEST_WAIT);
                 tell!("{cause}; it is tried again in {:.1} s", self.wait.as_secs_f64());
                 self.start_at = Some(Instant::now() + self.wait);
@@ -397,7 +400,7 @@ impl<'c> Supervisor<'c> {
             .fd_mappings(vec![mapping])
             .map_err(|error| system("handing the worker its channel")(io::Error::other(error.to_string())))?;
         let child = command.spawn().map_err(system("starting the worker"))?;
-        // The command keeps the worker's end open.
+        // The command holds the worker's end of the channel open.
         drop(command);
         let since = Instant::now();
         let ready_by = Some(since + Duration::from_secs(START_SECONDS));
@@ -412,7 +415,7 @@ impl<'c> Supervisor<'c> {
         Ok(())
     }
 
-    /// Ends a worker that does not come to serve; its channel tells of its end.
+    /// Kills a worker that does not serve by its deadline; its end is then noticed by its channel.
     fn end_late_worker(&mut self) {
         let Some(worker) = &mut self.worker else { return };
         if worker.ready_by.take_if(|by| *by <= Instant::now()).is_some() {
@@ -421,7 +424,7 @@ impl<'c> Supervisor<'c> {
         }
     }
 
-    /// Says to a worker all that it begins with.
+    /// Sends a worker its start message, sockets and addresses, then [`Order::Begin`].
     fn begin(&self, channel: &Channel, has_filter: bool) -> Result<(), ChannelError> {
         let path = self.place.journal();
         let journal =
@@ -445,7 +448,7 @@ impl<'c> Supervisor<'c> {
         channel.send(&Order::Begin, &[])
     }
 
-    /// Takes what the worker says; whether it is gone.
+    /// Handles the messages of the worker; true if the worker's channel has ended.
     fn hear(&mut self, ready: &mut Option<impl FnOnce()>) -> bool {
         loop {
             let Some(worker) = &self.worker else { return false };
@@ -490,7 +493,7 @@ impl<'c> Supervisor<'c> {
                     if let Some(Err(refused)) = self.filter.as_mut().map(Filter::restored) {
                         self.tell_refused(refused);
                     }
-                    // What it lets pass, and what it seals, must find the filter in force.
+                    // The filter must be in force before the worker lets packets pass or seals them.
                     self.worker.iter_mut().for_each(|worker| worker.waits = true);
                 }
                 Err(ChannelError::WouldBlock) => return false,
@@ -499,7 +502,7 @@ impl<'c> Supervisor<'c> {
         }
     }
 
-    /// Has the egress filter take policies that come and go; why it does not.
+    /// Adds policies to the egress filter and removes others; the refusal, if there was one.
     fn change_filter(&mut self, add: &[FilterRow], remove: &[FilterRow]) -> Option<Refused> {
         let refused = self.filter.as_mut()?.change(add, remove).err()?;
         tell!("{}", refused.text);
@@ -515,14 +518,14 @@ impl<'c> Supervisor<'c> {
         self.set_routes(&self.routes.changes(&self.addresses, !self.restored));
     }
 
-    /// Sets and removes routes; the first one that the kernel refused.
+    /// Sets and removes routes; returns the first refusal of the kernel.
     fn set_routes(&mut self, changes: &[Change]) -> Option<Refused> {
         let mut refused = None;
         for change in changes.iter().copied() {
             let mut is_told = false;
             let set = match change {
                 Change::Set { destination, source, first } => {
-                    // The one that drops comes first: at no time is the other missing without it.
+                    // The route that drops comes first, so that the route to the device never stands without it.
                     let dropped = if first { self.net.set_blackhole(destination) } else { Ok(()) };
                     self.is_open |= dropped.is_err();
                     dropped.and_then(|()| {
@@ -553,7 +556,7 @@ impl<'c> Supervisor<'c> {
         };
         self.addresses = addresses;
         if let Some(worker) = &mut self.worker {
-            // One that is gone is noticed by its channel.
+            // A worker that has ended is noticed by its channel.
             if let Err(ChannelError::WouldBlock) = tell_addresses(&worker.channel, &self.addresses) {
                 tell!("the worker takes no orders, and is ended");
                 let _ = worker.child.kill();
@@ -561,11 +564,11 @@ impl<'c> Supervisor<'c> {
         }
     }
 
-    /// Sees to the next one; how this one ended.
+    /// Plans the start of the next worker; returns the exit status of this one as text.
     fn worker_ended(&mut self) -> String {
         let Some(mut worker) = self.worker.take() else { return String::new() };
         drop(worker.channel);
-        // One that ends by itself says why, and how.
+        // A worker that ends by itself gets time to log its reason and to exit with its own status.
         let _ = PidFd::open(worker.child.id()).and_then(|process| process.wait_dead(Some(END_WAIT)));
         let _ = worker.child.kill();
         let status = worker.child.wait().map_or_else(|cause| cause.to_string(), |status| status.to_string());
@@ -585,12 +588,12 @@ impl<'c> Supervisor<'c> {
         while let Ok(client) =
             rustix::net::accept_with(&self.asked, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
         {
-            // The mode of the path says so too, as long as nobody changes it.
+            // The mode of the socket's path keeps others out as well, unless somebody changes it.
             let own = rustix::process::geteuid();
             if !rustix::net::sockopt::socket_peercred(&client).is_ok_and(|peer| peer.uid == own) {
                 continue;
             }
-            // Questions and answers are short: the one that has been there longest is idle.
+            // Requests and answers are short: the oldest connection is idle.
             if self.clients.len() >= CLIENTS_MAX {
                 self.clients.remove(0);
             }
@@ -598,7 +601,7 @@ impl<'c> Supervisor<'c> {
         }
     }
 
-    /// Answers those that have asked; whether one of them asked for the end.
+    /// Answers the clients that have sent a request; true if one of them asked for the end.
     fn answer(&mut self, happened: &[bool]) -> bool {
         let mut down = false;
         let clients = std::mem::take(&mut self.clients);
@@ -652,10 +655,10 @@ impl<'c> Supervisor<'c> {
     }
 }
 
-/// Keeps the kernel from sending packets of its own into the device. Where the settings cannot be written, policies
-/// decide about such packets.
+/// Keeps the kernel from sending packets of its own into the device. If its settings cannot be written, policies decide
+/// about such packets.
 fn quiet(device: &str) {
-    // No address of the link's own, and so none to announce (RFC 4861, 6.3.7).
+    // No link-local address, and so none to announce (RFC 4861, 6.3.7).
     for (setting, value) in [("addr_gen_mode", "1"), ("router_solicitations", "0"), ("accept_ra", "0")] {
         let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{device}/{setting}"), value);
     }

@@ -1,12 +1,12 @@
-//! The worker: it has the keys, and no rights. It serves programs as the kernel's XFRM does, and its threads carry
-//! packets.
+//! The worker: the process with keys and without privileges. It answers programs as the kernel's XFRM does, and its
+//! threads carry packets.
 //!
 //! ```text
 //! its start message -> device, raw sockets, engine -> first part of the sandbox -> threads, without SAs or policies -> second part
 //!   -> the journal of earlier workers -> routes and the egress filter, as it says -> packets and requests
 //! ```
-//! What a request changes is in force before it is answered: threads have the new tables, routes lead into the device,
-//! and the journal says so.
+//! A change is in force before its request is answered: threads have the new tables, routes lead into the device, and
+//! the journal has its records.
 
 use crate::messages::{Notice, Order, Start};
 use crate::observed::Question;
@@ -40,40 +40,40 @@ pub use journal::{Journal, SLOT_BYTES};
 use keeping::Keeping;
 use observers::Observers;
 
-/// Descriptors that the worker may have open: clients, observers, and sockets of all addresses for every thread.
+/// Upper bound of the worker's descriptors: clients, observers, and sockets of all addresses for every thread.
 const DESCRIPTORS_MAX: u64 = 16_384;
-/// Memory that must be left before a request is taken that adds something, in bytes; beside it so many for each SA and
-/// policy: tables are copied to be changed, and the journal is written anew at times.
+/// Free memory that a request needs that adds something, in bytes, and the second figure more for each SA and policy.
+/// Tables are copied to be changed, and the journal is at times written anew.
 const ROOM_BYTES: usize = 1 << 19;
 const ROOM_ENTRY_BYTES: usize = 1200;
-/// How long threads may take to go on to tables that were published, before SAs that are not in them are ended: looks
-/// take some milliseconds at most, unless others have the processors.
+/// How long threads may take to switch to published tables before SAs missing there are ended. Threads look every few
+/// milliseconds, unless other programs have the processors.
 const TABLES_WAIT: Duration = Duration::from_secs(1);
-/// How often limits by time are looked after.
+/// How often the SAs' limits by time are checked.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Why the worker ended.
 #[derive(Debug)]
 pub enum WorkerError {
-    /// The channel to the supervisor.
+    /// The channel to the supervisor failed or ended.
     Channel(ChannelError),
-    /// It was not told what a worker is told first.
+    /// The first message was no start message of a supervisor.
     Start,
-    /// The engine.
+    /// The engine could not start.
     Engine(engine::EngineError),
-    /// The device.
+    /// The device could not be opened.
     Device(plane::OpenError),
-    /// The sandbox.
+    /// The sandbox could not be entered.
     Sandbox(SandboxError),
-    /// The journal of the worker before cannot be read.
+    /// The journal of the earlier worker cannot be read: the reason.
     Journal(String),
     /// A thread of the packet path ended.
     Thread,
-    /// Something of the system.
+    /// Another operation of the system failed.
     System {
-        /// What was done.
+        /// The operation, as a verb form for the message.
         operation: &'static str,
-        /// What it said.
+        /// The error of the system.
         cause: io::Error,
     },
 }
@@ -109,12 +109,12 @@ fn system<E: Into<io::Error>>(operation: &'static str) -> impl Fn(E) -> WorkerEr
 /// Runs the program: at the instruction-set level of the environment, until the supervisor's channel ends.
 ///
 /// # Errors
-/// Why it could not begin, or go on.
+/// Why the worker could not begin, or cannot go on.
 pub fn main() -> Result<(), String> {
     let limit = level::hold(None).map_err(|cause| cause.to_string())?;
     let options = Options { limit: limit.map(level::engine_level), ..Options::default() };
     match run(options) {
-        // The supervisor ends its workers by leaving.
+        // The supervisor ends its worker by closing the channel.
         Ok(()) | Err(WorkerError::Channel(ChannelError::Closed)) => Ok(()),
         Err(cause) => Err(cause.to_string()),
     }
@@ -132,7 +132,7 @@ fn run(options: Options) -> Result<(), WorkerError> {
     let queues = plane::open_tun(&start.device, start.threads, true).map_err(WorkerError::Device)?;
     let raw = plane::open_raw().map_err(WorkerError::Device)?;
     let engine = Engine::new(options).map_err(WorkerError::Engine)?;
-    // What is done once and lazily needs files, which the sandbox takes away.
+    // Lazy initialisation needs files, which the sandbox takes away, so it is done here.
     engine.random(&mut [0; 32]);
     rustix::param::page_size();
     let own_user = rustix::process::geteuid().as_raw();
@@ -140,8 +140,8 @@ fn run(options: Options) -> Result<(), WorkerError> {
     let shared = Arc::new(shared);
     let entered = sandbox::enter_before_threads().map_err(WorkerError::Sandbox)?;
     let lacks: Vec<String> = confine::lacks(&entered).into_iter().map(str::to_owned).collect();
-    // One that is stopped does not see its channel end, and would keep the lock. Steps of the sandbox that change
-    // credentials would undo this.
+    // A stopped worker does not see its channel end, and would keep the lock; the kernel ends it with the supervisor.
+    // Steps of the sandbox that change credentials would undo this setting.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         .map_err(system("asking to be ended with the supervisor"))?;
     let start_threads = || plane::spawn(&shared, queues, Vec::new(), raw);
@@ -154,13 +154,13 @@ fn run(options: Options) -> Result<(), WorkerError> {
     worker.serve()
 }
 
-/// Where others come in.
+/// The worker's listeners and its lock.
 struct Doors {
-    /// Programs that ask as they ask the kernel's XFRM.
+    /// Listener for programs that send XFRM requests.
     listener: OwnedFd,
-    /// Observers.
+    /// Listener for observers.
     observe: OwnedFd,
-    /// Until it is gone no other supervisor begins: it would bind its sockets beside these.
+    /// The lock of the folder. While it is held no other supervisor begins: that would bind its sockets beside these.
     _lock: OwnedFd,
     /// The only user whose programs may change SAs and policies: the worker's own.
     own_user: u32,
@@ -176,11 +176,11 @@ struct Worker {
     xfrm: Xfrm,
     clients: Clients,
     observers: Observers,
-    /// Whether what an earlier worker left was taken up.
+    /// Whether the journal of earlier workers was taken up.
     is_restored: bool,
     local: Arc<HashSet<IpAddr>>,
     path_mtus: Arc<PathMtus>,
-    /// Addresses of which a further message is to come.
+    /// Addresses of this machine from messages that announced a further one.
     partial: Vec<IpAddr>,
     partial_sockets: BTreeMap<SocketAddr, Vec<OwnedFd>>,
     published: (u64, u64),
@@ -224,13 +224,13 @@ impl Worker {
         self.shared.now()
     }
 
-    /// Policies of all directions.
+    /// Number of policies in all directions.
     fn policy_count(&self) -> usize {
         PolicyDirection::ALL.into_iter().map(|direction| self.xfrm.spd().len(direction)).sum()
     }
 
-    /// Takes up what an earlier worker left: policies, so that what they protect is not taken for what nobody protects,
-    /// and the names of SAs that are lost.
+    /// Takes up an earlier worker's journal: its policies, so that their traffic does not pass as unprotected, and the
+    /// names of lost SAs.
     fn restore(&mut self, journal: OwnedFd) -> Result<(), WorkerError> {
         loop {
             match self.keeping.channel().recv::<Order>().map_err(WorkerError::Channel)? {
@@ -238,7 +238,7 @@ impl Worker {
                 (order, descriptors) => self.obey(order, descriptors),
             }
         }
-        // Without the policies that it has, what they protect would leave in clear.
+        // Without the journal's policies, traffic that they protect would leave in clear.
         let unreadable = |why: String| WorkerError::Journal(why);
         let (journal, earlier) =
             Journal::open(journal.into(), self.engine).map_err(|cause| unreadable(cause.to_string()))?;
@@ -249,7 +249,7 @@ impl Worker {
         for (order, descriptors) in self.keeping.take_orders() {
             self.obey(order, descriptors);
         }
-        // Whoever sees a data plane that serves takes it for one that lets nothing by.
+        // Users take a data plane that serves for one with its egress filter in force.
         loop {
             match self.keeping.channel().recv::<Order>().map_err(WorkerError::Channel)? {
                 (Order::Serve, _) => break,
@@ -319,8 +319,7 @@ impl Worker {
         }
     }
 
-    /// Until the next look at limits by time, or at observers that keep others out; for ever where there is no SA, and
-    /// nothing that waits for one.
+    /// Time until limits are next checked or an observer's time is over; None if nothing is to be checked or closed.
     fn timeout(&self) -> Option<rustix::event::Timespec> {
         let is_left = self.shared.reap();
         let is_idle = self.xfrm.sad().is_empty() && self.xfrm.due().is_none() && !is_left;
@@ -350,7 +349,8 @@ impl Worker {
                     let addresses = std::mem::take(&mut self.partial);
                     self.xfrm.set_local(addresses.iter().copied());
                     self.local = Arc::new(addresses.into_iter().collect());
-                    // Before that threads take no packet: by tables without policies everything would pass in clear.
+                    // Until the policies are restored threads take no packet: tables without policies would let all
+                    // pass in clear.
                     if self.is_restored {
                         self.publish();
                     }
@@ -359,7 +359,7 @@ impl Worker {
             Order::Sockets { address, more } => {
                 self.partial_sockets.entry(address).or_default().extend(descriptors);
                 if !more && let Some(sockets) = self.partial_sockets.remove(&address) {
-                    // Those of an address come once, one for each thread: the supervisor sees to it.
+                    // The supervisor sends the sockets of an address only once, one for each thread.
                     if let Err(cause) = self.shared.add_sockets(address, sockets) {
                         tell!("the sockets of {address}: {cause}");
                     }
@@ -370,7 +370,7 @@ impl Worker {
         }
     }
 
-    /// Sends what is to be sent, and goes on with dumps whose readers keep up.
+    /// Sends waiting datagrams, and continues dumps whose readers keep up.
     fn send(&mut self, out: &mut Outbox) {
         loop {
             while let Some((client, datagram)) = out.take() {
@@ -391,7 +391,8 @@ impl Worker {
                 self.xfrm.continue_dump(client, self.now(), wall(), out);
             }
         }
-        // What a kernel tells by ENOBUFS: they have missed something, and ask anew when they connect again.
+        // The kernel's XFRM reports this by ENOBUFS. The disconnected programs have missed events, and ask anew when
+        // they connect again.
         let overrun: Vec<Client> = out.take_overrun().collect();
         for client in overrun {
             self.end_client(client);
@@ -431,13 +432,13 @@ impl Worker {
         self.xfrm.tick(self.shared.now(), wall(), &mut self.keeping, out);
     }
 
-    /// Brings into force what changed: tables, then what holds outside them.
+    /// Brings changes into force: publishes tables, then removes idle routes and keeps names of SAs.
     fn commit(&mut self) -> Result<(), WorkerError> {
         if self.xfrm.versions() != self.published {
             self.publish();
         }
         if self.xfrm.has_removed() {
-            // A thread that does not come to it in time drops what it has for them.
+            // A thread that does not switch in time drops packets for ended SAs.
             self.shared.wait_taken_up(TABLES_WAIT);
             self.xfrm.close_removed();
         }
@@ -488,7 +489,7 @@ fn wanted(reads: bool, writes: bool) -> PollFlags {
     flags
 }
 
-/// Seconds since 1970, for what programs show as the time of adding and first use.
+/// Seconds since 1970, for the times of adding and first use that programs show.
 fn wall() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

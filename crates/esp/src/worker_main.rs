@@ -7,13 +7,13 @@ extern crate saying;
 
 use std::process::ExitCode;
 
-/// Keys, and whatever they leave behind, lie in memory that is kept for secrets.
+/// All heap memory comes from the arena for secrets, so that keys and their copies stay in it.
 #[global_allocator]
 static HEAP: confine::arena::SecretHeap = confine::arena::SecretHeap::new();
 
-/// Exit code where the arguments make no sense.
+/// Exit code for arguments that make no sense.
 const USAGE: u8 = 2;
-/// Exit code where it cannot begin, or go on: the reason stands on standard error.
+/// Exit code if the worker cannot begin or go on: the reason stands on standard error.
 const FAILED: u8 = 3;
 
 fn main() -> ExitCode {
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
             return ExitCode::from(USAGE);
         }
     }
-    // Keys that functions keep in their frames lie in the arena as well.
+    // The stack lies in the arena as well, for keys in the frames of functions.
     match confine::arena::on_arena_stack(esp::worker::main) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {

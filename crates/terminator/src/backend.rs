@@ -1,11 +1,11 @@
-//! Where connections are forwarded to.
+//! Reads the addresses of backends.
 
 use streams::{Server, UNIX_PATH_BYTES_MAX};
 
-/// Reads `ADDRESS:PORT` or `unix:/path`.
+/// Reads a backend's address: `ADDRESS:PORT` or `unix:/path`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A text that says what is wrong with the address.
 pub(crate) fn from_text(text: &str) -> Result<Server, String> {
     if let Some(path) = text.strip_prefix("unix:") {
         return Server::unix(path).filter(|_| path.starts_with('/')).ok_or_else(|| {

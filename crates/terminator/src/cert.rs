@@ -1,117 +1,47 @@
-//! `cryptand cert`: requests, self-signed certificates and chains, in files and beside labels, as `cryptand` passes on
-//! what was typed: one argument of JSON.
+//! `cryptand cert`: requests, self-signed certificates and chains, in files and beside labels. The options arrive from
+//! `cryptand` as one argument of JSON.
 
 use certificates::{
     CertificateError, Chain, Checked, Finding, LabelSigner, Name, Severity, Wanted, request, self_signed,
 };
 use facility::{Facility, Options};
-use serde::Deserialize;
+use options::cert::{Cert, Check, Install, Make, Passed, SelfSigned, Show, Source};
 use std::fmt;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 use wire::Label;
 
 /// Longest file of certificates that is read, in bytes. Debian's file of all roots has 220 KB.
 const FILE_BYTES_MAX: u64 = 4 << 20;
+// The command line's bound of days must be the one of certificates.
+const _: () = assert!(options::cert::DAYS_MAX == certificates::DAYS_MAX);
 
-/// What was typed.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Typed {
-    /// `cert request`.
-    Request(Make),
-    /// `cert self-signed`.
-    SelfSigned(Make),
-    /// `cert show`.
-    Show {
-        /// Where the chain is.
-        of: Source,
-        /// Whether programs read it.
-        json: bool,
-        /// Whether it is printed as a PEM file.
-        pem: bool,
-    },
-    /// `cert install`.
-    Install(Install),
-    /// `cert check`.
-    Check(Check),
-}
-
-/// What a certificate is to say, and of which key it is.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Make {
-    home: PathBuf,
+/// A key of a home.
+struct Key<'a> {
+    home: &'a Path,
     domain: u16,
-    label: String,
-    names: Vec<String>,
-    organization: Option<String>,
-    country: Option<String>,
-    for_clients: bool,
-    days: Option<u32>,
-    output: Option<PathBuf>,
-}
-
-/// Where a chain is.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Source {
-    /// In a PEM file; `-` is standard input.
-    File(PathBuf),
-    /// In a key store, beside a label.
-    Label(Place),
-}
-
-/// A label of a home.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Place {
-    home: PathBuf,
-    domain: u16,
-    label: String,
-}
-
-/// A chain that is to lie beside its key.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Install {
-    file: PathBuf,
-    key: Place,
-    names: Vec<String>,
-    roots: Option<PathBuf>,
-}
-
-/// What a chain is held against.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Check {
-    of: Source,
-    /// The label whose key's it must be, where it is in a file.
-    key: Option<Place>,
-    names: Vec<String>,
-    roots: Option<PathBuf>,
-    soon: u32,
-    json: bool,
+    label: &'a str,
 }
 
 /// Why a command ended.
 #[derive(Debug)]
 pub enum CertFailure {
-    /// What was typed makes no sense.
+    /// The arguments make no sense.
     Usage(String),
     /// A file or a home cannot be used.
     System(String),
-    /// A card refused.
+    /// A card refused the request.
     Refused(String),
-    /// A chain that clients refuse: it has been said why.
+    /// Clients would refuse the chain; the reason has been printed.
     Unfit,
-    /// The same, which therefore does not lie beside this label.
+    /// Clients would refuse the chain, so it was not installed beside this label.
     NotInstalled(Label),
 }
 
 impl CertFailure {
-    /// As of other commands: 2 for what was typed, 3 for a refusal, 4 for a chain with an error, 1 for the rest.
+    /// The exit code, as of other commands: 2 for arguments, 3 for a card's refusal, 4 for a chain with an error, 1 for
+    /// the rest.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
@@ -148,27 +78,31 @@ impl From<CertificateError> for CertFailure {
     }
 }
 
-/// Does what was typed.
+/// Runs the command that the JSON names.
 ///
 /// # Errors
 /// [`CertFailure`].
 pub fn run(json: &str) -> Result<(), CertFailure> {
-    let typed: Typed = serde_json::from_str(json)
+    let Passed { home, command } = serde_json::from_str(json)
         .map_err(|error| CertFailure::Usage(format!("not what `cryptand cert` passes on: {error}")))?;
-    match typed {
-        Typed::Request(make) => {
-            let pem = request(&signer(&make)?, &wanted(&make)?)?;
+    let home = home.as_deref();
+    match command {
+        Cert::Request(make) => {
+            let pem = request(&signer(home, &make)?, &wanted(&make)?)?;
             written(make.output.as_deref(), &pem)
         }
-        Typed::SelfSigned(make) => {
-            let days = make.days.unwrap_or(90);
-            let pem = self_signed(&signer(&make)?, &wanted(&make)?, SystemTime::now(), days)?;
+        Cert::SelfSigned(SelfSigned { make, days }) => {
+            let pem = self_signed(&signer(home, &make)?, &wanted(&make)?, SystemTime::now(), days)?;
             written(make.output.as_deref(), &pem)
         }
-        Typed::Show { of, json, pem } => show(&of, json, pem),
-        Typed::Install(install) => installed(&install),
-        Typed::Check(check) => checked(&check),
+        Cert::Show(asked) => show(home, &asked),
+        Cert::Install(install) => installed(named(home)?, &install),
+        Cert::Check(check) => checked(home, &check),
     }
+}
+
+fn named(home: Option<&Path>) -> Result<&Path, CertFailure> {
+    home.ok_or_else(|| CertFailure::Usage("no home named".to_owned()))
 }
 
 fn facility(home: &Path) -> Result<Facility, CertFailure> {
@@ -186,8 +120,8 @@ fn names(given: &[String]) -> Result<Vec<Name>, CertFailure> {
     Ok(given.iter().map(|name| Name::parse(name)).collect::<Result<_, _>>()?)
 }
 
-fn signer(make: &Make) -> Result<LabelSigner, CertFailure> {
-    Ok(LabelSigner::new(facility(&make.home)?, make.domain, label(&make.label)?)?)
+fn signer(home: Option<&Path>, make: &Make) -> Result<LabelSigner, CertFailure> {
+    Ok(LabelSigner::new(facility(named(home)?)?, make.domain, label(&make.label)?)?)
 }
 
 fn wanted(make: &Make) -> Result<Wanted, CertFailure> {
@@ -199,7 +133,7 @@ fn wanted(make: &Make) -> Result<Wanted, CertFailure> {
     })
 }
 
-/// To standard output, or into a file that was not there.
+/// Writes PEM to standard output, or to a new file: an existing one is an error.
 fn written(output: Option<&Path>, pem: &str) -> Result<(), CertFailure> {
     let Some(path) = output else { return printed(pem) };
     let file = std::fs::File::create_new(path).and_then(|mut file| file.write_all(pem.as_bytes()));
@@ -208,7 +142,7 @@ fn written(output: Option<&Path>, pem: &str) -> Result<(), CertFailure> {
 
 fn printed(text: &str) -> Result<(), CertFailure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
-        // Who reads has seen enough.
+        // A reader that closed the pipe has seen enough.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         done => {
             done.map_err(|error| CertFailure::System(format!("cannot write to standard output: {error}")))
@@ -232,39 +166,37 @@ fn read<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, CertificateError>)
     parse(&text).map_err(|error| unfit(error.to_string()))
 }
 
-impl Source {
-    fn chain(&self) -> Result<Chain, CertFailure> {
-        let place = match self {
-            Self::File(path) => return read(path, Chain::from_pem),
-            Self::Label(place) => place,
-        };
-        let label = label(&place.label)?;
-        match facility(&place.home)?.chain_read(&label) {
-            Err(error) => Err(CertFailure::Refused(format!("{label}: {error}"))),
-            Ok(der) if der.is_empty() => Err(CertFailure::Usage(not_installed(&label))),
-            Ok(der) => Ok(Chain::from_der(&der)
-                .map_err(|error| CertFailure::System(format!("the chain beside {label}: {error}")))?),
-        }
+fn chain(home: Option<&Path>, of: &Source) -> Result<Chain, CertFailure> {
+    let label = match of {
+        Source::File(path) => return read(path, Chain::from_pem),
+        Source::Label(text) => label(text)?,
+    };
+    match facility(named(home)?)?.chain_read(&label) {
+        Err(error) => Err(CertFailure::Refused(format!("{label}: {error}"))),
+        Ok(der) if der.is_empty() => Err(CertFailure::Usage(not_installed(&label))),
+        Ok(der) => Ok(Chain::from_der(&der)
+            .map_err(|error| CertFailure::System(format!("the chain beside {label}: {error}")))?),
     }
 }
 
-/// What is said of a label that has no certificate, and how it gets one.
+/// The message for a label that has no certificate, with the command that installs one.
 pub(crate) fn not_installed(label: &Label) -> String {
     format!("no certificate is installed beside {label}: cryptand cert install {label} CHAIN.pem")
 }
 
-fn installed(install: &Install) -> Result<(), CertFailure> {
-    let label = label(&install.key.label)?;
+fn installed(home: &Path, install: &Install) -> Result<(), CertFailure> {
+    let label = label(&install.label)?;
     let chain = read(&install.file, Chain::from_pem)?;
     let der =
         chain.to_der().map_err(|error| CertFailure::Usage(format!("{}: {error}", install.file.display())))?;
-    let findings = findings(&chain, &install.names, install.roots.as_deref(), 0, Some(&install.key))?;
+    let key = Key { home, domain: install.domain, label: &install.label };
+    let findings = findings(&chain, &install.names, install.roots.as_deref(), 0, Some(key))?;
     let said: String = findings.iter().map(line).collect();
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         eprint!("{said}");
         return Err(CertFailure::NotInstalled(label));
     }
-    let done = facility(&install.key.home)?.chain_write(&label, &der);
+    let done = facility(home)?.chain_write(&label, &der);
     done.map_err(|error| CertFailure::Refused(format!("{label}: {error}")))?;
     eprint!("{said}");
     if let Some(first) = chain.described().first() {
@@ -275,13 +207,13 @@ fn installed(install: &Install) -> Result<(), CertFailure> {
     Ok(())
 }
 
-fn show(of: &Source, json: bool, pem: bool) -> Result<(), CertFailure> {
-    let chain = of.chain()?;
-    if pem {
+fn show(home: Option<&Path>, asked: &Show) -> Result<(), CertFailure> {
+    let chain = chain(home, &asked.of)?;
+    if asked.pem {
         return printed(&chain.to_pem());
     }
     let described = chain.described();
-    if json {
+    if asked.json {
         return json_printed(&described);
     }
     let mut text = String::new();
@@ -310,13 +242,13 @@ fn show(of: &Source, json: bool, pem: bool) -> Result<(), CertFailure> {
     printed(&text)
 }
 
-/// What is wrong with a chain, also with the key under a label where one is given.
+/// The faults of a chain; with a label, also those of the chain with its key.
 fn findings(
     chain: &Chain,
     for_names: &[String],
     roots: Option<&Path>,
     soon_days: u32,
-    key: Option<&Place>,
+    key: Option<Key<'_>>,
 ) -> Result<Vec<Finding>, CertFailure> {
     let roots = match roots {
         Some(path) => read(path, certificates::roots)?,
@@ -326,8 +258,8 @@ fn findings(
     let soon = Duration::from_secs(u64::from(soon_days) * 86_400);
     let against = Checked { now: SystemTime::now(), soon, names: &names, roots: &roots };
     let mut findings = chain.check(&against);
-    if let Some(place) = key {
-        findings.extend(chain.check_key(&facility(&place.home)?, place.domain, &label(&place.label)?)?);
+    if let Some(Key { home, domain, label: text }) = key {
+        findings.extend(chain.check_key(&facility(home)?, domain, &label(text)?)?);
     }
     Ok(findings)
 }
@@ -337,13 +269,11 @@ fn line(finding: &Finding) -> String {
     format!("{severity}: certificate {}: {}\n", finding.certificate, finding.what)
 }
 
-fn checked(check: &Check) -> Result<(), CertFailure> {
-    let chain = check.of.chain()?;
-    let key = match (&check.of, &check.key) {
-        (_, Some(place)) | (Source::Label(place), None) => Some(place),
-        (Source::File(_), None) => None,
-    };
-    let findings = findings(&chain, &check.names, check.roots.as_deref(), check.soon, key)?;
+fn checked(home: Option<&Path>, check: &Check) -> Result<(), CertFailure> {
+    let chain = chain(home, &check.of)?;
+    let label = check.label.as_deref().or(check.of.label());
+    let key = label.map(|label| named(home).map(|home| Key { home, domain: check.domain, label }));
+    let findings = findings(&chain, &check.names, check.roots.as_deref(), check.soon, key.transpose()?)?;
     let is_unfit = findings.iter().any(|finding| finding.severity == Severity::Error);
     if check.json {
         json_printed(&findings)?;

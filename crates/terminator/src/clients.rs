@@ -1,4 +1,4 @@
-//! What certificates of clients are held against, as it lies in files.
+//! The authorities and revocation lists that clients' certificates are checked against, read from files.
 
 use crate::file_state::FileState;
 use crate::settings::{At, ClientsSettings, Settings, Wrong, read_bounded};
@@ -12,31 +12,31 @@ use tls::{ClientChain, Refusal};
 /// Longest file of authorities or of revocation lists, in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// What the clients of some names are held against.
+/// The authorities and revocation lists for the clients of some names.
 pub(crate) struct ClientRules {
     settings: ClientsSettings,
-    /// What its files were when they were read.
+    /// State of the files when they were read.
     files: Vec<FileState>,
     authorities: Authorities,
-    /// Those whose names clients are told; none where they are too many.
+    /// Authorities whose names clients are told; `None` if the names are too many.
     told: Option<tls::Authorities>,
     lists: Vec<ListFacts>,
 }
 
-/// What tells rules apart: files and depth.
+/// Tells rules apart: the file of authorities, the files of revocation lists, and the depth.
 pub(crate) type Key = (PathBuf, Vec<PathBuf>, u8);
 
 impl ClientRules {
-    /// Reads the files, unless they are as they were.
+    /// Reads the files, unless they are as they were when `old` was read.
     ///
     /// # Errors
-    /// [`Wrong`], with the file and the number of what is wrong in it.
+    /// [`Wrong`], with the file and the place in it.
     pub(crate) fn load(
         settings: &Settings,
         of: &ClientsSettings,
         old: Option<&Arc<Self>>,
     ) -> Result<Arc<Self>, Wrong> {
-        // Before reading: what is written meanwhile is read the next time.
+        // Taken before reading, so that a change made meanwhile is noticed the next time.
         let paths = std::iter::once(&of.ca).chain(&of.lists);
         let files: Vec<FileState> = paths.filter_map(|path| FileState::of(&path.value)).collect();
         if let Some(old) = old.filter(|old| old.files == files && old.key() == key(of)) {
@@ -59,27 +59,27 @@ impl ClientRules {
         Ok(Arc::new(Self { settings: of.clone(), files, authorities, told, lists }))
     }
 
-    /// What tells these rules from others.
+    /// The key that tells these rules from others.
     pub(crate) fn key(&self) -> Key {
         key(&self.settings)
     }
 
-    /// The authorities whose names clients are told.
+    /// The authorities whose names clients are told; `None` if there are too many.
     pub(crate) fn told(&self) -> Option<&tls::Authorities> {
         self.told.as_ref()
     }
 
-    /// Whether a client is let in.
+    /// Checks whether a client is let in by its certificates.
     ///
     /// # Errors
-    /// What it is told, and the log.
+    /// The alert for the client, and the reason for the log.
     pub(crate) fn judge(&self, chain: &ClientChain) -> Result<(), Refusal> {
         self.authorities
             .check(&chain.certificates, SystemTime::now())
             .map_err(|why| Refusal { alert: why.alert(), name: why.name() })
     }
 
-    /// What they are, for people.
+    /// A line for people about the authorities and each revocation list.
     pub(crate) fn line(&self, now: i64) -> String {
         let mut line = format!(
             "clients by {}: authorities {}",

@@ -1,9 +1,10 @@
-//! Whether a file is as it was when it was read.
+//! Notices whether a file has changed since it was read.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What tells one content of a file from a later one.
+/// A file's device, inode, size, and times of modification and change; a later content of the file differs in one of
+/// them.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct FileState([i64; 7]);
 

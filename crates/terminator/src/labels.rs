@@ -1,4 +1,4 @@
-//! Private keys that are labels: what a handshake asks for becomes a verb of a card, and the verb's answer the
+//! Private keys under labels: a handshake's operation becomes a verb of a card, and the verb's answer becomes the
 //! handshake's.
 
 use certificates::PublicKey;
@@ -13,13 +13,13 @@ use zeroize::Zeroizing;
 /// Why an operation was not sent to a card.
 #[derive(Debug)]
 pub(crate) enum NotSent {
-    /// Keys of labels do not do this: signatures over SHA-1 and SHA-224.
+    /// Keys under labels do not serve this operation: signatures over SHA-1 and SHA-224.
     NotServed,
-    /// The facility.
+    /// The request could not be sent to a card.
     Facility(FacilityError),
 }
 
-/// Sends a private key operation to a card, under a number by which its answer is collected. It waits for nothing.
+/// Sends a private key operation to a card; the answer is collected by `number`. Does not block.
 ///
 /// # Errors
 /// [`NotSent`].
@@ -53,11 +53,11 @@ pub(crate) fn submit(
     sent.map_err(NotSent::Facility)
 }
 
-/// Whether the key under a label opens premasters, tried with a ciphertext of zeros. It waits for a card, and belongs
-/// to starts and reloads.
+/// Checks whether the key under a label opens premaster secrets, by a ciphertext of zeros. Blocks until a card answers,
+/// so only starts and reloads call it.
 ///
 /// # Errors
-/// What is wrong, for people.
+/// A text that says what is wrong, for people.
 pub(crate) fn opens_premasters(
     facility: &facility::Facility,
     domain: u16,
@@ -76,7 +76,7 @@ pub(crate) fn opens_premasters(
     }
 }
 
-/// What the handshake gets of a card's answer; none where the card refused.
+/// The handshake's answer from a card's reply; `None` if the card refused.
 pub(crate) fn answer(is_ecdsa: bool, reply: &Reply) -> Option<Zeroizing<Vec<u8>>> {
     if !reply.codes().is_ok() {
         return None;
@@ -89,10 +89,11 @@ pub(crate) fn answer(is_ecdsa: bool, reply: &Reply) -> Option<Zeroizing<Vec<u8>>
     Some(Zeroizing::new(signature))
 }
 
-/// Whether the key under a label is that of a certificate. It waits for a card, and belongs to starts and reloads.
+/// Checks whether the key under a label belongs to a certificate. Blocks until a card answers, so only starts and
+/// reloads call it.
 ///
 /// # Errors
-/// What is wrong, for people.
+/// A text that says what is wrong, for people.
 pub(crate) fn compare(
     facility: &facility::Facility,
     domain: u16,

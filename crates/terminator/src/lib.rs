@@ -1,19 +1,19 @@
 //! The program `cryptand-tls`, which `cryptand tls` starts: it listens, terminates TLS with private keys in files or on
-//! cards, and forwards what clients send to servers behind it.
+//! cards, and forwards connections to backends.
 //!
 //! | need | where |
 //! |---|---|
-//! | what an operator decides | [`settings`] |
+//! | the operator's settings | [`settings`] |
 //! | start, reload, stop | [`serve`] |
 //! | metrics, and the status of a running program | `metrics`, [`status`] |
-//! | where connections are forwarded to | `backend`; [`streams`] connects |
-//! | what is said of a connection before its first byte | [`proxy`], [`networks`] |
+//! | addresses of backends | `backend`; [`streams`] connects |
+//! | the PROXY protocol, networks of proxies | [`proxy`], [`networks`] |
 //! | requests, certificates, chains | [`cert`] |
 //!
-//! One thread starts the others, reads settings and certificates, and waits for signals. A loop for each processor
-//! serves connections: `workers` has the loops, `session` one connection. Loops read no file, wait for no card and no
-//! backend, and take one lock, for counting connections by address; signatures of labels go to cards through the
-//! event-loop interface of `facility`.
+//! One thread starts the others, reads settings and certificates, and waits for signals. Loops, one for each processor,
+//! serve connections: `workers` has the loops, `session` one connection. Loops read no file and never block on a card
+//! or a backend. They take one lock, for counting connections by address. Signatures of keys under labels go to cards
+//! through the event-loop interface of `facility`.
 #![forbid(unsafe_code)]
 
 mod backend;

@@ -1,30 +1,30 @@
-//! How many connections there may be, over all loops.
+//! Counts connections over all loops, and bounds them.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bits of an address of IPv6 that belong to one client: he chooses the others.
+/// Length of the prefix of an IPv6 address that counts as one client, in bits: the client chooses the other bits.
 const CLIENT_BITS: u32 = 64;
 
-/// Connections that there are.
+/// Numbers of open connections, shared by all loops.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     all: AtomicU32,
-    /// A loop has found the system short of descriptors or memory for connections, and said so.
+    /// Whether a loop has found the system short of descriptors or memory for connections, and reported so.
     is_short: AtomicBool,
     by_address: Mutex<HashMap<IpAddr, u32>>,
 }
 
-/// Room for one connection, given back when it is dropped.
+/// A place for one connection, given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Permit {
     counts: Arc<Counts>,
     address: Option<IpAddr>,
 }
 
-/// Which bound is reached.
+/// The bound that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
     All,
@@ -32,10 +32,10 @@ pub(crate) enum Full {
 }
 
 impl Counts {
-    /// Room for a connection of this address, where the bounds leave some.
+    /// Takes a place for a connection of this address, if both bounds leave one.
     ///
     /// # Errors
-    /// [`Full`].
+    /// [`Full`]: the bound that is reached.
     pub(crate) fn enter(
         self: &Arc<Self>,
         address: IpAddr,
@@ -49,12 +49,12 @@ impl Counts {
         Ok(permit)
     }
 
-    /// The system has nothing for one more connection; true where that is new.
+    /// Notes that the system lacks descriptors or memory for one more connection; true if this is new.
     pub(crate) fn run_short(&self) -> bool {
         !self.is_short.swap(true, Ordering::Relaxed)
     }
 
-    /// Whoever waited was accepted.
+    /// Notes that all waiting connections were accepted.
     pub(crate) fn have_enough(&self) {
         if self.is_short.load(Ordering::Relaxed) {
             self.is_short.store(false, Ordering::Relaxed);
@@ -63,10 +63,10 @@ impl Counts {
 }
 
 impl Permit {
-    /// Room for a connection of this address, of which nothing was claimed before.
+    /// Counts the connection for this address, if the bound leaves a place. The permit has no address yet.
     ///
     /// # Errors
-    /// [`Full::Address`].
+    /// [`Full::Address`] if the address has that many connections.
     pub(crate) fn claim(&mut self, address: IpAddr, most_per_address: Option<u32>) -> Result<(), Full> {
         let Some(most) = most_per_address else { return Ok(()) };
         let address = client(address);
@@ -82,7 +82,7 @@ impl Permit {
 }
 
 impl Full {
-    /// What the log says of it.
+    /// The bound's name, for the log.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::All => "full: connections",

@@ -18,40 +18,40 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tls::Facts;
 
-/// Lines that wait for the thread; those beyond are lost, and counted.
+/// At most this many lines wait for the thread; further ones are lost, and counted.
 const LINES_MAX: usize = 8_192;
-/// How long a pipe that is full is waited for, by the thread.
+/// How long the thread waits for room in a full pipe.
 const PIPE_WITHIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-/// How long the last lines may take at the end of the program.
+/// Longest wait for the last lines to be written at the end of the program.
 const FINISH_WITHIN: Duration = Duration::from_secs(5);
 
-/// What is known of a connection that ended.
+/// The facts of a connection that ended, for one line.
 #[derive(Debug)]
 pub(crate) struct Entry<'a> {
     pub(crate) client: SocketAddr,
     pub(crate) listener: &'a str,
     pub(crate) facts: Facts,
-    /// Whom the client's certificate names.
+    /// Subject of the client's certificate, if it was verified.
     pub(crate) client_certificate: Option<&'a str>,
-    /// Whom one names that was refused: no more than a claim.
+    /// Subject of a certificate that was refused: an unverified claim.
     pub(crate) refused_certificate: Option<&'a str>,
-    /// Where the key was, if one was used.
+    /// Name of the private key, if one was used.
     pub(crate) key: Option<&'a str>,
-    /// How long its operation took; none where there was none.
+    /// Duration of the private key operation; `None` if there was none.
     pub(crate) key_time: Option<Duration>,
-    /// From accepting to the end of the handshake; none where it did not end.
+    /// Time from accepting to the end of the handshake; `None` if the handshake did not end.
     pub(crate) handshake: Option<Duration>,
     pub(crate) duration: Duration,
-    /// Of data, from the client and to it.
+    /// Bytes of data from the client, and to the client.
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
     pub(crate) backend: Option<String>,
-    /// Why it ended.
+    /// The reason of the end.
     pub(crate) end: String,
 }
 
 impl Entry<'_> {
-    /// The entry as a line.
+    /// The entry as a line of the log, with its end.
     fn line(&self, format: LogFormat, now: SystemTime) -> String {
         let micros = |time: Option<Duration>| time.map(|time| time.as_micros() as u64);
         let time = timestamp(now);
@@ -110,17 +110,17 @@ impl Entry<'_> {
     }
 }
 
-/// A value that reads as one word: in quotes, with everything that is not printable escaped, unless it is plain.
+/// A value as one word: unchanged if it has only plain characters, else in quotes with unprintable characters escaped.
 fn word(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:/[]*".contains(&byte);
     if !text.is_empty() && text.bytes().all(is_plain) { text.to_owned() } else { format!("{:?}", text) }
 }
 
-/// A time of the calendar, UTC, with milliseconds (RFC 3339).
+/// A time as RFC 3339 writes it, in UTC with milliseconds.
 pub(crate) fn timestamp(now: SystemTime) -> String {
     let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = ((since.as_secs() / 86_400) as i64, since.as_secs() % 86_400);
-    // Years that begin in March, counted from year 0, in eras of 400 years.
+    // Counts years from March of year 0, in eras of 400 years.
     let from_march = days + 719_468;
     let (era, day) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
@@ -140,13 +140,13 @@ pub(crate) fn timestamp(now: SystemTime) -> String {
 
 enum Message {
     Line(String),
-    /// For standard error.
+    /// A line for standard error.
     Said(String),
-    /// Another output lies in [`Log::next`].
+    /// Another output is in [`Log::next`].
     Opened,
 }
 
-/// Lines that were lost: since that was last said, and since the program began.
+/// Numbers of lost lines: those not reported yet, and all since the program began.
 #[derive(Default)]
 struct Lost {
     unsaid: AtomicU64,
@@ -160,18 +160,19 @@ impl Lost {
     }
 }
 
-/// Where loops write. Clones write to the same log.
+/// The end of the log that loops write to. Clones write to the same log.
 #[derive(Clone)]
 pub(crate) struct Log {
     sender: SyncSender<Message>,
     lost: Arc<Lost>,
-    /// What is written to from now on: laid here and not sent, as nobody waits for a thread that waits for a disk.
+    /// The output for all further lines. It is put here instead of being sent, so that nobody waits for a thread that
+    /// waits for a disk.
     next: Arc<Mutex<Option<Output>>>,
     format: LogFormat,
     is_off: bool,
 }
 
-/// The thread that writes: it ends when no [`Log`] is left.
+/// The thread that writes the log; it ends when no [`Log`] is left.
 pub(crate) struct Writer {
     thread: JoinHandle<()>,
     /// Closed when the thread has ended.
@@ -179,7 +180,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Waits until everything is written, but not for long: whoever takes the lines may have stopped doing so.
+    /// Waits until everything is written, at most [`FINISH_WITHIN`]: a pipe's reader may have stopped reading.
     pub(crate) fn finish(self) {
         if self.ended.recv_timeout(FINISH_WITHIN) == Err(RecvTimeoutError::Disconnected) {
             let _ = self.thread.join();
@@ -188,10 +189,10 @@ impl Writer {
 }
 
 impl Log {
-    /// Opens a log.
+    /// Opens a log and starts its thread.
     ///
     /// # Errors
-    /// Of the file, or where no thread can be had.
+    /// The file cannot be opened, or no thread can be started.
     pub(crate) fn open(settings: &LogSettings) -> io::Result<(Self, Writer)> {
         let (sender, receiver) = sync_channel(LINES_MAX);
         let lost = Arc::new(Lost::default());
@@ -207,14 +208,14 @@ impl Log {
         Ok((Self { sender, lost, next, format: settings.format, is_off }, Writer { thread, ended }))
     }
 
-    /// The log after a reload: the file is opened anew, as its name may be another file's now.
+    /// Opens the output anew after a reload: the file's name may mean another file by now.
     ///
     /// # Errors
-    /// Of the file; the log is then unchanged.
+    /// The file cannot be opened; the log is then unchanged.
     pub(crate) fn reopen(&mut self, settings: &LogSettings) -> io::Result<()> {
         let output = Output::open(&settings.target)?;
         *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(output);
-        // Where too many wait already, the thread sees it without being told.
+        // If too many messages wait already, the thread sees the new output without this one.
         let _ = self.sender.try_send(Message::Opened);
         (self.format, self.is_off) = (settings.format, settings.target == LogTarget::None);
         Ok(())
@@ -225,18 +226,18 @@ impl Log {
         Arc::clone(&self.lost.all)
     }
 
-    /// Writes a line to standard error, unless too many wait: a loop waits for nobody who reads it.
+    /// Writes a line to standard error, unless too many wait: a loop does not wait for a reader of standard error.
     pub(crate) fn say(&self, line: String) {
         let _ = self.sender.try_send(Message::Said(line));
     }
 
-    /// Writes an entry, unless too many wait: it is lost then, and counted.
+    /// Writes an entry. If too many lines wait, the entry is lost, and counted.
     pub(crate) fn write(&self, entry: &Entry<'_>) {
         if self.is_off {
             return;
         }
         let line = entry.line(self.format, SystemTime::now());
-        // Also where the thread is not there any more.
+        // Also fails if the thread has ended.
         if self.sender.try_send(Message::Line(line)).is_err() {
             self.lost.add(1);
         }
@@ -255,7 +256,7 @@ impl Output {
             LogTarget::None => Self::Nothing,
             LogTarget::Stdout => Self::Stdout,
             LogTarget::File(path) => {
-                // A pipe without a reader is an error then, and one that is full nothing to wait for.
+                // With this flag, a pipe without a reader is an error, and writing to a full pipe does not block.
                 let nonblocking = OFlags::NONBLOCK.bits() as i32;
                 let file =
                     OpenOptions::new().append(true).create(true).custom_flags(nonblocking).open(path)?;
@@ -264,7 +265,7 @@ impl Output {
         })
     }
 
-    /// Writes a text, and says how much of it was written, also where not all of it was.
+    /// Writes a text. Returns the number of bytes written, also if an error came before the end.
     fn write(&mut self, text: &[u8]) -> (usize, io::Result<()>) {
         let mut written = 0;
         while written < text.len() {
@@ -285,7 +286,7 @@ impl Output {
         (written, Ok(()))
     }
 
-    /// Waits a while for whoever reads a pipe.
+    /// Waits at most [`PIPE_WITHIN`] until the output takes more; false if it does not.
     fn has_room(&self) -> bool {
         let wait = |polled: PollFd<'_>| rustix::event::poll(&mut [polled], Some(&PIPE_WITHIN));
         let ready = match self {
@@ -304,13 +305,13 @@ impl Output {
     }
 }
 
-/// What the thread has.
+/// The state of the writing thread.
 struct Writing<'a> {
     output: Output,
     text: Vec<u8>,
     lost: &'a Lost,
     is_failing: bool,
-    /// The last line of the output has no end.
+    /// Whether the output ends within a line.
     is_torn: bool,
 }
 
@@ -338,7 +339,7 @@ impl Writing<'_> {
     fn reopen(&mut self, next: &Mutex<Option<Output>>) {
         let opened = next.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(opened) = opened {
-            // What came before is the former's.
+            // The lines so far belong to the former output.
             self.write_out();
             (self.output, self.is_torn) = (opened, false);
         }
@@ -365,9 +366,9 @@ impl Writing<'_> {
             }
             Err(cause) => {
                 let ends = rest.iter().filter(|byte| **byte == b'\n').count();
-                // The end of a torn line is none of its own.
+                // The line feed that ends a torn line ends no line of this text.
                 self.lost.add((ends - usize::from(was_torn && written == 0)) as u64);
-                // Once, and not for each line: a full disk lasts.
+                // Reported once, not for each line: a full disk stays full for a while.
                 if !std::mem::replace(&mut self.is_failing, true) {
                     say(format_args!("the access log cannot be written to {}: {cause}", self.output.name()));
                 }

@@ -1,4 +1,4 @@
-//! The program `cryptand-tls`.
+//! The program `cryptand-tls`: the TLS terminator and its commands.
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -29,7 +29,7 @@ Usage: cryptand-tls serve [--check-config] FILE
   settings        prints a settings file that is the manual of all of them
 ";
 
-/// Exit code where the arguments make no sense.
+/// Exit code for arguments that make no sense.
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -46,7 +46,9 @@ fn main() -> ExitCode {
         ["settings"] => {
             return saying::answer("cryptand-tls", format_args!("{}", settings::MANUAL));
         }
-        ["ticket-key", _] => return ticket_key(&PathBuf::from(&arguments[1]), "3"),
+        ["ticket-key", _] => {
+            return ticket_key(&PathBuf::from(&arguments[1]), &options::tls::TICKET_KEYS.to_string());
+        }
         ["ticket-key", _, kept] => return ticket_key(&PathBuf::from(&arguments[1]), kept),
         ["cert", json] => {
             return match cert::run(json) {
@@ -100,7 +102,7 @@ fn ticket_key(file: &Path, kept: &str) -> ExitCode {
     };
     match ticket_file::rotate(file, kept) {
         Ok(count) => {
-            // The key is there: that this cannot be written changes nothing.
+            // The keys are in the file: a failure to print this changes nothing.
             let said = format!("{}: keys {count}, the first one is new\n", file.display());
             let _ = io::stdout().write_all(said.as_bytes());
             ExitCode::SUCCESS

@@ -1,4 +1,4 @@
-//! Certificates and keys, as they lie in files and under labels.
+//! Certificates and private keys, read from files and from labels.
 
 use crate::clients::{self, ClientRules};
 use crate::file_state::FileState;
@@ -22,50 +22,50 @@ use zeroize::Zeroizing;
 /// Longest file of a chain or a key, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// What is served: chains with their keys, and what listeners offer of them.
+/// Everything that is served: chains with their keys, and acceptors that listeners offer them by.
 pub(crate) struct Material {
     items: Vec<Arc<Item>>,
-    /// By the numbers that chains have for them.
+    /// Rules for clients, by the numbers that chains refer to them with.
     clients: Vec<Arc<ClientRules>>,
     acceptors: HashMap<tls::Policy, Acceptor>,
-    /// Second since 1970 after which one of the OCSP responses that are shown is not to be shown any more.
+    /// Second since 1970 after which the first of the OCSP responses that are shown expires.
     shown_until: Option<i64>,
 }
 
-/// One chain.
+/// One chain with its key.
 #[derive(Clone)]
 struct Item {
     settings: CertificateSettings,
-    /// What its files were when they were read.
+    /// State of the chain's files when they were read.
     files: Vec<FileState>,
-    /// What lay beside its label, in DER, where its chain is there.
+    /// The chain that the key store has under the label, in DER; `None` if the chain is in a file.
     installed: Option<Vec<u8>>,
     chain: Chain,
-    /// The same with an OCSP response, and until when that is shown.
+    /// The chain with an OCSP response, and the second since 1970 until which it is shown; `None` for no end.
     stapled: Option<(Chain, Option<i64>)>,
-    /// What is to be said of it at each start and reload.
+    /// A warning that is reported at each start and reload.
     warning: Option<String>,
     key: Key,
 }
 
-/// A certificate that is served, for people.
+/// A certificate that is served, as reports show it.
 pub(crate) struct Shown<'a> {
     pub(crate) leaf: &'a tls::Certificate,
-    /// The file of its chain; none where it lies beside the label.
+    /// File of the chain; `None` if it is stored under the key's label.
     chain: Option<&'a Path>,
-    /// Where its key is.
+    /// Name of the private key, as [`Key::name`].
     pub(crate) key: &'a str,
 }
 
 impl Shown<'_> {
-    /// Where its chain is: a file, or beside the label of its key.
+    /// Where the chain is: its file, or the label of its key.
     pub(crate) fn chain(&self) -> String {
         self.chain.map_or_else(|| self.key.to_owned(), |file| file.display().to_string())
     }
 }
 
 impl Item {
-    /// What is shown at this second since 1970.
+    /// The chain to show at this second since 1970: with the OCSP response, unless that has expired.
     fn shown(&self, now: i64) -> &Chain {
         let is_fresh = |until: Option<i64>| until.is_none_or(|until| until >= now);
         self.stapled.as_ref().filter(|(_, until)| is_fresh(*until)).map_or(&self.chain, |(chain, _)| chain)
@@ -75,9 +75,9 @@ impl Item {
 /// The private key of a chain.
 #[derive(Clone)]
 pub(crate) struct Key {
-    /// For logs: `file` or `label` with its name.
+    /// Name for logs: `file` or `label`, and its name.
     pub(crate) name: String,
-    /// Where it is.
+    /// Where the key is.
     pub(crate) place: KeyPlace,
 }
 
@@ -91,10 +91,10 @@ pub(crate) enum KeyPlace {
 }
 
 impl Material {
-    /// Reads what the settings name; what did not change since `before` is taken from there.
+    /// Reads everything that the settings name; what has not changed since `before` is taken from there.
     ///
     /// # Errors
-    /// [`Wrong`].
+    /// [`Wrong`], with the line of the setting.
     pub(crate) fn load(
         settings: &Settings,
         before: Option<&Material>,
@@ -116,10 +116,10 @@ impl Material {
         Self::of_items(settings, items, rules.all, tickets)
     }
 
-    /// The same with other keys for tickets; nothing is read.
+    /// The same chains with other ticket keys; nothing is read.
     ///
     /// # Errors
-    /// [`Wrong`], of the library.
+    /// [`Wrong`], if the library refuses.
     pub(crate) fn with_tickets(&self, settings: &Settings, tickets: &Tickets) -> Result<Self, Wrong> {
         Self::of_items(settings, self.items.clone(), self.clients.clone(), tickets)
     }
@@ -155,17 +155,17 @@ impl Material {
         Ok(Self { items, clients, acceptors, shown_until })
     }
 
-    /// What a listener of this policy offers; there for the policies of the settings.
+    /// The acceptor for listeners of this policy; there is one for each policy of the listeners in the settings.
     pub(crate) fn acceptor(&self, policy: tls::Policy) -> Option<&Acceptor> {
         self.acceptors.get(&policy)
     }
 
-    /// The key of this number.
+    /// The key with this number.
     pub(crate) fn key(&self, number: u32) -> Option<&Key> {
         self.items.get(number as usize).map(|item| &item.key)
     }
 
-    /// What is served.
+    /// All certificates that are served, in the order of the settings.
     pub(crate) fn certificates(&self) -> impl Iterator<Item = Shown<'_>> {
         self.items.iter().map(|item| Shown {
             leaf: item.chain.leaf(),
@@ -174,7 +174,7 @@ impl Material {
         })
     }
 
-    /// So many of them: those that expire first, in that order.
+    /// The certificates that expire first, in that order; at most `most`.
     pub(crate) fn expiring_first(&self, most: usize) -> Vec<Shown<'_>> {
         let mut all: Vec<Shown<'_>> = self.certificates().collect();
         all.sort_by_key(|shown| shown.leaf.not_after);
@@ -182,25 +182,25 @@ impl Material {
         all
     }
 
-    /// Whether a client is let in by what it has shown.
+    /// Checks whether a client is let in by the certificates that it has shown.
     ///
     /// # Errors
-    /// What it is told, and the log.
+    /// The alert for the client, and the reason for the log.
     pub(crate) fn judge(&self, chain: &ClientChain) -> Result<(), Refusal> {
         match self.clients.get(chain.number as usize) {
             Some(rules) => rules.judge(chain),
-            // A number that no chain has: 80 is `internal_error`.
+            // No chain has such a number. 80 is `internal_error`.
             None => Err(Refusal { alert: 80, name: "no rules" }),
         }
     }
 
-    /// How long after this second since 1970 an OCSP response that is shown is not to be shown any more.
+    /// Time from `now` (seconds since 1970) until an OCSP response that is shown expires; `None` if none does.
     pub(crate) fn stale_in(&self, now: u64) -> Option<Duration> {
         let after = self.shown_until?.saturating_add(1);
         Some(Duration::from_secs(u64::try_from(after).unwrap_or(0).saturating_sub(now)))
     }
 
-    /// What is not as it should be, a line each, for people.
+    /// Warnings about chains and their OCSP responses, a line each, for people.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
         let now = now();
         self.items.iter().filter_map(move |item| {
@@ -213,7 +213,7 @@ impl Material {
         })
     }
 
-    /// What is served, a line each, for people.
+    /// All chains and rules for clients, a line each, for people.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
         let chains = self.items.iter().map(|item| {
             let leaf = item.chain.leaf();
@@ -231,8 +231,8 @@ impl Material {
     }
 }
 
-/// What clients get that ask for no name, or for an unknown one: chains of which the settings say so. Where they say
-/// nothing of any, and all have the same names, there is no other one that a client could mean.
+/// Places of the chains for clients that ask for no name or an unknown one: those that the settings declare as default.
+/// If the settings declare nothing for any chain, and all chains have the same names, all are default.
 fn defaults(items: &[Arc<Item>]) -> Vec<usize> {
     let names = |item: &Item| {
         let mut names = item.chain.leaf().names.clone();
@@ -250,8 +250,8 @@ fn defaults(items: &[Arc<Item>]) -> Vec<usize> {
     (0..items.len()).filter(|at| items[*at].settings.is_default == Some(true)).collect()
 }
 
-/// A chain as its names are served, with an OCSP response as without: whether clients are asked for certificates, and
-/// under what policy.
+/// The chain with the settings for its names, both with and without an OCSP response: whether clients are asked for
+/// certificates, and the policy.
 fn served(item: Arc<Item>, clients: Option<Clients>, policy: Option<Policy>) -> Arc<Item> {
     let is_so = |chain: &Chain| chain.clients() == clients && chain.policy() == policy;
     if is_so(&item.chain) && item.stapled.as_ref().is_none_or(|(chain, _)| is_so(chain)) {
@@ -264,7 +264,7 @@ fn served(item: Arc<Item>, clients: Option<Clients>, policy: Option<Policy>) -> 
     Arc::new(item)
 }
 
-/// What clients are held against, each read once.
+/// Collects rules for clients, reading each only once.
 struct Rules {
     before: HashMap<clients::Key, Arc<ClientRules>>,
     numbers: HashMap<clients::Key, u32>,
@@ -290,7 +290,7 @@ impl Rules {
     }
 }
 
-/// The error with the line of what it is about: a certificate, or else the policy's.
+/// The error with the line of the certificate that it is about, or of the policy if it is about none.
 fn of_acceptor(settings: &Settings, policy_line: usize, defaults: &[usize], error: &AcceptorError) -> Wrong {
     let at = match error {
         AcceptorError::Twice { second, .. }
@@ -324,7 +324,7 @@ fn load(
         paths.push(&path.value);
     }
     paths.extend(certificate.ocsp.as_ref().map(|path| path.value.as_path()));
-    // Before reading: what is written meanwhile is read the next time.
+    // Taken before reading, so that a change made meanwhile is noticed the next time.
     let files: Vec<FileState> = paths.iter().filter_map(|path| FileState::of(path)).collect();
     let (line, key, named) = certificate.chain_place();
     let of_chain = |cause: &dyn std::fmt::Display| settings.wrong(line, key, format!("{named}{cause}"));
@@ -348,7 +348,7 @@ fn load(
             (None, Some(der)) => {
                 certificates::Chain::from_der(der).map_err(|cause| of_chain(&cause))?.to_pem().into_bytes()
             }
-            // Settings without both are refused.
+            // Settings that give neither are refused earlier.
             (None, None) => Vec::new(),
         };
         let mut private = None;
@@ -386,7 +386,7 @@ fn load(
         let days = (now() - not_after) / 86_400;
         return Err(of_chain(&format!("it expired {days} days ago, at {at}")));
     }
-    // All of it, where nothing of it is on cards: of thousands, few change.
+    // The whole item is kept if its key is not on cards: of thousands of chains, few change.
     if let Some(old) = old.filter(is_same)
         && old.settings == *certificate
         && matches!(certificate.key, KeySettings::File(_))
@@ -401,7 +401,7 @@ fn load(
             let of_label = |cause: &dyn std::fmt::Display| settings.wrong(label.line, "label", cause);
             let home = settings.home.as_ref().zip(facility);
             let (home, facility) = home.ok_or_else(|| of_label(&"there is no home for it"))?;
-            // Also where nothing changed: the key under a label is another one when it was made anew.
+            // Also if no file changed: the key under a label may have been replaced.
             labels::compare(facility, home.domain, &label.value, &chain.leaf().public_key)
                 .map_err(|cause| of_label(&cause))?;
             let mut policies = settings.policies_of(certificate);
@@ -418,7 +418,7 @@ fn load(
     Ok(Arc::new(Item { settings: certificate.clone(), files, installed, chain, stapled, warning, key }))
 }
 
-/// The OCSP response that is shown with a chain, and what is to be said of it.
+/// The OCSP response to show with a chain, and a warning if there is something to report.
 fn staple(
     settings: &Settings,
     certificate: &CertificateSettings,
@@ -443,7 +443,7 @@ fn staple(
     }
 }
 
-/// The chain beside the label, in DER; none where a file has it.
+/// The chain that the key store has under the label, in DER; `None` if a file has the chain.
 fn installed(
     settings: &Settings,
     certificate: &CertificateSettings,

@@ -1,5 +1,5 @@
-//! What is counted. Each loop has counters of its own for each listener, and only it writes them: nothing on the path
-//! of a connection takes a lock or shares a line of memory with another loop. Who reads adds them up.
+//! Counters. Each loop has its own counters for each listener, and only that loop writes them. So nothing on the path
+//! of a connection takes a lock or shares a cache line with another loop. Readers add the counters up.
 
 pub(crate) mod page;
 mod times;
@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 pub(crate) use times::{Times, TimesRead};
 use tls::{Facts, SUITES};
 
-/// What the log says of ends, by its first word: the only values of labels that are about ends.
+/// The reasons of ends that the log states, by their first word; no other words are values of labels.
 pub(crate) const ENDS: [&str; 20] = [
     "other",
     "done",
@@ -36,7 +36,7 @@ pub(crate) const ENDS: [&str; 20] = [
     "full",
 ];
 
-/// Versions, suites and groups of the library; any other one is counted as the first.
+/// Versions, suites and groups of the library; any other one counts as the first.
 const VERSIONS: [&str; 5] = ["other", "TLS1.0", "TLS1.1", "TLS1.2", "TLS1.3"];
 const CIPHERS: [&str; SUITES.len() + 1] = {
     let mut all = ["other"; SUITES.len() + 1];
@@ -47,7 +47,7 @@ const CIPHERS: [&str; SUITES.len() + 1] = {
     }
     all
 };
-/// The second: none, as with RSA key exchange.
+/// The second stands for no group, as with RSA key exchange.
 const GROUPS: [&str; 10] = [
     "other",
     "none",
@@ -61,29 +61,29 @@ const GROUPS: [&str; 10] = [
     "MLKEM1024",
 ];
 
-/// Kinds of handshakes that a loop tells apart for a listener; those beyond are counted together.
+/// Number of kinds of handshakes that a loop counts for a listener; further kinds are counted together.
 const KINDS: usize = 64;
 
-/// Why a key gave no answer.
+/// Why a private key operation has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyError {
     /// No card was asked.
     NotAsked,
-    /// The card's answer is a refusal.
+    /// The card refused.
     Refused,
-    /// No answer came.
+    /// No answer came from a card.
     NoAnswer,
 }
 
-/// Their names, in their order.
+/// Names of [`KeyError`]'s values, in their order.
 pub(crate) const KEY_ERRORS: [&str; 3] = ["not-asked", "refused", "no-answer"];
 
-/// A number that one thread adds to.
+/// A number that a single thread adds to.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
-    /// By its only writer.
+    /// Adds to the number; only the one writing thread may call this.
     pub(crate) fn add(&self, more: u64) {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
     }
@@ -93,14 +93,14 @@ impl Counter {
     }
 }
 
-/// A kind of handshakes, and how many there were. A kind is 0 where the place is free.
+/// A kind of handshakes, as a packed number, and how many there were. The kind is 0 if the place is free.
 #[derive(Debug, Default)]
 struct Kind {
     kind: AtomicU32,
     count: Counter,
 }
 
-/// What was agreed in a handshake.
+/// The parameters that a handshake agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Agreed {
     pub(crate) version: &'static str,
@@ -136,7 +136,7 @@ fn agreed(kind: u32) -> Agreed {
     }
 }
 
-/// How far a connection is, to be compared with how far it was.
+/// Progress of a connection, to be compared with earlier progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) handshake: Option<Duration>,
@@ -144,9 +144,9 @@ pub(crate) struct Seen {
     pub(crate) bytes_out: u64,
 }
 
-/// What one loop counts of one listener.
+/// The counters of one loop for one listener.
 #[derive(Debug)]
-// Two lines: processors fetch them in pairs.
+// Two cache lines: processors fetch lines in pairs.
 #[repr(align(128))]
 pub(crate) struct OfLoop {
     accepted: Counter,
@@ -155,7 +155,7 @@ pub(crate) struct OfLoop {
     released: Counter,
     bytes_in: Counter,
     bytes_out: Counter,
-    /// By [`ENDS`]: before the end of the handshake, and after it.
+    /// By [`ENDS`]: ends before the handshake was over, and ends after.
     failures: [Counter; ENDS.len()],
     ends: [Counter; ENDS.len()],
     key_errors: [Counter; KEY_ERRORS.len()],
@@ -190,13 +190,13 @@ impl OfLoop {
         self.accepted.add(1);
     }
 
-    /// A connection that was closed at once. `end` is what the log says.
+    /// Counts a connection that was closed at once. `end` is the log's reason.
     pub(crate) fn refused(&self, end: &str) {
         self.accepted.add(1);
         self.ended(end, false);
     }
 
-    /// A connection is over, though it may be held open ([`OfLoop::held`]). `end` is what the log says.
+    /// Counts the end of a connection, even if it is still held open ([`OfLoop::held`]). `end` is the log's reason.
     pub(crate) fn ended(&self, end: &str, is_shaken: bool) {
         let word = end.split([' ', ':', '(']).next().unwrap_or_default();
         let counts = if is_shaken { &self.ends } else { &self.failures };
@@ -204,7 +204,7 @@ impl OfLoop {
         self.ended.add(1);
     }
 
-    /// A failed connection stays for the library's delay.
+    /// Counts a failed connection that stays open for the library's delay.
     pub(crate) fn held(&self) {
         self.held.add(1);
     }
@@ -213,7 +213,7 @@ impl OfLoop {
         self.released.add(1);
     }
 
-    /// A key operation of a label took so long.
+    /// Counts a private key operation on a card that took this time.
     pub(crate) fn key_took(&self, time: Duration) {
         self.key.add(time);
     }
@@ -222,7 +222,7 @@ impl OfLoop {
         self.key_errors[error as usize].add(1);
     }
 
-    /// A connection went on.
+    /// Counts the progress of a connection from `before` to `after`.
     pub(crate) fn went_on(&self, before: Seen, after: Seen, facts: &Facts) {
         if after.bytes_in != before.bytes_in {
             self.bytes_in.add(after.bytes_in - before.bytes_in);
@@ -253,7 +253,7 @@ impl OfLoop {
     }
 }
 
-/// What all loops counted of one listener, since the program began or the listener came.
+/// The counters of all loops for one listener, since the program began or the listener was added.
 #[derive(Debug)]
 pub(crate) struct OfListener {
     pub(crate) name: String,
@@ -265,7 +265,7 @@ impl OfListener {
         Self { name, loops: (0..loops.max(1)).map(|_| OfLoop::default()).collect() }
     }
 
-    /// The counters of a loop, for that loop to write.
+    /// The counters of the loop with this number, which only that loop writes.
     pub(crate) fn of(&self, loop_number: usize) -> &OfLoop {
         &self.loops[loop_number % self.loops.len()]
     }
@@ -282,7 +282,7 @@ impl OfListener {
         sum
     }
 
-    /// All of it, added up.
+    /// The sums of the counters over all loops.
     pub(crate) fn read(&self) -> Read {
         let mut kinds = Vec::<(Agreed, u64)>::new();
         for each in self.loops.iter().flat_map(|of_loop| &of_loop.kinds) {
@@ -297,7 +297,8 @@ impl OfListener {
             }
         }
         kinds.sort_unstable();
-        // Ends before begins: what ends meanwhile must not have ended before it began.
+        // Ends are read before begins, so that a connection that ends meanwhile is not counted as ended before it
+        // began.
         let (ended, released) = (self.sum(|of| &of.ended), self.sum(|of| &of.released));
         let (accepted, held) = (self.sum(|of| &of.accepted), self.sum(|of| &of.held));
         Read {
@@ -317,7 +318,7 @@ impl OfListener {
     }
 }
 
-/// What was counted of a listener.
+/// The counts of one listener, summed over all loops.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) accepted: u64,
@@ -334,42 +335,42 @@ pub(crate) struct Read {
     pub(crate) kinds: Vec<(Agreed, u64)>,
 }
 
-/// A listener of the settings, for people.
+/// Properties of a listener in the settings, for people.
 #[derive(Clone, Debug)]
 pub(crate) struct ListenerFacts {
-    /// As in logs and metrics.
+    /// Name of the listener in logs and metrics.
     pub(crate) name: String,
-    /// Where its socket is.
+    /// Address of the listener's socket.
     pub(crate) address: String,
     pub(crate) policy: &'static str,
     pub(crate) service: String,
 }
 
-/// How the last reload went.
+/// Result of the last reload.
 #[derive(Clone, Debug)]
 pub(crate) struct Reload {
     pub(crate) at: SystemTime,
-    /// None where it was carried out.
+    /// The error; `None` if the reload was carried out.
     pub(crate) error: Option<String>,
 }
 
-/// What is served, as the thread that starts and reloads says it.
+/// State of what is served, as the supervising thread sets it.
 pub(crate) struct Served {
     pub(crate) material: Arc<Material>,
     pub(crate) listeners: Vec<ListenerFacts>,
-    /// When the newest key for tickets of each policy was made, in seconds since 1970.
+    /// For each policy, when its newest ticket key was made, in seconds since 1970.
     pub(crate) tickets: Vec<(&'static str, u64)>,
     pub(crate) reloads: u64,
     pub(crate) reloads_failed: u64,
     pub(crate) last_reload: Option<Reload>,
 }
 
-/// Everything that is counted.
+/// All counters and the state of what is served.
 pub(crate) struct Metrics {
     pub(crate) loops: usize,
     pub(crate) began: SystemTime,
     pub(crate) file: std::path::PathBuf,
-    /// Lines that the access log lost.
+    /// Number of lines that the access log lost.
     pub(crate) lines_lost: Arc<AtomicU64>,
     listeners: Mutex<Vec<Arc<OfListener>>>,
     served: Mutex<Served>,
@@ -400,7 +401,7 @@ impl Metrics {
         }
     }
 
-    /// The counters of a listener: those that it has already, if it was there before.
+    /// The counters of the listener with this name; existing ones are kept.
     pub(crate) fn listener(&self, name: &str) -> Arc<OfListener> {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = listeners.iter().find(|known| known.name == name) {
@@ -411,19 +412,19 @@ impl Metrics {
         new
     }
 
-    /// Those that are listened at, or have connections.
+    /// The counters of listeners that still listen or have connections; others are dropped.
     pub(crate) fn listeners(&self) -> Vec<Arc<OfListener>> {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|listener| Arc::strong_count(listener) > 1);
         listeners.clone()
     }
 
-    /// What is served.
+    /// The state of what is served, locked.
     pub(crate) fn served(&self) -> MutexGuard<'_, Served> {
         self.served.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A reload is over.
+    /// Counts a reload, with its error if it failed.
     pub(crate) fn reloaded(&self, error: Option<String>) {
         let mut served = self.served();
         *if error.is_none() { &mut served.reloads } else { &mut served.reloads_failed } += 1;
@@ -497,7 +498,7 @@ mod tests {
         let (_, table) = manual.split_once("| end | what happened |\n|---|---|\n").unwrap();
         let mut count = 0;
         for row in table.lines().take_while(|line| line.starts_with('|')) {
-            // Each end is between backquotes.
+            // Each end stands between backquotes.
             for end in row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2) {
                 assert!(ENDS.contains(&end.split([' ', ':']).next().unwrap()), "{end}");
                 count += 1;

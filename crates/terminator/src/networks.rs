@@ -1,19 +1,19 @@
-//! Ranges of addresses.
+//! Ranges of client addresses.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// Addresses with a prefix in common, or all clients of Unix sockets.
+/// Addresses with a common prefix, or all clients of Unix sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Those whose first bits are the same.
+    /// Addresses whose first bits are the same.
     Prefix {
-        /// One of them; bits behind the prefix are 0.
+        /// The first address of the range; bits behind the prefix are 0.
         address: IpAddr,
-        /// How many bits are the same.
+        /// Length of the prefix in bits.
         bits: u8,
     },
-    /// Whoever reaches a Unix socket.
+    /// All clients of Unix sockets.
     Unix,
 }
 
@@ -21,7 +21,7 @@ impl Network {
     /// Reads `unix`, an address, or an address with the length of its prefix, such as `192.0.2.0/24`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A text that says what is wrong with `text`.
     pub fn from_text(text: &str) -> Result<Self, String> {
         if text == "unix" {
             return Ok(Self::Unix);
@@ -53,7 +53,7 @@ impl Network {
         Ok(Self::Prefix { address, bits })
     }
 
-    /// Whether a client is of it; those of Unix sockets have no address.
+    /// Whether the client's address is in this range; `None` is a client of a Unix socket, which has no address.
     pub(crate) fn has(&self, client: Option<SocketAddr>) -> bool {
         match (self, client) {
             (Self::Unix, None) => true,

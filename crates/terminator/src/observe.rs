@@ -1,8 +1,8 @@
-//! The thread that tells about the running program: metrics over as much of HTTP as a scrape needs, and the status at a
-//! socket of its own. It takes no part in serving, and no loop waits for it.
+//! The thread that reports on the running program. It serves metrics over as much of HTTP as a scrape needs, and the
+//! status at a socket of its own. The thread takes no part in serving, and no loop waits for it.
 //!
-//! Anyone who can reach the address of the metrics can connect: a request is bounded in length and time, an answer in
-//! time, and the connections in number; what comes beyond waits in the kernel's queue.
+//! Anyone who can reach the metrics' address can connect. So requests are bounded in length and time, answers in time,
+//! and connections in number; further connections wait in the kernel's queue.
 
 use crate::metrics::{Metrics, page};
 use crate::report;
@@ -23,51 +23,52 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Connections at a time, of metrics and of the status each.
+/// At most this many connections at a time, for metrics and for the status each.
 const CONNECTIONS_MAX: usize = 16;
-/// Longest request, with its header lines.
+/// Longest request with its header lines, in bytes; and at most this many header lines.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 const HEADERS_MAX: usize = 64;
-/// From the begin of a connection to its request, and from that to its end.
+/// Longest time from the start of a connection to its request, and from the request to the end.
 const REQUEST_WITHIN: Duration = Duration::from_secs(5);
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
-/// Connections that wait to be accepted.
+/// Length of the kernel's queue of connections that wait to be accepted.
 const QUEUE: i32 = 128;
-/// Bytes behind a request that are still read, so that closing does not discard the answer.
+/// At most this many bytes behind a request are still read, so that closing does not discard the answer.
 const REST_BYTES_MAX: usize = 64 << 10;
-/// A page is not made anew within this time.
+/// A page is used again for this time before a new one is made.
 const PAGE_FOR: Duration = Duration::from_millis(200);
-/// How long nothing is accepted where the system has no descriptor for it.
+/// How long accepting pauses if the system has no descriptor for a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Who may read what is at a socket of metrics: as the folder permits.
+/// Modes of the two sockets: everybody may read metrics, as far as the folder permits; only the owner may read the
+/// status.
 const METRICS_MODE: u32 = 0o666;
 const STATUS_MODE: u32 = 0o600;
 
-/// The thread; it ends, and its sockets are gone, when this is dropped.
+/// The running thread; when this is dropped, the thread ends and its sockets are removed.
 pub(crate) struct Observer {
     bell: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
-    /// Gone when this is.
+    /// The sockets' files, which are removed when the observer is dropped.
     _sockets: Vec<SocketFile>,
 }
 
-/// A socket's file, as it was made.
+/// A socket's file, with the device and inode that it was made with.
 struct SocketFile {
     path: PathBuf,
     of: [u64; 2],
 }
 
-/// What is bound, before anybody answers there.
+/// Bound sockets, before a thread answers there.
 pub(crate) struct Doors {
     doors: Vec<Door>,
     sockets: Vec<SocketFile>,
 }
 
 impl Doors {
-    /// Binds what the settings say. It says where on standard error.
+    /// Binds the sockets that the settings name, and reports their places on standard error.
     ///
     /// # Errors
-    /// [`Wrong`]: what cannot be bound.
+    /// [`Wrong`], with the socket that cannot be bound.
     pub(crate) fn bind(settings: &Settings) -> Result<Self, Wrong> {
         let (mut doors, mut sockets) = (Vec::new(), Vec::new());
         let at = settings.observing.metrics.as_ref();
@@ -109,10 +110,10 @@ impl Doors {
         Ok(Self { doors, sockets })
     }
 
-    /// Begins to answer.
+    /// Starts the thread that answers.
     ///
     /// # Errors
-    /// [`Wrong`], where no thread can be had.
+    /// [`Wrong`], if no thread or descriptor can be made.
     pub(crate) fn open(self, settings: &Settings, metrics: Arc<Metrics>) -> Result<Observer, Wrong> {
         let failed = |cause: io::Error| settings.wrong(1, "[metrics]", cause);
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?);
@@ -138,7 +139,7 @@ impl Drop for Observer {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Another program may have put its own there.
+        // Another program may have put its own socket there.
         if file_of(&self.path).ok() == Some(self.of) {
             let _ = fs::remove_file(&self.path);
         }
@@ -149,10 +150,10 @@ fn file_of(path: &Path) -> io::Result<[u64; 2]> {
     fs::symlink_metadata(path).map(|file| [file.dev(), file.ino()])
 }
 
-/// Connects to a Unix socket, and waits for nobody: of a program that is stopped the queue may be full.
+/// Connects to a Unix socket without blocking: the queue of a stopped program may be full.
 ///
 /// # Errors
-/// Of the system; [`io::ErrorKind::WouldBlock`] where somebody listens and does not accept.
+/// The system's error; [`io::ErrorKind::WouldBlock`] if a program listens but does not accept.
 pub(crate) fn connect(path: &Path) -> io::Result<UnixStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -162,7 +163,7 @@ pub(crate) fn connect(path: &Path) -> io::Result<UnixStream> {
     Ok(stream)
 }
 
-/// Binds a Unix socket; one that a program left behind when it was killed is taken away.
+/// Binds a Unix socket. A socket file that a killed program left behind is removed first.
 fn bind(path: &Path, mode: u32) -> Result<(OwnedFd, SocketFile), String> {
     let failed = |cause: io::Error| format!("cannot listen at {}: {cause}", path.display());
     if fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket()) {
@@ -180,7 +181,7 @@ fn bind(path: &Path, mode: u32) -> Result<(OwnedFd, SocketFile), String> {
 fn listen(path: &Path, mode: u32) -> io::Result<(OwnedFd, SocketFile)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // The file is made with the mode of the socket, less the mask of the process: nobody can connect before.
+    // The file is made with the socket's mode, less the process's mask, so nobody else can connect in between.
     rustix::fs::fchmod(&socket, Mode::from_raw_mode(mode))?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
     let file = SocketFile { path: path.to_owned(), of: file_of(path)? };
@@ -189,8 +190,8 @@ fn listen(path: &Path, mode: u32) -> io::Result<(OwnedFd, SocketFile)> {
     Ok((socket, file))
 }
 
-/// Gives a socket's file what the mask took. In somebody else's folder another file may be there by now: no link is
-/// followed, and nothing else than an own socket is changed.
+/// Restores the mode bits that the mask took from a socket's file. In a folder of another user, another file may be
+/// there by now: no link is followed, and only an own socket is changed.
 fn permit(path: &Path, mode: u32) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let found = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -223,7 +224,7 @@ impl Door {
     }
 }
 
-/// A connection to the thread.
+/// A client's connection to the socket of metrics or of the status.
 struct Guest {
     socket: OwnedFd,
     doing: Doing,
@@ -231,11 +232,11 @@ struct Guest {
 }
 
 enum Doing {
-    /// Its request comes; so much of it is there.
+    /// The request arrives; these bytes of it are there.
     Asking(Vec<u8>),
-    /// Its answer goes; so much of it is gone.
+    /// The answer is sent, up to this many bytes of it.
     Answered(Vec<u8>, usize),
-    /// What it still sends is read.
+    /// The answer is sent, and this many bytes behind the request were read and ignored.
     Leaving(usize),
 }
 
@@ -271,7 +272,7 @@ impl Answering {
             }
             let guests = self.doors.iter().flat_map(|door| &door.guests).map(|guest| guest.until);
             let timeout = guests.chain(self.accept_again).min().map(|at| {
-                // Rounded up: what is due is due then.
+                // Rounded up, so that the time has come when the wait ends.
                 let span = at.saturating_duration_since(now) + Duration::from_millis(1);
                 Timespec { tv_sec: span.as_secs() as i64, tv_nsec: i64::from(span.subsec_nanos()) }
             });
@@ -323,7 +324,7 @@ impl Answering {
         self.doors[at].guests.push(Guest { socket, doing, until });
     }
 
-    /// Goes on with a connection; false where it is over.
+    /// Goes on with a connection; false if it is over.
     fn go_on(&mut self, guest: &mut Guest) -> bool {
         match &mut guest.doing {
             Doing::Asking(request) => {
@@ -374,7 +375,7 @@ impl Answering {
     }
 }
 
-/// The status is for root and for the program's own user.
+/// Whether the client may read the status: root and the program's own user may.
 fn may_read(socket: &OwnedFd) -> bool {
     let peer = rustix::net::sockopt::socket_peercred(socket).map(|peer| peer.uid);
     peer.is_ok_and(|uid| uid.is_root() || uid == rustix::process::geteuid())
@@ -386,7 +387,7 @@ enum Asked {
     Other(&'static str),
 }
 
-/// What a request asks for, of which so much has come; none where that is not all of it.
+/// The answer that a request calls for; `None` if the request is not complete yet.
 fn asked(request: &[u8]) -> Option<Asked> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut parsed = httparse::Request::new(&mut headers);

@@ -1,5 +1,5 @@
-//! The PROXY protocol, versions 1 and 2: what a proxy says of a connection before the connection's first byte
-//! (HAProxy's `proxy-protocol.txt`).
+//! The PROXY protocol, versions 1 and 2: a header in which a proxy names a connection's client, before the connection's
+//! first byte (HAProxy's `proxy-protocol.txt`).
 
 mod write;
 
@@ -8,71 +8,71 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 pub use write::{ClientCertificate, Said};
 
-/// Longest header that is taken, in bytes: the standard's senders keep to 536 as a rule; certificates of clients are
-/// what makes some longer.
+/// Longest header that is accepted, in bytes. Senders rarely exceed the standard's 536 bytes; certificates of clients
+/// make some headers longer.
 pub const HEADER_BYTES_MAX: usize = 16 << 10;
 
-/// What version 2 begins with: nothing that any protocol begins with.
+/// The first bytes of version 2; no other protocol begins with them.
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
-/// Signature, version and command, family and transport, length.
+/// Length of signature, version and command, family and transport, and length, in bytes.
 const FIXED_BYTES: usize = 16;
 const LOCAL: u8 = 0x20;
 const PROXY: u8 = 0x21;
 const UNSPECIFIED: u8 = 0x00;
 const TCP_OVER_IPV4: u8 = 0x11;
 const TCP_OVER_IPV6: u8 = 0x21;
-/// Addresses of UNIX sockets are paths of so many bytes each.
+/// Length of both addresses of UNIX sockets in bytes; each is a path.
 const UNIX_ADDRESSES_BYTES: usize = 2 * 108;
 const CRC32C: u8 = 0x03;
 
-/// What version 1 begins with, and its longest line, with its end.
+/// The first bytes of a header of version 1; and the longest such header, a line with its end, in bytes.
 const WORD: &[u8; 6] = b"PROXY ";
 const LINE_BYTES_MAX: usize = 107;
 
-/// Whom a connection is of, as its proxy says.
+/// The origin of a connection, as its proxy states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Of the proxy itself, as where it looks whether the server is there.
+    /// The connection is the proxy's own, such as a check whether the server is there.
     Local,
-    /// Of somebody whose address is no IP address and port of TCP.
+    /// The client's address is not an IP address and port of TCP.
     Unknown,
-    /// Of a client.
+    /// The connection is a client's.
     Client {
-        /// Its address.
+        /// The client's address.
         client: SocketAddr,
-        /// The address that it connected to.
+        /// The address that the client connected to.
         server: SocketAddr,
     },
 }
 
-/// How far a header is.
+/// How much of a header has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// More of it is to come.
+    /// More bytes of the header are to come.
     NeedsBytes,
-    /// It is there.
+    /// The header is complete.
     Done {
-        /// What it says.
+        /// The origin that the header states.
         origin: Origin,
-        /// Its length in bytes: what follows is the connection's.
+        /// Length of the header in bytes; the bytes behind it belong to the connection.
         bytes: usize,
     },
 }
 
-/// Why bytes are no header.
+/// Why bytes are not a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// They begin otherwise.
+    /// The bytes begin otherwise than a header.
     NoHeader,
-    /// A version, command, family or transport that there is not.
+    /// The version, command, family or transport is unknown.
     Kind,
-    /// It is longer than [`HEADER_BYTES_MAX`], or than a line of version 1 may be.
+    /// The header is longer than [`HEADER_BYTES_MAX`], or than a line of version 1 may be.
     Length,
-    /// It is too short for its addresses, or they are none.
+    /// The header is too short for its addresses, or they are malformed.
     Addresses,
-    /// Fields behind the addresses that go beyond its end, or a second checksum.
+    /// Fields behind the addresses go beyond the header's end, or a checksum is malformed or the second one.
     Fields,
-    /// Its checksum is that of other bytes.
+    /// The checksum is wrong.
     Checksum,
 }
 
@@ -91,10 +91,10 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Reads the header that bytes begin with.
+/// Reads the header that the bytes begin with.
 ///
 /// # Errors
-/// [`Malformed`]: nothing that may follow makes it a header.
+/// [`Malformed`]: no further bytes can make it a header.
 pub fn read(bytes: &[u8]) -> Result<Progress, Malformed> {
     let begins = |with: &[u8]| {
         let both = bytes.len().min(with.len());
@@ -111,7 +111,7 @@ pub fn read(bytes: &[u8]) -> Result<Progress, Malformed> {
 
 fn binary(bytes: &[u8]) -> Result<Progress, Malformed> {
     let Some((fixed, rest)) = bytes.split_first_chunk::<FIXED_BYTES>() else {
-        // What can be told is told at once.
+        // An unknown command is reported as soon as it is there.
         return match bytes.get(12) {
             Some(&(LOCAL | PROXY)) | None => Ok(Progress::NeedsBytes),
             Some(_) => Err(Malformed::Kind),
@@ -128,7 +128,7 @@ fn binary(bytes: &[u8]) -> Result<Progress, Malformed> {
     }
     let Some(content) = rest.get(..length) else { return Ok(Progress::NeedsBytes) };
     let done = |origin| Ok(Progress::Done { origin, bytes: FIXED_BYTES + length });
-    // Of the proxy's own connections nothing else is looked at.
+    // For the proxy's own connections, the rest of the header is not looked at.
     if command == LOCAL {
         return done(Origin::Local);
     }
@@ -148,7 +148,8 @@ fn binary(bytes: &[u8]) -> Result<Progress, Malformed> {
     })
 }
 
-/// Both addresses, then both ports.
+/// The client's and the server's address and port. `content` begins with both addresses, the client's first, followed
+/// by both ports.
 fn client<const N: usize>(content: &[u8], address: impl Fn([u8; N]) -> IpAddr) -> Origin {
     let of = |at: usize| {
         let bytes = content.get(at * N..)?.first_chunk::<N>()?;
@@ -161,8 +162,8 @@ fn client<const N: usize>(content: &[u8], address: impl Fn([u8; N]) -> IpAddr) -
     }
 }
 
-/// Fields fill the rest of a header; one of them may be a checksum over all of it, with zeros in its own place. Only
-/// one: each costs a pass over the header.
+/// Checks the fields that fill the rest of a header. One of them may be a checksum over the whole header, with zeros in
+/// the checksum's place. A second one is refused, since each costs a pass over the header.
 fn check_fields(header: &[u8], mut at: usize) -> Result<(), Malformed> {
     let mut has_checksum = false;
     while at < header.len() {
@@ -204,7 +205,7 @@ fn line(bytes: &[u8]) -> Result<Progress, Malformed> {
     let text = std::str::from_utf8(text).map_err(|_| Malformed::Addresses)?;
     let mut words = text.split(' ');
     let origin = match words.next() {
-        // Whatever follows is passed over.
+        // The rest of the line is ignored.
         Some("UNKNOWN") => Origin::Unknown,
         Some("TCP4") => client_of::<Ipv4Addr>(words)?,
         Some("TCP6") => client_of::<Ipv6Addr>(words)?,

@@ -1,5 +1,4 @@
-//! The report that the running program tells as JSON. The text for people is made of it in the program that asks
-//! ([`crate::status`]).
+//! The running program's report, as JSON. The program that asks for it makes text for people of it ([`crate::status`]).
 
 use crate::metrics::page::{CERTIFICATES_MAX, seconds};
 use crate::metrics::{ENDS, KEY_ERRORS, ListenerFacts, Metrics, Read, TimesRead};
@@ -8,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-/// Names of a certificate that are told.
+/// At most this many names of a certificate are reported.
 const NAMES_MAX: usize = 100;
 
-/// The report as it is now, with an end of line.
+/// The report at this moment, with a line feed at its end.
 pub(crate) fn report(metrics: &Metrics) -> String {
     let served = metrics.served();
     let (material, tickets) = (Arc::clone(&served.material), served.tickets.clone());
@@ -79,7 +78,7 @@ fn of_listener(name: &str, facts: Option<&ListenerFacts>, read: &Read) -> Value 
     of_handshakes.add_read(&read.resumed);
     json!({
         "name": name,
-        // Where it is not listened at any more, and connections are left.
+        // Missing if the listener is closed and has only open connections left.
         "address": facts.map(|facts| &facts.address),
         "policy": facts.map(|facts| facts.policy),
         "service": facts.map(|facts| &facts.service),
@@ -99,7 +98,7 @@ fn of_listener(name: &str, facts: Option<&ListenerFacts>, read: &Read) -> Value 
     })
 }
 
-/// Those that are not 0.
+/// The counts that are not 0, by their names.
 fn counts(names: &[&str], counts: &[u64]) -> Map<String, Value> {
     let named = names.iter().zip(counts).filter(|(_, count)| **count > 0);
     named.map(|(name, count)| ((*name).to_owned(), json!(count))).collect()

@@ -1,4 +1,4 @@
-//! Start, reload and stop.
+//! Starts, reloads and stops the program.
 
 use crate::limits::Counts;
 use crate::log::{Log, Writer};
@@ -30,32 +30,32 @@ use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Most loops where the settings do not say.
+/// At most this many loops, if the settings do not say how many.
 const LOOPS_MAX: usize = 64;
 
-/// Descriptors of a loop that are no connection's, at most; and those of the program that are no loop's: log, files,
-/// doors, cards.
+/// At most this many descriptors of a loop, besides those of connections. And at most this many of the rest of the
+/// program: log, files, sockets of metrics and status, cards.
 const DESCRIPTORS_OF_LOOP: usize = 4;
 const DESCRIPTORS_OF_REST: usize = 64;
 
-/// Why the program ended.
+/// Why the program ended, or could not start.
 #[derive(Debug)]
 pub enum ServeError {
-    /// Settings, or what they name.
+    /// The settings, or something that they name.
     Wrong(Wrong),
-    /// The system.
+    /// An operation of the system failed.
     System {
-        /// What was tried.
+        /// The operation that failed, for people.
         operation: &'static str,
-        /// Its answer.
+        /// The system's error.
         cause: io::Error,
     },
-    /// A loop ended by itself; it said why.
+    /// A loop ended by itself, after it reported why.
     Loop,
 }
 
 impl ServeError {
-    /// 1 for what the settings say, 3 for the system.
+    /// The program's exit code: 1 for an error of the settings, 3 for an error of the system or of a loop.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Wrong(_) => 1,
@@ -86,13 +86,13 @@ fn system<C: Into<io::Error>>(operation: &'static str) -> impl FnOnce(C) -> Serv
     move |cause| ServeError::System { operation, cause: cause.into() }
 }
 
-/// Reads a settings file and everything that it names, and binds nothing.
+/// Reads a settings file and everything that it names, and prints what would be served. Binds no address.
 ///
 /// # Errors
 /// [`ServeError::Wrong`].
 pub fn check(file: &Path) -> Result<(), ServeError> {
     let settings = Settings::read(file)?;
-    // Root tries settings of a server whose user only its unit may name.
+    // Root may check the settings of a server whose user is named in its unit alone.
     let own = Some(own_user()).filter(|own| *own != 0);
     let owner = user(&settings)?.map(|user| user.uid.as_raw()).or(own);
     let facility = settings.home.as_ref().map(|home| open_home(&settings, home)).transpose()?;
@@ -102,7 +102,7 @@ pub fn check(file: &Path) -> Result<(), ServeError> {
     let mut said: String = material.lines().map(|line| format!("{line}\n")).collect();
     said.extend(material.warnings().map(|warning| format!("warning: {warning}\n")));
     said.push_str(&format!("{}: nothing is wrong\n", file.display()));
-    // That the settings are sound is told by the exit code, too.
+    // The exit code tells as well that the settings are sound.
     let _ = io::stdout().write_all(said.as_bytes());
     Ok(())
 }
@@ -113,25 +113,25 @@ pub fn check(file: &Path) -> Result<(), ServeError> {
 /// [`ServeError`].
 pub fn serve(file: &Path) -> Result<(), ServeError> {
     let mut sockets = Sockets::from_environment();
-    // Before any thread: none of them is to be interrupted.
+    // Before any thread starts: no thread is to be interrupted by a signal.
     let signals = signals().map_err(system("watch signals"))?;
     let settings = Settings::read(file)?;
     let user = user(&settings)?;
     for listener in &settings.listeners {
         sockets.open(&listener.place.value).map_err(|cause| of_listener(&settings, listener, cause))?;
     }
-    // Everything else is read as who the program is from here on, as at a reload.
+    // From here on everything is read as the program's final user, as at a reload.
     if let Some(user) = &user {
         become_user(user).map_err(|cause| of_user(&settings, cause))?;
     }
-    // Keys of files, of tickets and of sessions: no core file, and no other process of the same user that reads them.
-    // Becoming another user has set it anew.
+    // The process holds private keys, ticket keys and session keys: it makes no core file, and no other process of the
+    // same user may read it. Becoming another user has reset this.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(system("keep this process out of core files"))?;
     let facility = settings.home.as_ref().map(|home| open_home(&settings, home)).transpose()?;
     let first = settings;
     let watch = watched(None, &first);
-    // What changed before it was watched.
+    // The settings may have changed before they were watched.
     let settings = if watch.is_some() { Settings::read(file)? } else { first.clone() };
     let watch = if settings == first { watch } else { watched(watch, &settings) };
     let mut tickets = Tickets::default();
@@ -154,7 +154,7 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
         loops: Vec::new(),
     };
     let ended = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(system("make a descriptor"))?);
-    // Before anybody is served: what cannot be bound ends the program.
+    // Before connections are served: a socket that cannot be bound ends the program.
     let doors = Doors::bind(&supervisor.settings)?;
     supervisor.start(&ended)?;
     let observer = doors.open(&supervisor.settings, metrics)?;
@@ -162,7 +162,7 @@ pub fn serve(file: &Path) -> Result<(), ServeError> {
     notify("READY=1");
     let done = supervisor.watch(&signals, &ended);
     if done.is_err() {
-        // Loops that still serve would keep the log, and with it this program.
+        // Loops that still serve would keep the log open, and with it this program running.
         supervisor.stop_all(Instant::now());
     }
     drop((supervisor, observer));
@@ -176,7 +176,7 @@ fn signals() -> nix::Result<SignalFd> {
         set.add(signal);
     }
     set.thread_block()?;
-    // Where a file may not become larger, writing to it is an error like others.
+    // Beyond the limit of a file's size, writing fails with an ordinary error instead of the signal.
     let mut size = SigSet::empty();
     size.add(Signal::SIGXFSZ);
     size.thread_block()?;
@@ -195,7 +195,7 @@ fn open_home(settings: &Settings, home: &HomeSettings) -> Result<Facility, Wrong
         .map_err(|cause| settings.wrong(home.folder.line, "folder", cause))
 }
 
-/// Watches what settings name, if they say so.
+/// Watches the files that the settings name, if the settings ask for it.
 fn watched(before: Option<Watch>, settings: &Settings) -> Option<Watch> {
     let quiet = settings.observing.watch?;
     let mut watch = before.unwrap_or_else(|| Watch::new(quiet));
@@ -210,7 +210,8 @@ fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Makes the keys for tickets that are due, or reads their file: root's or this user's, where one is given.
+/// Makes the ticket keys that are due, or reads them from their file. The file must be owned by root or by `user`, if
+/// that is given.
 fn refresh(tickets: &mut Tickets, settings: &Settings, user: Option<u32>) -> Result<(), Wrong> {
     let policies = settings.policies();
     let failed = |cause| settings.wrong(1, "[tickets]", format!("no key for tickets: {cause}"));
@@ -225,7 +226,7 @@ fn refresh(tickets: &mut Tickets, settings: &Settings, user: Option<u32>) -> Res
     tickets.refresh(settings.key_period(), policies, now()).map(drop).map_err(failed)
 }
 
-/// Seconds since 1970.
+/// The present time in seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
@@ -240,7 +241,7 @@ fn user(settings: &Settings) -> Result<Option<User>, Wrong> {
     Err(settings.wrong(name.line, "user", cause))
 }
 
-/// Gives up being root. Who is that user already needs nothing.
+/// Becomes this user and gives up root's rights; does nothing if the process is this user's already.
 fn become_user(user: &User) -> nix::Result<()> {
     if nix::unistd::geteuid() == user.uid {
         return Ok(());
@@ -275,7 +276,7 @@ struct Loop {
     thread: JoinHandle<()>,
 }
 
-/// What stays the same from one generation to the next.
+/// State that lasts from one generation of settings to the next.
 struct Supervisor {
     sockets: Sockets,
     settings: Settings,
@@ -324,7 +325,7 @@ impl Supervisor {
         }))
     }
 
-    /// Tells who reads metrics and status what is served now.
+    /// Sets the state that metrics and status show.
     fn tell(&self) {
         let of = |listener: &ListenerSettings| ListenerFacts {
             name: listener.place.value.to_string(),
@@ -356,7 +357,7 @@ impl Supervisor {
             let (cards, ended) = (self.facility.clone(), Ended { descriptor: Arc::clone(ended) });
             let (began, is_begun) = sync_channel(1);
             let thread = std::thread::Builder::new().name(format!("loop {number}")).spawn(move || {
-                // Told also where the loop panics.
+                // The end is reported even if the loop panics.
                 let _ended = ended;
                 let made = Worker::new(place, cards.as_ref());
                 let (worker, said) = match made {
@@ -375,7 +376,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Waits for signals, and for the ends of loops.
+    /// Waits for signals, for changed files, and for the ends of loops.
     fn watch(&mut self, signals: &SignalFd, ended: &OwnedFd) -> Result<(), ServeError> {
         let (mut is_stopping, mut over) = (false, 0);
         loop {
@@ -385,7 +386,7 @@ impl Supervisor {
             watched.extend(told.map(|told| PollFd::from_borrowed_fd(told, PollFlags::IN)));
             let of_files =
                 files.and_then(|files| Some(files.wakes()?.saturating_duration_since(Instant::now())));
-            // An OCSP response whose time is over is shown no more.
+            // An OCSP response that expires is no longer shown.
             let by_clock = [self.tickets.due_in(now()), self.material.stale_in(now())];
             let by_clock = by_clock.into_iter().flatten().min().filter(|_| !is_stopping);
             let due = [of_files, by_clock].into_iter().flatten().min();
@@ -400,7 +401,7 @@ impl Supervisor {
             let is_heard = |at: usize| watched.get(at).is_some_and(|watched| !watched.revents().is_empty());
             let (of_signals, of_ended, of_files) = (is_heard(0), is_heard(1), is_heard(2));
             if of_ended {
-                // Each has added one as the last that it did.
+                // Each loop adds one as its last act.
                 let mut more = [0; 8];
                 rustix::io::read(ended, &mut more).map_err(system("wait for loops"))?;
                 over += u64::from_ne_bytes(more);
@@ -441,10 +442,10 @@ impl Supervisor {
                 Some(Signal::SIGTERM | Signal::SIGINT) => {
                     notify("STOPPING=1");
                     let at = Instant::now();
-                    // The second one does not wait.
+                    // A second signal ends connections without a wait.
                     let at = if is_stopping { at } else { at + self.settings.stop };
                     is_stopping = true;
-                    // Closed once the loops have let go of them, too.
+                    // The sockets are closed when the loops have released them too.
                     self.stop_all(at);
                 }
                 _ => {}
@@ -452,7 +453,7 @@ impl Supervisor {
         }
     }
 
-    /// Nothing more is accepted; what has not ended at this time is ended.
+    /// Stops accepting; connections that are still open at the time `at` are ended.
     fn stop_all(&mut self, at: Instant) {
         self.sockets = Sockets::default();
         for each in &self.loops {
@@ -460,7 +461,7 @@ impl Supervisor {
         }
     }
 
-    /// What is served where, for the service manager's log.
+    /// Reports what is served at which address, for the service manager's log.
     fn say(&self) {
         for line in self.material.lines() {
             say(format_args!("certificate {line}"));
@@ -482,7 +483,7 @@ impl Supervisor {
         }
     }
 
-    /// Serves with a new key for tickets; connections go on as they began.
+    /// Serves with new ticket keys; open connections go on as they began.
     fn rotate(&mut self) -> Result<(), Wrong> {
         refresh(&mut self.tickets, &self.settings, Some(own_user()))?;
         self.material = Arc::new(self.material.with_tickets(&self.settings, &self.tickets)?);
@@ -514,14 +515,14 @@ impl Supervisor {
     }
 
     fn try_reload(&mut self) -> Result<(), Wrong> {
-        // Also where it cannot be read, links in its path may lead elsewhere now; and what is written meanwhile is
-        // seen.
+        // Done first, even if the settings cannot be read: links in their path may lead elsewhere by now, and a change
+        // made meanwhile is noticed.
         if let Some(watch) = &mut self.watch {
-            // What fails is said below.
+            // An error is reported below.
             let _ = watch.follow(files(&self.settings));
         }
         let settings = Settings::read(&self.settings.file)?;
-        // Before they are read: what is written meanwhile is seen.
+        // Before the files are read, so that a change made meanwhile is noticed.
         self.watch = watched(self.watch.take(), &settings);
         if settings.home.as_ref().map(what_of_home) != self.settings.home.as_ref().map(what_of_home) {
             let line = settings.home.as_ref().map_or(1, |home| home.folder.line);
@@ -540,7 +541,7 @@ impl Supervisor {
         let facility = self.facility.as_ref();
         let material = Material::load(&settings, Some(&self.material), facility, &tickets)?;
         if let Err(wrong) = self.open_all(&settings) {
-            // New sockets would be listened at, and nobody would accept.
+            // New sockets would listen without anybody accepting.
             let old = &self.settings.listeners;
             self.sockets.keep(|place| old.iter().any(|listener| listener.place.value == *place));
             return Err(wrong);
@@ -553,7 +554,7 @@ impl Supervisor {
 }
 
 impl Supervisor {
-    /// Opens what new settings name: sockets, then the log.
+    /// Opens the sockets and then the log that new settings name.
     fn open_all(&mut self, settings: &Settings) -> Result<(), Wrong> {
         for listener in &settings.listeners {
             let place = &listener.place.value;
@@ -563,8 +564,8 @@ impl Supervisor {
     }
 }
 
-/// What is wrong with the bound of descriptors, if all connections that the settings permit could not have theirs. A
-/// forwarded one takes a second for its backend, and where there is none for that, the client is cut and does not wait.
+/// A warning if the process's limit of descriptors is too low for all connections that the settings permit. A forwarded
+/// connection takes a second descriptor for its backend; without it the client is cut off instead of waiting.
 fn short_of_descriptors(settings: &Settings, loops: usize) -> Option<String> {
     let is_forwarding =
         settings.listeners.iter().any(|listener| matches!(listener.service, Service::Forward(_)));
@@ -583,7 +584,7 @@ fn what_of_home(home: &HomeSettings) -> (&Path, u16, Option<&Path>) {
     (&home.folder.value, home.domain, home.credential.as_ref().map(|path| path.value.as_path()))
 }
 
-/// Tells of a loop's end when it is dropped, which a panic does too.
+/// Reports the end of a loop when it is dropped, even by a panic.
 struct Ended {
     descriptor: Arc<OwnedFd>,
 }

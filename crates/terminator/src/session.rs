@@ -1,4 +1,4 @@
-//! One connection of a client: handshake, then bytes in both directions until both have ended.
+//! One client's connection: handshake, then bytes in both directions until both have ended.
 
 mod answers;
 mod proxied;
@@ -25,60 +25,60 @@ use streams::{Server, Side, WATCHED};
 use tls::{Acceptor, Cause, Connection, Facts, Failure, KeyRequest, Progress, Protocols, Read};
 use zeroize::Zeroizing;
 
-/// A listener, as connections see it.
+/// A listener with the settings that connections need.
 pub(crate) struct Listener {
     pub(crate) place: ListenAt,
     pub(crate) name: String,
     pub(crate) acceptor: Acceptor,
     pub(crate) protocols: Option<Protocols>,
-    /// Who says whom connections are of; none where nobody does.
+    /// Networks of proxies that name a connection's client; `None` if no proxy does.
     pub(crate) accept_proxy: Option<Vec<Network>>,
-    /// Whether backends are told whom connections are of.
+    /// Whether backends get a PROXY header.
     pub(crate) sends_proxy: bool,
     pub(crate) service: Service,
-    /// Whose turn it is among the backends of each list.
+    /// For each list of backends, a counter that gives the next one its turn.
     pub(crate) turns: Vec<AtomicUsize>,
     pub(crate) metrics: Arc<OfListener>,
 }
 
-/// Rounds of one connection before others have their turn.
+/// At most this many rounds of one connection before others get their turn.
 const ROUNDS_MAX: usize = 16;
-/// The version in which each side ends by itself (RFC 8446, 6.1).
+/// The version in which each direction ends by itself (RFC 8446, 6.1).
 const BOTH_ENDS_APART: &str = "TLS1.3";
-/// How long a client that was refused has for reading why: what it sent meanwhile would make the end a reset, which
-/// takes the alert away.
+/// How long a refused client has for reading the alert: bytes that it sent meanwhile would turn the end into a reset,
+/// which discards the alert.
 const REFUSED_READS: Duration = Duration::from_secs(1);
-/// Said of connections that ended as both sides wanted.
+/// The log's reason for connections that ended as both sides wanted.
 const DONE: &str = "done";
 
-/// What a connection does next.
+/// A connection's next step.
 pub(crate) enum Step {
-    /// Nothing before something happens to one of its sockets.
+    /// The connection waits for an event of one of its sockets.
     Wait,
-    /// More, when others have had their turn.
+    /// The connection goes on after others have had their turn.
     Again,
-    /// A private key operation is to be sent, and answered.
+    /// The connection needs this private key operation to be sent and answered.
     Ask(KeyRequest),
-    /// It is over, and stays until its deadline, so that the time of its end tells nothing.
+    /// The connection is over, but stays open until its deadline, so that the time of its end tells nothing.
     Linger,
-    /// It is over.
+    /// The connection is over and can be closed.
     End,
 }
 
-/// What lies around a connection while it runs.
+/// A loop's state that a connection uses while it runs.
 pub(crate) struct Around<'a> {
     pub(crate) epoll: &'a OwnedFd,
-    /// What the backend's events are told under.
+    /// Data under which the backend's events are reported.
     pub(crate) backend_data: u64,
     pub(crate) scratch: &'a mut [u8],
     pub(crate) now: Instant,
     pub(crate) limits: &'a Limits,
-    /// Whether answers of cards are awaited for other connections.
+    /// Whether other connections wait for answers of cards.
     pub(crate) others_wait: bool,
 }
 
 enum Phase {
-    /// A proxy says whom the connection is of.
+    /// A proxy's header is read.
     Header,
     Handshake,
     Connecting {
@@ -91,19 +91,19 @@ enum Phase {
     },
 }
 
-/// How far a handshake came.
+/// Progress of a handshake.
 enum Shaken {
-    /// It waits for a private key operation.
+    /// The handshake waits for a private key operation.
     Asks(KeyRequest),
-    /// Whether there was anything to do.
+    /// Whether the handshake had anything to do.
     Moved(bool),
 }
 
-/// Most that a client sends in a handshake, in bytes: hellos of 64 KiB, twice, and what stands around them. The library
-/// passes over any number of records that mean nothing.
+/// At most this many bytes of a client are read in a handshake: two hellos of 64 KiB, and what surrounds them. The
+/// library skips any number of meaningless records.
 const HANDSHAKE_BYTES_MAX: usize = 256 << 10;
 
-/// Bytes for a backend that it has not taken.
+/// Bytes that the backend has not taken yet.
 #[derive(Default)]
 struct Pending {
     bytes: Vec<u8>,
@@ -116,7 +116,8 @@ impl Pending {
     }
 
     fn push(&mut self, bytes: &[u8]) {
-        // What is taken goes once it is most of it, or a backend that is never quite done would keep everything.
+        // Taken bytes are removed once they are most of the buffer; otherwise a backend that always lags a little would
+        // keep everything.
         if self.taken > self.bytes.len() / 2 {
             self.bytes.drain(..self.taken);
             self.taken = 0;
@@ -127,50 +128,51 @@ impl Pending {
     fn took(&mut self, count: usize) {
         self.taken += count;
         if self.taken == self.bytes.len() {
-            // An idle connection keeps no memory for what it does not hold.
+            // An idle connection keeps no memory for an empty buffer.
             *self = Self::default();
         }
     }
 }
 
-/// One connection.
+/// One client's connection.
 pub(crate) struct Session {
     client: Side,
     address: SocketAddr,
-    /// What came of a proxy's header, and the address that it says the client connected to.
+    /// Bytes of a proxy's header so far, and the address that the header says the client connected to.
     header: Vec<u8>,
     server: Option<SocketAddr>,
-    /// Until it lingers.
+    /// Present until the connection lingers.
     tls: Option<Connection>,
     phase: Phase,
     listener: Arc<Listener>,
     material: Arc<Material>,
     backend: Option<Side>,
-    /// Place of the backend's list in the listener, that of the backend in the list, and how many of it were tried.
+    /// Place of the list of backends in the listener, place of the backend in the list, and how many backends were
+    /// tried.
     list_at: usize,
     backend_at: usize,
     tried: usize,
     to_backend: Pending,
-    /// Data ended, and the other side was told.
+    /// Whether each side's data ended, and whether each side was told of the other's end.
     client_ended: bool,
     backend_ended: bool,
     client_told: bool,
     backend_told: bool,
-    /// The backend takes nothing any more.
+    /// Whether the backend takes no more data.
     backend_is_deaf: bool,
     question: Question,
-    /// It was answered for the last time.
+    /// Whether the last request of the connection was answered.
     was_last: bool,
     messages: Messages,
     began: Instant,
     active: Instant,
     handshake_took: Option<Duration>,
-    /// What the client has sent of it.
+    /// Number of bytes that the client has sent in the handshake.
     handshake_bytes: usize,
     asked: Option<Instant>,
     asked_ecdsa: bool,
     key_time: Option<Duration>,
-    /// Whom the client's certificate names: a claim until the handshake is over.
+    /// The client that the certificate names: an unverified claim until the handshake is over.
     client_certificate: Option<Box<Client>>,
     bytes_in: u64,
     bytes_out: u64,
@@ -179,11 +181,11 @@ pub(crate) struct Session {
     permit: Permit,
 }
 
-/// Why a connection is over, and how long it must stay.
+/// The reason of a connection's end, and how long the connection must stay open.
 struct Over {
     end: String,
     delay: Duration,
-    /// The backend is to see that it was cut, and not an end.
+    /// Whether the backend is to see an abort rather than an orderly end.
     is_cut: bool,
 }
 
@@ -196,10 +198,10 @@ impl Over {
 type Moved = Result<bool, Over>;
 
 impl Session {
-    /// A connection that was accepted.
+    /// A session for a connection that was accepted.
     ///
     /// # Errors
-    /// [`Failure`]: the library has no memory.
+    /// [`Failure`] if the library has no memory.
     pub(crate) fn new(
         socket: OwnedFd,
         address: SocketAddr,
@@ -258,22 +260,22 @@ impl Session {
         &self.listener
     }
 
-    /// How far it is, for the counters.
+    /// Progress of the connection, for the counters.
     pub(crate) fn seen(&self) -> Seen {
         Seen { handshake: self.handshake_took, bytes_in: self.bytes_in, bytes_out: self.bytes_out }
     }
 
-    /// What was agreed, once the handshake is over.
+    /// The facts that the handshake agreed on, once it is over.
     pub(crate) fn agreed(&self) -> &Facts {
         &self.facts
     }
 
-    /// Why it ended, once it has.
+    /// The log's reason of the end; empty before the end.
     pub(crate) fn end(&self) -> &str {
         &self.end
     }
 
-    /// How long its private key operation took, once it is answered.
+    /// How long the private key operation took, once it is answered.
     pub(crate) fn key_time(&self) -> Option<Duration> {
         self.key_time
     }
@@ -282,7 +284,7 @@ impl Session {
         &self.material
     }
 
-    /// Events of the client's or the backend's socket.
+    /// Notes events of the client's or the backend's socket.
     pub(crate) fn hear(&mut self, of_backend: bool, events: EventFlags) {
         match (&mut self.backend, of_backend) {
             (Some(backend), true) => backend.hear(events),
@@ -291,7 +293,7 @@ impl Session {
         }
     }
 
-    /// When it is over unless something happens before.
+    /// When the connection ends unless something happens before.
     pub(crate) fn deadline(&self, limits: &Limits) -> Instant {
         match self.phase {
             Phase::Header | Phase::Handshake => self.began + limits.handshake,
@@ -301,7 +303,7 @@ impl Session {
         }
     }
 
-    /// Its deadline has come.
+    /// Acts on a deadline that has come.
     pub(crate) fn expire(&mut self, around: &mut Around<'_>) -> Step {
         let end = match self.phase {
             Phase::Header => "handshake-timeout",
@@ -325,12 +327,12 @@ impl Session {
         self.over(Over::of(end), around.now)
     }
 
-    /// Whether it failed and waits for its end.
+    /// Whether the connection is over and stays open only until its deadline.
     pub(crate) fn is_lingering(&self) -> bool {
         matches!(self.phase, Phase::Lingering { .. })
     }
 
-    /// Gives up memory that it needs only while bytes come, if none have for so long; false where it is not that far.
+    /// Frees memory that is needed only while bytes come, if none came for `idle`. Returns false if it is too early.
     pub(crate) fn rest(&mut self, idle: Duration, now: Instant) -> bool {
         let is_idle = matches!(self.phase, Phase::Forward | Phase::Answer)
             && now.saturating_duration_since(self.active) >= idle;
@@ -340,19 +342,19 @@ impl Session {
         is_idle || self.is_lingering()
     }
 
-    /// It is to end now, whatever it does.
+    /// Sets the reason of the end, unless there is one already.
     pub(crate) fn stop(&mut self, end: &str) {
         if self.end.is_empty() {
             end.clone_into(&mut self.end);
         }
     }
 
-    /// Whether the answer to its private key operation is a signature of ECDSA.
+    /// Whether the private key operation is an ECDSA signature.
     pub(crate) fn asked_ecdsa(&self) -> bool {
         self.asked_ecdsa
     }
 
-    /// The answer to its private key operation.
+    /// Takes the answer to the private key operation; `None` if it failed.
     pub(crate) fn answered(&mut self, answer: Option<Zeroizing<Vec<u8>>>, now: Instant) {
         let Some(asked) = self.asked.take() else { return };
         self.key_time = Some(now - asked);
@@ -361,7 +363,7 @@ impl Session {
         }
     }
 
-    /// Goes on as far as it can without waiting.
+    /// Advances the connection as far as possible without blocking; returns its next step.
     pub(crate) fn go_on(&mut self, around: &mut Around<'_>) -> Step {
         for _ in 0..ROUNDS_MAX {
             let moved = match self.phase {
@@ -385,7 +387,7 @@ impl Session {
         Step::Again
     }
 
-    /// Takes note of the end: what the client is still to be told is sent as far as it goes at once.
+    /// Ends the connection: pending bytes for the client are sent as far as the socket takes them at once.
     fn over(&mut self, over: Over, now: Instant) -> Step {
         self.stop(&over.end);
         if let Some(mut tls) = self.tls.take() {
@@ -393,7 +395,7 @@ impl Session {
             self.facts = tls.facts();
         }
         if let Some(backend) = self.backend.take().filter(|_| over.is_cut) {
-            // An orderly end would say that all of it came.
+            // An orderly end would tell the backend that all data came.
             let _ = rustix::net::sockopt::set_socket_linger(&backend.socket, Some(Duration::ZERO));
         }
         self.to_backend = Pending::default();
@@ -404,17 +406,17 @@ impl Session {
         Step::Linger
     }
 
-    /// Goes on with the handshake by what was received; then receives once, so that a client that never stops sending
-    /// takes turns.
+    /// Continues the handshake with the bytes that were received, then receives once: so a client that never stops
+    /// sending takes turns with others.
     fn handshake(&mut self, around: &mut Around<'_>) -> Result<Shaken, Over> {
         if self.asked.is_some() {
             return Ok(Shaken::Moved(false));
         }
         let Some(tls) = &mut self.tls else { return Ok(Shaken::Moved(false)) };
         let progress = tls.handshake();
-        // Before anything else: a client that waits for a flight waits no longer than needed. What comes before a
-        // signature helps a lonely client on; where others wait for cards as well, it goes with the rest, by one call
-        // in place of two.
+        // Sent before anything else, so that a client waits no longer than needed. What precedes a signature helps a
+        // client that is alone. If others wait for cards too, it is sent later together with the rest, by one call
+        // instead of two.
         let holds = around.others_wait && matches!(progress, Ok(Progress::NeedsKey));
         let sent = if holds { Ok(false) } else { send_out(tls, &mut self.client) };
         match progress {
@@ -423,8 +425,8 @@ impl Session {
                 self.handshake_took = Some(around.now - self.began);
                 self.active = around.now;
                 self.facts = tls.facts();
-                // What it needed for the handshake's records is another connection's at once, and not one's that may
-                // say nothing.
+                // Memory for the handshake's records is free for other connections at once, as this one may say nothing
+                // for long.
                 tls.rest();
                 match &self.listener.service {
                     Service::Answer(_) => self.phase = Phase::Answer,
@@ -435,7 +437,7 @@ impl Session {
                     Service::Forward(lists) => {
                         let protocol = &self.facts.protocol;
                         let of_protocol = || lists.iter().position(|list| list.protocol == *protocol);
-                        // The first one is for all others.
+                        // The first list is for all other protocols.
                         self.list_at = protocol.as_ref().and_then(|_| of_protocol()).unwrap_or_default();
                         let turn = self.listener.turns.get(self.list_at);
                         let turn = turn.map_or(0, |turn| turn.fetch_add(1, Ordering::Relaxed));
@@ -469,7 +471,7 @@ impl Session {
         }
     }
 
-    /// Takes in what the client sent; false where there is nothing.
+    /// Receives bytes of the client; false if there are none.
     fn receive(&mut self, around: &mut Around<'_>) -> Moved {
         let Some(tls) = &mut self.tls else { return Ok(false) };
         match self.client.read(around.scratch).map_err(of_client)? {
@@ -489,7 +491,7 @@ impl Session {
         }
     }
 
-    /// The backends that are for it.
+    /// The backends for this connection.
     fn backends(&self) -> &[Server] {
         match &self.listener.service {
             Service::Forward(lists) => lists.get(self.list_at).map_or(&[], |backends| &backends.list),
@@ -497,7 +499,8 @@ impl Session {
         }
     }
 
-    /// Begins to connect to the next backend that was not tried; with why the last one was not reached.
+    /// Begins to connect to the next backend that was not tried. `why` says why the last one was not reached, and goes
+    /// into the error if none is left.
     fn connect(&mut self, around: &Around<'_>, mut why: String) -> Result<(), Over> {
         while self.tried < self.backends().len() {
             let at = (self.backend_at + usize::from(self.tried > 0)) % self.backends().len();
@@ -540,7 +543,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Hands on what is there in both directions.
+    /// Forwards available bytes in both directions.
     fn forward(&mut self, around: &mut Around<'_>) -> Moved {
         let moved_in = self.forward_in(around)?;
         let moved_out = self.forward_out(around)?;
@@ -583,7 +586,7 @@ impl Session {
             Ok(Read::End) => {
                 self.client_ended = true;
                 if self.facts.version != BOTH_ENDS_APART {
-                    // The client takes nothing after its own end (RFC 5246, 7.2.1).
+                    // After its own end, the client takes no more data (RFC 5246, 7.2.1).
                     self.backend_ended = true;
                     let _ = tls.close();
                 }
@@ -596,7 +599,8 @@ impl Session {
         }
     }
 
-    /// Once the client has everything, how it goes away does not matter.
+    /// The end `over`; or an ordinary end if the client has all data, since an error of its connection does no harm
+    /// then.
     fn after_the_end(&self, over: Over) -> Over {
         let has_all = self.backend_ended && self.tls.as_ref().is_none_or(|tls| tls.outgoing().is_empty());
         if has_all && over.delay.is_zero() { Over::of(DONE) } else { over }
@@ -612,7 +616,7 @@ impl Session {
                 Ok(true)
             }
             Err(_) => {
-                // What it had to say before may still be there to be read.
+                // Data that the backend sent before may still be readable.
                 self.backend_is_deaf = true;
                 self.to_backend = Pending::default();
                 Ok(true)
@@ -651,12 +655,12 @@ impl Session {
         Ok(moved)
     }
 
-    /// The client, where it has shown a certificate that was verified.
+    /// The client that a verified certificate names; `None` before the end of the handshake, and without a certificate.
     pub(crate) fn client_certificate(&self) -> Option<&Client> {
         self.client_certificate.as_deref().filter(|_| self.handshake_took.is_some())
     }
 
-    /// What the log says of it.
+    /// The connection's entry for the log.
     pub(crate) fn entry(&self, now: Instant) -> Entry<'_> {
         let facts = match &self.tls {
             Some(tls) => tls.facts(),
@@ -683,7 +687,7 @@ impl Session {
     }
 }
 
-/// Sends what there is for the client, as far as it goes.
+/// Sends pending bytes to the client, as far as the socket takes them; true if any were sent.
 fn send_out(tls: &mut Connection, client: &mut Side) -> Result<bool, Errno> {
     let mut moved = false;
     loop {
@@ -702,7 +706,7 @@ fn of_client(errno: Errno) -> Over {
 
 fn failed(failure: &Failure, delay: Duration) -> Over {
     let delay = match failure.cause {
-        // Nothing secret was looked at.
+        // No secret was used yet, so no delay is needed.
         Cause::UnknownName | Cause::UnknownProtocol => Duration::ZERO,
         Cause::Client => REFUSED_READS,
         _ => delay,

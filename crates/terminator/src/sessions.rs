@@ -1,5 +1,5 @@
-//! Sessions of TLS 1.2 that clients name by a number, kept for all loops: so many at most, each for so long, the oldest
-//! forgotten first.
+//! Sessions of TLS 1.2 that clients name by a number, kept for all loops. Their number and their lifetime are bounded;
+//! the oldest are forgotten first.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 use tls::SessionStore;
 use zeroize::Zeroizing;
 
-/// Parts with a lock of their own: loops that keep sessions at the same time seldom meet.
+/// Number of parts, each with its own lock: so loops that keep sessions at the same time seldom wait for each other.
 const PARTS: usize = 16;
 
-/// How many sessions are kept, and how long.
+/// Bounds of kept sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheSettings {
-    /// Sessions at a time.
+    /// At most this many sessions are kept at a time.
     pub sessions: u32,
-    /// For how long.
+    /// A session is kept for this time.
     pub lifetime: Duration,
 }
 
-/// Kept sessions.
+/// The kept sessions of all loops.
 pub(crate) struct SessionCache {
     settings: CacheSettings,
     hasher: RandomState,
@@ -30,7 +30,7 @@ pub(crate) struct SessionCache {
 #[derive(Default)]
 struct Part {
     entries: HashMap<Vec<u8>, Entry>,
-    /// Names in the order in which they came, with what tells an entry from a later one of the same name.
+    /// Names in the order of their arrival; the number tells an entry from a later one with the same name.
     order: VecDeque<(u64, Vec<u8>)>,
     next: u64,
 }
@@ -52,7 +52,7 @@ impl SessionCache {
 
     fn part(&self, name: &[u8]) -> (MutexGuard<'_, Part>, usize) {
         let at = self.hasher.hash_one(name) as usize % PARTS;
-        // The bound is that of all parts together.
+        // The parts' bounds add up to the bound of all sessions.
         let most = (self.settings.sessions as usize + at) / PARTS;
         (self.parts[at].lock().unwrap_or_else(PoisonError::into_inner), most)
     }
@@ -65,7 +65,7 @@ impl SessionCache {
             Entry { number: part.next, until: now + self.settings.lifetime, sealed: sealed.to_vec().into() };
         part.order.push_back((part.next, name.clone()));
         part.entries.insert(name, entry);
-        // What was deleted stands in the order as well, so that this bounds both.
+        // Deleted entries stay in the order, so that this bounds both.
         let is_over = |part: &Part, number: &u64, name: &Vec<u8>| {
             part.entries.get(name).is_none_or(|entry| entry.number != *number || entry.until <= now)
         };
@@ -123,7 +123,7 @@ mod tests {
         let name = |number: u32| number.to_be_bytes().to_vec();
         for number in 0..10_000 {
             cache.store_at(name(number), &[number as u8; 8], now);
-            // Looking for what is not there leaves nothing.
+            // A look-up of a missing name leaves nothing behind.
             assert!(!cache.retrieve_at(&name(number + 50_000), &mut [0; 8], now));
             assert!(counts(&cache).0 <= 100 && counts(&cache).1 <= 100);
         }
@@ -136,13 +136,13 @@ mod tests {
         assert!(!cache.retrieve_at(&name(9_999), &mut into, now + lifetime));
         cache.delete(&name(9_999));
         assert!(!cache.retrieve_at(&name(9_999), &mut into, now));
-        // Kept and forgotten in turn: the order does not grow.
+        // Storing and deleting in turn does not make the order grow.
         for _ in 0..10_000 {
             cache.store_at(name(1), &[1; 8], now);
             cache.delete(&name(1));
         }
         assert!(counts(&cache).1 <= 100);
-        // The same name again is the newer entry.
+        // Storing the same name again replaces the entry.
         cache.store_at(name(2), &[1; 8], now);
         cache.store_at(name(2), &[2; 8], now);
         assert!(cache.retrieve_at(&name(2), &mut into, now) && into == [2; 8]);

@@ -1,5 +1,4 @@
-//! What an operator decides: one file in TOML. [`MANUAL`] is that file with everything in it, and says what each key
-//! does.
+//! The operator's settings: one file in TOML. [`MANUAL`] is a settings file with every key, and explains each.
 
 mod observing;
 mod raw;
@@ -21,37 +20,37 @@ use toml::Spanned;
 /// The settings file that is its own manual.
 pub const MANUAL: &str = include_str!("settings/manual.toml");
 
-/// Longest settings file, in bytes: 10,000 certificates have room.
+/// Longest settings file, in bytes: enough for 10,000 certificates.
 const FILE_BYTES_MAX: u64 = 4 << 20;
-/// Most certificates and listeners.
+/// At most this many certificates, and at most this many listeners.
 const CERTIFICATES_MAX: usize = 20_000;
 const LISTENERS_MAX: usize = 64;
-/// Of keys for kept sessions where no tickets are given.
+/// Period of the keys that seal kept sessions, if no tickets are given.
 const PERIOD_WITHOUT_TICKETS: Duration = Duration::from_secs(12 * 3600);
-/// Most files of revocation lists of a certificate.
+/// At most this many files of revocation lists for a certificate.
 const LISTS_MAX: usize = 64;
-/// Most loops: threads that serve connections.
+/// At most this many loops, which are threads that serve connections.
 const LOOPS_MAX: u32 = 256;
 
-/// Something of the settings, and the line of the file that it stands in, from 1.
+/// A value of the settings, with its line in the file, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct At<T> {
-    /// What it is.
+    /// The value of the setting.
     pub value: T,
-    /// Where it stands.
+    /// The line of the setting in the file, from 1.
     pub line: usize,
 }
 
-/// What is wrong with settings, or with what they name.
+/// An error in settings, or in something that they name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// The settings file.
+    /// Path of the settings file.
     pub file: PathBuf,
-    /// Line in it, from 1; none where the file as a whole is meant.
+    /// Line in the file, from 1; `None` for the file as a whole.
     pub line: Option<usize>,
-    /// The key; empty where none is meant.
+    /// The setting's key; empty if no single key is wrong.
     pub key: String,
-    /// What is wrong.
+    /// What is wrong, for people.
     pub cause: String,
 }
 
@@ -70,54 +69,54 @@ impl fmt::Display for Wrong {
 
 impl std::error::Error for Wrong {}
 
-/// Everything in a settings file.
+/// The contents of a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The file.
+    /// Path of the settings file.
     pub file: PathBuf,
-    /// The user that the program becomes once its addresses are bound; none to stay who it is.
+    /// The user that the program becomes once its addresses are bound; `None` to stay the same user.
     pub user: Option<At<String>>,
-    /// Threads that serve connections; none for one a processor.
+    /// Number of threads that serve connections; `None` for one a processor.
     pub loops: Option<u32>,
-    /// How long connections may go on after a stop was asked for.
+    /// How long connections may go on after a request to stop.
     pub stop: Duration,
-    /// The home that labels are in.
+    /// The home whose labels are used.
     pub home: Option<HomeSettings>,
     /// Where connections are logged.
     pub log: LogSettings,
-    /// How long a key for tickets is the newest; none where no tickets are given.
+    /// How long a ticket key is the newest; `None` if no tickets are given.
     pub ticket_period: Option<Duration>,
-    /// File of keys for tickets, shared with other machines; none to make them here.
+    /// File of ticket keys, shared with other machines; `None` to make keys here.
     pub ticket_file: Option<At<PathBuf>>,
-    /// Sessions of TLS 1.2 that are kept for clients that take no tickets; none to keep none.
+    /// Bounds of kept TLS 1.2 sessions, for clients that take no tickets; `None` to keep no sessions.
     pub cache: Option<CacheSettings>,
-    /// Bounds.
+    /// Bounds of connections.
     pub limits: Limits,
-    /// Metrics, status, watched files.
+    /// Where metrics and status are served, and whether files are watched.
     pub observing: Observing,
-    /// Certificates, in the order of the file: their places are the numbers of their keys.
+    /// Certificates, in the order of the file: a certificate's place is the number of its key.
     pub certificates: Vec<CertificateSettings>,
-    /// Listeners.
+    /// Listeners, in the order of the file.
     pub listeners: Vec<ListenerSettings>,
 }
 
-/// The home that labels are in.
+/// The home whose labels are used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HomeSettings {
-    /// Its folder.
+    /// The home's folder.
     pub folder: At<PathBuf>,
-    /// The domain of its cards.
+    /// The domain of requests to its cards.
     pub domain: u16,
-    /// File of the credential with which the process shows which tenant it is of; none to be told by its user.
+    /// File of the credential that tells the daemon the process's tenant; `None` if the process's user tells it.
     pub credential: Option<At<PathBuf>>,
 }
 
-/// Where connections are logged.
+/// Target and form of the access log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogSettings {
-    /// The target.
+    /// Where the log goes.
     pub target: LogTarget,
-    /// Its form.
+    /// Form of the log's lines.
     pub format: LogFormat,
     /// Line of the target, for errors.
     pub line: usize,
@@ -126,7 +125,7 @@ pub struct LogSettings {
 /// Where a log goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogTarget {
-    /// Nowhere.
+    /// The log is switched off.
     None,
     /// Standard output.
     Stdout,
@@ -143,59 +142,60 @@ pub enum LogFormat {
     Json,
 }
 
-/// Bounds.
+/// Bounds of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at a time.
+    /// At most this many connections at a time.
     pub connections: u32,
-    /// Of them, from one address; none for no bound of its own.
+    /// At most this many connections from one address; `None` for no such bound.
     pub per_address: Option<u32>,
-    /// Failed connections that are kept open for the library's delay.
+    /// At most this many failed connections are kept open for the library's delay.
     pub failed: u32,
-    /// From the first byte to the end of the handshake.
+    /// Longest time from accepting to the end of the handshake.
     pub handshake: Duration,
-    /// Without a byte in either direction.
+    /// Longest time without a byte in either direction.
     pub idle: Duration,
-    /// Until a backend has accepted.
+    /// Longest time until a backend accepts a connection.
     pub connect: Duration,
-    /// Bytes of one connection in each direction that one side has sent and the other one not taken.
+    /// Bytes that are buffered in each direction of a connection before no more are read.
     pub buffer_bytes: usize,
 }
 
 /// A certificate chain and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateSettings {
-    /// File of the chain; none for the one that lies beside the label.
+    /// File of the chain; `None` for the chain that is stored under the key's label.
     pub chain: Option<At<PathBuf>>,
-    /// Its key.
+    /// Where the chain's private key is.
     pub key: KeySettings,
-    /// File of an OCSP response that is shown with it.
+    /// File of an OCSP response that is shown with the certificate.
     pub ocsp: Option<At<PathBuf>>,
-    /// What its names offer; none where that is what the listener offers.
+    /// The policy for the certificate's names; `None` for the listener's policy.
     pub policy: Option<At<Policy>>,
-    /// Whether it is shown to clients that ask for no name, or for an unknown one; none where the settings do not say.
+    /// Whether the certificate is shown to clients that ask for no name or an unknown one; `None` if the settings do
+    /// not say.
     pub is_default: Option<bool>,
-    /// What its clients' certificates are held against; none to ask for none.
+    /// The demand for clients' certificates; `None` to ask for none.
     pub clients: Option<ClientsSettings>,
 }
 
-/// What certificates of clients are held against.
+/// The demand for clients' certificates, and what they are checked against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientsSettings {
-    /// File of the authorities.
+    /// File of the authorities' certificates.
     pub ca: At<PathBuf>,
-    /// Files of what was revoked.
+    /// Files of revocation lists.
     pub lists: Vec<At<PathBuf>>,
-    /// Whether who has none is refused.
+    /// Whether a client without a certificate is refused.
     pub is_required: bool,
-    /// How many certificates may stand between a client's and an authority's.
+    /// At most this many certificates may stand between a client's and an authority's.
     pub depth: u8,
-    /// Line of the table.
+    /// Line of the table in the settings file.
     pub line: usize,
 }
 
 impl CertificateSettings {
-    /// For errors: the line of the chain and its key in the file, and what is said before the cause.
+    /// The place of the chain for errors: its line and key in the file, and the words before the cause.
     pub(crate) fn chain_place(&self) -> (usize, &'static str, String) {
         match (&self.chain, &self.key) {
             (Some(chain), _) => (chain.line, "chain", format!("{}: ", chain.value.display())),
@@ -210,7 +210,7 @@ impl CertificateSettings {
 /// Where a private key is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySettings {
-    /// In a file, and then in this process.
+    /// In a file, read into this process.
     File(At<PathBuf>),
     /// On cards, under a label.
     Label(At<Label>),
@@ -219,17 +219,17 @@ pub enum KeySettings {
 /// An address to be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenerSettings {
-    /// Where it listens.
+    /// The address or socket that it listens at.
     pub place: At<ListenAt>,
-    /// What it offers.
+    /// The TLS policy that it offers.
     pub policy: At<Policy>,
-    /// The application protocols that clients may choose from; none where that is left to them.
+    /// Application protocols that clients may choose from; `None` if the listener does not take part in the choice.
     pub protocols: Option<Protocols>,
-    /// Who says by the PROXY protocol whom connections are of, and must; none where nobody does.
+    /// Networks of proxies that must name a connection's client by the PROXY protocol; `None` if no proxy does.
     pub accept_proxy: Option<Vec<Network>>,
-    /// Whether backends are told by the PROXY protocol whom connections are of.
+    /// Whether backends get a header of the PROXY protocol.
     pub sends_proxy: bool,
-    /// What is done with connections.
+    /// The use that the listener makes of its connections: forwarding, or answering by itself.
     pub service: Service,
 }
 
@@ -252,7 +252,7 @@ impl fmt::Display for ListenAt {
 }
 
 impl Settings {
-    /// Reads a file.
+    /// Reads a settings file.
     ///
     /// # Errors
     /// [`Wrong`], with file, line and key.
@@ -272,7 +272,7 @@ impl Settings {
         Self::from_text(file, &text)
     }
 
-    /// Reads the text of a file; paths in it are seen from the file's folder.
+    /// Reads the text of a settings file; relative paths in it start at the file's folder.
     ///
     /// # Errors
     /// [`Wrong`], with file, line and key.
@@ -289,13 +289,13 @@ impl Settings {
         own.into_iter().chain(listeners.filter(move |_| own.is_none()))
     }
 
-    /// All policies that something is served under; one may come several times.
+    /// All policies that names are served under; a policy may occur several times.
     pub(crate) fn policies(&self) -> impl Iterator<Item = Policy> {
         let own = self.certificates.iter().filter_map(|certificate| certificate.policy.as_ref());
         self.listeners.iter().map(|listener| &listener.policy).chain(own).map(|policy| policy.value)
     }
 
-    /// How long a key that seals sessions is the newest: those that are kept need one also where no tickets are given.
+    /// How long a key that seals sessions is the newest. Kept sessions need such keys even if no tickets are given.
     pub(crate) fn key_period(&self) -> Option<Duration> {
         self.ticket_period.or_else(|| self.cache.map(|_| PERIOD_WITHOUT_TICKETS))
     }
@@ -306,11 +306,11 @@ impl Settings {
     }
 }
 
-/// Reads a file that is not longer than this; the error names the cause alone.
+/// Reads a file of at most `bytes_max` bytes; the error names the cause, but not the file.
 pub(crate) fn read_bounded(file: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
     use std::io::Read;
     let opened = std::fs::File::open(file).map_err(|cause| format!("cannot be opened: {cause}"))?;
-    // Room for all of it and for the look behind its end: a vector that grows leaves copies of a key behind.
+    // Room for the whole file and for the look behind its end: a vector that grows would leave copies of a key behind.
     let length = opened.metadata().map_or(0, |metadata| metadata.len()).min(bytes_max);
     let mut bytes = Vec::with_capacity(length as usize + 64);
     opened.take(bytes_max + 1).read_to_end(&mut bytes).map_err(|cause| format!("cannot be read: {cause}"))?;
@@ -320,11 +320,11 @@ pub(crate) fn read_bounded(file: &Path, bytes_max: u64) -> Result<Vec<u8>, Strin
     Ok(bytes)
 }
 
-/// A text, and the file that it is of.
+/// A settings file's text, with the file's path.
 struct Place<'a> {
     file: &'a Path,
     text: &'a str,
-    /// Where lines end: tens of thousands of places are asked for their lines.
+    /// Offsets of the line ends, since the lines of tens of thousands of places are looked up.
     ends: Vec<usize>,
 }
 
@@ -348,7 +348,7 @@ impl Place<'_> {
         Wrong { file: self.file.to_owned(), line: Some(line), key: key.to_owned(), cause: cause.to_string() }
     }
 
-    /// What the reader of TOML found: its line, and the key that stands in it.
+    /// An error of the TOML reader, with its line and the key in that line.
     fn syntax(&self, error: &toml::de::Error) -> Wrong {
         let line = error.span().map_or(1, |span| self.line(span.start));
         let of_line = self.text.lines().nth(line - 1).unwrap_or_default().trim();
@@ -598,7 +598,7 @@ impl Place<'_> {
     }
 }
 
-/// The key that says where a listener listens.
+/// The key of the setting that says where a listener listens.
 pub(crate) fn listener_key(place: &ListenAt) -> &'static str {
     match place {
         ListenAt::Address(_) => "address",

@@ -1,4 +1,4 @@
-//! Sockets to listen at: bound here, or handed in by a service manager (sd_listen_fds(3)).
+//! Listening sockets: bound here, or handed in by a service manager (sd_listen_fds(3)).
 
 use crate::settings::ListenAt;
 use rustix::io::Errno;
@@ -9,24 +9,25 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// Connections that wait for being accepted; the kernel has a bound of its own (`net.core.somaxconn`).
+/// Length of the queue of connections that wait to be accepted; the kernel has a bound of its own
+/// (`net.core.somaxconn`).
 const BACKLOG: i32 = 4096;
 /// First descriptor that a service manager hands in.
 const FIRST_HANDED: i32 = 3;
-/// Most that it hands in.
+/// At most this many descriptors are taken from a service manager.
 const HANDED_MAX: i32 = 1024;
 
 /// Sockets that this process listens at.
 #[derive(Default)]
 pub(crate) struct Sockets {
     open: HashMap<ListenAt, Arc<OwnedFd>>,
-    /// Names that several sockets were handed in with: which of them is meant nobody can say.
+    /// Names that several handed-in sockets share, so that none of these sockets can be chosen.
     ambiguous: Vec<String>,
     handed: HashMap<String, Arc<OwnedFd>>,
 }
 
 impl Sockets {
-    /// With what a service manager handed in. To be called once, before anything opens descriptors.
+    /// The sockets that a service manager handed in. To be called once, before anything opens descriptors.
     pub(crate) fn from_environment() -> Self {
         let variable = |name| std::env::var(name).ok();
         let is_ours = variable("LISTEN_PID").and_then(|pid| pid.parse().ok()) == Some(getpid().as_raw_pid());
@@ -34,8 +35,8 @@ impl Sockets {
         let names = variable("LISTEN_FDNAMES").unwrap_or_default();
         let mut names = names.split(':');
         let mut sockets = Self::default();
-        // Duplicated through this process's own descriptor; the originals stay open until it ends, as the manager keeps
-        // them open, too.
+        // Duplicated through this process's own descriptor. The originals stay open until the process ends, as the
+        // manager keeps them open too.
         let Ok(own) = pidfd_open(getpid(), PidfdFlags::empty()) else { return sockets };
         for at in 0..count.unwrap_or(0).clamp(0, HANDED_MAX) {
             let name = names.next().filter(|name| !name.is_empty()).unwrap_or("unknown");
@@ -49,10 +50,10 @@ impl Sockets {
         sockets
     }
 
-    /// The socket for a listener: the one that is open already, or a new one.
+    /// The socket for a listener: the one that is already open, or a new one.
     ///
     /// # Errors
-    /// Why there is none, for people.
+    /// A text that says why there is no socket, for people.
     pub(crate) fn open(&mut self, place: &ListenAt) -> Result<Arc<OwnedFd>, String> {
         if let Some(socket) = self.open.get(place) {
             return Ok(Arc::clone(socket));
@@ -81,21 +82,21 @@ impl Sockets {
                 Arc::clone(socket)
             }
         };
-        // What is sent goes at once. Connections have it from the socket that they are accepted at, without a call for
-        // each; those of a Unix socket have no such thing.
+        // Data is sent at once. Connections inherit this from their listening socket, without a call for each. Unix
+        // sockets have no such option, so an error is ignored.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
         self.open.insert(place.clone(), Arc::clone(&socket));
         Ok(socket)
     }
 
-    /// Where a listener's socket is, as the system says it.
+    /// The address of a listener's socket, as the system gives it.
     pub(crate) fn address(&self, place: &ListenAt) -> String {
         let name = self.open.get(place).and_then(|socket| rustix::net::getsockname(socket).ok());
         let address = name.and_then(|name| SocketAddr::try_from(name).ok());
         address.map_or_else(|| place.to_string(), |address| address.to_string())
     }
 
-    /// Forgets what is not listened at any more.
+    /// Drops the sockets of places that are no longer wanted.
     pub(crate) fn keep(&mut self, wanted: impl Fn(&ListenAt) -> bool) {
         self.open.retain(|place, _| wanted(place));
     }
@@ -105,7 +106,7 @@ fn bind(address: &SocketAddr) -> Result<OwnedFd, Errno> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-    // A restart binds what connections of before still have.
+    // A restart can bind the address although connections of the former process are still open.
     sockopt::set_socket_reuseaddr(&socket, true)?;
     if address.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, true)?;

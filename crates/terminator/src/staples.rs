@@ -1,29 +1,29 @@
-//! OCSP responses that are shown with certificates.
+//! OCSP responses that are shown with certificates (stapling).
 
 use tls::{Chain, OcspError, OcspHash, OcspResponse, OcspStatus};
 
-/// Longest file of a response, in bytes.
+/// Longest file of an OCSP response, in bytes.
 pub(crate) const FILE_BYTES_MAX: u64 = 64 << 10;
 
-/// A response that belongs to a certificate.
+/// An OCSP response that belongs to a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Staple {
     pub(crate) der: Vec<u8>,
-    /// Second since 1970 after which it is not shown; none where it says none.
+    /// Second since 1970 after which the response is not shown; `None` if the response states no end.
     pub(crate) until: Option<i64>,
 }
 
-/// Why a response is not shown.
+/// Why an OCSP response is not shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoStaple {
-    /// The file is not what it should be.
+    /// The file is not an OCSP response for the chain's certificate.
     Wrong(String),
-    /// It is one, which helps no client: serving goes on without it.
+    /// The file is an OCSP response that helps no client: serving goes on without it.
     Useless(String),
 }
 
 impl Staple {
-    /// What of a file is shown with a chain at this second since 1970.
+    /// The response in a file that can be shown with a chain at the second `now` since 1970.
     ///
     /// # Errors
     /// [`NoStaple`].
@@ -40,7 +40,7 @@ impl Staple {
                 OcspHash::Sha256 => hashed == engine::sha256(bytes),
                 OcspHash::Other => false,
             };
-            // The issuer's key is known where the chain has the issuer.
+            // The issuer's key is known only if the chain has the issuer's certificate.
             answer.serial == leaf.serial
                 && is(&answer.issuer_name, &leaf.issuer)
                 && issuer_key.as_ref().is_none_or(|key| is(&answer.issuer_key, key))

@@ -1,4 +1,4 @@
-//! What `cryptand tls status` shows: asks a running program for its report, and makes text for people of it.
+//! The command `cryptand tls status`: asks a running program for its report, and shows it as text for people.
 
 mod ask;
 mod shown;

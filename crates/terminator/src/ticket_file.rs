@@ -1,6 +1,5 @@
-//! Keys for tickets in a file, for machines that go on with each other's sessions: a line for each, the newest first,
-//! of a name (32 hexadecimal digits) and the key (64), with a space between them. Empty lines and lines that begin with
-//! `#` mean nothing.
+//! Ticket keys in a file, for machines that resume each other's sessions. Each line has a name (32 hexadecimal digits),
+//! a space and a key (64 digits); the newest key is first. Empty lines and lines that begin with `#` are ignored.
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::fs::{self, File, OpenOptions};
@@ -10,13 +9,13 @@ use std::path::{Path, PathBuf};
 use tls::{Policy, TicketKey};
 use zeroize::{Zeroize, Zeroizing};
 
-/// Most keys, and longest file in bytes.
-pub const KEYS_MAX: usize = 16;
+/// At most this many keys in a file; and longest file in bytes.
+pub const KEYS_MAX: usize = options::tls::TICKET_KEYS_MAX as usize;
 const FILE_BYTES_MAX: u64 = 16 << 10;
-/// Bits of a file's mode that let others read or write it.
+/// Bits of a file's mode with which others could reach it.
 const OTHERS: u32 = 0o077;
 
-/// A key of a file. Each policy uses one that is derived from it.
+/// A key in a file. Each policy uses its own key, derived from this one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FileKey {
     name: [u8; 16],
@@ -24,8 +23,8 @@ pub struct FileKey {
 }
 
 impl FileKey {
-    /// What a policy's tickets are sealed with, of its own: no session of a weak policy opens a listener with a strong
-    /// one.
+    /// The policy's own ticket key, derived from this one and used from `since` on. So no session of a weak policy can
+    /// be resumed at a listener with a strong one.
     pub(crate) fn of(&self, policy: Policy, since: u64) -> Option<TicketKey> {
         let mut out = Zeroizing::new([0; 48]);
         let info = [b"cryptand ticket ", policy.name().as_bytes()].concat();
@@ -38,10 +37,10 @@ impl FileKey {
     }
 }
 
-/// The keys of a file's text.
+/// The keys in a file's text, the newest first.
 ///
 /// # Errors
-/// What is wrong, with the line; no key stands in it.
+/// A text that says what is wrong, with the line, but without the key in it.
 pub fn parse(text: &[u8]) -> Result<Vec<FileKey>, String> {
     let mut keys: Vec<FileKey> = Vec::new();
     for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
@@ -79,10 +78,10 @@ fn digits(text: &[u8], into: &mut [u8]) -> bool {
         })
 }
 
-/// The keys of a file that nobody but its owner can read; the owner is root or this user, where one is given.
+/// The keys in a file that nobody but its owner can reach. With `user`, the owner must be root or this user.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A text that says what is wrong with the file.
 pub fn read(path: &Path, user: Option<u32>) -> Result<Vec<FileKey>, String> {
     let file = File::open(path).map_err(|cause| format!("cannot be opened: {cause}"))?;
     let of = file.metadata().map_err(|cause| format!("cannot be looked at: {cause}"))?;
@@ -102,7 +101,7 @@ pub fn read(path: &Path, user: Option<u32>) -> Result<Vec<FileKey>, String> {
     parse(&text)
 }
 
-/// Whoever owns the file has its keys: root does anyway, and the server's user must.
+/// Checks that the file is owned by root or the server's user, since the owner can read the keys.
 fn check_owner(owner: u32, user: u32) -> Result<(), String> {
     if owner == 0 || owner == user {
         return Ok(());
@@ -110,11 +109,11 @@ fn check_owner(owner: u32, user: u32) -> Result<(), String> {
     Err(format!("it is of another user ({owner}), who has its keys: chown it to root or to user {user}"))
 }
 
-/// Puts a new key before those of a file, keeps so many in all, and makes the file if there is none. Who reads it
-/// meanwhile gets the old one or the new one whole.
+/// Puts a new key before those of a file, and keeps at most `kept` keys in all; makes the file if there is none.
+/// Another process that reads meanwhile gets the old file or the new one whole. Returns the number of keys.
 ///
 /// # Errors
-/// What is wrong with the file that is there, or the system.
+/// A text that says what is wrong with the existing file, or the system's error.
 pub fn rotate(path: &Path, kept: usize) -> Result<usize, String> {
     let (old, owner) = match fs::metadata(path) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => (Vec::new(), None),
@@ -142,7 +141,7 @@ fn push(text: &mut Vec<u8>, bytes: &[u8], end: u8) {
     text.push(end);
 }
 
-/// The new file is its owner's whose the old one is: root makes it for a server of another user.
+/// Replaces the file. The new file gets the owner of the old one, since root may do this for a server of another user.
 fn replace(path: &Path, text: &[u8], owner: Option<(u32, u32)>) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
@@ -162,7 +161,7 @@ fn replace(path: &Path, text: &[u8], owner: Option<(u32, u32)>) -> io::Result<()
     })
 }
 
-/// Fills this with the system's random numbers.
+/// Fills `bytes` with random numbers of the system.
 pub(crate) fn fill(mut bytes: &mut [u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let count = getrandom(&mut *bytes, GetRandomFlags::empty())?;

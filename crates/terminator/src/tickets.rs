@@ -1,5 +1,5 @@
-//! Keys for tickets, made anew for each period: all loops have the same, and each policy its own, so that no session of
-//! a weak one opens a listener with a strong one.
+//! Ticket keys, made anew for each period. All loops have the same keys, and each policy has its own. So no session of
+//! a weak policy can be resumed at a listener with a strong one.
 
 use crate::sessions::{CacheSettings, SessionCache};
 use crate::ticket_file::{FileKey, fill};
@@ -10,10 +10,11 @@ use std::time::Duration;
 use tls::{Policy, SessionStore, Sessions, TicketKey, TicketKeys};
 use zeroize::Zeroizing;
 
-/// How long a key of a file is the newest, as the library is told: it is until the file says otherwise.
+/// The period that the library is given for keys of a file: five years. In fact a key is the newest until the file
+/// changes.
 const FILE_PERIOD: Duration = Duration::from_secs(5 * 365 * 86_400);
 
-/// The keys of all policies.
+/// The ticket keys of all policies, and the cache of kept sessions.
 #[derive(Clone, Default)]
 pub(crate) struct Tickets {
     by_policy: HashMap<Policy, TicketKeys>,
@@ -21,11 +22,11 @@ pub(crate) struct Tickets {
 }
 
 impl Tickets {
-    /// Makes what is due: a first key for each of these policies, a next one once the newest is a period old; forgets
-    /// what is of no use any more. Without a period there are none. True where anything changed.
+    /// Makes the keys that are due: a first one for each of these policies, and a next one once the newest is a period
+    /// old. Forgets keys that are of no more use. Without a period there are no keys. Returns whether anything changed.
     ///
     /// # Errors
-    /// The system has no random numbers.
+    /// The system gives no random numbers.
     pub(crate) fn refresh(
         &mut self,
         period: Option<Duration>,
@@ -51,10 +52,12 @@ impl Tickets {
         Ok(is_changed)
     }
 
-    /// Takes the keys of a file, the newest first: tickets are made with that one, and taken with all.
+    /// Takes the keys of a file, the newest first: new tickets are made with that one, while tickets of all keys are
+    /// accepted.
     pub(crate) fn take_file(&mut self, file: &[FileKey], policies: impl Iterator<Item = Policy>, now: u64) {
         let period = FILE_PERIOD.as_secs();
-        // The others are past the time in which tickets are made with a key, and within that in which they are taken.
+        // The other keys are too old for new tickets to be made with them, and not too old for their tickets to be
+        // accepted.
         let older = now.saturating_sub(2 * period + 86_400);
         self.by_policy = policies
             .map(|policy| {
@@ -67,7 +70,7 @@ impl Tickets {
             .collect();
     }
 
-    /// Keeps sessions as settings say; those that were kept stay where the settings do.
+    /// Keeps sessions as the settings say; sessions kept so far stay if the settings are the same.
     pub(crate) fn keep(&mut self, settings: Option<CacheSettings>, with_tickets: bool) {
         let before = self.kept.take().map(|(cache, _)| cache);
         self.kept = settings.map(|settings| {
@@ -79,12 +82,12 @@ impl Tickets {
         });
     }
 
-    /// Where sessions are kept.
+    /// Where sessions are kept; `None` if none are.
     pub(crate) fn sessions(&self) -> Option<&Sessions> {
         self.kept.as_ref().map(|(_, sessions)| sessions)
     }
 
-    /// The keys of a policy.
+    /// The ticket keys of a policy; `None` if it has none.
     pub(crate) fn of(&self, policy: Policy) -> Option<&TicketKeys> {
         self.by_policy.get(&policy)
     }
@@ -94,7 +97,7 @@ impl Tickets {
         self.by_policy.iter().filter_map(|(policy, keys)| Some((*policy, keys.keys.last()?.since)))
     }
 
-    /// How long until the next one is due.
+    /// Time until the next key is due; `None` without keys.
     pub(crate) fn due_in(&self, now: u64) -> Option<Duration> {
         let newest = self.by_policy.values().filter_map(|keys| Some((keys.keys.last()?.since, keys.period)));
         newest

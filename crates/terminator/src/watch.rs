@@ -1,6 +1,6 @@
-//! Files whose change asks for a reload: seen by inotify(7), in the folders that hold them, so that a file that is put
-//! in another one's place is seen, also where a link in its path is. A change counts once nothing more has changed for
-//! a while. Where the system has no more instances or watches for this user, files are looked at now and then.
+//! Watches files whose change asks for a reload, by inotify(7) on the folders that hold them. So a file that replaces
+//! another one is seen, also if a link in its path changes. A change counts once nothing more has changed for a while.
+//! If the system has no more instances or watches for this user, the files are examined at intervals.
 
 use crate::settings::{KeySettings, Settings};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
@@ -14,16 +14,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Links that are followed in a path, as many as the kernel does (path_resolution(7)).
+/// Links that are followed in a path; the kernel follows as many (path_resolution(7)).
 const LINKS_MAX: usize = 40;
-/// A change waits for others so many times at most: a file that changes all the time does not put everything off.
+/// A change waits for further ones at most this many quiet times: a file that changes all the time does not delay it
+/// for ever.
 const QUIETS_MAX: u32 = 20;
-/// How often files are looked at, where nothing tells of their changes.
+/// Interval at which files are examined, if the system does not report their changes.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// Bytes of events that are read at once.
 const EVENT_BYTES: usize = 16 << 10;
 
-/// What happens to the entries of a folder. A file that is being written counts when it is closed.
+/// Events of a folder's entries. A file that is being written counts when it is closed.
 const WATCHED: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::MOVED_TO)
     .union(WatchFlags::MOVED_FROM)
@@ -34,7 +35,7 @@ const WATCHED: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
-/// The files that settings name, and the settings file.
+/// The settings file and all files that the settings name.
 pub(crate) fn files(settings: &Settings) -> Vec<&Path> {
     let mut files = vec![settings.file.as_path()];
     files.extend(settings.ticket_file.iter().map(|path| path.value.as_path()));
@@ -52,23 +53,23 @@ pub(crate) fn files(settings: &Settings) -> Vec<&Path> {
     files
 }
 
-/// Watched files.
+/// The watch over a set of files.
 pub(crate) struct Watch {
     seen: Seen,
     quiet: Duration,
-    /// The first change that was not taken, and the last.
+    /// Times of the first and of the last change that are not taken yet.
     changed: Option<[Instant; 2]>,
 }
 
-/// How changes are seen.
+/// The way in which changes are seen.
 enum Seen {
-    /// The system tells of them, with the names in the folder of each watch.
+    /// The system reports them; each watch of a folder has its names.
     Told { inotify: OwnedFd, names: HashMap<i32, HashSet<OsString>> },
-    /// Files are looked at next at this time, and were this before.
+    /// Files are examined next at `next`, and compared with their earlier state.
     Looked { next: Instant, files: HashMap<PathBuf, Option<Stamp>> },
 }
 
-/// What a file is by its metadata; another file in its place differs in it.
+/// A file's state by its metadata; another file in its place has another state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     file: (u64, u64),
@@ -89,12 +90,12 @@ impl Stamp {
     }
 }
 
-/// Changes that are not seen, or not at once.
+/// Why changes are not seen, or not at once.
 #[derive(Debug)]
 pub(crate) enum Unseen {
-    /// The first folder that cannot be watched.
+    /// This folder, and perhaps others, cannot be watched.
     Folder(PathBuf, Errno),
-    /// The system tells of no changes.
+    /// The system reports no changes, so files are examined at intervals.
     Untold(Errno),
 }
 
@@ -121,7 +122,7 @@ impl std::fmt::Display for Unseen {
 }
 
 impl Watch {
-    /// Watches nothing yet.
+    /// A watch over no files yet.
     pub(crate) fn new(quiet: Duration) -> Self {
         Self { seen: Seen::Looked { next: Instant::now(), files: HashMap::new() }, quiet, changed: None }
     }
@@ -130,10 +131,10 @@ impl Watch {
         self.quiet = quiet;
     }
 
-    /// Watches these files and no others; those that are not there as well, as far as their folders are.
+    /// Watches these files and no others. Files that do not exist are watched too, as far as their folders exist.
     ///
     /// # Errors
-    /// Where changes are not seen, or not at once.
+    /// [`Unseen`] if some changes are not seen, or not at once.
     pub(crate) fn follow<'a>(&mut self, files: impl IntoIterator<Item = &'a Path>) -> Result<(), Unseen> {
         let files: Vec<&Path> = files.into_iter().collect();
         let known = match &mut self.seen {
@@ -147,7 +148,7 @@ impl Watch {
         told
     }
 
-    /// Files are looked at from now on; what was known of them is what they are compared with.
+    /// Examines the files from now on; they are compared with their known state, if there is one.
     fn look_at(&mut self, files: &[&Path], known: &HashMap<PathBuf, Option<Stamp>>, now: Instant) {
         let stamp = |file: &Path| known.get(file).copied().unwrap_or_else(|| Stamp::of(file));
         let files = files.iter().map(|&file| (file.to_owned(), stamp(file))).collect();
@@ -165,7 +166,7 @@ impl Watch {
         let (mut names, mut failed) = (HashMap::<i32, HashSet<OsString>>::new(), Ok(()));
         for (folder, of_folder) in wanted.folders {
             match inotify::add_watch(&*inotify, &folder, WATCHED) {
-                // Two paths may be the same folder.
+                // Two paths may lead to the same folder.
                 Ok(watch) => names.entry(watch).or_default().extend(of_folder),
                 Err(lacking @ (Errno::NOSPC | Errno::NOMEM)) => return Err(Unseen::Untold(lacking)),
                 Err(errno) if failed.is_ok() => failed = Err(Unseen::Folder(folder, errno)),
@@ -179,7 +180,7 @@ impl Watch {
         failed
     }
 
-    /// What is readable when there is something to hear.
+    /// The descriptor that is readable when there are events; `None` if files are examined at intervals.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match &self.seen {
             Seen::Told { inotify, .. } => Some(inotify.as_fd()),
@@ -187,7 +188,7 @@ impl Watch {
         }
     }
 
-    /// Takes note of what happened.
+    /// Reads events, or examines the files if it is time, and notes a change.
     pub(crate) fn hear(&mut self, now: Instant) {
         let has_changed = match &mut self.seen {
             Seen::Told { inotify, names } => has_been_told(inotify, names),
@@ -211,7 +212,7 @@ impl Watch {
         }
     }
 
-    /// When there is something to do: to look at files, or to read what changed.
+    /// When the watch has to act next: to examine files, or to have them reloaded.
     pub(crate) fn wakes(&self) -> Option<Instant> {
         let looks = match &self.seen {
             Seen::Told { .. } => None,
@@ -220,12 +221,12 @@ impl Watch {
         [looks, self.due()].into_iter().flatten().min()
     }
 
-    /// When what changed is to be read.
+    /// When the noted change is due to be taken.
     fn due(&self) -> Option<Instant> {
         self.changed.map(|[first, last]| (last + self.quiet).min(first + QUIETS_MAX * self.quiet))
     }
 
-    /// Whether there is something to be read now; it is then taken as read.
+    /// Whether a change is due to be taken; it then counts as taken.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let is_due = self.due().is_some_and(|due| due <= now);
         if is_due {
@@ -235,7 +236,7 @@ impl Watch {
     }
 }
 
-/// Whether the system has told of a change of these names.
+/// Reads the system's events; true if one is about these names.
 fn has_been_told(inotify: &OwnedFd, names: &HashMap<i32, HashSet<OsString>>) -> bool {
     let mut buffer = [MaybeUninit::uninit(); EVENT_BYTES];
     let mut reader = Reader::new(inotify, &mut buffer);
@@ -244,7 +245,7 @@ fn has_been_told(inotify: &OwnedFd, names: &HashMap<i32, HashSet<OsString>>) -> 
         let flags = event.events();
         has_changed |= match (names.get(&event.wd()), event.file_name()) {
             _ if flags.contains(ReadFlags::QUEUE_OVERFLOW) => true,
-            // The folder itself.
+            // The event is about the folder itself.
             (Some(_), None) => !flags.contains(ReadFlags::IGNORED),
             (Some(names), Some(name)) => names.contains(OsStr::from_bytes(name.to_bytes())),
             (None, _) => false,
@@ -253,16 +254,17 @@ fn has_been_told(inotify: &OwnedFd, names: &HashMap<i32, HashSet<OsString>>) -> 
     has_changed
 }
 
-/// Folders to be watched, and for which names.
+/// Folders to watch, each with the names that count.
 #[derive(Default)]
 struct Wanted {
     folders: HashMap<PathBuf, HashSet<OsString>>,
-    /// What folders of paths are, links followed: thousands of files are in one.
+    /// For folders of paths, the folders that they lead to; kept, since one folder may hold thousands of files.
     known: HashMap<PathBuf, Option<PathBuf>>,
 }
 
 impl Wanted {
-    /// A file: its name in its folder; each link in its path, in the folder that the link is in; and what they lead to.
+    /// Adds a file: its name in its folder, and each link in its path in the folder that holds the link, and their
+    /// targets.
     fn add(&mut self, file: &Path) {
         let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else { return };
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -280,7 +282,7 @@ impl Wanted {
         }
     }
 
-    /// Goes along a path from a folder without links; gives where it ends, or none where it leads nowhere yet.
+    /// Follows a path from a folder without links. Returns the folder it leads to, or `None` if it leads to none yet.
     fn walk(&mut self, mut at: PathBuf, path: &Path, links: &mut usize) -> Option<PathBuf> {
         let mut parts: Vec<OsString> = components(path);
         while let Some(part) = parts.pop() {
@@ -310,7 +312,7 @@ impl Wanted {
                 }
             }
             if !is_folder {
-                // It may come: its folder is watched for it.
+                // The entry may appear later, so its folder is watched.
                 return None;
             }
             at = next;
@@ -367,7 +369,7 @@ mod tests {
             (path("real"), names(&["key.pem"])),
         ];
         assert_eq!(found, expected);
-        // A link to itself has an end.
+        // Following a link to itself comes to an end.
         symlink("loop", path("loop")).unwrap();
         Wanted::default().add(&path("loop/x"));
     }
@@ -396,7 +398,7 @@ mod tests {
         }
         assert_eq!(watch.due(), Some(now + QUIETS_MAX * quiet));
         assert!(watch.take(now + QUIETS_MAX * quiet) && watch.due().is_none());
-        // What is put in its place, and its folder's end.
+        // The file is replaced, then its folder is removed.
         fs::rename(base.path().join("b"), &file).unwrap();
         watch.hear(now);
         assert!(watch.take(now + quiet));
@@ -427,7 +429,7 @@ mod tests {
             (now, watch.take(now + quiet))
         };
         assert!(!look(&mut watch).1, "nothing has changed");
-        // What comes, what is written, what takes its place, what a link leads to, what goes.
+        // Creates a file, writes it, replaces it, changes a link's target, removes the file.
         fs::write(&file, "1").unwrap();
         watch.hear(begin);
         assert!(watch.due().is_none(), "it is not time to look");
@@ -443,7 +445,7 @@ mod tests {
         let (now, is_taken) = look(&mut watch);
         assert!(is_taken && !watch.take(now + 2 * quiet));
         assert!(!look(&mut watch).1);
-        // An operator who has raised the limit reloads.
+        // The limit is raised, and the operator reloads.
         if watch.follow([file.as_path()]).is_ok() {
             assert!(watch.descriptor().is_some() && watch.wakes().is_none());
         }

@@ -1,5 +1,5 @@
-//! The loops that serve connections: one a thread, each with its own sockets, cards and timers. Nothing in them waits
-//! for anything but the one descriptor.
+//! The loops that serve connections: one a thread, each with its own sockets, cards and timers. A loop blocks on
+//! nothing but its one epoll descriptor.
 
 use crate::labels::{self, NotSent};
 use crate::limits::Counts;
@@ -23,30 +23,31 @@ use std::time::{Duration, Instant};
 use streams::WATCHED;
 use tls::{Facts, KeyRequest};
 
-/// Events that are taken at once.
+/// At most this many events are read at once.
 const EVENTS_MAX: usize = 256;
-/// Connections that are taken from a listener before others have their turn.
+/// At most this many connections are accepted from a listener before others get their turn.
 const ACCEPTED_MAX: usize = 64;
-/// Bytes that are read at once.
+/// At most this many bytes are read at once.
 const SCRATCH_BYTES: usize = 64 << 10;
-/// How long nothing is accepted where the system has no descriptor or memory for it.
+/// How long accepting pauses if the system has no descriptor or memory for a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// After this time without a byte, a connection gives up what it needs only for bytes; looked for as often.
+/// After this time without a byte, a connection frees memory that it needs only for bytes; also the interval of looking
+/// for such connections.
 const REST_AFTER: Duration = Duration::from_secs(1);
-/// After so many connections that gave up memory, a loop gives what is free back to the kernel.
+/// After this many connections that freed memory, a loop gives free memory back to the kernel.
 const RESTED_MIN: usize = 256;
 
-/// What events that are not of a connection's sockets are told under: the highest bit, and which.
+/// Event data that is not of a connection's sockets: the highest bit, and a number for the source.
 const OTHER: u64 = 1 << 63;
 const MAILBOX: u64 = OTHER | 1 << 32;
 const COMPLETIONS: u64 = OTHER | 2 << 32;
-/// A connection's number: its slot, and how often that was used before. Events say behind it whether they are of its
-/// backend.
+/// A connection's number has its slot in the low bits, and above them how often the slot was used before. Event data
+/// adds one bit: whether it is of the backend's socket.
 const SLOT_BITS: u32 = 32;
 const USES_MAX: u64 = (1 << 30) - 1;
 
-/// What is served from now on.
+/// Everything that is served from now on.
 pub(crate) struct Generation {
     pub(crate) material: Arc<Material>,
     pub(crate) listeners: Vec<(Arc<Listener>, Arc<OwnedFd>)>,
@@ -54,15 +55,15 @@ pub(crate) struct Generation {
     pub(crate) log: Log,
 }
 
-/// What a loop is told.
+/// A command to a loop.
 pub(crate) enum Command {
-    /// Serve this; connections go on as they began.
+    /// Serve this generation; connections go on as they began.
     Serve(Arc<Generation>),
-    /// Accept nothing more, and end when all connections have, or at this time.
+    /// Accept nothing more. End when all connections have ended, or at this time.
     Stop(Instant),
 }
 
-/// Where a loop is told something.
+/// Takes commands for a loop.
 pub(crate) struct Mailbox {
     commands: Mutex<VecDeque<Command>>,
     bell: OwnedFd,
@@ -76,7 +77,7 @@ impl Mailbox {
 
     pub(crate) fn put(&self, command: Command) {
         self.commands.lock().unwrap_or_else(PoisonError::into_inner).push_back(command);
-        // A counter that is full rings already.
+        // The write fails if the counter is full, but then the bell rings already.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
@@ -89,28 +90,28 @@ impl Mailbox {
 struct Slot {
     uses: u64,
     session: Option<Box<Session>>,
-    /// Whether it is in the list of those that go on by themselves.
+    /// Whether the connection is in the list of connections that go on by themselves.
     is_again: bool,
-    /// Whether it is in the list of those that have memory to give up.
+    /// Whether the connection is in the list of connections that have memory to free.
     is_warm: bool,
-    /// The earliest of its timers.
+    /// The earliest timer that is set for the connection.
     timer_at: Option<Instant>,
 }
 
-/// What a loop begins with.
+/// Everything that a loop is made from.
 pub(crate) struct Place {
-    /// Its number among the loops, from 0.
+    /// The loop's number, from 0.
     pub(crate) number: usize,
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) generation: Arc<Generation>,
     pub(crate) counts: Arc<Counts>,
     /// How many loops there are.
     pub(crate) loops: usize,
-    /// The domain of the home's cards.
+    /// The domain of requests to the home's cards.
     pub(crate) domain: u16,
 }
 
-/// One loop.
+/// One loop that serves connections.
 pub(crate) struct Worker {
     number: usize,
     epoll: OwnedFd,
@@ -119,22 +120,22 @@ pub(crate) struct Worker {
     is_accepting: bool,
     accept_again: Option<Instant>,
     counts: Arc<Counts>,
-    /// Of how many loops it is one: bounds that are not shared are divided.
+    /// Number of loops: bounds that loops do not share are divided by it.
     loops: usize,
     completions: Option<Completions>,
     domain: u16,
     slots: Vec<Slot>,
     free: Vec<u32>,
     live: usize,
-    /// A deadline of each connection, which may have moved since.
+    /// At least one deadline of each connection; it may have moved since.
     timers: BinaryHeap<Reverse<(Instant, u64)>>,
-    /// Failed connections that wait for their end, the oldest first.
+    /// Failed connections that are held open until their deadline, the oldest first.
     lingering: VecDeque<u64>,
     again: Vec<u64>,
-    /// Connections that did something since they gave up memory, and when they are looked at.
+    /// Connections that did something since they freed memory, and when they are looked at next.
     warm: Vec<u64>,
     look_at: Option<Instant>,
-    /// How many of them gave it up, or ended, since memory was given back to the kernel.
+    /// How many connections freed memory, or ended, since memory was given back to the kernel.
     rested: usize,
     stop_at: Option<Instant>,
     now: Instant,
@@ -142,10 +143,10 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// A loop, about to serve; with cards, if a home is given.
+    /// A loop that is ready to serve; with cards, if a home is given.
     ///
     /// # Errors
-    /// Of the system, where it has no descriptor for it.
+    /// The system has no descriptor for the loop, or refuses to watch the sockets.
     pub(crate) fn new(place: Place, cards: Option<&Facility>) -> io::Result<Self> {
         let Place { number, mailbox, generation, counts, loops, domain } = place;
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
@@ -182,10 +183,10 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Serves until it is told to stop and has stopped.
+    /// Serves until a command to stop is carried out.
     ///
     /// # Errors
-    /// Of the system: nothing can be waited for any more.
+    /// The system's error if the loop can no longer wait for events.
     pub(crate) fn run(&mut self) -> io::Result<()> {
         let (mut events, mut reply) = (Vec::<Event>::with_capacity(EVENTS_MAX), Reply::new());
         loop {
@@ -200,7 +201,7 @@ impl Worker {
             if self.stop_at.is_some() && self.live == 0 {
                 return Ok(());
             }
-            // Ends the round: what was asked is handed to the cards.
+            // Ends the round: hands the requests of this round to the cards.
             if self.completions.as_mut().is_some_and(|completions| !completions.arm()) {
                 continue;
             }
@@ -211,11 +212,11 @@ impl Worker {
                 Err(errno) => return Err(errno.into()),
             }
             self.now = Instant::now();
-            // Before what the sockets tell: these clients have waited the longest, and no card rings for an answer as
-            // long as the round lasts, which ends with looking for answers again.
+            // Before the sockets' events: these clients have waited the longest. During a round no card rings for an
+            // answer; the round ends with looking for answers again.
             self.collect(&mut reply);
             for event in &events {
-                // The structure is packed: the fields are copied before use.
+                // The structure is packed, so its fields are copied before use.
                 let (data, flags) = (event.data, event.flags);
                 match data.u64() {
                     MAILBOX => self.obey(),
@@ -245,7 +246,8 @@ impl Worker {
             match command {
                 Command::Serve(generation) if self.stop_at.is_none() => {
                     let former = std::mem::replace(&mut self.generation, generation);
-                    // The last loop to leave a generation of thousands of certificates would leave as much behind.
+                    // The last loop that leaves a generation drops thousands of certificates, whose memory goes back to
+                    // the kernel.
                     if Arc::into_inner(former)
                         .is_some_and(|former| Arc::into_inner(former.material).is_some())
                     {
@@ -254,7 +256,8 @@ impl Worker {
                 }
                 Command::Serve(_) => {}
                 Command::Stop(at) => {
-                    // The sockets are closed when no loop has them any more: clients are refused at once.
+                    // The sockets are closed when the last loop has released them; further clients are then refused at
+                    // once.
                     let Generation { material, limits, log, .. } = &*self.generation;
                     let (material, limits, log) = (Arc::clone(material), *limits, log.clone());
                     self.generation = Arc::new(Generation { material, listeners: Vec::new(), limits, log });
@@ -273,12 +276,12 @@ impl Worker {
         }
     }
 
-    /// Watches all listeners, or, where that fails, none.
+    /// Watches all listeners; on an error, watches none.
     fn watch_listeners(&mut self) -> Result<(), Errno> {
         self.accept_again = None;
         self.is_accepting = true;
         for (at, (_, socket)) in self.generation.listeners.iter().enumerate() {
-            // One loop is woken for each connection.
+            // The kernel wakes one loop for each connection.
             let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
             if let Err(errno) = epoll::add(&self.epoll, socket, EventData::new_u64(OTHER | at as u64), flags)
             {
@@ -324,7 +327,7 @@ impl Worker {
             // Clients of a Unix socket have no address.
             let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
             let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
-            // A client of IPv4 at a socket for both families is that client.
+            // An IPv4 client at a socket for both families gets its IPv4 address.
             let peer = peer.map(|peer| SocketAddr::new(peer.ip().to_canonical(), peer.port()));
             let address = peer.unwrap_or(unknown);
             let limits = &generation.limits;
@@ -336,7 +339,7 @@ impl Worker {
                     generation.log.write(&refused(address, listener, end));
                     continue;
                 }
-                // That of the address that the proxy will say.
+                // The bound counts for the address that the proxy will name.
                 per_address = None;
             }
             match self.counts.enter(address.ip(), limits.connections, per_address) {
@@ -354,7 +357,7 @@ impl Worker {
                 }
             }
         }
-        // The listener tells of the others again.
+        // The listener reports the remaining connections again.
     }
 
     fn begin(&mut self, session: Session) {
@@ -388,7 +391,7 @@ impl Worker {
         }
     }
 
-    /// Lets a connection go on, or expire.
+    /// Lets a connection act, and counts its progress; `None` if the connection no longer exists.
     fn step(&mut self, id: u64, act: impl FnOnce(&mut Session, &mut Around<'_>) -> Step) -> Option<Step> {
         let generation = Arc::clone(&self.generation);
         let slot = self.slots.get_mut((id & ((1 << SLOT_BITS) - 1)) as usize)?;
@@ -424,7 +427,7 @@ impl Worker {
         }
     }
 
-    /// Lets connections that have nothing to do give up memory.
+    /// Lets idle connections free memory.
     fn rest(&mut self, now: Instant) {
         let mut warm = std::mem::take(&mut self.warm);
         let looked_at = warm.len();
@@ -436,7 +439,7 @@ impl Worker {
         });
         self.rested += looked_at - warm.len();
         self.warm = warm;
-        // What they gave up lies between what others hold: of many, whole pages are free.
+        // Freed memory lies between memory in use; only after many connections are whole pages free.
         if self.rested >= RESTED_MIN {
             self.rested = 0;
             tls::give_back_memory();
@@ -444,7 +447,7 @@ impl Worker {
         self.look_at = (!self.warm.is_empty()).then_some(now + REST_AFTER);
     }
 
-    /// Sets a timer where the deadline of a connection is before the one that it has.
+    /// Sets a timer for a connection's deadline, if that comes before the connection's present timer.
     fn arm(&mut self, id: u64) {
         let limits = self.generation.limits;
         let Some(slot) = self.slot(id) else { return };
@@ -502,7 +505,7 @@ impl Worker {
         }
     }
 
-    /// Sends a private key operation to the cards; false where that cannot be done.
+    /// Sends a private key operation to the cards; false if it cannot be sent.
     fn ask(&mut self, id: u64, request: &KeyRequest) -> bool {
         let domain = self.domain;
         let Some(material) = self.session(id).map(|session| Arc::clone(session.material())) else {
@@ -529,7 +532,7 @@ impl Worker {
     /// Takes the answers of cards, and lets their connections go on.
     fn collect(&mut self, reply: &mut Reply) {
         while let Some((id, answer)) = self.completions.as_mut().and_then(|cards| cards.collect(reply)) {
-            // With the time of the answer and not of the last event, so that the log says what the key took.
+            // The time of the answer rather than of the last event, so that the log states how long the key took.
             self.now = Instant::now();
             let now = self.now;
             let Some(is_ecdsa) = self.session(id).map(|session| session.asked_ecdsa()) else { continue };
@@ -560,7 +563,7 @@ impl Worker {
         }
     }
 
-    /// Ends what has come to its deadline.
+    /// Acts on all deadlines that have come.
     fn expire(&mut self) {
         let now = Instant::now();
         if self.accept_again.is_some_and(|at| at <= now) && self.watch_listeners().is_err() {
@@ -588,7 +591,7 @@ impl Worker {
             self.now = now;
             let step = self.step(id, Session::expire);
             self.after(id, step);
-            // It got more time, as where another backend is tried.
+            // The connection got more time, for example to try another backend.
             self.arm(id);
         }
     }
@@ -604,7 +607,7 @@ impl Worker {
         }
     }
 
-    /// Forgets a connection, which closes it, and writes it into the log.
+    /// Closes a connection, counts its end, and writes it into the log.
     fn end(&mut self, id: u64) {
         let at = id & ((1 << SLOT_BITS) - 1);
         let Some(slot) = self.slots.get_mut(at as usize).filter(|slot| slot.uses == id >> SLOT_BITS) else {
@@ -620,7 +623,7 @@ impl Worker {
         self.generation.log.write(&session.entry(self.now));
         self.free.push(at as u32);
         self.live -= 1;
-        // At the front as a rule: they end in the order in which they began.
+        // Usually at the front, since held connections end in the order in which they began.
         if session.is_lingering()
             && let Some(place) = self.lingering.iter().position(|other| *other == id)
         {
@@ -629,8 +632,7 @@ impl Worker {
     }
 }
 
-/// Whether an error of accepting is that of a client that is gone already, or that a filter of packets refuses
-/// (accept(2)).
+/// Whether an error of accepting means that the client is gone already, or that a packet filter refuses it (accept(2)).
 fn is_of_client(errno: Errno) -> bool {
     matches!(
         errno,

@@ -7,6 +7,7 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::x509::extension::BasicConstraints;
 use openssl::x509::{X509, X509NameBuilder};
+use options::tls::Drive;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -24,12 +25,17 @@ answer = \"served\\n\"
 
 /// Drives, and gives the exit code, the JSON and what it said.
 fn drive(target: &str, options: Value) -> (Option<i32>, Value, String) {
-    let mut typed =
-        json!({"target": target, "json": true, "connections": 8, "sni": "one.test", "timeout": 120});
-    let options = options.as_object().unwrap().clone();
-    typed.as_object_mut().unwrap().extend(options);
-    let done =
-        Command::new(program()).args(["drive", &typed.to_string()]).stdin(Stdio::null()).output().unwrap();
+    let usual = Drive {
+        target: target.to_owned(),
+        json: true,
+        connections: 8,
+        sni: Some("one.test".to_owned()),
+        timeout: 120.0,
+        ..Drive::default()
+    };
+    let typed = options::changed(&usual, options.as_object().unwrap().clone()).unwrap();
+    let typed = serde_json::to_string(&typed).unwrap();
+    let done = Command::new(program()).args(["drive", &typed]).stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     (done.status.code(), serde_json::from_slice(&done.stdout).unwrap_or_default(), said)
 }

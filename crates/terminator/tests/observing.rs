@@ -218,7 +218,7 @@ fn asked(passed: &Value) -> std::process::Output {
 
 fn status_of(folder: &Folder) -> Value {
     let file = folder.path("tls.toml");
-    let output = asked(&json!({"file": file.to_str(), "socket": null, "json": true, "seconds": 0}));
+    let output = asked(&json!({"file": file.to_str(), "socket": null, "json": true, "over": 0}));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -239,7 +239,7 @@ fn the_status_is_told_to_people_and_programs() {
     server.reload();
     folder.settings(SETTINGS);
     let file = folder.path("tls.toml");
-    let output = asked(&json!({"file": file.to_str(), "socket": null, "json": false, "seconds": 1}));
+    let output = asked(&json!({"file": file.to_str(), "socket": null, "json": false, "over": 1}));
     let text = String::from_utf8(output.stdout).unwrap();
     for part in [
         "last reload    REFUSED",
@@ -262,10 +262,10 @@ fn the_status_is_told_to_people_and_programs() {
         let output = asked(passed);
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     };
-    let (code, said) = of(&json!({"file": file.to_str(), "socket": null, "json": false, "seconds": 0}));
+    let (code, said) = of(&json!({"file": file.to_str(), "socket": null, "json": false, "over": 0}));
     assert!(code == 3 && said.contains("no cryptand-tls answers at "), "{said}");
     folder.settings(&format!("[status]\nsocket = \"none\"\n{SETTINGS}"));
-    let (code, said) = of(&json!({"file": file.to_str(), "socket": null, "json": false, "seconds": 0}));
+    let (code, said) = of(&json!({"file": file.to_str(), "socket": null, "json": false, "over": 0}));
     assert!(code == 1 && said.contains("[status] says that no status is told"), "{said}");
     assert_eq!(of(&json!({"fil": 1})).0, 2);
 }
@@ -305,7 +305,7 @@ fn a_program_that_accepts_nobody_is_not_waited_for() {
     let _first = std::os::unix::net::UnixStream::connect(&socket).unwrap();
     let server = folder.serve(SETTINGS);
     assert!(server.said().contains("no status is told: another program listens at "), "{}", server.said());
-    let output = asked(&json!({"file": null, "socket": socket, "json": false, "seconds": 0}));
+    let output = asked(&json!({"file": null, "socket": socket, "json": false, "over": 0}));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(3) && said.contains("it accepts nobody"), "{said}");
     server.stop();

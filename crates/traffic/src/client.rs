@@ -1,4 +1,4 @@
-//! The end that asks: loops of connections, a thread each, and what they count.
+//! The client's end: loops of connections, a thread each, and their counts.
 
 mod datagrams;
 mod exchange;
@@ -6,34 +6,34 @@ mod looped;
 mod stream;
 
 use crate::failure::DriveFailure;
-use crate::header::Workload;
 use crate::plan::Plan;
 use crate::wake::Wake;
+use options::ipsec::Workload;
 use pacing::{LATE, Times};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Kinds of errors that are told apart.
+/// Upper bound of different kinds of errors that are counted apart.
 const ERROR_KINDS_MAX: usize = 32;
 
-/// Where a run is.
+/// Stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Stage {
     /// Nothing is counted.
     WarmUp,
-    /// Everything is.
+    /// Everything is counted.
     Measured,
-    /// Nothing begins any more.
+    /// No new transaction begins.
     Over,
 }
 
-/// What loops and the thread that conducts them share.
+/// State shared by the loops and the thread that conducts the run.
 pub(crate) struct Shared {
     stage: AtomicU8,
-    /// For who looks on: transactions, bytes and errors so far.
+    /// Transactions, bytes and errors so far, for the report of progress.
     pub done: AtomicU64,
     pub bytes: AtomicU64,
     pub failed: AtomicU64,
@@ -64,14 +64,14 @@ impl Shared {
     }
 }
 
-/// What became of datagrams.
+/// Counts of datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DatagramCounts {
     pub sent: u64,
     pub received: u64,
     pub duplicates: u64,
     pub late: u64,
-    /// The same from the first datagram of the warm-up to the last one.
+    /// Sent, then received datagrams from the first of the warm-up to the last of the run.
     pub sent_in_all: u64,
     pub received_in_all: u64,
 }
@@ -84,7 +84,7 @@ pub(crate) struct Tally {
     pub bytes_received: u64,
     pub latency: Times,
     pub errors: BTreeMap<String, u64>,
-    /// Starts of an open loop: those that began, those of them that were late, and those that were due and never began.
+    /// Starts of an open loop: begun ones, late ones among these, and due ones that never began.
     pub begun: u64,
     pub late: u64,
     pub never: u64,
@@ -92,7 +92,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Counts a start that began so long after its time.
+    /// Counts a start that began `after` its due time.
     pub fn begin(&mut self, after: Duration) {
         self.begun += 1;
         self.late += u64::from(after > LATE);
@@ -109,7 +109,7 @@ impl Tally {
         }
     }
 
-    /// Takes another loop's in.
+    /// Adds another loop's counts and times.
     pub fn add(&mut self, other: &Self) {
         self.transactions += other.transactions;
         self.bytes_sent += other.bytes_sent;
@@ -135,13 +135,13 @@ impl Tally {
 pub(crate) struct Share<'a> {
     pub plan: &'a Plan,
     pub shared: &'a Shared,
-    /// Connections of this loop, and its number.
+    /// Connections of this loop, then the loop's number.
     pub connections: usize,
     pub number: usize,
 }
 
 impl Share<'_> {
-    /// Runs it to its end.
+    /// Runs the loop until the run is over.
     pub fn run(self) -> Result<Tally, DriveFailure> {
         match self.plan.workload {
             Workload::Rr | Workload::Crr | Workload::Ping => looped::Looped::new(self)?.run(),
@@ -151,7 +151,7 @@ impl Share<'_> {
     }
 }
 
-/// A number that no other run has.
+/// A random number, which no other run is expected to have.
 pub(crate) fn random() -> Result<u64, Errno> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;

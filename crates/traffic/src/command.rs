@@ -1,19 +1,19 @@
-//! The commands around the workloads: `cryptand ipsec drive` and `cryptand ipsec drive serve`.
+//! The commands for workloads: `cryptand ipsec drive` and `cryptand ipsec drive serve`.
 //!
-//! Each takes its options as one object of JSON, which the command line made. With `namespaces` the program starts
-//! itself once more at each end of a [`Pair`]: a server at the one, the load at the other, between them the tunnel that
-//! was asked for.
+//! Each takes its options as one JSON object from the command line. With `namespaces` the program starts itself again
+//! at each end of a [`Pair`]. A server runs at one end, the load at the other, with the chosen tunnel between the ends.
 
 use crate::drive::Progress;
 use crate::failure::DriveFailure;
 use crate::namespaces::{End, NamespaceError, Options as PairOptions, Pair};
-use crate::plan::{Plan, Typed, address};
+use crate::plan::{Plan, address};
 use crate::report::Report;
 use crate::server::{Counters, Options, Server};
+use options::ipsec::Load;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Resource, Signal, getrlimit, kill_process, pidfd_open, setrlimit};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
@@ -25,37 +25,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The port of a server in a namespace.
-pub const PORT: u16 = 7007;
-/// How long a try to reach a server may take, and what lies between two.
+pub use options::ipsec::{PORT, Serve};
+
+/// How long one try to reach a server may take, and the pause between two tries.
 const TRY_MAX: Duration = Duration::from_secs(1);
 const TRY_AGAIN: Duration = Duration::from_millis(20);
-/// How long a tunnel between namespaces may take to be there, in seconds.
+/// How long a tunnel between namespaces may take to come up, in seconds.
 const TUNNEL_SECONDS: f64 = 20.0;
-/// How often the bar is drawn.
+/// How often the progress bar is drawn.
 const DRAWN: Duration = Duration::from_millis(200);
-/// What a server says before its address.
+/// The text before the address in a server's first line.
 const SERVING: &str = "serving ";
 
-/// The options of `serve`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ServeTyped {
-    /// `host:port`, for TCP and UDP.
-    pub address: String,
-    /// Threads.
-    pub threads: u32,
-    /// Most connections at a time.
-    pub connections: u32,
-}
-
-impl Default for ServeTyped {
-    fn default() -> Self {
-        Self { address: format!("[::]:{PORT}"), threads: 1, connections: 4096 }
-    }
-}
-
-/// How this program is started so that it carries out [`drive`] and [`serve`]: the options, as JSON, are the last
+/// Command lines with which this program starts itself for [`drive`] and [`serve`]; the options, as JSON, are the last
 /// argument.
 #[derive(Clone, Debug)]
 pub struct Itself {
@@ -67,13 +49,12 @@ pub struct Itself {
     pub serve: Vec<OsString>,
 }
 
-/// `drive`: puts load on a server as the options say ([`Typed`], as JSON), and writes what became of it to standard
-/// output.
+/// `drive`: puts load on a server as the options say ([`Load`], as JSON), and writes the report to standard output.
 ///
 /// # Errors
 /// [`DriveFailure`].
 pub fn drive(json: &str, itself: &Itself) -> Result<(), DriveFailure> {
-    let typed: Typed = serde_json::from_str(json).map_err(|error| DriveFailure::Usage(error.to_string()))?;
+    let typed: Load = serde_json::from_str(json).map_err(|error| DriveFailure::Usage(error.to_string()))?;
     let interrupted = interruption()?;
     if typed.namespaces {
         return between_namespaces(&typed, itself);
@@ -110,13 +91,12 @@ fn write(report: &Report, is_json: bool) -> Result<(), DriveFailure> {
     io::stdout().write_all(text.as_bytes()).map_err(DriveFailure::io("write the result"))
 }
 
-/// `serve`: the other end ([`ServeTyped`], as JSON), until a signal ends it; then says what it did.
+/// `serve`: answers load ([`Serve`], as JSON) until a signal ends it; then prints its counts.
 ///
 /// # Errors
 /// [`DriveFailure`].
 pub fn serve(json: &str) -> Result<(), DriveFailure> {
-    let typed: ServeTyped =
-        serde_json::from_str(json).map_err(|error| DriveFailure::Usage(error.to_string()))?;
+    let typed: Serve = serde_json::from_str(json).map_err(|error| DriveFailure::Usage(error.to_string()))?;
     let at = address(&typed.address).map_err(DriveFailure::Usage)?;
     let connections_max = typed.connections.max(1) as usize;
     let options = Options {
@@ -140,7 +120,7 @@ pub fn serve(json: &str) -> Result<(), DriveFailure> {
     let stopper = server.stopper();
     let ending = stopper.clone();
     let waiting = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        // A signal, or the end below.
+        // Waits for a signal, or for the end below.
         let _ = told.read(&mut [0]);
         ending.stop();
     });
@@ -166,18 +146,18 @@ fn counters(counters: &Counters) -> String {
     )
 }
 
-/// As many descriptors as this process may have: each connection takes one.
+/// Raises the limit of descriptors as far as this process may: each connection takes one.
 fn descriptors() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // With fewer, connections wait until others end.
+    // With a lower limit, connections wait until others end.
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
 fn interruption() -> Result<Arc<AtomicBool>, DriveFailure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        // The second one does not wait.
+        // A second signal ends the process at once.
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)))
             .map_err(DriveFailure::io("wait for signals"))?;
@@ -185,7 +165,7 @@ fn interruption() -> Result<Arc<AtomicBool>, DriveFailure> {
     Ok(interrupted)
 }
 
-/// Waits until a server is reached. Nothing tells when it is there: it is tried.
+/// Tries to reach a server until it answers: there is no notice of its start.
 fn reach(target: SocketAddr, seconds: f64, interrupted: &AtomicBool) -> Result<(), DriveFailure> {
     let begin = Instant::now();
     let most = Duration::try_from_secs_f64(seconds)
@@ -218,11 +198,11 @@ fn draw(progress: &Progress) {
     let _ = io::stderr().write_all(format!("\r[{bar}] {what} {seconds:.1} s, {done}{errors} ").as_bytes());
 }
 
-/// Server and load in namespaces of their own, with a tunnel between them where there is to be one.
-fn between_namespaces(typed: &Typed, itself: &Itself) -> Result<(), DriveFailure> {
+/// Runs server and load in namespaces of their own, with a tunnel between the two if one is asked for.
+fn between_namespaces(typed: &Load, itself: &Itself) -> Result<(), DriveFailure> {
     let failed = DriveFailure::Namespaces;
     let mut pair = Pair::new(&PairOptions::default()).map_err(failed)?;
-    let mut load = Typed { namespaces: false, both_ends: None, ..typed.clone() };
+    let mut load = Load { namespaces: false, both_ends: None, ..typed.clone() };
     if let Some(text) = &typed.both_ends {
         for end in End::BOTH {
             let mut command = pair.tree(end, "sh");
@@ -238,7 +218,7 @@ fn between_namespaces(typed: &Typed, itself: &Itself) -> Result<(), DriveFailure
         load.with_children = true;
         load.wait = if load.wait > 0.0 { load.wait } else { TUNNEL_SECONDS };
     }
-    let serve = ServeTyped { address: format!("0.0.0.0:{PORT}"), ..ServeTyped::default() };
+    let serve = Serve::at(format!("0.0.0.0:{PORT}"));
     let mut command = pair.command(End::B, &itself.program);
     command.args(&itself.serve).arg(json(&serve)?).stdin(Stdio::null()).stdout(Stdio::piped());
     let server = pair.keep(&mut command).map_err(failed)?;
@@ -265,8 +245,8 @@ fn between_namespaces(typed: &Typed, itself: &Itself) -> Result<(), DriveFailure
     }
 }
 
-/// Waits for a child. A signal to this process, which a terminal sends to both, ends the child with what it has
-/// measured.
+/// Waits for a child. A terminal sends a signal to parent and child: the child then ends with a report of its time so
+/// far.
 fn ended(child: &mut Child) -> io::Result<ExitStatus> {
     let (told, tells) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM] {

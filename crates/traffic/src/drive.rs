@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often who looks on is told, and an interruption is looked for.
+/// How often progress is reported, and an interruption is looked for.
 const LOOK: Duration = Duration::from_millis(50);
 const INTERRUPTED: &str = "interrupted: this is what was measured until then";
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Whether it is counted.
+    /// Whether this part of the run is measured; else it is the warm-up.
     pub is_measured: bool,
-    /// Since this part of the run began.
+    /// Time since this part of the run began.
     pub passed: Duration,
-    /// How long this part is.
+    /// Length of this part.
     pub whole: Duration,
     /// Transactions or datagrams so far.
     pub done: u64,
@@ -30,7 +30,8 @@ pub struct Progress {
     pub failed: u64,
 }
 
-/// Runs a plan; `progress` is told now and then, and what was measured until `interrupted` becomes true is reported.
+/// Runs a plan, and reports the measured part. `progress` is called every 50 ms; if `interrupted` becomes true, the
+/// run ends early with a report so far.
 ///
 /// # Errors
 /// [`DriveFailure`]: contents that were wrong fail the run, errors of single connections are counted.
@@ -54,11 +55,11 @@ pub fn drive(
             scope.spawn(move || {
                 thread.store(rustix::thread::gettid().as_raw_pid() as u32, Ordering::Release);
                 let done = Share { plan, shared, connections, number }.run();
-                // Who conducts waits for all of them.
+                // The conducting thread receives the result of every loop.
                 let _ = ended.send(done);
             });
         }
-        // A thread that ends without a word is not waited for.
+        // Without this sender the channel ends even if a thread dies without a result.
         drop(ended);
         let mut watch = Watch { shared, interrupted, ends: &ends, progress, early: Vec::new() };
         if !plan.warm_up.is_zero() {
@@ -91,13 +92,13 @@ fn thread_ns(number: usize, numbers: &[AtomicU32]) -> Option<u64> {
     usage::nanoseconds(std::process::id(), numbers.get(number)?.load(Ordering::Acquire))
 }
 
-/// Looks on while loops work.
+/// Watches the loops while a part of the run lasts.
 struct Watch<'a> {
     shared: &'a Shared,
     interrupted: &'a AtomicBool,
     ends: &'a mpsc::Receiver<Ended>,
     progress: &'a mut dyn FnMut(&Progress),
-    /// Loops that ended before the run did: they failed.
+    /// Results of loops that ended before the run did, by an error.
     early: Vec<Ended>,
 }
 
@@ -106,7 +107,7 @@ impl Watch<'_> {
         !self.early.is_empty() || self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// Waits for this time, for a loop that fails, or for an interruption.
+    /// Waits for the time `whole`, for a loop that fails, or for an interruption.
     fn wait(&mut self, whole: Duration, is_measured: bool) {
         let began = Instant::now();
         loop {
@@ -127,7 +128,7 @@ impl Watch<'_> {
     }
 }
 
-/// What the kernel has booked at one moment.
+/// Processor times that the kernel has counted at one moment.
 struct Booking {
     at: Instant,
     own: Option<Used>,

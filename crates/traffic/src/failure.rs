@@ -1,49 +1,49 @@
-//! Why a run was none.
+//! Errors that end a run without a result.
 
-use crate::header::Workload;
 use crate::namespaces::NamespaceError;
+use options::ipsec::Workload;
 use rustix::io::Errno;
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// Why a run was none.
+/// Why a run has no result.
 #[derive(Debug)]
 pub enum DriveFailure {
-    /// What was typed makes no sense.
+    /// The options make no sense.
     Usage(String),
-    /// The server is not reached.
+    /// The server cannot be reached.
     Target {
-        /// It.
+        /// Address of the server.
         target: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// Contents arrived that were not those that were sent.
+    /// Bytes arrived that differ from those sent.
     Wrong(Workload),
-    /// A stream arrived, but not all of it.
+    /// A stream arrived only in part.
     Lost {
         /// Bytes that were sent.
         sent: u64,
-        /// Bytes that the server has counted.
+        /// Bytes that the server counted.
         received: u64,
     },
     /// The server closed a stream before its end.
     Closed,
-    /// Not a byte of a stream moved for so long.
+    /// No byte of a stream moved for this long.
     Stands(Duration),
-    /// Not one transaction was done.
+    /// No transaction was completed.
     Nothing,
-    /// The system, and what it was asked for.
+    /// A failed operation of the system, and its error.
     System(&'static str, io::Error),
-    /// The load in a namespace failed with this code, and has said why.
+    /// The load in a namespace failed with this exit code, and has printed the reason.
     Elsewhere(i32),
-    /// Namespaces.
+    /// Making the namespaces failed.
     Namespaces(NamespaceError),
 }
 
 impl DriveFailure {
-    /// 2 for what was typed, 1 for the rest.
+    /// The exit code: 2 for options that make no sense, 1 for the rest.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -1,4 +1,4 @@
-//! What a connection begins with: what the client will send, and what it wants back.
+//! The header of a connection: the lengths that the client will send and wants back.
 //!
 //! ```text
 //! 0   4  magic, "CrTr"
@@ -9,10 +9,10 @@
 //! 12  4  bytes of a response
 //! 16  8  seed: where in the pattern the contents begin; of datagrams, the number of the run
 //! ```
-//! Integers are big endian. In *crr* the header is the beginning of the request, which so has on the wire the length
-//! that was asked for; in the other workloads it goes before.
+//! Integers are big endian. In *crr* the header is the beginning of the request, which so keeps its length on the wire;
+//! in the other workloads the header goes before.
 
-use serde::{Deserialize, Serialize};
+use options::ipsec::Workload;
 use std::fmt;
 
 const MAGIC: [u8; 4] = *b"CrTr";
@@ -24,82 +24,33 @@ pub const HEADER_BYTES: usize = 24;
 pub const MESSAGE_BYTES_MAX: u32 = 1 << 26;
 /// Longest datagram, in bytes: what UDP over IPv4 carries.
 pub const DATAGRAM_BYTES_MAX: u32 = 65_507;
-/// Bytes of a datagram that are not pattern: number of the run, number of the datagram.
+/// Bytes of a datagram before the pattern: number of the run, number of the datagram.
 pub const DATAGRAM_HEAD_BYTES: usize = 16;
 
-/// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Workload {
-    /// Requests and responses over connections that stay.
-    Rr,
-    /// A connection for each request, which the server closes behind its response.
-    Crr,
-    /// One way from client to server, as fast as it goes.
-    Stream,
-    /// One way from server to client.
-    Download,
-    /// Datagrams from client to server; the connection is for counts alone.
-    Udp,
-    /// One request at a time over one connection.
-    Ping,
-}
+const WORKLOADS: [Workload; 6] =
+    [Workload::Rr, Workload::Crr, Workload::Stream, Workload::Download, Workload::Udp, Workload::Ping];
 
-impl Workload {
-    const ALL: [Self; 6] = [Self::Rr, Self::Crr, Self::Stream, Self::Download, Self::Udp, Self::Ping];
-
-    /// As it is typed.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rr => "rr",
-            Self::Crr => "crr",
-            Self::Stream => "stream",
-            Self::Download => "download",
-            Self::Udp => "udp",
-            Self::Ping => "ping",
-        }
-    }
-
-    const fn number(self) -> u8 {
-        match self {
-            Self::Rr => 1,
-            Self::Crr => 2,
-            Self::Stream => 3,
-            Self::Download => 4,
-            Self::Udp => 5,
-            Self::Ping => 6,
-        }
-    }
-}
-
-impl fmt::Display for Workload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// What a connection is for.
+/// The header's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The workload.
     pub workload: Workload,
-    /// Bytes of a request, or of a datagram; 0 where there are none.
+    /// Bytes of a request, or of a datagram; 0 for a workload without.
     pub request: u32,
-    /// Bytes of a response; 0 where there are none.
+    /// Bytes of a response; 0 for a workload without.
     pub response: u32,
     /// Where the contents begin in the pattern; of datagrams, the number of the run.
     pub seed: u64,
 }
 
-/// Why bytes are no header.
+/// Why bytes are not a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderError {
-    /// It is another protocol that speaks.
+    /// The magic is missing: the peer speaks another protocol.
     Magic,
     /// A version other than 1, a workload that is not known, or bytes that should be zero.
     Version,
-    /// A request or response is longer or shorter than this workload has them.
+    /// The length of a request or response is out of this workload's bounds.
     Sizes,
 }
 
@@ -116,7 +67,7 @@ impl fmt::Display for HeaderError {
 impl std::error::Error for HeaderError {}
 
 impl Header {
-    /// Whether lengths are what the workload can have.
+    /// Checks that the lengths are within the workload's bounds.
     ///
     /// # Errors
     /// [`HeaderError::Sizes`].
@@ -139,20 +90,20 @@ impl Header {
         if ok { Ok(self) } else { Err(HeaderError::Sizes) }
     }
 
-    /// As it is sent.
+    /// The header as bytes on the wire.
     #[must_use]
     pub fn bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..4].copy_from_slice(&MAGIC);
         bytes[4] = VERSION;
-        bytes[5] = self.workload.number();
+        bytes[5] = number(self.workload);
         bytes[8..12].copy_from_slice(&self.request.to_be_bytes());
         bytes[12..16].copy_from_slice(&self.response.to_be_bytes());
         bytes[16..].copy_from_slice(&self.seed.to_be_bytes());
         bytes
     }
 
-    /// Reads one.
+    /// Reads a header, and checks its lengths.
     ///
     /// # Errors
     /// [`HeaderError`].
@@ -161,7 +112,7 @@ impl Header {
         if [m0, m1, m2, m3] != MAGIC {
             return Err(HeaderError::Magic);
         }
-        let workload = Workload::ALL.into_iter().find(|known| known.number() == workload);
+        let workload = WORKLOADS.into_iter().find(|known| number(*known) == workload);
         let (VERSION, Some(workload), 0, 0) = (version, workload, z0, z1) else {
             return Err(HeaderError::Version);
         };
@@ -172,6 +123,17 @@ impl Header {
             seed: u64::from_be_bytes(seed),
         }
         .checked()
+    }
+}
+
+const fn number(workload: Workload) -> u8 {
+    match workload {
+        Workload::Rr => 1,
+        Workload::Crr => 2,
+        Workload::Stream => 3,
+        Workload::Download => 4,
+        Workload::Udp => 5,
+        Workload::Ping => 6,
     }
 }
 

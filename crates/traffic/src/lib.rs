@@ -1,14 +1,14 @@
-//! Workloads over TCP and UDP that measure networks and tunnels: what sends, what answers, and what became of it.
+//! Workloads over TCP and UDP that measure networks and tunnels: client, server and report.
 //!
 //! | need | where |
 //! |---|---|
-//! | what was typed, and what it means | [`Typed`], [`Plan`] |
+//! | the options, checked and resolved | [`Load`], [`Plan`] |
 //! | a run from begin to end | [`drive()`] |
-//! | what became of it, as JSON and as a table | [`Report`] |
-//! | the other end, for all workloads | [`Server`] |
+//! | the report of a run, as JSON and as a table | [`Report`] |
+//! | the server for all workloads | [`Server`] |
 //! | two network namespaces with a wire between them | [`namespaces::Pair`] |
-//! | the commands around all of it | [`command`] |
-//! | what a connection begins with | [`Header`] |
+//! | the commands of the command line | [`command`] |
+//! | the header of a connection | [`Header`] |
 //!
 //! The workloads are those of the mainframe's Linux report on IPsec, in the terms of netperf and uperf: *rr* (request
 //! and response over connections that stay), *crr* (connect, request, response, close), *stream* (one way, as fast as
@@ -31,7 +31,8 @@ mod wake;
 
 pub use drive::{Progress, drive};
 pub use failure::DriveFailure;
-pub use header::{Header, HeaderError, Workload};
-pub use plan::{Plan, Typed};
+pub use header::{Header, HeaderError};
+pub use options::ipsec::{Load, Workload};
+pub use plan::Plan;
 pub use report::{Datagrams, Percentiles, ProcessTime, Report, Starts};
 pub use server::{Counters, Options as ServerOptions, Running, Server, Stopper};

@@ -1,8 +1,8 @@
 //! Two network namespaces with a wire (veth(4)) between them, without root where a user may make user namespaces.
 //!
-//! Each namespace is held by a process that ends when this one does, however that ends: its standard input is a pipe
-//! from here. With it the namespace, its devices and its routes are gone, and programs that were started in it get
-//! SIGKILL from the kernel. So nothing is left behind, and there is nothing to clean up by name.
+//! Each namespace is held by a process that ends with this process, however that ends: its standard input is a pipe
+//! from here. With the holder, the namespace, its devices and its routes are gone, and the kernel kills programs that
+//! were started there. So nothing is left behind to be cleaned up by name.
 //!
 //! The work is done by `unshare`, `nsenter` and `setpriv` of util-linux and by `ip` of iproute2.
 
@@ -14,29 +14,29 @@ use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::{Child, Command, Stdio};
 
-/// How the device of the wire is called at both ends.
+/// Name of the wire's device at both ends.
 pub const WIRE: &str = "wire0";
 /// How long a program may take to end when it is asked to, in milliseconds; then it is killed.
 const END_MS_MAX: i64 = 2000;
-/// What a holder says once its namespaces are there.
+/// The line that a holder prints once its namespaces exist.
 const READY: &str = "ready";
-/// What begins a PID namespace that ends with the program.
+/// The command that runs a program in a PID namespace which ends with that program.
 const TREE: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", "--"];
 
 /// An end of the pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The one from which connections come.
+    /// The end of the clients.
     A,
-    /// The one where servers are.
+    /// The end of the servers.
     B,
 }
 
 impl End {
-    /// Both.
+    /// Both ends.
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 
-    /// The other one.
+    /// The other end.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -45,7 +45,7 @@ impl End {
         }
     }
 
-    /// For environments and messages.
+    /// Name of the end, for environments and messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -61,57 +61,57 @@ impl End {
         }
     }
 
-    /// Its address on the wire.
+    /// IPv4 address of the end on the wire.
     #[must_use]
     pub const fn outer(self) -> IpAddr {
         IpAddr::V4(Ipv4Addr::new(10, 98, 0, self.number()))
     }
 
-    /// The same of IPv6.
+    /// IPv6 address of the end on the wire.
     #[must_use]
     pub const fn outer6(self) -> IpAddr {
         IpAddr::V6(Ipv6Addr::new(0xfd98, 0, 0, 0, 0, 0, 0, self.number() as u16))
     }
 
-    /// What a tunnel over the wire may call it. Nothing here has that address before the tunnel gives it.
+    /// IPv4 address for the end of a tunnel over the wire. No device has it before the tunnel sets it.
     #[must_use]
     pub const fn inner(self) -> IpAddr {
         IpAddr::V4(Ipv4Addr::new(10, 99, 0, self.number()))
     }
 
-    /// The same of IPv6.
+    /// IPv6 address for the end of a tunnel over the wire.
     #[must_use]
     pub const fn inner6(self) -> IpAddr {
         IpAddr::V6(Ipv6Addr::new(0xfd99, 0, 0, 0, 0, 0, 0, self.number() as u16))
     }
 }
 
-/// What the pair is like.
+/// Settings of a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Each end has mounts of its own, and an empty `/run`, for programs whose files have fixed names there.
+    /// Whether each end has mounts of its own and an empty `/run`, for programs whose files have fixed names there.
     pub has_own_run: bool,
-    /// Longest packet on the wire, in bytes; 1,500 where nothing is said.
+    /// Longest packet on the wire, in bytes; None for 1,500.
     pub mtu: Option<u16>,
-    /// Makes a user namespace for it also where root would not need one.
+    /// Makes a user namespace around the pair even if root does not need one.
     pub without_root: bool,
 }
 
-/// Why there are no namespaces, or no program in them.
+/// Why namespaces could not be made, or a program could not run there.
 #[derive(Debug)]
 pub enum NamespaceError {
     /// A program could not be started.
     Start {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// Why.
+        /// The error of the system.
         cause: io::Error,
     },
-    /// A program that had to do something did not.
+    /// A program ran and failed.
     Refused {
-        /// What it was to do.
+        /// The command, as it would be typed.
         command: String,
-        /// What it complained of.
+        /// The program's error text.
         why: String,
     },
 }
@@ -133,26 +133,26 @@ impl fmt::Display for NamespaceError {
 
 impl std::error::Error for NamespaceError {}
 
-/// Two namespaces with a wire between them; dropping it ends what runs in them, and removes them.
+/// Two namespaces with a wire between them; dropping the pair ends its programs, and removes the namespaces.
 pub struct Pair {
-    /// They hold the namespaces, of A and of B.
+    /// The processes that hold the namespaces, of A and of B.
     holders: Vec<Child>,
-    /// A user namespace is around both.
+    /// Whether a user namespace is around both.
     is_user: bool,
     has_own_run: bool,
     programs: Vec<Kept>,
 }
 
-/// A program that stays.
+/// A program that runs until the pair is dropped.
 struct Kept {
     child: Child,
-    /// It is the first of a PID namespace, and what it started goes with it.
+    /// Whether the program is in a PID namespace of its own, whose processes end with it.
     is_tree: bool,
 }
 
 impl Pair {
-    /// Makes them: the device [`WIRE`] is up at both ends with the addresses of [`End::outer`] and [`End::outer6`],
-    /// `lo` is up.
+    /// Makes the namespaces: the device [`WIRE`] is up at both ends with the addresses of [`End::outer`] and
+    /// [`End::outer6`], `lo` is up.
     ///
     /// # Errors
     /// [`NamespaceError`].
@@ -191,7 +191,7 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Starts what holds a namespace, and waits until it is there.
+    /// Starts the holder of a namespace, and waits until the namespace exists.
     fn hold(&mut self, mut command: Command) -> Result<(), NamespaceError> {
         command.arg("--net");
         if self.has_own_run {
@@ -199,7 +199,7 @@ impl Pair {
         }
         command.args(["sh", "-c", &format!("echo {READY} && exec cat")]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A signal from the terminal is for who holds this, who then drops it.
+        // A signal from the terminal is for the owner of the pair only, who then drops the pair.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = started(&mut command)?;
         let mut said = String::new();
@@ -219,21 +219,21 @@ impl Pair {
         Err(NamespaceError::Refused { command: shown(&command), why })
     }
 
-    /// Whether a user namespace is around both, as without root.
+    /// Whether a user namespace is around both, as it is without root.
     #[must_use]
     pub fn is_user(&self) -> bool {
         self.is_user
     }
 
-    /// The process that holds an end, whose `/proc/PID/ns/net` is the namespace.
+    /// Process number of an end's holder, whose `/proc/PID/ns/net` is the namespace.
     #[must_use]
     pub fn holder(&self, end: End) -> u32 {
         let at = usize::from(end.number()) - 1;
         self.holders.get(at).map_or(0, Child::id)
     }
 
-    /// A program at an end; its process is the one that is started. The kernel kills it when the thread that starts it
-    /// ends.
+    /// A command for a program at an end; the started process becomes the program. The kernel kills it when the
+    /// starting thread ends.
     pub fn command(&self, end: End, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new("nsenter");
         command.arg("--target").arg(self.holder(end).to_string()).arg("--net");
@@ -246,24 +246,24 @@ impl Pair {
                 command.arg(format!("--wdns={}", folder.display()));
             }
         }
-        // After the namespaces: entering one of users forgets it (prctl(2)).
+        // Set after the namespaces: entering a user namespace clears this setting (prctl(2)).
         command.args(["setpriv", "--pdeathsig", "KILL"]).arg(program);
         command
     }
 
-    /// The same with a PID namespace of its own: whatever it starts is killed when it ends. Its process is not the one
-    /// that is started, but a child of that, and a signal other than SIGKILL does not reach it unless it is prepared
-    /// for it (`pid_namespaces(7)`).
+    /// A command for a program at an end in a PID namespace of its own, whose processes are all killed when the program
+    /// ends. The program is a child of the started process. A signal other than SIGKILL does not reach the program
+    /// unless it handles that signal (`pid_namespaces(7)`).
     pub fn tree(&self, end: End, program: impl AsRef<OsStr>) -> Command {
         let mut command = self.command(end, TREE[0]);
         command.args(&TREE[1..]).arg(program);
         command
     }
 
-    /// Runs a program at an end to its end; gives what it printed.
+    /// Runs a program at an end until it ends; returns its standard output.
     ///
     /// # Errors
-    /// [`NamespaceError::Refused`] where it fails.
+    /// [`NamespaceError::Refused`] if the program fails.
     pub fn run<S: AsRef<OsStr>>(
         &self,
         end: End,
@@ -293,8 +293,8 @@ impl Pair {
         self.run(end, "ip", arguments)
     }
 
-    /// Starts a command of [`Pair::command`] or [`Pair::tree`] that stays until the pair is dropped, or [`Pair::end`]
-    /// is told its process; gives that.
+    /// Starts a command of [`Pair::command`] or [`Pair::tree`], which runs until the pair is dropped or until
+    /// [`Pair::end`]; returns the process number.
     ///
     /// # Errors
     /// [`NamespaceError::Start`].
@@ -306,12 +306,12 @@ impl Pair {
         Ok(pid)
     }
 
-    /// A program that stays, for its pipes and its status.
+    /// The child of a running program, for its pipes and its status.
     pub fn kept(&mut self, pid: u32) -> Option<&mut Child> {
         self.programs.iter_mut().map(|kept| &mut kept.child).find(|child| child.id() == pid)
     }
 
-    /// Ends a program that stays.
+    /// Ends the program with this process number.
     pub fn end(&mut self, pid: u32) {
         if let Some(at) = self.programs.iter().position(|kept| kept.child.id() == pid) {
             end(self.programs.swap_remove(at));
@@ -321,7 +321,7 @@ impl Pair {
 
 impl Drop for Pair {
     fn drop(&mut self) {
-        // The last one first, as they may need those before.
+        // The last one first, as it may need the earlier ones.
         while let Some(kept) = self.programs.pop() {
             end(kept);
         }
@@ -333,9 +333,9 @@ impl Drop for Pair {
     }
 }
 
-/// Asks a program to end; kills it where it does not.
+/// Asks a program to end, and kills it if it does not.
 fn end(Kept { mut child, is_tree }: Kept) {
-    // What waits for a tree heeds no other signal than SIGKILL, nor does its first process.
+    // The parent of a tree obeys no signal but SIGKILL, and neither does the tree's first process.
     if !is_tree && let (Ok(None), Some(pid)) = (child.try_wait(), Pid::from_raw(child.id() as i32)) {
         let _ = kill_process(pid, Signal::TERM);
         if let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) {

@@ -1,13 +1,13 @@
-//! What messages consist of: bytes that both ends know, by their place in the stream.
+//! The contents of messages: bytes that both ends know, by their place in the stream.
 //!
-//! The period is prime, so that no multiple of a segment's, a block's or a page's length is one of it: bytes that were
-//! repeated, swapped or left out by a tunnel are wrong where they arrive.
+//! The period is prime, so that no length of a segment, a block or a page has a multiple equal to it. Bytes that a
+//! tunnel repeats, swaps or leaves out are therefore wrong on arrival.
 
 use std::sync::LazyLock;
 
 /// Bytes after which the pattern repeats.
 const PERIOD: usize = 8191;
-/// Most bytes that are written at once.
+/// Upper bound of bytes written at once.
 pub(crate) const PIECE_BYTES_MAX: usize = 128 << 10;
 
 static TABLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
@@ -23,34 +23,34 @@ static TABLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     period.iter().copied().cycle().take(PERIOD + PIECE_BYTES_MAX).collect()
 });
 
-/// A direction of a connection: where it is in the pattern.
+/// The place in the pattern of one direction of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place(usize);
 
 impl Place {
-    /// What the client sends, by the seed of its header.
+    /// The start of the client's bytes, by the seed of its header.
     pub fn of_requests(seed: u64) -> Self {
         Self((seed % PERIOD as u64) as usize)
     }
 
-    /// What the server sends.
+    /// The start of the server's bytes, by the same seed.
     pub fn of_responses(seed: u64) -> Self {
         Self((Self::of_requests(seed).0 + PERIOD / 2) % PERIOD)
     }
 
-    /// The bytes that come next, as many as are asked for, or the first [`PIECE_BYTES_MAX`] of them.
+    /// The next `count` bytes, or the first [`PIECE_BYTES_MAX`] of them.
     pub fn bytes(self, count: usize) -> &'static [u8] {
         &TABLE[self.0..self.0 + count.min(PIECE_BYTES_MAX)]
     }
 
-    /// Goes on by so many bytes.
+    /// Advances by `count` bytes.
     pub fn advance(&mut self, count: usize) {
         self.0 = (self.0 + count) % PERIOD;
     }
 
-    /// Whether these bytes are those that come next; goes on behind them.
+    /// Whether `bytes` are the next bytes of the pattern; advances behind them.
     pub fn check(&mut self, bytes: &[u8]) -> bool {
-        // By periods, so that what is compared with stays in the nearest cache.
+        // Compares a period at a time, so that the pattern stays in the nearest cache.
         let mut ok = true;
         for piece in bytes.chunks(PERIOD) {
             ok &= *piece == TABLE[self.0..self.0 + piece.len()];

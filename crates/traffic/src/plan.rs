@@ -1,95 +1,30 @@
-//! What was typed, and what it means.
+//! The options of a run, checked and resolved.
 
-use crate::header::{DATAGRAM_HEAD_BYTES, Header, Workload};
+use crate::header::{DATAGRAM_HEAD_BYTES, Header};
+use options::ipsec::{Load, Workload};
 use pacing::usage;
-use serde::{Deserialize, Serialize};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-/// Most connections in flight.
+/// Upper bound of connections in flight.
 const CONNECTIONS_MAX: u32 = 1 << 16;
 const THREADS_MAX: u32 = 256;
-/// Starts a second of an open loop.
+/// Bounds of an open loop's starts a second.
 const RATE_MIN: f64 = 0.001;
 const RATE_MAX: f64 = 1e7;
-/// Most processes whose time is booked.
+/// Upper bound of processes whose processor time is counted.
 const BOOKED_MAX: usize = 256;
 
-/// The options as a command hands them on: one object of JSON.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Typed {
-    /// What is measured.
-    pub workload: Workload,
-    /// `host:port` of a server of these workloads.
-    pub target: String,
-    /// Bytes of a request, or of a datagram; 200 where nothing is said, 64 of *crr* and *udp*.
-    pub request: Option<u32>,
-    /// Bytes of a response; 1,000 where nothing is said, 8,192 of *crr*, 200 of *ping*.
-    pub response: Option<u32>,
-    /// Connections in flight; 1 of *ping* and *udp*.
-    pub connections: u32,
-    /// Threads, each with its share of the connections.
-    pub threads: u32,
-    /// How long is measured.
-    pub seconds: f64,
-    /// What runs before and is not counted, in seconds.
-    pub warm_up: f64,
-    /// Transactions or datagrams that begin in a second, whether others have ended or not; without it each begins when
-    /// another one ends.
-    pub rate: Option<f64>,
-    /// Longest time of a transaction, and how long a stream waits for its end, in seconds.
-    pub timeout: f64,
-    /// Processes whose processor time is booked: `PID` or `PID=NAME`.
-    pub pid: Vec<String>,
-    /// Processes that booked ones have started are booked with them.
-    pub with_children: bool,
-    /// How long the server may take to be reached at first, in seconds.
-    pub wait: f64,
-    /// Load and server run in two namespaces that are made for it and removed; the target is left out, or an address
-    /// there.
-    pub namespaces: bool,
-    /// With `namespaces`: a command of the shell that makes a tunnel, run at each end. It is told where it is by
-    /// environment variables: `END` (`a` or `b`), `OUTER_LOCAL`, `OUTER_REMOTE`, `INNER_LOCAL`, `INNER_REMOTE`. Its
-    /// processor time, and that of what it starts, is booked.
-    pub both_ends: Option<String>,
-    /// Whether programs read the result.
-    pub json: bool,
-}
-
-impl Default for Typed {
-    fn default() -> Self {
-        Self {
-            workload: Workload::Rr,
-            target: String::new(),
-            request: None,
-            response: None,
-            connections: 1,
-            threads: 1,
-            seconds: 10.0,
-            warm_up: 1.0,
-            rate: None,
-            timeout: 10.0,
-            pid: Vec::new(),
-            with_children: false,
-            wait: 0.0,
-            namespaces: false,
-            both_ends: None,
-            json: false,
-        }
-    }
-}
-
-/// A process whose processor time is booked.
+/// A process whose processor time is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Booked {
-    /// Its number.
+    /// Process number.
     pub pid: u32,
-    /// What it is called in the report.
+    /// Name of the process in the report.
     pub name: String,
 }
 
-/// A run that makes sense.
+/// A run whose options are checked and resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     pub(crate) workload: Workload,
@@ -108,11 +43,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Makes sense of what was typed; looks up the name of a host.
+    /// Checks the options, and looks up the host's name.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn new(typed: &Typed) -> Result<Self, String> {
+    /// The option at fault, and why.
+    pub fn new(typed: &Load) -> Result<Self, String> {
         let target = address(&typed.target)?;
         let mut booked = typed.pid.iter().map(|text| booked(text)).collect::<Result<Vec<_>, _>>()?;
         if typed.with_children {
@@ -123,11 +58,11 @@ impl Plan {
         Self::at(typed, target, booked)
     }
 
-    /// The same without asking the machine: with the address and the processes that it names.
+    /// Checks the options only; address and processes are given, so that the machine is not asked.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn at(typed: &Typed, target: SocketAddr, booked: Vec<Booked>) -> Result<Self, String> {
+    /// The option at fault, and why.
+    pub fn at(typed: &Load, target: SocketAddr, booked: Vec<Booked>) -> Result<Self, String> {
         let (request, response) = lengths(typed)?;
         let connections = within("--connections", typed.connections, 1, CONNECTIONS_MAX)?;
         let threads = within("--threads", typed.threads, 1, THREADS_MAX)?;
@@ -163,22 +98,16 @@ impl Plan {
         })
     }
 
-    /// What a connection begins with.
+    /// The header with which the client's connections begin.
     #[must_use]
     pub fn header(&self, seed: u64) -> Header {
         Header { workload: self.workload, request: self.request, response: self.response, seed }
     }
 }
 
-/// Bytes of a request and a response.
-fn lengths(typed: &Typed) -> Result<(u32, u32), String> {
-    let usual = match typed.workload {
-        Workload::Rr => (200, 1000),
-        Workload::Crr => (64, 8192),
-        Workload::Ping => (200, 200),
-        Workload::Udp => (64, 0),
-        Workload::Stream | Workload::Download => (0, 0),
-    };
+/// Bytes of a request and of a response, from the options.
+fn lengths(typed: &Load) -> Result<(u32, u32), String> {
+    let usual = typed.workload.usual_bytes();
     let (request, response) = (typed.request.unwrap_or(usual.0), typed.response.unwrap_or(usual.1));
     let header = Header { workload: typed.workload, request, response, seed: 0 };
     match header.checked() {
@@ -215,7 +144,7 @@ fn time(option: &str, seconds: f64, least: f64) -> Result<Duration, String> {
     }
 }
 
-/// The first address of `host:port`.
+/// The first address that `host:port` resolves to.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);
@@ -235,8 +164,8 @@ fn booked(text: &str) -> Result<Booked, String> {
 mod tests {
     use super::*;
 
-    fn typed(workload: Workload) -> Typed {
-        Typed { workload, target: "127.0.0.1:7".to_owned(), ..Typed::default() }
+    fn typed(workload: Workload) -> Load {
+        Load { workload, target: "127.0.0.1:7".to_owned(), ..Load::default() }
     }
 
     #[test]
@@ -257,36 +186,39 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_named() {
-        let wrong = |typed: Typed, said: &str| {
+        let wrong = |typed: Load, said: &str| {
             let why = Plan::new(&typed).unwrap_err();
             assert!(why.contains(said), "{why}");
         };
         let rr = typed(Workload::Rr);
-        wrong(Typed { target: "nowhere".to_owned(), ..rr.clone() }, "nowhere");
-        wrong(Typed { request: Some(0), ..rr.clone() }, "--request");
-        wrong(Typed { response: Some(u32::MAX), ..rr.clone() }, "--response");
-        wrong(Typed { connections: 0, ..rr.clone() }, "--connections");
-        wrong(Typed { threads: 2, ..rr.clone() }, "--threads");
-        wrong(Typed { seconds: 0.0, ..rr.clone() }, "--seconds");
-        wrong(Typed { seconds: f64::NAN, ..rr.clone() }, "--seconds");
-        wrong(Typed { warm_up: -1.0, ..rr.clone() }, "--warm-up");
-        wrong(Typed { rate: Some(0.0), ..rr.clone() }, "--rate");
-        wrong(Typed { timeout: f64::INFINITY, ..rr.clone() }, "--timeout");
-        wrong(Typed { pid: vec!["x".to_owned()], ..rr.clone() }, "--pid");
-        wrong(Typed { pid: vec![u32::MAX.to_string()], ..rr }, "no such process");
-        wrong(Typed { request: Some(23), ..typed(Workload::Crr) }, "crr");
-        wrong(Typed { request: Some(15), ..typed(Workload::Udp) }, "datagrams");
-        wrong(Typed { request: Some(1), ..typed(Workload::Stream) }, "stream");
-        wrong(Typed { rate: Some(1.0), ..typed(Workload::Download) }, "--rate");
-        wrong(Typed { connections: 2, ..typed(Workload::Ping) }, "--connections");
+        wrong(Load { target: "nowhere".to_owned(), ..rr.clone() }, "nowhere");
+        wrong(Load { request: Some(0), ..rr.clone() }, "--request");
+        wrong(Load { response: Some(u32::MAX), ..rr.clone() }, "--response");
+        wrong(Load { connections: 0, ..rr.clone() }, "--connections");
+        wrong(Load { threads: 2, ..rr.clone() }, "--threads");
+        wrong(Load { seconds: 0.0, ..rr.clone() }, "--seconds");
+        wrong(Load { seconds: f64::NAN, ..rr.clone() }, "--seconds");
+        wrong(Load { warm_up: -1.0, ..rr.clone() }, "--warm-up");
+        wrong(Load { rate: Some(0.0), ..rr.clone() }, "--rate");
+        wrong(Load { timeout: f64::INFINITY, ..rr.clone() }, "--timeout");
+        wrong(Load { pid: vec!["x".to_owned()], ..rr.clone() }, "--pid");
+        wrong(Load { pid: vec![u32::MAX.to_string()], ..rr }, "no such process");
+        wrong(Load { request: Some(23), ..typed(Workload::Crr) }, "crr");
+        wrong(Load { request: Some(15), ..typed(Workload::Udp) }, "datagrams");
+        wrong(Load { request: Some(1), ..typed(Workload::Stream) }, "stream");
+        wrong(Load { rate: Some(1.0), ..typed(Workload::Download) }, "--rate");
+        wrong(Load { connections: 2, ..typed(Workload::Ping) }, "--connections");
     }
 
     #[test]
     fn options_are_an_object_of_json() {
         let text = serde_json::to_string(&typed(Workload::Crr)).unwrap();
-        let read: Typed = serde_json::from_str(&text).unwrap();
+        let read: Load = serde_json::from_str(&text).unwrap();
         assert_eq!((read.workload, read.target.as_str()), (Workload::Crr, "127.0.0.1:7"));
-        assert!(serde_json::from_str::<Typed>(r#"{"workload": "rr", "sizes": 1}"#).is_err());
-        assert!(serde_json::from_str::<Typed>(r#"{"workload": "sr"}"#).is_err());
+        let changed = |fields: &str| options::changed(&read, serde_json::from_str(fields).unwrap());
+        assert_eq!(changed(r#"{"workload": "rr"}"#).unwrap().workload, Workload::Rr);
+        assert!(changed(r#"{"workload": "rr", "sizes": 1}"#).is_err());
+        assert!(changed(r#"{"workload": "sr"}"#).is_err());
+        assert!(serde_json::from_str::<Load>(r#"{"workload": "rr"}"#).is_err());
     }
 }

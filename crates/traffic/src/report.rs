@@ -1,8 +1,8 @@
-//! What became of a run, for people and for programs.
+//! The report of a run, for people and for programs.
 
 use crate::client::Tally;
-use crate::header::Workload;
 use crate::plan::Plan;
+use options::ipsec::Workload;
 use pacing::usage::Seconds;
 use pacing::{LATE, Times};
 use serde::{Deserialize, Serialize};
@@ -13,25 +13,25 @@ use std::time::Duration;
 /// Bytes of a gigabyte.
 const GB: f64 = 1e9;
 
-/// Times in microseconds.
+/// Percentiles of times, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Percentiles {
     /// Half took at most this long.
     pub p50: f64,
-    /// 90 of 100.
+    /// 90 of 100 took at most this long.
     pub p90: f64,
-    /// 99 of 100.
+    /// 99 of 100 took at most this long.
     pub p99: f64,
-    /// 999 of 1,000.
+    /// 999 of 1,000 took at most this long.
     pub p999: f64,
-    /// The longest.
+    /// The longest time.
     pub max: f64,
-    /// The mean.
+    /// The mean time.
     pub mean: f64,
 }
 
 impl Percentiles {
-    /// None where there are no times.
+    /// The percentiles of recorded times; None if there are no times.
     pub(crate) fn of(times: &Times) -> Option<Self> {
         (!times.is_empty()).then(|| Self {
             p50: times.quantile_us(0.5),
@@ -44,75 +44,75 @@ impl Percentiles {
     }
 }
 
-/// Starts of an open loop.
+/// Starts of an open loop's transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Starts {
-    /// Starts a second that were asked for.
+    /// Starts a second, as asked for.
     pub rate: f64,
-    /// Those that began.
+    /// Starts that began.
     pub begun: u64,
-    /// Those of them that began more than a millisecond after their time.
+    /// Starts in `begun` that began more than a millisecond after their time.
     pub late: u64,
-    /// Those that were due and did not begin.
+    /// Starts that were due and did not begin.
     pub never: u64,
 }
 
-/// Datagrams.
+/// Counts of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Datagrams {
-    /// Those sent within what was measured.
+    /// Datagrams sent within the measured time.
     pub sent: u64,
-    /// Those that arrived within it.
+    /// Datagrams that arrived within the measured time.
     pub received: u64,
     /// Share of all that were sent, warm-up included, that never arrived: 0 to 1.
     pub lost: f64,
-    /// Those that arrived more than once, warm-up included.
+    /// Datagrams that arrived more than once, warm-up included.
     pub duplicates: u64,
-    /// Those that arrived after one that was sent later, warm-up included.
+    /// Datagrams that arrived after one sent later, warm-up included.
     pub reordered: u64,
 }
 
-/// Processor time of a process within what was measured.
+/// Processor time of a process within the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessTime {
-    /// The process.
+    /// Process number.
     pub pid: u32,
-    /// What it is called.
+    /// Name of the process.
     pub name: String,
-    /// Seconds in the program; none where the process ended.
+    /// Seconds in user mode; None if the process ended.
     pub user_s: Option<f64>,
-    /// Seconds in the kernel.
+    /// Seconds in the kernel; None if the process ended.
     pub system_s: Option<f64>,
 }
 
 impl ProcessTime {
-    /// Both.
+    /// Seconds in user mode and in the kernel together.
     #[must_use]
     pub fn total_s(&self) -> Option<f64> {
         Some(self.user_s? + self.system_s?)
     }
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The workload.
     pub workload: Workload,
-    /// The server.
+    /// Address of the server, as typed.
     pub target: String,
     /// Bytes of a request or datagram.
     pub request: u32,
     /// Bytes of a response.
     pub response: u32,
-    /// Connections.
+    /// Number of connections.
     pub connections: usize,
-    /// Threads of the client.
+    /// Number of the client's threads.
     pub threads: usize,
-    /// How long was measured.
+    /// Length of the measured time, in seconds.
     pub seconds: f64,
     /// Transactions, or datagrams that arrived; 0 of streams.
     pub transactions: u64,
-    /// The same a second.
+    /// Transactions or datagrams a second.
     pub per_second: f64,
     /// Bytes from client to server, headers of connections included; of datagrams, those that arrived.
     pub bytes_sent: u64,
@@ -122,32 +122,32 @@ pub struct Report {
     pub gbit_per_second: f64,
     /// Time of a transaction, in microseconds: in an open loop from the time at which it was due.
     pub latency_us: Option<Percentiles>,
-    /// Starts of an open loop.
+    /// Starts of an open loop; None for a closed loop.
     pub starts: Option<Starts>,
-    /// Datagrams.
+    /// Counts of datagrams; None for other workloads.
     pub datagrams: Option<Datagrams>,
-    /// Errors by kind.
+    /// Number of errors by kind.
     pub errors: BTreeMap<String, u64>,
-    /// The client's own processor time; in the same process as a server, with the server's.
+    /// Processor time of the client's process; a server in the same process is included.
     pub driver: ProcessTime,
-    /// Share of their time that the client's threads used, 0 to 1.
+    /// Share of the measured time for which the client's threads were busy, 0 to 1.
     pub busy: f64,
-    /// The processes that were to be booked.
+    /// Processor times of the processes named in the plan.
     pub processes: Vec<ProcessTime>,
-    /// Processor time of those in microseconds a transaction; none without processes or transactions.
+    /// Processor time of `processes` in microseconds a transaction; None without processes or transactions.
     pub processor_us_per_transaction: Option<f64>,
-    /// Processor time of those in seconds per 10^9 bytes; none without processes or bytes.
+    /// Processor time of `processes` in seconds per 10^9 bytes; None without processes or bytes.
     pub processor_s_per_gb: Option<f64>,
-    /// What is to be known of the figures.
+    /// Reasons to doubt the figures, as text.
     pub warnings: Vec<String>,
 }
 
-/// What the kernel booked within what was measured.
+/// Processor times that the kernel counted within the measured time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Booked {
     pub driver: Seconds,
     pub busy: f64,
-    /// Of each process of the plan; none where it ended.
+    /// Processor time of each process of the plan; None if that process ended.
     pub processes: Vec<Option<Seconds>>,
 }
 
@@ -166,7 +166,7 @@ impl Report {
             .zip(&booked.processes)
             .map(|(booked, used)| process(booked.pid, &booked.name, *used))
             .collect();
-        // The sum is known where each is.
+        // The sum is known only if each time is.
         let all: Option<f64> = processes.iter().map(ProcessTime::total_s).sum();
         let all = all.filter(|_| !processes.is_empty());
         let per = |count: f64, scale: f64| all.filter(|_| count > 0.0).map(|all| all * scale / count);
@@ -209,13 +209,13 @@ impl Report {
         }
     }
 
-    /// Whether anything was done.
+    /// Whether nothing was completed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.transactions == 0 && self.bytes_sent + self.bytes_received == 0
     }
 
-    /// As a table.
+    /// The report as a table.
     #[must_use]
     pub fn table(&self) -> String {
         let mut text = String::new();
@@ -293,7 +293,7 @@ impl Report {
     }
 }
 
-/// Share of its threads' time from which on the client is the limit.
+/// Busy share of the client's threads from which the client counts as the bottleneck.
 const BUSY: f64 = 0.95;
 
 fn warnings(processes: &[ProcessTime], booked: &Booked, tally: &Tally) -> Vec<String> {
@@ -321,12 +321,13 @@ fn warnings(processes: &[ProcessTime], booked: &Booked, tally: &Tally) -> Vec<St
 mod tests {
     use super::*;
     use crate::client::DatagramCounts;
-    use crate::plan::{Booked as Pid, Typed};
+    use crate::plan::Booked as Pid;
+    use options::ipsec::Load;
     use proptest::prelude::*;
 
     fn plan(workload: Workload, pids: usize, rate: Option<f64>) -> Plan {
         let booked = (0..pids).map(|pid| Pid { pid: pid as u32, name: format!("plane {pid}") }).collect();
-        let typed = Typed { workload, target: "192.0.2.1:7".to_owned(), rate, ..Typed::default() };
+        let typed = Load { workload, target: "192.0.2.1:7".to_owned(), rate, ..Load::default() };
         Plan::at(&typed, ([192, 0, 2, 1], 7).into(), booked).unwrap()
     }
 

@@ -1,9 +1,9 @@
-//! The end that answers: all workloads on one address, over TCP and UDP.
+//! The server's end: all workloads on one address, over TCP and UDP.
 //!
-//! A client says in a header what it will send and what it wants back. It costs a slot of a table and nothing else: no
-//! length that it names is allocated, what is sent comes from one table for all, and what is received goes into one
-//! buffer of its loop. A connection that does not move is closed, and each has its turn for a bounded number of pieces.
-//! Nothing is ever sent over UDP, so nobody is flooded by way of it.
+//! A client's header states the lengths that it will send and wants back. A client costs a slot of a table and nothing
+//! else. No stated length is allocated, sent bytes come from one table for all, and received bytes go into one buffer
+//! of the loop. A connection that stands still is closed, and each turn is a bounded number of pieces. Nothing is ever
+//! sent over UDP, so that the server cannot be used to flood others.
 
 mod connection;
 mod datagrams;
@@ -25,13 +25,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Connections that wait to be taken.
+/// Upper bound of connections that wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// What the socket of datagrams holds, in bytes, where the system allows it.
+/// Receive buffer of the UDP socket, in bytes, if the system allows it.
 const DATAGRAM_BUFFER_BYTES: usize = 8 << 20;
-/// Most threads of a server.
+/// Upper bound of a server's threads.
 const THREADS_MAX: usize = 64;
-/// Tries to find a port that is free for TCP and UDP, where any will do.
+/// Upper bound of tries to find a port that is free for TCP and UDP.
 const PORT_TRIES_MAX: usize = 16;
 
 /// The bounds of a server.
@@ -39,11 +39,11 @@ const PORT_TRIES_MAX: usize = 16;
 pub struct Options {
     /// Threads, 1 to 64.
     pub threads: usize,
-    /// Most connections at a time; others are closed at once.
+    /// Upper bound of connections at a time; others are closed at once.
     pub connections_max: usize,
-    /// Most of them from one address.
+    /// Upper bound of connections from one address.
     pub address_connections_max: usize,
-    /// How long a connection may take for its header.
+    /// How long a connection may take to send its header.
     pub header_max: Duration,
     /// How long a connection may stay without a byte in either direction.
     pub idle_max: Duration,
@@ -61,22 +61,22 @@ impl Default for Options {
     }
 }
 
-/// What a server did so far.
+/// Counts of a server so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// Connections that were taken.
+    /// Connections that were accepted.
     pub connections: u64,
-    /// Connections that were closed at once, because there were too many.
+    /// Connections that were closed at once, because there was no room.
     pub refused: u64,
-    /// Connections that began with no header.
+    /// Connections that began without a valid header.
     pub malformed: u64,
-    /// Connections that did not move for too long.
+    /// Connections that were closed because they stood still.
     pub idle: u64,
     /// Connections whose contents were wrong.
     pub wrong: u64,
-    /// Responses.
+    /// Responses that were sent.
     pub responses: u64,
-    /// Datagrams of no run.
+    /// Datagrams that belong to no run.
     pub stray_datagrams: u64,
 }
 
@@ -96,7 +96,7 @@ fn add(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Connections by address: whether there is room for another one.
+/// Numbers of connections, in all and by address, against their bounds.
 #[derive(Debug)]
 pub(crate) struct Admission {
     options: Options,
@@ -108,7 +108,7 @@ impl Admission {
         Self { options, open: Mutex::default() }
     }
 
-    /// Takes a place, where there is one.
+    /// Takes a place for a connection; false if there is none.
     pub fn enter(&self, address: IpAddr) -> bool {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, by_address) = &mut *open;
@@ -121,7 +121,7 @@ impl Admission {
         true
     }
 
-    /// Gives it back.
+    /// Gives the place of a connection back.
     pub fn leave(&self, address: IpAddr) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, by_address) = &mut *open;
@@ -135,33 +135,33 @@ impl Admission {
     }
 }
 
-/// What the loops of a server share.
+/// State shared by the loops of a server.
 pub(crate) struct Shared {
     options: Options,
     admission: Admission,
     tallied: Tallied,
     runs: Runs,
     is_over: AtomicBool,
-    /// Of each loop: connections that were taken for it, and what wakes it.
+    /// For each loop: new connections for it, and the means to wake it.
     inboxes: Vec<(Mutex<Arrived>, Wake)>,
 }
 
-/// Connections that were taken, with the addresses that they are from.
+/// Accepted connections, with their clients' addresses.
 type Arrived = Vec<(OwnedFd, IpAddr)>;
 
-/// A server that has its address.
+/// A server that is bound to its address.
 pub struct Server {
     listener: TcpListener,
     datagrams: UdpSocket,
     shared: Arc<Shared>,
 }
 
-/// Ends a server from another thread.
+/// A handle that ends a server from another thread.
 #[derive(Clone)]
 pub struct Stopper(Arc<Shared>);
 
 impl Stopper {
-    /// Has [`Server::serve`] return.
+    /// Makes [`Server::serve`] return.
     pub fn stop(&self) {
         self.0.is_over.store(true, Ordering::Release);
         for (_, wake) in &self.0.inboxes {
@@ -169,7 +169,7 @@ impl Stopper {
         }
     }
 
-    /// What the server did so far.
+    /// Counts of the server so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let tallied = &self.0.tallied;
@@ -187,16 +187,16 @@ impl Stopper {
 }
 
 impl Server {
-    /// Takes an address for TCP and UDP; port 0 takes one that is free for both.
+    /// Binds an address for TCP and UDP; port 0 takes a port that is free for both.
     ///
     /// # Errors
-    /// Of the system: the address is taken or none of this machine.
+    /// The error of the system: the address is in use, or not one of this machine.
     pub fn bind(address: SocketAddr, options: Options) -> io::Result<Self> {
         let (listener, datagrams) = sockets(address)?;
         listener.set_nonblocking(true)?;
         datagrams.set_nonblocking(true)?;
         rustix::net::listen(&listener, BACKLOG)?;
-        // More than the system allows is for root alone.
+        // Only root may exceed the system's bound.
         if rustix::net::sockopt::set_socket_recv_buffer_size_force(&datagrams, DATAGRAM_BUFFER_BYTES).is_err()
         {
             rustix::net::sockopt::set_socket_recv_buffer_size(&datagrams, DATAGRAM_BUFFER_BYTES)?;
@@ -214,15 +214,15 @@ impl Server {
         Ok(Self { listener, datagrams, shared: Arc::new(shared) })
     }
 
-    /// The address that it has.
+    /// The address that the server is bound to.
     ///
     /// # Errors
-    /// Of the system.
+    /// The error of the system.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// What ends it.
+    /// A handle that ends the server from another thread.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(Arc::clone(&self.shared))
@@ -231,7 +231,7 @@ impl Server {
     /// Serves until it is stopped.
     ///
     /// # Errors
-    /// Of the system, not of a connection.
+    /// The error of the system; an error of one connection is not one.
     pub fn serve(self) -> io::Result<()> {
         let Self { listener, datagrams, shared } = self;
         let stopper = Stopper(Arc::clone(&shared));
@@ -241,7 +241,7 @@ impl Server {
                     let (shared, stopper) = (&shared, &stopper);
                     scope.spawn(move || {
                         let done = Looped::new(shared, number, None).and_then(Looped::run);
-                        // None goes on alone.
+                        // If a loop fails, the others end, too.
                         stopper.stop();
                         done
                     })
@@ -254,10 +254,10 @@ impl Server {
         })
     }
 
-    /// Serves in a thread of its own, until what is returned is dropped.
+    /// Serves in a thread of its own, until the returned handle is dropped.
     ///
     /// # Errors
-    /// Of the system.
+    /// The error of the system.
     pub fn start(self) -> io::Result<Running> {
         let (address, stopper) = (self.address()?, self.stopper());
         let thread = std::thread::Builder::new().name("traffic-server".to_owned());
@@ -265,7 +265,7 @@ impl Server {
     }
 }
 
-/// Listener and socket of datagrams at one address.
+/// Binds the listener and the UDP socket at one address.
 fn sockets(address: SocketAddr) -> io::Result<(TcpListener, UdpSocket)> {
     let mut tries = 1;
     loop {
@@ -287,13 +287,13 @@ pub struct Running {
 }
 
 impl Running {
-    /// Its address.
+    /// The address of the running server.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What it did so far.
+    /// Counts of the running server so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.stopper.counters()

@@ -1,4 +1,4 @@
-//! Ending the waits of loops from another thread.
+//! An event that ends the waits of loops from another thread.
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
@@ -6,10 +6,10 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-/// What it says in an epoll instance: neither a slot nor the timer has that number.
+/// The event's number in an epoll instance: neither a slot nor the timer has it.
 pub(crate) const WAKE: u64 = u64::MAX - 1;
 
-/// A flag that loops wait for beside their sockets.
+/// An event that loops wait for beside their sockets.
 #[derive(Clone, Debug)]
 pub(crate) struct Wake(Arc<OwnedFd>);
 
@@ -18,23 +18,23 @@ impl Wake {
         Ok(Self(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
     }
 
-    /// Has a loop told of it, until it is cleared.
+    /// Adds the event to a loop's epoll instance.
     pub fn watch(&self, epoll: impl AsFd) -> Result<(), Errno> {
         epoll::add(epoll, &*self.0, EventData::new_u64(WAKE), EventFlags::IN)
     }
 
-    /// Has a loop not told of it any more.
+    /// Removes the event from a loop's epoll instance.
     pub fn forget(&self, epoll: impl AsFd) -> Result<(), Errno> {
         epoll::delete(epoll, &*self.0)
     }
 
-    /// Ends the waits.
+    /// Sets the event, which ends the waits.
     pub fn set(&self) {
-        // A counter that is full is set.
+        // A write fails only if the counter is full, and the event so is set already.
         let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Begins to wait again.
+    /// Clears the event.
     pub fn clear(&self) {
         let mut count = [0; 8];
         let _ = rustix::io::read(&*self.0, &mut count);

@@ -5,25 +5,25 @@ use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use traffic::{
-    Counters, DriveFailure, Header, Plan, Report, Running, Server, ServerOptions, Typed, Workload, drive,
+    Counters, DriveFailure, Header, Load, Plan, Report, Running, Server, ServerOptions, Workload, drive,
 };
 
 fn server(options: ServerOptions) -> Running {
     Server::bind(([127, 0, 0, 1], 0).into(), options).unwrap().start().unwrap()
 }
 
-fn typed(server: &Running, workload: Workload) -> Typed {
-    Typed {
+fn typed(server: &Running, workload: Workload) -> Load {
+    Load {
         workload,
         target: server.address().to_string(),
         seconds: 0.3,
         warm_up: 0.05,
         timeout: 5.0,
-        ..Typed::default()
+        ..Load::default()
     }
 }
 
-fn run(typed: &Typed) -> Result<Report, DriveFailure> {
+fn run(typed: &Load) -> Result<Report, DriveFailure> {
     drive(&Plan::new(typed).unwrap(), &AtomicBool::new(false), &mut |_| ())
 }
 
@@ -56,7 +56,7 @@ fn requests_and_responses() {
     for threads in [1, 2] {
         let server = server(ServerOptions { threads, ..ServerOptions::default() });
         for (request, response) in [(1, 1), (200, 1000), (200, 32_768), (300_000, 300_001)] {
-            let typed = Typed {
+            let typed = Load {
                 request: Some(request),
                 response: Some(response),
                 connections: 8,
@@ -75,7 +75,7 @@ fn requests_and_responses() {
 #[test]
 fn a_connection_for_each_request() {
     let server = server(ServerOptions::default());
-    let typed = Typed { connections: 4, ..typed(&server, Workload::Crr) };
+    let typed = Load { connections: 4, ..typed(&server, Workload::Crr) };
     let report = run(&typed).unwrap();
     counts_add_up(&report, 64, 8192);
     assert_eq!(report.bytes_sent, report.transactions * 64);
@@ -87,9 +87,9 @@ fn a_connection_for_each_request() {
 fn one_way_and_the_other() {
     let server = server(ServerOptions::default());
     for connections in [1, 3] {
-        let up = run(&Typed { connections, ..typed(&server, Workload::Stream) }).unwrap();
+        let up = run(&Load { connections, ..typed(&server, Workload::Stream) }).unwrap();
         assert!(up.bytes_sent > 10_000_000 && up.bytes_received == 0, "{up:?}");
-        let down = run(&Typed { connections, ..typed(&server, Workload::Download) }).unwrap();
+        let down = run(&Load { connections, ..typed(&server, Workload::Download) }).unwrap();
         assert!(down.bytes_received > 10_000_000 && down.bytes_sent == 0, "{down:?}");
     }
     assert_eq!(server.counters().wrong, 0);
@@ -102,7 +102,7 @@ fn datagrams_at_a_rate_and_as_fast_as_they_go() {
     let counts = fast.datagrams.unwrap();
     assert!(counts.received > 1000 && counts.received <= counts.sent + 100_000, "{fast:?}");
     assert_eq!((counts.duplicates, counts.reordered), (0, 0));
-    let typed = Typed { rate: Some(2000.0), request: Some(1400), ..typed(&server, Workload::Udp) };
+    let typed = Load { rate: Some(2000.0), request: Some(1400), ..typed(&server, Workload::Udp) };
     let paced = run(&typed).unwrap();
     assert_eq!(paced.datagrams.unwrap().lost, 0.0, "{paced:?}");
     assert!((400..=800).contains(&paced.transactions), "{paced:?}");
@@ -119,7 +119,7 @@ fn ping_is_one_connection() {
 fn an_open_loop_keeps_its_rate() {
     let server = server(ServerOptions::default());
     for workload in [Workload::Rr, Workload::Crr] {
-        let typed = Typed { rate: Some(500.0), connections: 8, seconds: 0.5, ..typed(&server, workload) };
+        let typed = Load { rate: Some(500.0), connections: 8, seconds: 0.5, ..typed(&server, workload) };
         let report = run(&typed).unwrap();
         assert!((200..=300).contains(&report.transactions), "{report:?}");
         let starts = report.starts.unwrap();
@@ -143,14 +143,14 @@ fn an_open_loop_counts_from_when_it_was_due() {
             }
         }
     });
-    let typed = Typed {
+    let typed = Load {
         target,
         rate: Some(200.0),
         request: Some(1),
         response: Some(1),
         seconds: 1.0,
         warm_up: 0.0,
-        ..Typed::default()
+        ..Load::default()
     };
     // Its answers are wrong, which ends the run; the times of the open loop are looked at in `client::looped`.
     assert!(matches!(run(&typed), Err(DriveFailure::Wrong(Workload::Rr))));
@@ -167,7 +167,7 @@ fn who_is_not_there_is_said_at_once() {
     for workload in
         [Workload::Rr, Workload::Crr, Workload::Stream, Workload::Download, Workload::Udp, Workload::Ping]
     {
-        let typed = Typed { workload, target: target.clone(), seconds: 600.0, ..Typed::default() };
+        let typed = Load { workload, target: target.clone(), seconds: 600.0, ..Load::default() };
         let why = run(&typed).unwrap_err().to_string();
         assert!(why.contains("refused"), "{workload}: {why}");
     }
@@ -177,7 +177,7 @@ fn who_is_not_there_is_said_at_once() {
 #[test]
 fn an_interruption_says_what_was_measured() {
     let server = server(ServerOptions::default());
-    let plan = Plan::new(&Typed { seconds: 600.0, ..typed(&server, Workload::Rr) }).unwrap();
+    let plan = Plan::new(&Load { seconds: 600.0, ..typed(&server, Workload::Rr) }).unwrap();
     let interrupted = AtomicBool::new(false);
     let report = drive(&plan, &interrupted, &mut |progress| {
         if progress.is_measured && progress.passed > Duration::from_millis(200) {
@@ -210,7 +210,7 @@ fn a_changed_byte_fails_the_run() {
             changed(client, server, is_up);
             down.join().unwrap();
         });
-        let typed = Typed { target, timeout: 1.0, ..typed(&server, workload) };
+        let typed = Load { target, timeout: 1.0, ..typed(&server, workload) };
         let wrong = server.counters().wrong;
         let ended = run(&typed);
         match (is_up, ended) {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use traffic::command::{self, Itself, PORT};
 use traffic::namespaces::{End, Options, Pair, WIRE};
-use traffic::{Report, Typed, Workload};
+use traffic::{Load, Report, Workload};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -127,7 +127,7 @@ fn nothing_is_left_of_one_that_is_killed() {
     until("nothing is left", || !pids.iter().any(|pid| is_alive(*pid)));
 }
 
-fn driven(typed: &Typed) -> Report {
+fn driven(typed: &Load) -> Report {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg("--drive").arg(serde_json::to_string(typed).unwrap());
     let output = command.output().unwrap();
@@ -136,8 +136,8 @@ fn driven(typed: &Typed) -> Report {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn between(workload: Workload) -> Typed {
-    Typed { workload, namespaces: true, seconds: 0.3, warm_up: 0.1, json: true, ..Typed::default() }
+fn between(workload: Workload) -> Load {
+    Load { workload, namespaces: true, seconds: 0.3, warm_up: 0.1, json: true, ..Load::default() }
 }
 
 fn workloads_between_namespaces() {
@@ -155,7 +155,7 @@ fn a_tunnel_between_namespaces() {
     let text = format!("ip address add $INNER_LOCAL/24 dev {WIRE} && cat /dev/zero >/dev/null & wait");
     // An end answers once its address is there, which may be before the program that added it has ended.
     let report = loop {
-        let report = driven(&Typed { both_ends: Some(text.clone()), ..between(Workload::Rr) });
+        let report = driven(&Load { both_ends: Some(text.clone()), ..between(Workload::Rr) });
         if !report.warnings.iter().any(|warning| warning.contains("(ip) ended")) {
             break report;
         }
@@ -166,7 +166,7 @@ fn a_tunnel_between_namespaces() {
     let used: f64 = report.processes.iter().filter_map(traffic::ProcessTime::total_s).sum();
     assert!(used > 0.0 && report.processor_us_per_transaction.is_some(), "{report:?}");
     // A tunnel that does not come is said to.
-    let typed = Typed { both_ends: Some("exit 1".to_owned()), wait: 0.2, ..between(Workload::Rr) };
+    let typed = Load { both_ends: Some("exit 1".to_owned()), wait: 0.2, ..between(Workload::Rr) };
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg("--drive").arg(serde_json::to_string(&typed).unwrap());
     let output = command.output().unwrap();
@@ -175,7 +175,7 @@ fn a_tunnel_between_namespaces() {
 }
 
 fn a_signal_ends_it_with_what_was_measured() {
-    let typed = Typed { seconds: 600.0, warm_up: 0.0, ..between(Workload::Rr) };
+    let typed = Load { seconds: 600.0, warm_up: 0.0, ..between(Workload::Rr) };
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg("--drive").arg(serde_json::to_string(&typed).unwrap()).stdout(Stdio::piped());
     let child = command.spawn().unwrap();

@@ -1,8 +1,13 @@
 //! Options of the load driver.
 
-use driver::{Outside, Plan, Typed};
+use driver::{Outside, Plan};
+use options::tls::Drive;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::LazyLock;
+
+/// What is not in an input.
+static USUAL: LazyLock<Drive> = LazyLock::new(Drive::default);
 
 /// In place of the machine: files by their names, hosts that are all the same, and processes with even numbers.
 struct Pretended;
@@ -34,7 +39,8 @@ impl Outside for Pretended {
 /// The options of `cryptand tls drive`, as the command hands them on: what is refused is named, and what is asked for
 /// by HTTP is one request.
 pub fn tls_drive(data: &[u8]) {
-    let Ok(typed) = serde_json::from_slice::<Typed>(data) else { return };
+    let Ok(fields) = serde_json::from_slice(data) else { return };
+    let Ok(typed) = options::changed(&*USUAL, fields) else { return };
     match Plan::with(&typed, &Pretended) {
         Ok(plan) => {
             for is_last in [false, true] {

@@ -43,7 +43,7 @@ const FLOORS: &[(&str, &str)] = &[
     ),
     ("engine", "low algorithm error secret mid high level engine"),
     ("esp", "place messages observed worker supervisor commands program"),
-    ("facility", "error reply local control cards request state"),
+    ("facility", "error reply local control cards request state keys"),
     ("home", "limits settings error trust started place manager autostart programs service"),
     (
         "ipsec",
@@ -70,6 +70,7 @@ const FLOORS: &[(&str, &str)] = &[
         "form passphrase compute numbers packet aead s2k signed key certificate private_key body \
          session_key signature generate",
     ),
+    ("options", "cert ipsec tls"),
     ("pacing", "pace times usage"),
     (
         "payments",

@@ -5,6 +5,7 @@ use crate::args::{Ipsec, IpsecMetrics};
 use crate::commands::metrics::{Bounds, Site, serve};
 use crate::failure::Failure;
 use crate::output::print;
+use options::ipsec::{Asked, FOLDER};
 use std::env;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
@@ -16,16 +17,16 @@ use std::time::Duration;
 
 /// The program that serves data planes.
 const PROGRAM: &str = "cryptand-esp";
-/// The folder of a data plane that is not named.
-const FOLDER: &str = "/run/cryptand-esp";
-/// How long a data plane may take to tell its metrics.
+/// Longest wait for a data plane's metrics.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// Becomes the program. Returns only where that fails, and after metrics.
+/// Executes `cryptand-esp` in place of this process. Returns only if that fails, or after metrics.
 pub fn run(typed: &Ipsec) -> Result<(), Failure> {
-    if let Ipsec::Metrics(asked) = typed {
-        return metrics(asked);
-    }
+    let (word, passed) = match typed {
+        Ipsec::Metrics(asked) => return metrics(asked),
+        Ipsec::Drive(drive) => drive.passed(),
+        Ipsec::Asked(asked) => ("ipsec", serde_json::to_value(asked)),
+    };
     let own = env::current_exe().map_err(Failure::io("find this program's own path"))?;
     let program = home::program_beside(&own, PROGRAM).ok_or(Failure::ProgramMissing {
         name: PROGRAM,
@@ -33,13 +34,9 @@ pub fn run(typed: &Ipsec) -> Result<(), Failure> {
         own,
     })?;
     let mut command = Command::new(&program);
-    let (word, passed) = match typed {
-        Ipsec::Drive(drive) => drive.passed(),
-        other => ("ipsec", serde_json::to_value(other)),
-    };
     let passed = passed.map_err(|_| Failure::Usage("a file whose name is no UTF-8".to_owned()))?;
     command.arg(word).arg(passed.to_string());
-    if let Ipsec::Run(run) = typed {
+    if let Ipsec::Asked(Asked::Run(run)) = typed {
         command.arg("--").args(&run.program);
     }
     let cause = command.exec();
@@ -62,7 +59,7 @@ fn metrics(asked: &IpsecMetrics) -> Result<(), Failure> {
     serve(&listener, Bounds::default(), &plane).map_err(Failure::io(listening))
 }
 
-/// A data plane that is asked anew for each scrape: it may come and go.
+/// A data plane, connected to anew for each scrape because it may stop and start meanwhile.
 struct Plane {
     socket: PathBuf,
 }

@@ -1,8 +1,9 @@
 //! `cryptand ipsec capture`: packets outside, by tcpdump, with the keys that open them, as Wireshark reads them.
 
 use super::netlink::{Keys, dump_request};
-use super::{Capture, Failure, print};
+use super::{Failure, print};
 use crate::place::Place;
+use options::ipsec::Capture;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
@@ -12,12 +13,12 @@ use zeroize::Zeroizing;
 
 /// Longest datagram of an answer, in bytes.
 const DATAGRAM_BYTES_MAX: usize = 64 << 10;
-/// What goes outside: protocol 50, and UDP on port 4500 (pcap-filter(7)).
+/// Filter of the packets to capture: protocol 50, and UDP on port 4500 (pcap-filter(7)).
 const FILTER: &str = "ip proto 50 or ip6 proto 50 or udp port 4500";
 
-/// Captures for a time, and writes the keys of the SAs that there are at its begin and at its end.
+/// Captures for a time, and writes the keys of all SAs that exist at the start or at the end.
 pub fn run(asked: &Capture) -> Result<ExitCode, Failure> {
-    let place = Place::of(asked.folder.as_deref());
+    let place = Place::of(asked.place.folder.as_deref());
     let into = &asked.into;
     let file_error = |path: &std::path::Path, cause: std::io::Error| format!("{}: {cause}", path.display());
     DirBuilder::new().mode(0o700).create(into).map_err(|cause| file_error(into, cause))?;
@@ -36,7 +37,7 @@ pub fn run(asked: &Capture) -> Result<ExitCode, Failure> {
     ]);
     let captured = capture.arg(&packets).arg(FILTER).stdin(Stdio::null()).output();
     let captured = captured.map_err(|cause| format!("starting tcpdump (Debian package tcpdump): {cause}"))?;
-    // 124: it was ended by its time.
+    // 124: `timeout` ended the capture.
     if !packets.exists() || !matches!(captured.status.code(), Some(0 | 124)) {
         return Err(format!("tcpdump: {}", String::from_utf8_lossy(&captured.stderr).trim()));
     }
@@ -64,7 +65,7 @@ pub fn run(asked: &Capture) -> Result<ExitCode, Failure> {
     ))
 }
 
-/// The SAs with their keys, a line each, as Wireshark has them in its table of ESP SAs.
+/// The SAs with their keys, a line each, as in Wireshark's table of ESP SAs.
 fn keys(place: &Place) -> Result<Vec<Zeroizing<String>>, Failure> {
     let path = place.xfrm_socket();
     let error = |errno: rustix::io::Errno| match errno {

@@ -1,7 +1,6 @@
-//! `cryptand ipsec check`: what this kernel has of IPsec, and what to do.
+//! `cryptand ipsec check`: the kernel's support of IPsec, and what to do.
 //!
-//! Whether the kernel has ESP is found out as a daemon would: an SA is added, in a network namespace of a child process
-//! that ends with it.
+//! The test for ESP does as a daemon would: it adds an SA, in a network namespace of a child process that ends with it.
 
 use super::netlink::probe_request;
 use super::{Failure, print};
@@ -16,29 +15,29 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// What a machine has.
+/// Findings about a machine.
 #[derive(Serialize, Debug)]
 struct Found {
     kernel: String,
     /// Whether the kernel answers XFRM requests.
     xfrm: bool,
-    /// Whether it has ESP; absent where that could not be found out.
+    /// Whether the kernel has ESP; absent if that could not be tested.
     esp: Option<bool>,
-    /// What it said where it has none.
+    /// The kernel's error, if it has no ESP.
     esp_error: Option<String>,
-    /// Files that forbid the modules.
+    /// Files of modprobe that forbid the modules.
     forbidden_by: Vec<String>,
     tun: bool,
-    /// Whether the kernel takes an egress filter (nf_tables); absent where that could not be found out.
+    /// Whether the kernel takes an egress filter (nf_tables); absent if that could not be tested.
     egress_filter: Option<bool>,
-    /// What it said where it does not.
+    /// The kernel's error, if it takes no filter.
     egress_filter_error: Option<String>,
-    /// Whether a filter is in force in this network namespace: there is none while no policy protects. Absent where
-    /// that could not be found out.
+    /// Whether a filter is in force in this network namespace: none is while no policy protects. Absent if that could
+    /// not be tested.
     egress_filter_in_force: Option<bool>,
     /// Whether this user may make devices and routes here.
     rights: bool,
-    /// Links whose filter of reverse paths is strict.
+    /// Links whose reverse-path filter is strict.
     strict_filters: Vec<String>,
     daemons: Vec<String>,
     level: String,
@@ -46,7 +45,7 @@ struct Found {
     advice: Vec<String>,
 }
 
-/// Looks, and says what to do.
+/// Tests the machine, and prints the findings with advice.
 pub fn run(place: &Place, json: bool) -> Result<ExitCode, Failure> {
     let found = find(place);
     if json {
@@ -164,8 +163,8 @@ fn shown(found: &Found) -> String {
     text
 }
 
-/// Whether the kernel has ESP, and whether it takes an egress filter, as a child process finds it; and what it said of
-/// each.
+/// Runs the tests for ESP and the egress filter in a child process; returns both results, each with the child's error
+/// text.
 fn probed() -> [(Option<bool>, Option<String>); 2] {
     let output = std::env::current_exe().and_then(|own| Command::new(own).arg("probe").output());
     let text = match output {
@@ -184,8 +183,8 @@ fn read_probe(said: &str) -> (Option<bool>, Option<String>) {
     }
 }
 
-/// Adds an SA, and sets an egress filter, in a network namespace of this process alone, and says on standard output
-/// what came of each: `yes`, `no WHY`, `unknown WHY`, a line for each.
+/// Adds an SA, and sets an egress filter, in a network namespace of this process alone. Prints a line for each result:
+/// `yes`, `no WHY`, `unknown WHY`.
 pub fn probe() -> ExitCode {
     let apart = nix::sched::unshare(CloneFlags::CLONE_NEWNET)
         .or_else(|_| nix::sched::unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET));
@@ -206,13 +205,13 @@ pub fn probe() -> ExitCode {
     saying::answer("cryptand-esp", format_args!("{of_kernel}\n{of_filter}\n"))
 }
 
-/// Whether a refusal says nothing of the kernel.
+/// Whether a refusal tells nothing about the kernel's support.
 fn refused_rights(errno: i32) -> bool {
     matches!(Errno::from_raw_os_error(errno), Errno::PERM | Errno::ACCESS)
 }
 
-/// The kernel's answer to an SA of ESP with NULL and HMAC-SHA-256, which every kernel that has ESP can have; None where
-/// it took it.
+/// The kernel's error for an SA of ESP with NULL and HMAC-SHA-256, which every kernel that has ESP can have; None if
+/// the SA was added.
 fn add_sa() -> Result<Option<Errno>, String> {
     let socket = match Socket::new(NETLINK_XFRM) {
         Ok(socket) => socket,
@@ -230,7 +229,7 @@ fn add_sa() -> Result<Option<Errno>, String> {
     }
 }
 
-/// What a refusal says of the kernel: for want of rights, nothing.
+/// The result that a refusal means: unknown if only rights are missing.
 fn refused(errno: Errno) -> Result<Option<Errno>, String> {
     match errno {
         Errno::PERM | Errno::ACCESS => Err(errno.to_string()),
@@ -273,8 +272,8 @@ fn has_rights() -> bool {
     })
 }
 
-/// Links on which the kernel drops packets whose answer would leave by another link (ip-sysctl.rst, `rp_filter`): the
-/// higher of a link's value and that of all counts.
+/// Links on which the kernel drops packets whose answer would leave by another link (ip-sysctl.rst, `rp_filter`). The
+/// higher of a link's value and the value of `all` counts.
 fn strict_filters(folder: &Path) -> Vec<String> {
     let value = |link: &str| -> u8 {
         let text = fs::read_to_string(folder.join(link).join("rp_filter")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `cryptand ipsec down`.
+//! `cryptand ipsec down`: ends a data plane, or removes what a dead one left.
 
 use super::Failure;
 use crate::place::Place;
@@ -10,11 +10,11 @@ use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How long a supervisor may take to answer, and then to take everything away: longer than it waits for a worker or for
-/// the kernel, and than routes of all policies that there can be take.
+/// How long a supervisor may take to answer, and then to take everything away. It is longer than the supervisor's waits
+/// for a worker and for the kernel, and than removing the routes of a full policy table.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
-/// Asks the supervisor to end, and waits until it has. Where none serves, what one has left is taken away.
+/// Asks the supervisor to end, and waits until it has. If none serves, removes what an earlier one left.
 pub fn run(place: &Place) -> Result<ExitCode, Failure> {
     let socket = match connect(place) {
         Ok(socket) => socket,
@@ -32,7 +32,7 @@ pub fn run(place: &Place) -> Result<ExitCode, Failure> {
     };
     rustix::net::send(&socket, b"down", SendFlags::NOSIGNAL).map_err(error)?;
     let mut buffer = [0; 512];
-    // A socket with a timeout does not go on by itself where this process was stopped for a while.
+    // A call on a socket with a timeout is not resumed by the kernel after this process was stopped.
     let mut receive = || {
         let received = retry_on_intr(|| rustix::net::recv(&socket, &mut buffer, RecvFlags::empty()));
         received.map(|(_, bytes)| buffer[..bytes].to_vec())
@@ -43,14 +43,14 @@ pub fn run(place: &Place) -> Result<ExitCode, Failure> {
         Ok(answer) => return Err(answer.trim_start_matches("error ").to_owned()),
         Err(_) => return Err("the data plane answered what is no text".to_owned()),
     }
-    // The connection ends with the supervisor, which takes everything else away before.
+    // The connection closes when the supervisor ends, after everything else is taken away.
     match receive() {
         Err(Errno::AGAIN) => Err(error(Errno::AGAIN)),
         _ => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// Takes away what one has left that was killed, or kept it.
+/// Removes what a supervisor left that was killed, or that ended with `keep`.
 fn clear(place: &Place) -> Result<ExitCode, Failure> {
     match supervisor::clear(place) {
         Ok(true) => Ok(ExitCode::SUCCESS),

@@ -1,5 +1,5 @@
-//! XFRM requests of the commands themselves: whether a kernel has ESP, and the keys of SAs. Programs that hold keys
-//! read such messages by `xfrm` alone, which wipes them.
+//! XFRM requests of the commands themselves: to test a kernel for ESP, and to read the keys of SAs. Programs that hold
+//! keys read such messages with `xfrm` only, which wipes them.
 
 use super::Failure;
 use netlink_packet_core::{
@@ -37,7 +37,7 @@ pub fn probe_request() -> Vec<u8> {
     bytes(XfrmMessage::AddSa(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL)
 }
 
-/// Asks for all SAs, with their keys.
+/// A request for all SAs, with their keys.
 pub fn dump_request() -> Vec<u8> {
     bytes(XfrmMessage::GetDumpSa(GetDumpMessage::default()), NLM_F_DUMP)
 }
@@ -72,12 +72,12 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Whether the last answer was read.
+    /// Whether the last message of the answer was read.
     pub fn is_done(&self) -> bool {
         self.done
     }
 
-    /// The rows, with an end of line.
+    /// The rows read so far, each with an end of line.
     pub fn rows(self) -> Vec<Zeroizing<String>> {
         self.rows
     }
@@ -85,7 +85,7 @@ impl Keys {
     /// Reads a datagram of the answer.
     ///
     /// # Errors
-    /// Why it is none.
+    /// The error of the answer, or why a datagram is not one of its messages.
     pub fn read(&mut self, datagram: &[u8]) -> Result<(), Failure> {
         let mut rest = datagram;
         while !rest.is_empty() {
@@ -106,7 +106,7 @@ impl Keys {
     }
 }
 
-/// None for what carries nothing yet: a reserved SPI.
+/// A row of the table; None for a reserved SPI, which carries nothing yet, and for an algorithm unknown here.
 fn row(sa: &ModifyMessage) -> Option<Zeroizing<String>> {
     let info = &sa.user_sa_info;
     let (mut cipher, mut mac) = (None, ("NULL", Zeroizing::new(String::new())));
@@ -169,7 +169,7 @@ fn mac_name(name: &str) -> &'static str {
     }
 }
 
-/// Up to its first zero byte.
+/// The text before the first zero byte.
 fn text(name: &[u8]) -> &str {
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     std::str::from_utf8(&name[..end]).unwrap_or_default()

@@ -1,25 +1,26 @@
-//! `cryptand ipsec run`: a program whose XFRM requests go to the data plane, by a library that is loaded before its
-//! own.
+//! `cryptand ipsec run`: runs a program whose XFRM requests go to the data plane, by a library that is loaded before
+//! the program's own.
 
-use super::{Failure, Run, down, up};
-use crate::place::{FOLDER_VARIABLE, Place};
+use super::{Failure, down, served, up};
+use crate::place::Place;
+use options::ipsec::{FOLDER_VARIABLE, Run};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The library, as it is installed and as it is built.
+/// File names of the library, as installed and as built.
 const LIBRARIES: [&str; 2] = ["libcryptand-xfrm.so", "libcryptand_xfrm.so"];
 /// The variable of the dynamic loader that names libraries to be loaded first (ld.so(8)).
 const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
-/// Exit codes of shells: a program that could not be started, and what is added to the number of a signal.
+/// Exit codes of shells: for a program that could not be started, and the offset of a signal's number.
 const NOT_STARTED: u8 = 127;
 const SIGNALLED: i32 = 128;
 
-/// Becomes the program; with a data plane of its own, starts it, and ends that with it.
+/// Becomes the program. With a data plane of its own, starts that first, and ends it with the program.
 pub fn run(asked: Run, program: &[OsString]) -> Result<ExitCode, Failure> {
-    let place = Place::of(asked.folder.as_deref());
+    let place = Place::of(asked.place.folder.as_deref());
     let [program, arguments @ ..] = program else {
         return Err("no program is named: cryptand ipsec run -- PROGRAM".to_owned());
     };
@@ -42,7 +43,7 @@ pub fn run(asked: Run, program: &[OsString]) -> Result<ExitCode, Failure> {
     if serves {
         return not_started(command.exec());
     }
-    let mut supervisor = up::start(&asked.how.serve(asked.folder, false))?;
+    let mut supervisor = up::start(&served(asked.how, asked.place.folder, false))?;
     let status = command.status();
     let ended = down::run(&place);
     let _ = supervisor.wait();
@@ -74,7 +75,7 @@ fn library() -> Result<PathBuf, Failure> {
     })
 }
 
-/// Before those that are loaded already.
+/// The value of the variable: this library before those already named in it.
 fn preload(library: &Path, others: Option<OsString>) -> OsString {
     let mut preload = library.as_os_str().to_owned();
     if let Some(others) = others.filter(|others| !others.is_empty()) {

@@ -1,13 +1,13 @@
-//! The supervisor in this process.
+//! Runs the supervisor in this process.
 
 use crate::supervisor::{self, Serve};
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Serves, and says so to whoever waits: the service manager, and the command `up` by its standard output.
+/// Serves, and reports readiness to the service manager and, by standard output, to the command `up`.
 pub fn run(settings: &Serve) -> ExitCode {
     let ready = || {
-        // Who started it may have gone; it serves all the same.
+        // The parent may be gone; the supervisor serves all the same.
         let _ = writeln!(std::io::stdout(), "ready");
         if let Err(cause) = home::notify("READY=1") {
             tell!("the service manager was not told that the data plane serves: {cause}");

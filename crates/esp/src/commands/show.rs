@@ -9,12 +9,12 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Rows that `top` shows: as many as a terminal has lines, less what stands above.
+/// Upper bound of the rows that `top` shows: the lines of a terminal less the heading.
 const TOP_ROWS: usize = 18;
-/// What moves a terminal's cursor to its first line, and clears it below (ECMA-48).
+/// Escape sequences that move a terminal's cursor to the first line, and clear what is below (ECMA-48).
 const CLEAR: &str = "\x1b[H\x1b[J";
 
-/// How the data plane stands.
+/// Prints the data plane's status.
 pub fn status(place: &Place, json: bool) -> Result<ExitCode, Failure> {
     if json {
         return print(&(ask(place, Question::Status)? + "\n"));
@@ -84,7 +84,7 @@ fn shown(status: &Status, place: &Place) -> String {
     text
 }
 
-/// The SAs.
+/// Prints the table of SAs.
 pub fn sas(place: &Place, json: bool) -> Result<ExitCode, Failure> {
     if json {
         return print(&(ask(place, Question::Sas)? + "\n"));
@@ -132,7 +132,7 @@ pub fn sas(place: &Place, json: bool) -> Result<ExitCode, Failure> {
     print(&table(&titles, &rows))
 }
 
-/// The policies.
+/// Prints the table of policies.
 pub fn policies(place: &Place, json: bool) -> Result<ExitCode, Failure> {
     if json {
         return print(&(ask(place, Question::Policies)? + "\n"));
@@ -161,7 +161,7 @@ pub fn policies(place: &Place, json: bool) -> Result<ExitCode, Failure> {
     print(&table(&titles, &rows))
 }
 
-/// What SAs carry, in a second.
+/// Prints each SA's rates once every `every` seconds, `count` times; without `count` until interrupted.
 pub fn top(place: &Place, every: u64, count: Option<u64>, json: bool) -> Result<ExitCode, Failure> {
     let mut before: Vec<SaRow> = ask_json(place, Question::Sas)?;
     let mut looked = Instant::now();
@@ -249,7 +249,7 @@ fn of_text(status: &Status, rates: &[Rate<'_>]) -> String {
     )
 }
 
-/// Bytes, for people.
+/// A number of bytes with a unit, for people.
 fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut scaled = bytes as f64;
@@ -261,7 +261,7 @@ fn bytes(bytes: u64) -> String {
     if unit == 0 { format!("{bytes} B") } else { format!("{scaled:.1} {}", UNITS[unit]) }
 }
 
-/// A time, for people.
+/// A number of seconds in larger units, for people.
 fn span(seconds: f64) -> String {
     let whole = seconds as u64;
     match whole {

@@ -1,4 +1,4 @@
-//! Tables of text.
+//! Text tables with aligned columns.
 
 /// Columns as wide as their longest cell, two spaces apart; numbers, and their titles, to the right.
 pub fn table(titles: &[&str], rows: &[Vec<String>]) -> String {

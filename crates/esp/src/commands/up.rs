@@ -1,25 +1,26 @@
-//! `cryptand ipsec up`.
+//! `cryptand ipsec up`: starts a data plane.
 
-use super::{Failure, Up, serve};
+use super::{Failure, serve, served};
 use crate::place::Place;
 use crate::supervisor::Serve;
+use options::ipsec::Up;
 use std::fs::{self, DirBuilder, File};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
 
-/// What a supervisor that could not begin may say, in bytes.
+/// Upper bound of the log text that explains a failed start, in bytes.
 const SAID_BYTES_MAX: u64 = 16 << 10;
 
 /// Serves in the foreground, or starts a supervisor and waits until it serves.
 pub fn run(asked: Up) -> Result<ExitCode, Failure> {
     let foreground = asked.foreground;
-    let settings = asked.how.serve(asked.folder, asked.keep);
+    let settings = served(asked.how, asked.place.folder, asked.keep);
     if foreground {
         return Ok(serve::run(&settings));
     }
-    // It lives on: nobody waits for it here.
+    // The supervisor lives on: this process does not wait for its end.
     start(&settings).map(|_| ExitCode::SUCCESS)
 }
 
@@ -62,7 +63,7 @@ pub fn start(settings: &Serve) -> Result<Child, Failure> {
     Err(if said.is_empty() { format!("the supervisor ended: {status}") } else { said.to_owned() })
 }
 
-/// What was written to the log since then.
+/// The log's text since the start of the supervisor.
 fn said(file: &mut File, before: u64) -> String {
     let mut said = Vec::new();
     let read =

@@ -1,19 +1,19 @@
-//! What programs ask the supervisor on `plane.sock`, a line of text in each packet: `bind ADDRESS:4500`, before an IKE
-//! daemon binds there, and `down`. Answers are `ok` or `error WHY`.
+//! Requests of programs to the supervisor on `plane.sock`, a line of text in each packet: `bind ADDRESS:4500`, before
+//! an IKE daemon binds there, and `down`. Answers are `ok` or `error WHY`.
 
 use std::net::SocketAddr;
 
 /// Longest request, in bytes.
 pub const REQUEST_BYTES_MAX: usize = 128;
-/// Most programs that are connected at once.
+/// Upper bound of programs connected at once.
 pub const CLIENTS_MAX: usize = 32;
 
 /// A request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
-    /// Sockets of this address are wanted, so that those of the program that asks come after them.
+    /// Opens the data plane's sockets of this address, so that those of the asking program are bound after them.
     Bind(SocketAddr),
-    /// The data plane is to end, and to take its rules, routes and device with it.
+    /// Ends the data plane, and removes its rules, routes and device.
     Down,
 }
 
@@ -21,7 +21,7 @@ impl Asked {
     /// Reads a request.
     ///
     /// # Errors
-    /// Why it is none, for the answer.
+    /// Why the bytes are no request, as text for the answer.
     pub fn read(bytes: &[u8]) -> Result<Asked, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "a request is text".to_owned())?;
         let text = text.trim_end_matches(['\n', '\0']);

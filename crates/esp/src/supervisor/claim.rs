@@ -1,5 +1,5 @@
-//! What a data plane has for itself: its folder, and its network namespace, whose rules, routes and ports two could not
-//! share.
+//! The claim of a data plane to its folder and its network namespace, whose rules, routes and ports two data planes
+//! could not share.
 
 use super::error::{ServeError, file, system};
 use crate::place::Place;
@@ -15,27 +15,26 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A name without a path, which a network namespace has once (unix(7), abstract).
+/// Name of a socket without a path, which exists once in a network namespace (unix(7), abstract).
 const NAME: &[u8] = b"cryptand-esp";
-/// How long the worker of a supervisor that is dead may take to end, and a supervisor that begins to listen.
+/// How long to wait for a dead supervisor's worker to end, or for a starting supervisor to listen.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// How often the lock is tried meanwhile: nothing tells of the end of another's lock but waiting for it without a
-/// bound.
+/// How often the lock is tried meanwhile: there is no notice of its release except a wait without a bound.
 const LOCK_LOOK: Duration = Duration::from_millis(50);
 /// Longest name of a device that is read from the lock, in bytes (`IFNAMSIZ` of netdevice(7) is 16).
 const NOTE_BYTES_MAX: usize = 16;
 
-/// The claim to a folder and to this network namespace, held as long as it lives.
+/// The claim to a folder and to this network namespace, held until it is dropped.
 pub struct Claim {
     lock: File,
     _namespace: Option<OwnedFd>,
 }
 
 impl Claim {
-    /// Makes the folder where it is missing, and takes both.
+    /// Makes the folder if it is missing, and claims folder and namespace.
     ///
     /// # Errors
-    /// [`ServeError::Taken`], [`ServeError::Namespace`]; of files.
+    /// [`ServeError::Taken`], [`ServeError::Namespace`]; [`ServeError::File`] for the folder or the lock.
     pub fn take(place: &Place) -> Result<Claim, ServeError> {
         let folder = place.folder();
         fs::DirBuilder::new()
@@ -51,7 +50,7 @@ impl Claim {
         loop {
             match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => break,
-                // The worker of a supervisor that is dead holds the lock until it has ended, and its sockets with it.
+                // The worker of a dead supervisor holds the lock, and its sockets, until it has ended.
                 Err(Errno::WOULDBLOCK) if !answers(place) && began.elapsed() < LOCK_WAIT => {
                     thread::sleep(LOCK_LOOK);
                 }
@@ -62,25 +61,25 @@ impl Claim {
         Ok(Claim { lock, _namespace: namespace()? })
     }
 
-    /// Notes that from here on there is a device of this name, with rules and routes, to be taken away.
+    /// Notes in the lock file that a device of this name, with rules and routes, is to be removed at the end.
     ///
     /// # Errors
-    /// Of the file.
+    /// The error of the write.
     pub fn note(&self, device: &str) -> io::Result<()> {
         self.lock.set_len(0)?;
         self.lock.write_all_at(device.as_bytes(), 0)
     }
 
-    /// The device that an earlier one noted and did not take away.
+    /// The device that an earlier supervisor noted and did not remove.
     pub fn noted(&self) -> Option<String> {
         let mut note = [0; NOTE_BYTES_MAX];
         let bytes = self.lock.read_at(&mut note, 0).ok().filter(|bytes| *bytes > 0)?;
         Some(String::from_utf8_lossy(&note[..bytes]).into_owned())
     }
 
-    /// Notes that everything was taken away.
+    /// Clears the note: everything was removed.
     pub fn forget(&self) {
-        // What stays noted is looked for again, and not found.
+        // A note that stays makes the next supervisor look for the device in vain.
         let _ = self.lock.set_len(0);
     }
 }
@@ -91,13 +90,13 @@ impl AsFd for Claim {
     }
 }
 
-/// Whether a supervisor listens.
+/// Whether a supervisor listens in this folder.
 fn answers(place: &Place) -> bool {
     Channel::connect_now(&place.plane_socket()).is_ok()
 }
 
-/// The name in this network namespace; none where a program of another user has it: such a one can keep nobody from
-/// serving.
+/// Claims the name in this network namespace; None if a program of another user has it, so that no other user can keep
+/// the supervisor from serving.
 fn namespace() -> Result<Option<OwnedFd>, ServeError> {
     let failed = |errno: Errno| system("taking the network namespace")(errno.into());
     let address = SocketAddrUnix::new_abstract_name(NAME).map_err(failed)?;
@@ -115,7 +114,7 @@ fn namespace() -> Result<Option<OwnedFd>, ServeError> {
         Err(errno) => return Err(failed(errno)),
     }
     let other = socket()?;
-    // A queue that is full belongs to one that listens.
+    // A full queue belongs to a listening socket.
     let holder = match rustix::net::connect(&other, &address) {
         Ok(()) => socket_peercred(&other).ok(),
         Err(_) => None,

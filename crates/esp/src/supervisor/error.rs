@@ -1,4 +1,4 @@
-//! Why a supervisor ended, or did not begin.
+//! Errors that end a supervisor, or keep it from starting.
 
 use super::net::NetError;
 use super::sockets::SocketsError;
@@ -6,38 +6,38 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why it ended, or did not begin.
+/// Why a supervisor ended, or did not start.
 #[derive(Debug)]
 pub enum ServeError {
-    /// A file or folder.
+    /// An operation on a file or folder failed.
     File {
-        /// What was done with it.
+        /// The operation, as a verb form for the message.
         operation: &'static str,
-        /// Which.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         cause: io::Error,
     },
-    /// Another one serves the folder.
+    /// Another supervisor serves this folder.
     Taken(PathBuf),
-    /// Another one, of the same user, serves the network namespace from another folder: its process, 0 where that is in
-    /// another namespace of processes.
+    /// Another supervisor of the same user serves the network namespace from another folder. The number is its process,
+    /// or 0 if that is in another PID namespace.
     Namespace(u32),
-    /// Rules, routes, links.
+    /// Setting rules, routes or links failed.
     Net(NetError),
-    /// The device.
+    /// Opening the device failed.
     Device(plane::OpenError),
-    /// Sockets.
+    /// Opening the UDP sockets failed.
     Sockets(SocketsError),
-    /// The first worker ended before it served: how. Why stands on standard error.
+    /// The first worker ended before it served: its exit status. The reason stands on standard error.
     Worker(String),
-    /// It served, and cannot go on: rules and routes stay.
+    /// The supervisor served, and cannot go on: rules and routes stay.
     Lost(io::Error),
-    /// Something else of the system.
+    /// Another operation of the system failed.
     System {
-        /// What was done.
+        /// The operation, as a verb form for the message.
         operation: &'static str,
-        /// What it said.
+        /// The error of the system.
         cause: io::Error,
     },
 }
@@ -60,8 +60,7 @@ impl fmt::Display for ServeError {
             ServeError::Net(cause) => cause.fmt(out),
             ServeError::Device(cause) => {
                 cause.fmt(out)?;
-                // What tun(4) says to a link that is none of its own, or has other queues, and to a name that no link
-                // can have.
+                // The error of tun(4) for a link that is no TUN or has other queues, and for an impossible link name.
                 let is_name = cause.cause().kind() == io::ErrorKind::InvalidInput;
                 if is_name {
                     out.write_str("; another link may have that name, or no link can: --device gives another name, of at most 15 bytes")?;

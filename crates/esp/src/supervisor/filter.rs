@@ -1,5 +1,5 @@
-//! The egress filter: rules of nf_tables behind routing, so that what policies protect leaves by no link but the
-//! device, whatever path a program has named (`SO_BINDTODEVICE`, `IP_PKTINFO` and others, which routes do not stop).
+//! The egress filter: nf_tables rules behind routing. Traffic that policies protect leaves by no link but the device,
+//! even if a program names another (`SO_BINDTODEVICE`, `IP_PKTINFO` and others, which routes do not stop).
 //!
 //! ```text
 //! behind routing, before and after addresses are translated:
@@ -8,11 +8,11 @@
 //!   neighbour discovery ─────► passes, with IPv6
 //!   else, by policies ───────► dropped where one protects or blocks
 //! ```
-//! A family has a table, `ip cryptand-esp-0` or `-1` and the same of `ip6`: a change that needs other rules makes the
-//! other one and takes this one's place in one step, a change that needs none adds an element to a set. Tables are the
-//! kernel's: they stay when the data plane's processes end. The one that is in force is the one with the chains that
-//! packets come to, which it gets in that step: where a process died before, the other stands beside it, and holds
-//! nothing back.
+//! A family has a table, `ip cryptand-esp-0` or `-1`, and likewise for `ip6`. A change that needs other rules makes the
+//! other table, which replaces the present one in one step; a change that needs none adds an element to a set. Tables
+//! are the kernel's: they stay when the data plane's processes end. The table in force is the one that has the kernel's
+//! base chains, which it gets in that step. If a process died before the step, the unfinished table stands beside it,
+//! and holds nothing back.
 
 use crate::messages::{FilterRow, Refused};
 use rustix::io::Errno;
@@ -32,17 +32,17 @@ pub use nft::{Heard, News};
 pub const TABLE: &str = "cryptand-esp-";
 /// Chain of the rules of policies.
 const POLICIES: &str = "policies";
-/// The same of what does not show all that they look at: later pieces, which have no ports, and with IPv6 no protocol
-/// that anybody holds them to; and headers that lead to no protocol.
+/// Chain of the rules for packets that do not show every field that policies look at. These are later fragments,
+/// without ports and in IPv6 without a reliable protocol, and packets whose headers lead to no protocol.
 const PIECES: &str = "pieces";
-/// The chains that the kernel goes through, with their priorities: translation of addresses has 100
-/// (`NF_IP_PRI_NAT_SRC`), and policies may be for what is before it and behind.
+/// The base chains, with their priorities: one before and one behind translation of addresses, which has 100
+/// (`NF_IP_PRI_NAT_SRC`), as policies may name addresses of either.
 const CHAINS: [(&str, i32); 2] = [("before-translation", -50), ("after-translation", 500)];
 /// Index of the loopback device in every network namespace.
 const LOOPBACK: u32 = 1;
-/// Length of the name of a link, as the kernel compares it.
+/// Length of a link's name as the kernel compares it, in bytes.
 const NAME_BYTES: usize = 16;
-/// The header of pieces of IPv6 (RFC 8200, 4.5).
+/// Number of the fragment header of IPv6 (RFC 8200, 4.5).
 const FRAGMENT: u8 = 44;
 /// Families as nf_tables numbers them.
 const FAMILIES: [u8; 2] = [2, 10];
@@ -50,12 +50,12 @@ const V6: usize = 1;
 
 /// The filter of both families.
 pub struct Filter {
-    /// None where that could not be opened: it is tried again when it is needed.
+    /// None if nf_tables could not be opened: opening is tried again when the filter is needed.
     kernel: Option<Kernel>,
     device: String,
     tables: [Table; 2],
     rows: BTreeMap<(u32, u64), FilterRow>,
-    /// What a worker says of earlier ones, until it has said all.
+    /// Policies of earlier workers, collected until the worker has restored them all.
     coming: Option<BTreeMap<(u32, u64), FilterRow>>,
 }
 
@@ -71,9 +71,9 @@ struct Table {
     layout: Layout,
     /// The digit of the table that is in force, if there is one.
     live: Option<u8>,
-    /// Whether there may be one beside it that was not finished, which no packet comes to.
+    /// Whether an unfinished table may stand beside it, which has no base chains and so sees no packet.
     is_staged: bool,
-    /// Whether the kernel may have another than it should.
+    /// Whether the kernel's table may differ from the wanted one.
     is_broken: bool,
 }
 
@@ -81,12 +81,12 @@ fn name(digit: u8) -> String {
     format!("{TABLE}{digit}")
 }
 
-/// Whether packets come to a table: whether it took its place.
+/// Whether a table is in force: it has the base chains, so that packets come to it.
 fn is_live(nft: &mut Nft, family: u8, table: &str) -> io::Result<bool> {
     nft.has_chain(family, table, CHAINS[0].0)
 }
 
-/// The digit of a family's table that packets come to, and whether there is one to which none come.
+/// The digit of the family's table in force, and whether there is a table that is not in force.
 fn find(nft: &mut Nft, family: u8) -> io::Result<(Option<u8>, bool)> {
     let (mut live, mut is_staged) = (None, false);
     for digit in [0, 1] {
@@ -99,8 +99,8 @@ fn find(nft: &mut Nft, family: u8) -> io::Result<(Option<u8>, bool)> {
     Ok((live, is_staged))
 }
 
-/// Whether that is what a kernel says which has none of it: EINVAL where it has nfnetlink, ENOENT where it has not all
-/// expressions.
+/// Whether an error shows that the kernel lacks nf_tables: EINVAL if it has nfnetlink, ENOENT if some expressions are
+/// missing.
 fn is_lacking(errno: Errno) -> bool {
     let said = [Errno::PROTONOSUPPORT, Errno::OPNOTSUPP, Errno::AFNOSUPPORT, Errno::INVAL, Errno::NOENT];
     said.contains(&errno)
@@ -116,14 +116,14 @@ fn refused(cause: &io::Error) -> Refused {
         _ => "",
     };
     let text = format!("setting the egress filter (nf_tables): {cause}{help}");
-    // Programs take ENOENT for a policy that is not there, and EINVAL for one that makes no sense.
+    // XFRM programs read ENOENT as a policy that does not exist, and EINVAL as one that makes no sense.
     let errno = if matches!(errno, Errno::NOENT | Errno::INVAL) { Errno::OPNOTSUPP } else { errno };
     Refused { errno: errno.raw_os_error(), text }
 }
 
 impl Filter {
-    /// One that has asked the kernel for nothing yet. Everything passes to the device of this name; what earlier
-    /// filters left stays until [`Filter::restored`].
+    /// A filter that has asked the kernel for nothing yet. Every packet to the device of this name passes; tables of
+    /// earlier data planes stay until [`Filter::restored`].
     pub fn new(device: &str) -> Filter {
         Filter {
             kernel: None,
@@ -134,10 +134,10 @@ impl Filter {
         }
     }
 
-    /// Connects to the kernel, and finds what earlier ones left.
+    /// Connects to the kernel, and finds the tables of earlier data planes.
     ///
     /// # Errors
-    /// Why there can be no filter. It is tried again when one is needed.
+    /// Why there can be no filter. The connection is tried again when a filter is needed.
     pub fn open(&mut self) -> Result<(), Refused> {
         self.nft().map(drop).map_err(|cause| refused(&cause))
     }
@@ -155,7 +155,7 @@ impl Filter {
                         Err(cause) if at != V6 => return Err(cause),
                         Err(_) => {}
                     }
-                    // What is found late may be other than what policies say by now.
+                    // A table that is found late may not match the present policies.
                     table.is_broken |= self.coming.is_none() && table.live.is_some();
                 }
                 kernel
@@ -164,20 +164,20 @@ impl Filter {
         Ok(&mut self.kernel.insert(kernel).nft)
     }
 
-    /// What becomes readable when tables change.
+    /// The socket of news, readable when tables change; None while nf_tables is not open.
     pub fn news(&self) -> Option<&News> {
         self.kernel.as_ref().map(|kernel| &kernel.news)
     }
 
-    /// Another worker begins: what there is stays until [`Filter::restored`].
+    /// Another worker begins: the present tables stay until [`Filter::restored`].
     pub fn begin(&mut self) {
         self.coming = Some(BTreeMap::new());
     }
 
-    /// The worker has said everything that it knows of earlier ones: that is in force from here on.
+    /// The worker has restored all policies of earlier workers: they are in force from here on.
     ///
     /// # Errors
-    /// Why it is not.
+    /// Why they are not in force.
     pub fn restored(&mut self) -> Result<(), Refused> {
         if let Some(coming) = self.coming.take() {
             self.rows = coming;
@@ -185,10 +185,10 @@ impl Filter {
         self.rebuild()
     }
 
-    /// Takes policies that come, then those that go. Where one is refused the others are in force.
+    /// Adds policies, then removes others. A refused addition takes back all additions; the other changes are in force.
     ///
     /// # Errors
-    /// The first refusal: then none of those that come is there.
+    /// The first refusal. If an addition was refused, none of the added policies is in force.
     pub fn change(&mut self, add: &[FilterRow], remove: &[FilterRow]) -> Result<(), Refused> {
         if let Some(coming) = &mut self.coming {
             coming.extend(add.iter().map(|row| (row.rank(), *row)));
@@ -218,7 +218,7 @@ impl Filter {
         failed.map_err(|cause| refused(&cause))
     }
 
-    /// Takes news, and makes the tables anew where others have changed them. None where there is nothing to be done.
+    /// Takes news, and makes the tables anew if others have changed them. None if nothing had to be done.
     pub fn repair(&mut self) -> Option<Result<(), Refused>> {
         let Kernel { nft, news } = self.kernel.as_ref()?;
         let heard = news.take(nft.port(), TABLE);
@@ -226,7 +226,7 @@ impl Filter {
     }
 
     fn repair_after(&mut self, heard: Heard) -> Option<Result<(), Refused>> {
-        // What an earlier data plane's filter holds back is not known yet: a new one would hold back nothing.
+        // The policies that an earlier filter enforces are not known yet: a new table would hold back nothing.
         if self.coming.is_some() && self.rows.is_empty() {
             return None;
         }
@@ -238,7 +238,7 @@ impl Filter {
         is_wrong.then(|| self.rebuild())
     }
 
-    /// Whether packets come to each table that should be in force.
+    /// Whether every family that needs a table has one in force.
     fn has_its_chains(&mut self) -> bool {
         let Filter { kernel: Some(Kernel { nft, .. }), tables, .. } = self else { return false };
         tables.iter().zip(FAMILIES).all(|(table, family)| {
@@ -251,18 +251,18 @@ impl Filter {
     /// Makes both tables anew.
     ///
     /// # Errors
-    /// Why one is not; [`Filter::is_broken`] says so until it is.
+    /// Why one was not made; [`Filter::is_broken`] is true until it is.
     pub fn rebuild(&mut self) -> Result<(), Refused> {
         let made = [0, V6].map(|at| self.make(at));
         made.into_iter().collect::<io::Result<()>>().map_err(|cause| refused(&cause))
     }
 
-    /// Whether what it drops is what policies protect: the kernel has everything that it should have.
+    /// Whether the filter drops exactly what policies protect: the kernel's tables are the wanted ones.
     pub fn is_whole(&self) -> bool {
         self.kernel.is_some() && !self.is_broken()
     }
 
-    /// Whether what the kernel has may be other than it should be.
+    /// Whether a kernel's table may differ from the wanted one.
     pub fn is_broken(&self) -> bool {
         self.tables.iter().any(|table| table.is_broken)
     }
@@ -271,7 +271,7 @@ impl Filter {
         let at = usize::from(row.destination.addr().is_ipv6());
         let table = &mut self.tables[at];
         match (table.is_broken, table.live) {
-            // Where nothing is dropped nothing need pass.
+            // A table that drops nothing is not needed.
             (false, None) if row.passes => return Ok(()),
             (true, _) | (_, None) => return self.make(at),
             _ => {}
@@ -293,7 +293,7 @@ impl Filter {
         }
         match self.tables[at].layout.remove(row) {
             None => Ok(()),
-            // What is for everything is a rule without a set.
+            // A policy for all packets is a rule without a set.
             Some(Changed { key, piece, .. })
                 if [&key, &piece].iter().any(|gone| gone.as_deref() == Some(&[])) =>
             {
@@ -317,15 +317,15 @@ impl Filter {
             }
         }
         if let Err(cause) = self.nft()?.send(batch) {
-            // Others may have changed it: news of that come, or have come.
+            // Others may have changed the table: news of that change is here or on its way.
             self.tables[at].is_broken = true;
             return self.make(at).map_err(|_| cause);
         }
         Ok(())
     }
 
-    /// Makes the table of a family anew and puts it in the place of what there is, in one step; none where all packets
-    /// of the family pass.
+    /// Makes the table of a family anew, and replaces the present one in one step. If all packets of the family pass,
+    /// no table is left.
     fn make(&mut self, at: usize) -> io::Result<()> {
         self.tables[at].is_broken = true;
         let layout = if self.rows_of(at).any(|row| !row.passes) {
@@ -353,7 +353,7 @@ impl Filter {
             batch.chain(&name(digit), chain, Some(priority));
             self.base_rules(&mut batch, at, &name(digit), chain);
         }
-        // One that is not there is made first, so that it can be removed.
+        // Removing a missing table would fail, so a missing one is made first.
         let other = name(1 - digit);
         batch.table(NEW_TABLE, &other);
         batch.table(DELETE_TABLE, &other);
@@ -362,7 +362,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Makes everything of a table but what has packets come to it, in as many batches as it takes.
+    /// Makes everything of a table except the base chains, in as many batches as needed.
     fn stage(&mut self, at: usize, table: &str, layout: &Layout) -> io::Result<()> {
         let mut batch = self.nft()?.batch(FAMILIES[at]);
         for kind in [NEW_TABLE, DELETE_TABLE, NEW_TABLE] {
@@ -421,7 +421,8 @@ impl Filter {
         device.iter_mut().zip(self.device.as_bytes()).for_each(|(to, from)| *to = *from);
         batch.rule(table, chain, &[load(meta::OUT_NAME), is(&device), accept.clone()]);
         batch.rule(table, chain, &[load(meta::OUT_INDEX), is(&LOOPBACK.to_ne_bytes()), accept.clone()]);
-        // Before anything looks behind the headers of IP, where a later piece has what its sender likes.
+        // This rule precedes all that look behind the IP headers, where a later fragment holds any bytes its sender
+        // likes.
         let (place, mask) = if at == V6 {
             (Step::Extension { kind: FRAGMENT, at: 2, bytes: 2, register: 0 }, 0xfff8_u16)
         } else {
@@ -433,13 +434,14 @@ impl Filter {
         if at == V6 {
             let icmp = || [load(meta::PROTOCOL), is(&[58])];
             let kind = || Step::Transport { at: 0, bytes: 1, register: 0 };
-            // Discovery of neighbours, which nobody forwards: its hop limit is 255 (RFC 4861).
+            // Neighbour discovery, which no router forwards: its hop limit is 255 (RFC 4861).
             for message in 133..=137 {
                 let from_here = [Step::Network { at: 7, bytes: 1, register: 0 }, is(&[255])];
                 let all = [&from_here[..], &icmp(), &[kind(), is(&[message]), accept.clone()]].concat();
                 batch.rule(table, chain, &all);
             }
-            // Who listens to what, told on the link (RFC 3810): switches ask for it before they pass on the former.
+            // Multicast listener reports to the link (RFC 3810): switches need these before they pass on neighbour
+            // discovery.
             for message in [131, 132, 143] {
                 let to_link = [Step::Network { at: 24, bytes: 2, register: 0 }, is(&[0xff, 0x02])];
                 let all = [&to_link[..], &icmp(), &[kind(), is(&[message]), accept.clone()]].concat();
@@ -455,18 +457,18 @@ impl Filter {
 fn remove_tables(nft: &mut Nft, family: u8) -> io::Result<()> {
     let mut batch = nft.batch(family);
     for digit in [0, 1] {
-        // One that is not there is made first, so that it can be removed.
+        // Removing a missing table would fail, so a missing one is made first.
         batch.table(NEW_TABLE, &name(digit));
         batch.table(DELETE_TABLE, &name(digit));
     }
     nft.send(batch)
 }
 
-/// Removes what any data plane left of tables in this network namespace; where the kernel has no nf_tables, or none for
-/// a family, there is nothing.
+/// Removes the tables of every data plane in this network namespace. A kernel without nf_tables, or without a family of
+/// it, has none to remove.
 ///
 /// # Errors
-/// The kernel's first one, after all was tried.
+/// The first refusal of the kernel, after every removal was tried.
 pub fn clear() -> io::Result<()> {
     let nothing_there = |cause: io::Error| match Errno::from_io_error(&cause) {
         Some(Errno::PROTONOSUPPORT | Errno::OPNOTSUPP | Errno::AFNOSUPPORT) => Ok(()),
@@ -483,7 +485,7 @@ pub fn clear() -> io::Result<()> {
 /// Whether a filter is in force in this network namespace: whether packets come to a table of either family.
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the kernel.
 pub fn is_there() -> io::Result<bool> {
     let mut nft = Nft::open()?;
     let mut found = false;
@@ -494,10 +496,10 @@ pub fn is_there() -> io::Result<bool> {
     Ok(found)
 }
 
-/// Has the kernel take a filter as policies would have it, in a network namespace without any; and removes it.
+/// Tries whether the kernel takes a filter of every kind of rule, in a network namespace without any, and removes it.
 ///
 /// # Errors
-/// What it lacks.
+/// The part of nf_tables that the kernel lacks.
 pub fn probe() -> Result<(), Refused> {
     let net = |address: std::net::IpAddr| ipnet::IpNet::new_assert(address, 16);
     let row = |source, destination| FilterRow {
@@ -530,7 +532,7 @@ fn pieces_name(group: usize) -> String {
     format!("pieces{group}")
 }
 
-/// Steps that load what counts of a packet, and the length of the key that they make.
+/// Steps that load the fields of a packet that a shape looks at, and the length of their key.
 fn loads<'s>(shape: Shape, at: usize) -> (Vec<Step<'s>>, u32) {
     let (address, places) = if at == V6 { (16, [8, 24]) } else { (4, [12, 16]) };
     let (mut steps, mut register) = (Vec::new(), 0);
@@ -572,7 +574,7 @@ fn loads<'s>(shape: Shape, at: usize) -> (Vec<Step<'s>>, u32) {
     (steps, 4 * register)
 }
 
-/// What the parts of a key are, as nft(8) numbers types: addresses, protocols, ports, types of ICMP.
+/// Types of a key's parts as nft(8) numbers them, six bits each: addresses, protocols, ports, types of ICMP.
 fn key_kind(shape: Shape, at: usize) -> u32 {
     let address = if at == V6 { 8 } else { 7 };
     let mut parts = Vec::new();
@@ -593,8 +595,8 @@ fn key_kind(shape: Shape, at: usize) -> u32 {
     parts.into_iter().fold(0, |all, part| all << 6 | part)
 }
 
-/// The rules of a group. What does not show all that it looks at is dropped where it may be meant, and passes by none
-/// that lets pass.
+/// The rules of a group. A packet that does not show every field is dropped if the group may mean it, and is never let
+/// pass by the group.
 fn group_rules(batch: &mut Batch, at: usize, table: &str, number: usize, group: &Group) {
     let verdict = if group.passes { Verdict::Accept } else { Verdict::Drop };
     let (set, pieces) = (set_name(number), pieces_name(number));

@@ -1,4 +1,4 @@
-//! What a data plane leaves behind in its network namespace and its folder, and how that is taken away.
+//! Removal of the state that a data plane leaves in its network namespace and its folder.
 
 use super::claim::Claim;
 use super::error::ServeError;
@@ -6,11 +6,11 @@ use super::net::{Net, NetError};
 use crate::place::Place;
 use std::fs;
 
-/// Takes away what one that was killed, or told so, has left: rules, routes, egress filter, device and journal. Whether
-/// there was anything.
+/// Removes what a data plane left that was killed or ended with `keep`: rules, routes, egress filter, device and
+/// journal. True if there was anything to remove.
 ///
 /// # Errors
-/// [`ServeError`]; [`ServeError::Taken`] where one serves.
+/// [`ServeError`]; [`ServeError::Taken`] if a supervisor serves.
 pub fn clear(place: &Place) -> Result<bool, ServeError> {
     if !place.lock().exists() {
         return Ok(false);
@@ -23,10 +23,10 @@ pub fn clear(place: &Place) -> Result<bool, ServeError> {
     Ok(true)
 }
 
-/// Takes everything away; goes on after an error, so that as little as possible is left.
+/// Removes everything; goes on after an error, so that as little as possible is left.
 ///
 /// # Errors
-/// The last one. What is left stays noted.
+/// The last error. The device's name stays noted in the lock if anything is left.
 pub(super) fn take_away(place: &Place, claim: &Claim, net: &mut Net) -> Result<(), NetError> {
     let mut failed = Ok(());
     let mut keep = |done: Result<(), NetError>| {
@@ -57,7 +57,7 @@ pub(super) fn take_away(place: &Place, claim: &Claim, net: &mut Net) -> Result<(
     failed
 }
 
-/// Removes the paths of sockets that nobody listens at any more.
+/// Removes the paths of sockets at which nobody listens any more.
 pub(super) fn remove_sockets(place: &Place) {
     for socket in [place.xfrm_socket(), place.plane_socket(), place.observe_socket()] {
         let _ = fs::remove_file(socket);

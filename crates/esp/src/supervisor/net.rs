@@ -1,4 +1,4 @@
-//! The kernel's links, addresses, rules and routes (rtnetlink(7)), as far as the supervisor sets and asks them.
+//! The part of rtnetlink(7) that the supervisor needs: links, addresses, rules and routes.
 
 use ipnet::IpNet;
 use netlink_packet_core::{
@@ -23,16 +23,16 @@ mod news;
 
 pub use news::News;
 
-/// The routing table of what policies protect: `ip route show table 58624`.
+/// The routing table for traffic that policies protect: `ip route show table 58624`.
 pub const TABLE: u32 = 0xE500;
 /// Priority of the rules that lead there: before those of IKE daemons (charon has 220) and behind that of local
 /// addresses (0).
 pub const RULE_PRIORITY: u32 = 200;
 /// Metric of the routes to the device.
 const DEVICE_METRIC: u32 = 1;
-/// Metric of the routes that drop, where the device is gone.
+/// Metric of the routes that drop, which decide once the device is gone.
 const BLACKHOLE_METRIC: u32 = 0x7fff_fff0;
-/// By what `ip route` shows who made the routes and rules.
+/// Protocol number by which `ip route` shows the supervisor's routes and rules.
 const PROTOCOL: RouteProtocol = RouteProtocol::Other(PROTOCOL_NUMBER);
 const PROTOCOL_NUMBER: u8 = 0xE5;
 /// Longest superpacket of the device, in bytes: with all headers of ESP it fits one call with `UDP_SEGMENT`.
@@ -40,7 +40,7 @@ const SUPERPACKET_BYTES_MAX: u32 = 61_440;
 /// How long the kernel may take to answer, in seconds.
 const ANSWER_SECONDS: i64 = 10;
 
-/// What the kernel refused.
+/// A request that the kernel refused.
 #[derive(Debug)]
 pub struct NetError {
     operation: String,
@@ -48,12 +48,12 @@ pub struct NetError {
 }
 
 impl NetError {
-    /// What was done, and what came of it.
+    /// An error of an operation, with its cause.
     pub(super) fn new(operation: &str, cause: io::Error) -> NetError {
         NetError { operation: operation.to_owned(), cause }
     }
 
-    /// What the kernel said, as in errno(3); EIO where it did not answer in its way.
+    /// The kernel's error number, as in errno(3); EIO if its answer was no error message.
     pub fn errno(&self) -> i32 {
         self.cause.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error())
     }
@@ -66,7 +66,7 @@ impl fmt::Display for NetError {
             rustix::io::Errno::PERM => out.write_str(
                 "; it takes root, CAP_NET_ADMIN, or a user and network namespace of your own (unshare -Urn)",
             ),
-            // Of routes of IPv6 (fib6_nh_init of the kernel).
+            // Returned for routes of IPv6 (fib6_nh_init of the kernel).
             rustix::io::Errno::ACCESS => {
                 out.write_str("; IPv6 is disabled there: sysctl -w net.ipv6.conf.DEVICE.disable_ipv6=0")
             }
@@ -88,18 +88,18 @@ pub struct Net {
     sequence: u32,
 }
 
-/// A link.
+/// A network link, as the kernel lists it.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Its number.
+    /// Index of the link.
     pub index: u32,
-    /// Its name.
+    /// Name of the link.
     pub name: String,
     /// Longest packet, in bytes.
     pub mtu: u32,
-    /// Whether it is the loopback device.
+    /// Whether the link is the loopback device.
     pub loopback: bool,
-    /// Whether it is up.
+    /// Whether the link is up.
     pub up: bool,
 }
 
@@ -111,7 +111,7 @@ impl Net {
     /// Connects to the kernel.
     ///
     /// # Errors
-    /// Of the system.
+    /// The error of the system.
     pub fn open() -> Result<Net, NetError> {
         const OPERATION: &str = "opening a socket of rtnetlink";
         let mut socket = socket(OPERATION)?;
@@ -125,12 +125,12 @@ impl Net {
         Ok(Net { socket, port, sequence: 0 })
     }
 
-    /// The number by which news name what was asked here.
+    /// The socket's netlink port, by which news name the sender of a change.
     pub fn port(&self) -> u32 {
         self.port
     }
 
-    /// Sends a request and takes what comes back until its end.
+    /// Sends a request and returns its answers up to the last one.
     fn ask(
         &mut self,
         operation: impl Fn() -> String,
@@ -149,7 +149,7 @@ impl Net {
         let mut found = Vec::new();
         loop {
             let (datagram, _) = match self.socket.recv_from_full() {
-                // A socket with a timeout does not go on by itself after a stop.
+                // A call on a socket with a timeout is not resumed by the kernel after a stop.
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
                 other => other.map_err(error)?,
             };
@@ -220,7 +220,7 @@ impl Net {
         let mut message = LinkMessage::default();
         message.header.index = link.index;
         message.attributes.push(LinkAttribute::GsoMaxSize(SUPERPACKET_BYTES_MAX));
-        // A kernel that cannot takes one call more for the longest ones.
+        // Without this setting the longest superpackets take one call more.
         let _ = self.ask(operation, RouteNetlinkMessage::SetLink(message), NLM_F_ACK);
         Ok(())
     }
@@ -260,8 +260,8 @@ impl Net {
         Ok(addresses)
     }
 
-    /// Adds the rules that lead all packets without the mark to [`TABLE`], in both families; those that are there stay.
-    /// Whether IPv6 has its rule: a kernel without IPv6 has none, and no packets that it would lead.
+    /// Adds the rules that lead all packets without the mark to [`TABLE`], in both families; existing ones stay. True
+    /// if IPv6 has its rule: a kernel without IPv6 has none, and no packets for it.
     ///
     /// # Errors
     /// [`NetError`], for IPv4.
@@ -270,7 +270,7 @@ impl Net {
         Ok(self.change_rule(AddressFamily::Inet6, true).is_ok())
     }
 
-    /// Removes them.
+    /// Removes these rules in both families.
     ///
     /// # Errors
     /// [`NetError`].
@@ -305,8 +305,8 @@ impl Net {
         }
     }
 
-    /// Sets the route to the device for a prefix, in the place of an older one. `source` is what packets without a
-    /// source address get.
+    /// Sets the route to the device for a prefix, in the place of an older one. `source` is the source address for
+    /// packets that have none.
     ///
     /// # Errors
     /// [`NetError`].
@@ -324,7 +324,7 @@ impl Net {
         self.ask(operation, RouteNetlinkMessage::NewRoute(message), flags).map(drop)
     }
 
-    /// Sets the route that drops packets to a prefix where its device is gone.
+    /// Sets the route that drops packets to a prefix once its device is gone.
     ///
     /// # Errors
     /// [`NetError`].
@@ -335,7 +335,7 @@ impl Net {
         self.ask(operation, RouteNetlinkMessage::NewRoute(message), flags).map(drop)
     }
 
-    /// Removes both routes of a prefix; those that are gone already are no error.
+    /// Removes both routes of a prefix; missing routes are no error.
     ///
     /// # Errors
     /// [`NetError`].
@@ -352,7 +352,8 @@ impl Net {
         Ok(())
     }
 
-    /// The prefixes that have a route in [`TABLE`], and which; those to another device than this one do not count.
+    /// The prefixes with a route in [`TABLE`], each with its kinds of route. Routes to a device other than `device` do
+    /// not count.
     ///
     /// # Errors
     /// [`NetError`].
@@ -386,7 +387,7 @@ impl Net {
     }
 }
 
-/// The routes of a prefix.
+/// The kinds of route that a prefix has.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Routed {
     to_device: bool,
@@ -394,13 +395,13 @@ pub struct Routed {
 }
 
 impl Routed {
-    /// Whether there are both.
+    /// Whether the prefix has both routes.
     pub fn is_whole(self) -> bool {
         self.to_device && self.drops
     }
 }
 
-/// The prefix of a route of [`TABLE`].
+/// The destination prefix of a route; None if the route is not in [`TABLE`].
 fn prefix_in_table(family: AddressFamily, route: &RouteMessage) -> Option<IpNet> {
     let in_table = route.attributes.iter().any(|attribute| matches!(attribute, RouteAttribute::Table(TABLE)));
     if !in_table {

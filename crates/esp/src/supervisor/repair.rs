@@ -1,6 +1,6 @@
-//! Puts back what others took away: a device that was removed or set down, rules, routes and the egress filter, flushed
-//! by hand or by a program that manages networks. Without them, what policies protect would leave in clear; what cannot
-//! be put back is tried again each second.
+//! Puts back missing state: a device that was removed or set down, and rules, routes and the egress filter that were
+//! flushed by hand or by a network manager. Without these, traffic that policies protect would leave in clear; a repair
+//! that fails is tried again each second.
 
 use super::error::{ServeError, system};
 use super::filter::Filter;
@@ -10,10 +10,11 @@ use crate::messages::{Order, Refused};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// After so long what could not be put back is tried again.
+/// Pause before a failed repair is tried again.
 const RETRY_WAIT: Duration = Duration::from_secs(1);
 
-/// Makes the device, or finds one that is there, and sets it up with an MTU in bytes. It stays when nobody has it open.
+/// Makes the device, or finds an existing one, and sets it up with an MTU in bytes. It stays when no process has it
+/// open.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -27,7 +28,7 @@ pub fn make_device(net: &mut Net, name: &str) -> Result<Link, ServeError> {
 }
 
 impl Supervisor<'_> {
-    /// Looks at everything that was set, and sets again what is not there.
+    /// Checks the device, rules, routes and egress filter, and puts back missing parts.
     pub(super) fn repair(&mut self) {
         if let Err(cause) = self.try_repair() {
             tell!("putting back what others changed: {cause}");
@@ -35,7 +36,7 @@ impl Supervisor<'_> {
         self.set_all_routes();
     }
 
-    /// Makes the egress filter anew where others have changed its tables, as `nft flush ruleset` does.
+    /// Makes the egress filter anew if others have changed its tables, as `nft flush ruleset` does.
     pub(super) fn repair_filter(&mut self) {
         match self.filter.as_mut().and_then(Filter::repair) {
             None => {}
@@ -44,8 +45,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Tries again what is due, lets a worker serve that waits for the egress filter, and tells it whether there is
-    /// one.
+    /// Repeats failed repairs that are due, lets a worker serve that waits for the egress filter, and tells the worker
+    /// whether a filter is in force.
     pub(super) fn go_on(&mut self) {
         if self.retry_at.take_if(|at| *at <= Instant::now()).is_some() {
             if self.is_open {
@@ -67,7 +68,7 @@ impl Supervisor<'_> {
         }
         let is_whole = self.filter.as_ref().is_some_and(Filter::is_whole);
         let Some(worker) = &mut self.worker else { return };
-        // One that is gone is noticed by its channel.
+        // A worker that has ended is noticed by its channel.
         if std::mem::replace(&mut worker.has_filter, is_whole) != is_whole {
             let _ = worker.channel.send(&Order::EgressFilter(is_whole), &[]);
         }
@@ -77,7 +78,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Says why the egress filter is not as it should be, once while that is the reason.
+    /// Logs why the egress filter is not in force, once for each new reason.
     pub(super) fn tell_refused(&mut self, refused: Refused) {
         if self.refused.as_ref() != Some(&refused) {
             tell!("{}; it is tried again each second, and a worker that begins waits for it", refused.text);
@@ -86,7 +87,7 @@ impl Supervisor<'_> {
     }
 
     fn try_repair(&mut self) -> Result<(), ServeError> {
-        // First what keeps packets in.
+        // The rules and routes that keep packets in come first.
         self.net.add_rules()?;
         let found = self.net.links()?.into_iter().find(|link| link.index == self.device.index);
         match found {
@@ -97,7 +98,7 @@ impl Supervisor<'_> {
                     self.device.name
                 );
                 self.device = make_device(&mut self.net, &self.settings.device)?;
-                // Its queues are those of the device that is gone. Its end is noticed by its channel.
+                // The worker's queues are those of the removed device. Its end is noticed by its channel.
                 if let Some(worker) = &mut self.worker {
                     let _ = worker.child.kill();
                 }

@@ -1,59 +1,59 @@
-//! Which routes keep the traffic of policies out of the networks outside.
+//! The set of routes that keeps traffic of policies out of the networks outside.
 
 use crate::messages::Pair;
 use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Routes as policies want them, and as they are.
+/// Routes as policies want them, and as the kernel has them.
 #[derive(Default, Debug)]
 pub struct Routes {
     wanted: BTreeSet<Pair>,
-    /// What earlier workers wanted, and the one that serves has not said again.
+    /// Pairs that earlier workers wanted, and that the present worker has not repeated yet.
     stale: BTreeSet<Pair>,
-    /// What is set, with the source address that packets without one get.
+    /// Destinations with routes in the kernel, each with the preferred source address of its packets.
     set: BTreeMap<IpNet, Option<IpAddr>>,
-    /// Those of them that are not there, or in part.
+    /// Destinations in `set` whose routes are missing, wholly or in part.
     broken: BTreeSet<IpNet>,
 }
 
-/// A difference between both.
+/// A step from the present routes to the wanted ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// A route to the device.
+    /// Sets the route to the device.
     Set {
-        /// For what.
+        /// Prefix of the route.
         destination: IpNet,
-        /// What packets without a source address get.
+        /// Source address for packets that have none yet.
         source: Option<IpAddr>,
-        /// Whether there was none of this destination.
+        /// Whether this destination had no route before.
         first: bool,
     },
-    /// None any more.
+    /// Removes the routes of a destination.
     Remove {
-        /// For what.
+        /// Prefix of the routes.
         destination: IpNet,
     },
 }
 
 impl Routes {
-    /// With those that an earlier supervisor left: they stay until a worker has said which it wants.
+    /// Begins with the routes of an earlier supervisor: they stay until a worker has said which routes it wants.
     pub fn left(found: impl IntoIterator<Item = IpNet>) -> Routes {
         let set = found.into_iter().map(|destination| (destination, None)).collect();
         Routes { set, ..Routes::default() }
     }
 
-    /// Another worker begins: what was wanted stays until [`Routes::restored`].
+    /// Another worker begins: the wanted routes stay until [`Routes::restored`].
     pub fn begin(&mut self) {
         self.stale.append(&mut self.wanted);
     }
 
-    /// The worker has said everything that it knows of earlier ones.
+    /// The worker has repeated all that it knows of earlier workers: other stale pairs are dropped.
     pub fn restored(&mut self) {
         self.stale.clear();
     }
 
-    /// Takes what a worker wants and no longer wants.
+    /// Adds pairs that a worker wants, and removes pairs that it no longer wants.
     pub fn change(&mut self, add: &[Pair], remove: &[Pair]) {
         for pair in remove {
             self.wanted.remove(pair);
@@ -61,15 +61,15 @@ impl Routes {
         self.wanted.extend(add);
     }
 
-    /// What must be done, so that routes are as wanted; call [`Routes::done`] for each that was. `keep` leaves what is
-    /// set and not wanted: until a worker has restored what earlier ones knew.
+    /// The steps to the wanted routes; call [`Routes::done`] for each that succeeded. `keep` leaves unwanted routes
+    /// set: true until a worker has restored the state of earlier workers.
     pub fn changes(&self, addresses: &BTreeSet<IpAddr>, keep: bool) -> Vec<Change> {
         let pairs = self.wanted.iter().chain(&self.stale).map(|pair| pair.destination);
         let all: BTreeSet<IpNet> = pairs.chain(self.set.keys().copied()).collect();
         self.changes_of(&all, addresses, keep)
     }
 
-    /// The same of some destinations alone; first what is removed.
+    /// The steps for some destinations only, removals first.
     pub fn changes_of(
         &self,
         destinations: &BTreeSet<IpNet>,
@@ -93,7 +93,7 @@ impl Routes {
         removed
     }
 
-    /// What packets to there get that have no source address, where a policy is for any such packets.
+    /// The source address for packets to a destination that have none; the outer None if no policy wants its route.
     fn source(&self, destination: IpNet, addresses: &BTreeSet<IpAddr>) -> Option<Option<IpAddr>> {
         let mut pairs = of_destination(&self.wanted, destination)
             .chain(of_destination(&self.stale, destination))
@@ -103,7 +103,7 @@ impl Routes {
         Some(found)
     }
 
-    /// A change was carried out.
+    /// Takes note of a step that was carried out.
     pub fn done(&mut self, change: &Change) {
         match *change {
             Change::Set { destination, source, .. } => {
@@ -117,27 +117,28 @@ impl Routes {
         }
     }
 
-    /// Of a destination there is the route that drops, and not yet that to the device; whether that is news.
+    /// Notes that a destination has the route that drops, but not that to the device; true if that was not noted
+    /// before.
     pub fn half_done(&mut self, destination: IpNet) -> bool {
         self.set.entry(destination).or_default();
         self.broken.insert(destination)
     }
 
-    /// Others may have changed routes: those of which `is_whole` does not hold are set again by the next changes.
+    /// Others may have changed routes: the next changes set again every destination for which `is_whole` is false.
     pub fn found(&mut self, is_whole: impl Fn(IpNet) -> bool) {
         self.broken.extend(self.set.keys().copied().filter(|destination| !is_whole(*destination)));
     }
 }
 
-/// The pairs of one destination, which stand together in their order.
+/// The pairs of one destination, which are adjacent in the set's order.
 fn of_destination(pairs: &BTreeSet<Pair>, destination: IpNet) -> impl Iterator<Item = &Pair> {
-    // The least of all prefixes.
+    // The first of all prefixes in that order.
     let source = IpNet::new_assert(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
     let first = Pair { destination, source };
     pairs.range(first..).take_while(move |pair| pair.destination == destination)
 }
 
-/// Whether packets of this machine to there may come from this address.
+/// Whether this machine's packets of a pair may come from this address.
 fn is_source(pair: &Pair, address: &IpAddr) -> bool {
     pair.source.contains(address) && !address.is_loopback() && !is_link_local(address)
 }

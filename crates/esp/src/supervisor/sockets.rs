@@ -1,9 +1,9 @@
-//! The UDP sockets of the data plane: opened by the supervisor, which keeps them, so that they have their place before
-//! an IKE daemon's whatever becomes of workers.
+//! The UDP sockets of the data plane. The supervisor opens and keeps them, so that they precede an IKE daemon's sockets
+//! even when workers die.
 //!
-//! The kernel numbers the sockets that share an address in the order in which they were bound, and the filter names
-//! them by number. Where an IKE daemon outlived the supervisor, its socket is the first; when it binds anew it is the
-//! last again, and asks before.
+//! The kernel numbers sockets that share an address in the order of their binding, and the filter names sockets by
+//! number. The socket of an IKE daemon that outlived the supervisor is the first; when the daemon binds anew, after
+//! asking the supervisor, its socket is the last.
 
 use crate::messages::Order;
 use link::{Channel, ChannelError};
@@ -13,25 +13,25 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use wire::bounds::CONTROL_DESCRIPTORS_MAX;
 
-/// Most addresses that sockets are bound to.
+/// Upper bound of addresses that sockets are bound to.
 pub const ADDRESSES_MAX: usize = 64;
-/// The sockets of UDP of this network namespace, by family (proc_net(5)).
+/// Lists of this network namespace's UDP sockets, by family (proc_net(5)).
 const PROC_FILES: [&str; 2] = ["/proc/net/udp", "/proc/net/udp6"];
 
-/// Sockets by the address that they are bound to, each with one for every thread.
+/// Sockets by the address that they are bound to, one for every thread.
 pub struct Sockets {
     threads: usize,
     open: BTreeMap<SocketAddr, Vec<OwnedFd>>,
 }
 
-/// Why there are no sockets of an address.
+/// Why an address gets no sockets.
 #[derive(Debug)]
 pub enum SocketsError {
-    /// There are [`ADDRESSES_MAX`].
+    /// Sockets of [`ADDRESSES_MAX`] addresses are open already.
     Full,
     /// The port is not the one for ESP in UDP.
     Port(u16),
-    /// Of the system.
+    /// The system refused a socket.
     Open(plane::OpenError),
 }
 
@@ -56,12 +56,12 @@ impl fmt::Display for SocketsError {
 impl std::error::Error for SocketsError {}
 
 impl Sockets {
-    /// None yet; as many of each address as threads.
+    /// No sockets yet; each address is to get one for each of `threads`.
     pub fn new(threads: usize) -> Sockets {
         Sockets { threads, open: BTreeMap::new() }
     }
 
-    /// Those of all addresses of both families. A kernel without IPv6 has those of IPv4 alone.
+    /// Opens the sockets of the wildcard addresses of both families. A kernel without IPv6 gets those of IPv4 only.
     ///
     /// # Errors
     /// [`SocketsError`].
@@ -73,9 +73,9 @@ impl Sockets {
         }
     }
 
-    /// Opens those of the addresses to which programs are bound that outlived an earlier supervisor: a datagram goes to
-    /// a socket of its very address before it goes to one of all addresses. What cannot be opened is told: such a
-    /// program gets what comes to its address, ESP too.
+    /// Opens sockets of the addresses to which programs are bound that outlived an earlier supervisor: a datagram goes
+    /// to a socket of its exact address before a wildcard one. A failure is logged: that program then gets all
+    /// datagrams to its address, ESP too.
     pub fn open_held(&mut self) {
         for address in held() {
             if !self.open.contains_key(&address)
@@ -86,7 +86,7 @@ impl Sockets {
         }
     }
 
-    /// Opens those of an address; whether they were not there.
+    /// Opens the sockets of an address; false if they were open already.
     ///
     /// # Errors
     /// [`SocketsError`].
@@ -95,7 +95,7 @@ impl Sockets {
             return Err(SocketsError::Port(address.port()));
         }
         if let Some(sockets) = self.open.get(&address) {
-            // Whoever asks is about to bind.
+            // The program that asks is about to bind.
             filter(address, sockets, bound(address).saturating_sub(sockets.len()));
             return Ok(false);
         }
@@ -109,7 +109,7 @@ impl Sockets {
         Ok(true)
     }
 
-    /// Hands those of an address to a worker.
+    /// Hands the sockets of an address to a worker.
     ///
     /// # Errors
     /// [`ChannelError`].
@@ -123,7 +123,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// The addresses.
+    /// The addresses with open sockets.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> + '_ {
         self.open.keys().copied()
     }
@@ -134,7 +134,7 @@ fn lacks_family(cause: &std::io::Error) -> bool {
     cause.raw_os_error().is_some_and(|code| lacks.iter().any(|errno| errno.raw_os_error() == code))
 }
 
-/// Attaches the filter that fits: with no socket of others the next one to be bound is IKE's, else the first one is.
+/// Attaches the filter that fits: without foreign sockets, IKE's is the next one to be bound; else it is the first.
 fn filter(address: SocketAddr, sockets: &[OwnedFd], foreign: usize) {
     let Some(socket) = sockets.first() else { return };
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -144,14 +144,14 @@ fn filter(address: SocketAddr, sockets: &[OwnedFd], foreign: usize) {
     }
 }
 
-/// How many sockets are bound to this address, ours and others' (proc_net(5)). Where that cannot be read, none: as when
-/// no daemon was there before.
+/// Number of sockets bound to this address, the data plane's and others' (proc_net(5)). If that cannot be read, 0: as
+/// if no daemon was there before.
 fn bound(address: SocketAddr) -> usize {
     let wanted = proc_address(address);
     local_addresses(file_of(address)).iter().filter(|local| **local == wanted).count()
 }
 
-/// The addresses to whose port for ESP sockets are bound.
+/// The addresses on the port for ESP that have a bound socket.
 fn held() -> BTreeSet<SocketAddr> {
     let all = PROC_FILES.into_iter().flat_map(local_addresses);
     all.filter_map(|text| read_proc_address(&text))
@@ -163,7 +163,7 @@ fn file_of(address: SocketAddr) -> &'static str {
     if address.is_ipv4() { PROC_FILES[0] } else { PROC_FILES[1] }
 }
 
-/// To what the sockets of a file are bound, as it writes it.
+/// Local addresses of a file's sockets, as hexadecimal text.
 fn local_addresses(file: &str) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1).map(str::to_owned)).collect()
@@ -185,7 +185,7 @@ fn proc_address(address: SocketAddr) -> String {
     text
 }
 
-/// The address that such a text is.
+/// The address that a text of that form stands for; None for any other text.
 fn read_proc_address(text: &str) -> Option<SocketAddr> {
     let (words, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;

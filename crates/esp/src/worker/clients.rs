@@ -1,5 +1,5 @@
-//! Programs that are connected as to the kernel's XFRM: a sequenced-packet socket each, one datagram of netlink
-//! messages at a time.
+//! Programs connected to the XFRM socket, which stands for the kernel's: a sequenced-packet socket each, one datagram
+//! of netlink messages at a time.
 
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
@@ -10,17 +10,17 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use xfrm::Client;
 use zeroize::Zeroizing;
 
-/// Most programs that are connected at once.
+/// Upper bound of programs connected at once.
 pub const CLIENTS_MAX: usize = 256;
 /// Longest datagram that is taken, in bytes: charon's longest requests have some 2 KiB.
 pub const DATAGRAM_BYTES_MAX: usize = 64 << 10;
-/// What may wait for one program to read it, in bytes: dumps wait by themselves, so these are replies and events. One
-/// that leaves more unread is disconnected.
+/// Upper bound of replies and events that wait for one program, in bytes; dumps are held elsewhere. A program that
+/// leaves more unread is disconnected.
 const QUEUED_BYTES_MAX: usize = 4 << 20;
-/// What may wait for all programs together: memory of secrets is short. The one for which there would be more is
-/// disconnected.
+/// Upper bound of waiting bytes for all programs together: memory of secrets is short. The program whose datagram would
+/// exceed it is disconnected.
 const ALL_QUEUED_BYTES_MAX: usize = 16 << 20;
-/// Requests of one program that are taken before the next one's turn.
+/// Upper bound of one program's requests before the next program's turn.
 const TURN: usize = 64;
 
 /// The programs, by number.
@@ -38,13 +38,13 @@ struct Connection {
 }
 
 impl Clients {
-    /// How many there are.
+    /// Number of connected programs.
     pub fn len(&self) -> usize {
         self.open.len()
     }
 
-    /// Takes those that wait at the listener: only programs of the user that the worker runs as, who is the one that
-    /// may change SAs and policies.
+    /// Accepts the programs that wait at the listener, if they run as the worker's own user: no other may change SAs
+    /// and policies.
     pub fn accept(&mut self, listener: &OwnedFd, own_user: u32) {
         while let Ok(socket) =
             rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
@@ -58,15 +58,14 @@ impl Clients {
         }
     }
 
-    /// Each with its socket, and whether something waits to be sent.
+    /// Each program with its socket, and whether datagrams wait to be sent.
     pub fn polled(&self) -> impl Iterator<Item = (Client, BorrowedFd<'_>, bool)> {
         self.open.iter().map(|(number, connection)| {
             (Client(*number), connection.socket.as_fd(), !connection.queued.is_empty())
         })
     }
 
-    /// Takes the requests of a program, up to a turn's; false where it is gone. The datagrams are wiped when they were
-    /// taken.
+    /// Takes the requests of a program, up to one turn's; false if it is gone. Each datagram is wiped after `take`.
     pub fn receive(&mut self, client: Client, mut take: impl FnMut(&mut [u8])) -> bool {
         let Some(connection) = self.open.get_mut(&client.0) else { return false };
         let mut buffer = Zeroizing::new(vec![0; DATAGRAM_BYTES_MAX]);
@@ -87,7 +86,7 @@ impl Clients {
         true
     }
 
-    /// Sends a datagram, or keeps it until there is room; false where the program is gone, or leaves too much unread.
+    /// Sends a datagram, or keeps it until there is room; false if the program is gone, or leaves too much unread.
     pub fn send(&mut self, client: Client, datagram: Zeroizing<Vec<u8>>) -> bool {
         let Some(connection) = self.open.get_mut(&client.0) else { return false };
         let before = connection.queued_bytes;
@@ -98,7 +97,7 @@ impl Clients {
         is_there && connection.queued_bytes <= QUEUED_BYTES_MAX && self.queued_bytes <= ALL_QUEUED_BYTES_MAX
     }
 
-    /// Sends what waits, as far as there is room; false where the program is gone.
+    /// Sends waiting datagrams as far as there is room; false if the program is gone.
     pub fn flush(&mut self, client: Client) -> bool {
         let Some(connection) = self.open.get_mut(&client.0) else { return false };
         let before = connection.queued_bytes;
@@ -107,7 +106,7 @@ impl Clients {
         is_there
     }
 
-    /// Ends a connection.
+    /// Closes the connection of a program.
     pub fn close(&mut self, client: Client) {
         if let Some(connection) = self.open.remove(&client.0) {
             self.queued_bytes -= connection.queued_bytes;

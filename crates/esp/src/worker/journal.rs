@@ -1,5 +1,5 @@
-//! The journal of a data plane: records of what the next worker must know when this one dies. The supervisor opens the
-//! file, in memory of the system (`/run`); the worker writes it, and never a key.
+//! The journal of a data plane: records for the next worker of policies and of the names of SAs. The supervisor opens
+//! the file, in memory of the system (`/run`); the worker writes it, and never a key.
 //!
 //! ```text
 //! 0      slot A    4-byte magic, 4-byte version, 8-byte number, 8-byte end of the pieces, 32-byte SHA-256 of these fields and the chain
@@ -8,19 +8,20 @@
 //! chain: zeros, then for each piece the SHA-256 of the chain so far and the SHA-256 of the piece
 //! ```
 //!
-//! A change appends a piece and then says so in the slot's header: a piece without it was never acknowledged, and is
-//! not read. Once the pieces are long, all that is still so is written to the other slot as one piece. Its header is
-//! empty meanwhile, so that a slot whose header does not agree with its pieces is damaged, and nothing is read at all:
-//! to read an older state could let through in clear what a later piece protects.
+//! A change appends a piece, and then counts it in the slot's header: a piece without its header was never
+//! acknowledged, and is not read. Once the pieces are long, all records still valid are written to the other slot as
+//! one piece. That slot's header stays empty until the piece is written. A slot whose header does not agree with its
+//! pieces is therefore damaged, and the whole journal is refused. An older state could let packets pass in clear that a
+//! later piece protects.
 
 use engine::{Engine, HashAlgorithm};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Length of a slot in bytes: more than the journal of as many SAs and policies as there can be, and as much behind it.
+/// Length of a slot in bytes: room for two journals of the most SAs and policies, and for one mebibyte more.
 pub const SLOT_BYTES: u64 = 2 * xfrm::JOURNAL_BYTES_MAX as u64 + (1 << 20);
-/// Pieces behind the first one are long once they have as many bytes as that, and this many.
+/// The pieces behind the first one are long once they have as many bytes as the first, and at least this many.
 const GROWTH_BYTES_MIN: u64 = 1 << 20;
 const MAGIC: [u8; 4] = *b"ESPJ";
 const VERSION: u32 = 2;
@@ -31,19 +32,19 @@ const LENGTH_BYTES: usize = 8;
 
 type Digest = [u8; DIGEST_BYTES];
 
-/// The file, and the slot that is written.
+/// The journal's file, and the slot in use.
 pub struct Journal {
     file: File,
     engine: Engine,
     current: Slot,
 }
 
-/// How far a slot is written.
+/// The extent of a slot's pieces.
 #[derive(Clone, Copy, Default)]
 struct Slot {
-    /// Slots are written in turns: that of an odd number is the second.
+    /// Number of the slot's use: slots are written in turns, an odd number is in the second.
     number: u64,
-    /// Bytes of its pieces.
+    /// Length of the slot's pieces, in bytes.
     end: u64,
     chain: Digest,
     /// Bytes of the first piece.
@@ -57,11 +58,11 @@ impl Slot {
 }
 
 impl Journal {
-    /// Reads the records that an earlier worker wrote; none of an empty file.
+    /// Reads the records that an earlier worker wrote; an empty file has none.
     ///
     /// # Errors
-    /// `InvalidData` where a slot does not agree with its header: whoever went on without it would let through in clear
-    /// what it protects. Of the system.
+    /// `InvalidData` if a slot does not agree with its header: without its policies, packets that they protect would
+    /// leave in clear. Else the error of the system.
     pub fn open(file: File, engine: Engine) -> io::Result<(Journal, Vec<u8>)> {
         let slots = [read_slot(&file, &engine, 0)?, read_slot(&file, &engine, SLOT_BYTES)?];
         let newest = slots.into_iter().flatten().max_by_key(|(slot, _)| slot.number);
@@ -72,7 +73,7 @@ impl Journal {
     /// Adds records. They are in the file once this returns.
     ///
     /// # Errors
-    /// Of the system; `StorageFull` where the slot is. Nothing is added then.
+    /// The error of the system; `StorageFull` if the slot has no room. Nothing is added then.
     pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
         self.current = self.write(self.current, records)?;
         Ok(())
@@ -83,11 +84,11 @@ impl Journal {
         self.current.end - self.current.first > self.current.first.max(GROWTH_BYTES_MIN)
     }
 
-    /// Puts records in the place of all before them.
+    /// Replaces all records by these.
     ///
     /// # Errors
-    /// Of the system; `StorageFull` where they are longer than a slot. Those before are still there, and can be added
-    /// to.
+    /// The error of the system; `StorageFull` if the records are longer than a slot. The earlier records are still
+    /// there, and can be added to.
     pub fn replace(&mut self, records: &[u8]) -> io::Result<()> {
         let number = self.current.number + 1;
         let other = Slot { number, ..Slot::default() };
@@ -96,7 +97,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes a piece behind those of a slot, and then its header.
+    /// Writes a piece behind the pieces of a slot, and then the slot's header.
     fn write(&self, slot: Slot, records: &[u8]) -> io::Result<Slot> {
         let end = slot.end + (LENGTH_BYTES + records.len()) as u64;
         if HEADER_BYTES as u64 + end > SLOT_BYTES {
@@ -115,7 +116,7 @@ impl Journal {
     }
 }
 
-/// None where the engine has no such hash, which it always has.
+/// The digest of bytes; None if the engine lacks SHA-256, which no engine does.
 fn sha256(engine: &Engine, bytes: &[u8]) -> Option<Digest> {
     engine.hash(HashAlgorithm::Sha256, bytes).ok()?.first_chunk().copied()
 }
@@ -135,7 +136,7 @@ fn header(engine: &Engine, slot: &Slot) -> Option<[u8; HEADER_BYTES]> {
     Some(header)
 }
 
-/// What a slot holds; None where it was never written, or was being written for the first time.
+/// The state and records of a slot; None if it was never written, or its first write was cut short.
 fn read_slot(file: &File, engine: &Engine, place: u64) -> io::Result<Option<(Slot, Vec<u8>)>> {
     let mut read = [0; HEADER_BYTES];
     let bytes = read_at_most(file, &mut read, place)?;
@@ -170,7 +171,7 @@ fn read_slot(file: &File, engine: &Engine, place: u64) -> io::Result<Option<(Slo
     if agrees { Ok(Some((slot, records))) } else { Err(damaged()) }
 }
 
-/// Reads to the end of the memory or of the file; how many bytes that were.
+/// Reads until the memory is full or the file ends; returns the number of bytes.
 fn read_at_most(file: &File, memory: &mut [u8], place: u64) -> io::Result<usize> {
     let mut done = 0;
     while done < memory.len() {

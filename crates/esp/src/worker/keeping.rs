@@ -1,11 +1,11 @@
-//! What holds outside the tables: routes that lead what policies are for into the device, and the egress filter, both
-//! of which the supervisor sets; and the journal.
+//! The effects of policies outside the worker's tables: routes into the device and the egress filter, which the
+//! supervisor sets, and the journal.
 //!
 //! ```text
 //! a policy comes    route, filter ─► journal ─► tables, published ─► acknowledged
 //! a policy goes                      journal ─► tables, published ─► route and filter removed ─► acknowledged
 //! ```
-//! What the kernel or the file refuses at a step takes back the steps before it, and the request is refused with its
+//! If the kernel or the file refuses a step, the steps before it are undone, and the request is refused with that
 //! error.
 
 use super::WorkerError;
@@ -23,10 +23,10 @@ use xfrm::{Change, Keeper, Unkept};
 /// How long the supervisor may take to set routes, or rules of the filter.
 const ROUTES_WAIT: Duration = Duration::from_secs(10);
 
-/// What was refused since the worker began.
+/// Counts of refusals since the worker began.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Failures {
-    /// Changes of policies, since the kernel refused a route or a rule of the egress filter.
+    /// Changes of policies that failed because the kernel refused a route or a rule of the egress filter.
     pub routes: u64,
     /// Writes of the journal: changes of policies that were refused, names of SAs that were not kept.
     pub journal: u64,
@@ -36,31 +36,31 @@ pub struct Failures {
 pub struct Keeping {
     channel: Channel,
     journal: Option<Journal>,
-    /// Traffic that must not leave in clear, and how many policies are for it. Those of none are led into the device
-    /// still.
+    /// Traffic that must not leave in clear, each pair with the number of its policies. A pair without policies is
+    /// still led into the device.
     routed: BTreeMap<Pair, usize>,
-    /// Those of no policy any more.
+    /// Pairs without policies, whose routes are to be removed.
     idle: Vec<Pair>,
-    /// Policies for what goes out, as the egress filter has them.
+    /// Outbound policies, as the egress filter has them.
     rows: HashMap<Selector, FilterRow>,
-    /// Those of them that are gone, and are in the filter still.
+    /// Removed policies that the filter still has.
     idle_rows: Vec<FilterRow>,
-    /// The age of the next one.
+    /// The age of the next policy.
     next_age: u64,
-    /// What the supervisor said while it was waited for.
+    /// Orders that came while an answer of the supervisor was awaited, each with its descriptors.
     orders: Vec<(Order, Vec<OwnedFd>)>,
     messages: u64,
     failures: Failures,
     /// Whether the journal lacks names of SAs.
     is_partial: bool,
-    /// Whether the log says that the journal cannot be written.
+    /// Whether a failed write of the journal has been logged.
     is_told: bool,
-    /// What ended the channel while a change waited.
+    /// The error that ended the channel during a change.
     lost: Option<ChannelError>,
 }
 
 impl Keeping {
-    /// Without a journal yet.
+    /// Begins without a journal.
     pub fn new(channel: Channel) -> Keeping {
         Keeping {
             channel,
@@ -84,17 +84,17 @@ impl Keeping {
         &self.channel
     }
 
-    /// What was refused.
+    /// Counts of refusals so far.
     pub fn failures(&self) -> Failures {
         self.failures
     }
 
-    /// What the supervisor said while it was waited for.
+    /// Takes the orders that came while an answer was awaited.
     pub fn take_orders(&mut self) -> Vec<(Order, Vec<OwnedFd>)> {
         std::mem::take(&mut self.orders)
     }
 
-    /// Says something to the supervisor.
+    /// Sends a notice to the supervisor.
     ///
     /// # Errors
     /// [`WorkerError::Channel`].
@@ -102,9 +102,9 @@ impl Keeping {
         self.channel.send(notice, &[]).map_err(WorkerError::Channel)
     }
 
-    /// From here on changes go to this journal. Policies that an earlier worker left, the newest first, are led into
-    /// the device as far as the kernel lets them; elsewhere what drops them stays. The supervisor has the egress filter
-    /// hold them back before it lets this worker serve.
+    /// Begins to write changes to this journal. Traffic of an earlier worker's policies, given newest first, is led
+    /// into the device if the kernel lets it; else the route that drops stays. The supervisor puts the policies into
+    /// the egress filter before this worker serves.
     ///
     /// # Errors
     /// [`WorkerError::Channel`].
@@ -114,7 +114,7 @@ impl Keeping {
         policies: impl Iterator<Item = xfrm::PolicyListing>,
     ) -> Result<(), WorkerError> {
         self.journal = Some(journal);
-        // Ages are given in the order of coming.
+        // Ages follow the order of creation.
         let mut policies: Vec<xfrm::PolicyListing> = policies.collect();
         policies.reverse();
         for policy in policies {
@@ -133,7 +133,8 @@ impl Keeping {
         self.route(&all, &[], false).map(drop).map_err(WorkerError::Channel)
     }
 
-    /// Finishes what changes began, once the tables without them are published: removes routes, and keeps names of SAs.
+    /// Finishes a change once tables without the removed policies are published: removes their routes, and keeps names
+    /// of SAs.
     ///
     /// # Errors
     /// [`WorkerError::Channel`].
@@ -156,8 +157,8 @@ impl Keeping {
         Ok(())
     }
 
-    /// Keeps the names of SAs. Where that fails they are missing until everything can be written: the next worker then
-    /// tells nobody that those SAs are lost, and asks for others when packets need them.
+    /// Writes the names of SAs. After a failure these are missing until the whole journal can be written. A next worker
+    /// then does not report those SAs as lost, but asks for new ones when packets need them.
     fn keep_names(&mut self, names: Option<Vec<u8>>, everything: impl FnOnce() -> Vec<u8>) {
         let Some(journal) = &mut self.journal else { return };
         let has_news = names.as_ref().is_none_or(|names| !names.is_empty());
@@ -177,7 +178,7 @@ impl Keeping {
 
     fn count_journal(&mut self, cause: &io::Error) {
         self.failures.journal += 1;
-        // Whoever asked for a change of policies is told each time.
+        // A failed change of policies is reported to its requester every time.
         if !std::mem::replace(&mut self.is_told, true) {
             tell!(
                 "writing the journal for the next worker: {cause}; changes of policies are refused until there is room"
@@ -185,7 +186,7 @@ impl Keeping {
         }
     }
 
-    /// Has the supervisor change routes, and waits until that is done; why it was not.
+    /// Has the supervisor change routes, and waits for the answer: the refusal, or None.
     fn route(&mut self, add: &[Pair], remove: &[Pair], whole: bool) -> Result<Option<Refused>, ChannelError> {
         let parts = add.len().max(remove.len()).div_ceil(LISTED_MAX);
         if parts == 0 {
@@ -202,7 +203,7 @@ impl Keeping {
         self.answer()
     }
 
-    /// The same of the egress filter.
+    /// Has the supervisor change the egress filter, and waits for the answer: the refusal, or None.
     fn filter(
         &mut self,
         add: &[FilterRow],
@@ -223,7 +224,7 @@ impl Keeping {
         Ok(refused)
     }
 
-    /// Waits until the last message was carried out.
+    /// Waits for the answer to the last message.
     fn answer(&mut self) -> Result<Option<Refused>, ChannelError> {
         loop {
             match self.channel.recv_timeout::<Order>(ROUTES_WAIT)? {
@@ -233,7 +234,7 @@ impl Keeping {
         }
     }
 
-    /// A policy for what goes out, the newest of all.
+    /// The row of an outbound policy that is newer than all others.
     fn row(&mut self, selector: &Selector, priority: u32, action: &Action) -> Option<FilterRow> {
         let fields = selector.fields();
         let net = |prefix: ipsec::Prefix| {
@@ -281,7 +282,7 @@ impl Keeper for Keeping {
             None => Ok(()),
         };
         if let Err(unkept) = kept.and_then(|()| self.record(record)) {
-            // A route that was set for it alone goes again, and what the filter may have of it.
+            // A route set for this policy alone is removed, and so are its rows in the filter.
             self.idle.extend(come);
             self.idle_rows.extend(row);
             return Err(unkept);
@@ -313,14 +314,14 @@ impl Keeper for Keeping {
 }
 
 impl Keeping {
-    /// Has traffic led into the device that was not before.
+    /// Leads new traffic into the device.
     fn lead_in(&mut self, pair: Pair) -> Result<(), Unkept> {
         self.ask(|keeping| keeping.route(&[pair], &[], true))?;
         self.routed.insert(pair, 0);
         Ok(())
     }
 
-    /// Asks the supervisor for what may be refused.
+    /// Asks the supervisor for a change that may be refused.
     fn ask(
         &mut self,
         ask: impl FnOnce(&mut Keeping) -> Result<Option<Refused>, ChannelError>,
@@ -361,7 +362,7 @@ impl Keeping {
     }
 }
 
-/// The traffic of a policy that must not leave as it is.
+/// The traffic of a policy that must not leave in clear; None if the policy has no such traffic.
 fn kept_in(direction: PolicyDirection, action: &Action, selector: &Selector) -> Option<Pair> {
     if direction != PolicyDirection::Out || *action == Action::Bypass {
         return None;

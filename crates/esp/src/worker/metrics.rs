@@ -1,4 +1,4 @@
-//! Text for Prometheus.
+//! Metrics as text for Prometheus.
 
 use super::Worker;
 use super::rows::{drops, end, policy_direction};
@@ -8,11 +8,11 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use xfrm::PolicyListing;
 
-/// Policies with metrics of their own: the oldest, so that one that comes takes no other's away. With six lines each
-/// they are some four megabytes of text.
+/// Upper bound of policies with metrics of their own. The oldest have them, so that a new policy takes no other's
+/// place. At six lines each they are some four megabytes of text.
 const POLICIES_SHOWN: usize = 4096;
 
-/// Families of which each row has a sample: name, what it says, and the figure of a row.
+/// Families with one sample for each row: name, help text, and the function that reads the figure.
 type Families<Row> = [(&'static str, &'static str, fn(&Row) -> u64)];
 
 const OF_THREADS: &Families<ThreadRow> = &[
@@ -42,7 +42,7 @@ const OF_POLICIES: &Families<PolicyListing> = &[
 ];
 
 impl Worker {
-    /// Threads, drops by reason, each SA, and policies up to a bound.
+    /// The metrics of threads, of drops by reason, of each SA, and of the oldest policies.
     pub(super) fn metrics(&self) -> String {
         let (status, failures) = (self.status(), self.keeping.failures());
         let mut page = Page(String::new());
@@ -91,7 +91,7 @@ impl Worker {
         page.0
     }
 
-    /// How many SAs have reached a limit and have no other that could take their place.
+    /// Number of SAs that have reached a limit and have no successor.
     fn not_replaced(&self) -> usize {
         let now = self.now();
         let bond = |sa: &Sa| (sa.direction(), sa.ends(), sa.request());
@@ -102,7 +102,7 @@ impl Worker {
     }
 }
 
-/// The text. Names are given without `cryptand_ipsec_`; those of counters end in `_total`.
+/// The text so far. Names are given without `cryptand_ipsec_`; those of counters end in `_total`.
 struct Page(String);
 
 impl Page {
@@ -121,7 +121,7 @@ impl Page {
         self.family(name, help, [(String::new(), value)].into_iter());
     }
 
-    /// Families with a sample of each row, labelled by its place and itself.
+    /// Adds families with one sample for each row; `labels` gets the row's index and the row.
     fn each<Row>(&mut self, families: &Families<Row>, rows: &[Row], labels: impl Fn(usize, &Row) -> String) {
         for (name, help, value) in families {
             let samples = rows.iter().enumerate().map(|(place, row)| (labels(place, row), value(row)));
@@ -130,7 +130,7 @@ impl Page {
     }
 }
 
-/// What tells a policy from others: direction and selector.
+/// The labels that tell a policy from others: direction and selector.
 fn labels(policy: &PolicyListing) -> String {
     let fields = policy.selector.fields();
     format!(

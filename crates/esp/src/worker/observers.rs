@@ -1,4 +1,4 @@
-//! Connections that are shown how the data plane stands: one line asks, the answer ends with the connection.
+//! Connections of observers: each asks with one line, and is closed after the answer.
 
 use crate::observed::Question;
 use rustix::io::Errno;
@@ -6,15 +6,15 @@ use rustix::net::{RecvFlags, SendFlags, SocketFlags};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Most that are connected at once; the next ones wait in the backlog. Each may have an answer that names all SAs in
+/// Upper bound of observers connected at once; further ones wait in the backlog. Each answer may name all SAs, in
 /// memory of secrets.
 const OBSERVERS_MAX: usize = 8;
-/// While there are so many, how long one may take to ask and to read the answer.
+/// While all places are taken, how long an observer may take to ask and to read the answer.
 const OBSERVER_WAIT: Duration = Duration::from_secs(5);
-/// Longest line that asks, in bytes.
+/// Upper bound of a question's line, in bytes.
 const LINE_BYTES_MAX: usize = 64;
 
-/// The connections.
+/// The connected observers, the oldest first.
 #[derive(Default)]
 pub struct Observers(Vec<Observer>);
 
@@ -26,7 +26,7 @@ struct Observer {
 }
 
 impl Observers {
-    /// Takes those that wait at the listener.
+    /// Accepts the observers that wait at the listener, as far as there is room.
     pub fn accept(&mut self, listener: &OwnedFd) {
         while self.0.len() < OBSERVERS_MAX
             && let Ok(socket) =
@@ -41,25 +41,25 @@ impl Observers {
         self.0.len() < OBSERVERS_MAX
     }
 
-    /// Ends those that keep others out.
+    /// Closes observers that have had their time, if all places are taken.
     pub fn end_old(&mut self) {
         if !self.has_room() {
             self.0.retain(|observer| observer.since.elapsed() < OBSERVER_WAIT);
         }
     }
 
-    /// How long until one of them keeps others out for too long.
+    /// Time until the oldest observer may be closed; None while there is room.
     pub fn next_end(&self) -> Option<Duration> {
         let oldest = self.0.first().filter(|_| !self.has_room())?;
         Some(OBSERVER_WAIT.saturating_sub(oldest.since.elapsed()))
     }
 
-    /// Each socket, and whether it waits to be written.
+    /// Each socket, and whether it is polled for writing (its answer is ready) or for reading.
     pub fn polled(&self) -> impl Iterator<Item = (BorrowedFd<'_>, bool)> {
         self.0.iter().map(|observer| (observer.socket.as_fd(), observer.answer.is_some()))
     }
 
-    /// Goes on with those at which something happened, in the order of [`Observers::polled`].
+    /// Serves the observers whose sockets are ready, in the order of [`Observers::polled`].
     pub fn go_on(&mut self, happened: &[bool], mut answer: impl FnMut(Question) -> Vec<u8>) {
         let mut index = 0;
         self.0.retain_mut(|observer| {
@@ -71,7 +71,7 @@ impl Observers {
 }
 
 impl Observer {
-    /// False where it is over.
+    /// Reads the question or sends the answer; false if the connection is to be closed.
     fn go_on(&mut self, answer: &mut impl FnMut(Question) -> Vec<u8>) -> bool {
         if self.answer.is_none() {
             let mut buffer = [0; LINE_BYTES_MAX];

@@ -1,4 +1,4 @@
-//! What observers are shown of SAs, policies and threads.
+//! Rows of SAs, policies and threads for observers.
 
 use super::Worker;
 use crate::observed::{Drops, PolicyRow, SaRow, Status, ThreadRow};
@@ -53,7 +53,7 @@ fn row(figures: &plane::Figures) -> ThreadRow {
     }
 }
 
-/// Packets by the reason why they were dropped: those of ESP and policies, then those of the packet path.
+/// Dropped packets by reason: the reasons of ESP and policies, then those of the packet path.
 pub(super) fn drops(figures: &plane::Figures) -> impl Iterator<Item = (&'static str, u64)> {
     let of_esp = figures.esp.reasons().map(|(reason, packets)| (reason.name(), packets));
     of_esp.chain(figures.losses().map(|(loss, packets)| (loss.name(), packets)))
@@ -153,7 +153,7 @@ fn selector(selector: &Selector) -> String {
     )
 }
 
-/// One end of a selector.
+/// One end of a selector as text: prefix, and ports if these are restricted.
 pub(super) fn end(prefix: Prefix, ports: Ports) -> String {
     let ports = match ports.mask {
         0 => String::new(),

@@ -7,17 +7,24 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+fn place(folder: &Path) -> Value {
+    json!({ "folder": folder })
+}
+
+fn how(device: &str) -> Value {
+    json!({ "device": device, "mtu": null, "threads": 1, "weak_suites": false, "no_egress_filter": false })
+}
+
 fn up(plane: &Plane<'_>, device: &str) -> Output {
-    let how = json!({
-        "folder": plane.folder, "device": device, "mtu": null, "threads": 1, "weak_suites": false, "foreground": false, "keep": false,
-    });
-    plane.ipsec(&json!({ "up": how }), &[])
+    let up = json!({ "place": place(&plane.folder), "how": how(device), "foreground": false, "keep": false });
+    plane.ipsec(&json!({ "up": up }), &[])
 }
 
 #[test]
@@ -45,7 +52,7 @@ fn from_up_to_down_and_nothing_is_left() {
         let policies: Value = serde_json::from_str(&plane.shows("policy", true)).unwrap();
         assert_eq!(policies.as_array().unwrap().len(), 6);
         assert!(plane.shows("policy", false).contains("10.1.0.0/16 to 10.2.0.0/16"));
-        let top = json!({ "top": { "folder": plane.folder, "every": 1, "count": 1, "json": true } });
+        let top = json!({ "top": { "place": place(&plane.folder), "every": 1, "count": 1, "json": true } });
         let top = plane.ipsec(&top, &[]);
         let lines: Vec<Value> = String::from_utf8(top.stdout)
             .unwrap()
@@ -184,11 +191,9 @@ fn names_and_folders_that_cannot_be_had() {
         assert_eq!(net.near.traces(), "");
         let file = plane.folder.with_extension("file");
         fs::write(&file, "").unwrap();
-        let how = json!({
-            "folder": file.join("below"), "device": "cryptand0", "mtu": null, "threads": 1, "weak_suites": false, "foreground": false,
-            "keep": false,
-        });
-        let refused = plane.ipsec(&json!({ "up": how }), &[]);
+        let below = place(&file.join("below"));
+        let up = json!({ "place": below, "how": how("cryptand0"), "foreground": false, "keep": false });
+        let refused = plane.ipsec(&json!({ "up": up }), &[]);
         assert!(!refused.status.success() && said(&refused).contains("file/below"), "{}", said(&refused));
         assert_eq!(net.near.traces(), "");
     });
@@ -205,13 +210,14 @@ fn without_a_data_plane_commands_say_how_to_get_one() {
         }
         command.output().unwrap()
     };
-    let show = json!({ "folder": space_less.path(), "json": false });
+    let place = place(space_less.path());
+    let show = json!({ "place": place, "json": false });
     for asked in [
         json!({ "status": show }),
         json!({ "sa": { "list": show } }),
         json!({ "policy": { "list": show } }),
-        json!({ "top": { "folder": space_less.path(), "every": 1, "count": 1, "json": false } }),
-        json!({ "down": { "folder": space_less.path() } }),
+        json!({ "top": { "place": place, "every": 1, "count": 1, "json": false } }),
+        json!({ "down": place }),
     ] {
         let output = run(asked.clone(), &[]);
         assert_eq!(output.status.code(), Some(1), "{asked}");
@@ -222,7 +228,9 @@ fn without_a_data_plane_commands_say_how_to_get_one() {
         );
     }
     // Not what is passed on, and not what the program takes.
-    assert_eq!(run(json!({ "status": 1 }), &[]).status.code(), Some(2));
+    for other in [json!({ "status": 1 }), json!({ "down": { "folder": null, "more": 1 } })] {
+        assert_eq!(run(other, &[]).status.code(), Some(2));
+    }
     for words in [&["serve", "--threads", "many"][..], &["serve", "--folder"], &["sing"], &[]] {
         let output = Command::new(program()).args(words).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{words:?}");
@@ -242,11 +250,7 @@ fn run_is_the_program_and_ends_as_it_does() {
             .status();
         assert!(made.is_ok_and(|status| status.success()), "cc makes a library");
         let plane = Plane::start_from(programs.path(), &net.near, &[]);
-        let asked = |folder: &std::path::Path, up: bool| {
-            json!({ "run": {
-                "folder": folder, "device": "cryptand0", "mtu": null, "threads": 1, "weak_suites": false, "up": up,
-            } })
-        };
+        let asked = |folder: &Path, up: bool| json!({ "run": { "place": place(folder), "how": how("cryptand0"), "up": up } });
         let run = |space: &Space, asked: &Value, words: &[&str]| {
             let mut command = Command::new(programs.path().join("cryptand-esp"));
             space.output(command.arg("ipsec").arg(asked.to_string()).arg("--").args(words))

@@ -55,7 +55,8 @@ fn a_worker_that_is_stopped() {
         stop(plane.worker());
         nothing_leaves(&net, "while the worker is stopped");
         // Who asks for what it knows is told that it does not answer, and what helps.
-        let asked = bounded(&plane, &json!({ "status": { "folder": plane.folder, "json": false } }));
+        let asked =
+            bounded(&plane, &json!({ "status": { "place": { "folder": plane.folder }, "json": false } }));
         assert_eq!(asked.status.code(), Some(1));
         assert!(
             said(&asked).contains("no answer within 10 seconds")

@@ -1,4 +1,4 @@
-//! Where the measures of IPsec work: the programs, and a folder for what they are told.
+//! The desk of the IPsec measures: the programs, and a folder for their configuration files.
 
 use crate::load::LabError;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
-/// What takes the place of a peer that is not there.
+/// The name of a peer row if the peer is missing: what to install.
 pub const PEERS: &str = "strongSwan with libipsec (Debian packages strongswan-charon, strongswan-swanctl, libcharon-extra-plugins) and wireguard-go: \
                          `scripts/need bench` unpacks the one, and builds the other where Go is";
 /// strongSwan as `scripts/need` unpacks it, and wireguard-go as it builds it, beside the folder of this program.
@@ -21,7 +21,7 @@ const LIBRARY: &str = "libcryptand_xfrm.so";
 /// strongSwan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strongswan {
-    /// A folder that is laid over `/usr` for it; none where it is installed.
+    /// A folder that is mounted over `/usr` for strongSwan; none if strongSwan is installed.
     pub over_usr: Option<PathBuf>,
 }
 
@@ -30,11 +30,11 @@ pub struct Strongswan {
 pub struct Ours {
     /// `cryptand-esp`.
     pub program: PathBuf,
-    /// What makes `ip xfrm` speak to it.
+    /// The library that makes `ip xfrm` speak to `cryptand-esp`.
     pub library: PathBuf,
 }
 
-/// The folder with everything in it; removed when it is dropped.
+/// The folder with all files; removed when the desk is dropped.
 pub struct Desk {
     folder: TempDir,
     tunnels: AtomicUsize,
@@ -44,12 +44,12 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// Finds what is there.
+    /// Makes the folder and finds the programs that this machine has.
     ///
     /// # Errors
     /// [`LabError::Io`].
     pub fn new() -> Result<Self, LabError> {
-        // Short: paths of sockets are bounded.
+        // A short name: the length of socket paths is bounded.
         let folder =
             TempDir::with_prefix("cr").map_err(LabError::io("make a folder for the measures of IPsec"))?;
         let charon = beside(&format!("{STRONGSWAN}{CHARON}"));
@@ -99,7 +99,7 @@ impl Desk {
         self.wireguard.as_deref().ok_or_else(|| missing("wireguard-go"))
     }
 
-    /// A new folder in it.
+    /// A new folder within the desk's folder.
     ///
     /// # Errors
     /// [`LabError::Io`].
@@ -121,7 +121,7 @@ fn missing(what: &str) -> LabError {
     LabError::Program(format!("{what} is not here; {PEERS}"))
 }
 
-/// Writes a file that a program is told to read.
+/// Writes a file for a program to read.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), LabError> {
     fs::write(path, text).map_err(LabError::io("write what a program is told"))
 }

@@ -1,5 +1,5 @@
-//! Packets of ESP that are sent to a data plane as fast as they go, good ones or such as it must refuse; by a process
-//! of this program at the other end.
+//! Packets of ESP, good ones or ones to be refused, that are sent to a data plane as fast as possible by a process of
+//! this program at the other end.
 
 use super::ours::SPIS;
 use super::suite::Suite;
@@ -21,39 +21,39 @@ use std::time::{Duration, Instant};
 use traffic::command::PORT;
 use traffic::namespaces::End;
 
-/// Tells a process of this program to send; its value is a [`Flood`] as JSON.
+/// Environment variable that tells a process of this program to send; its value is a [`Flood`] as JSON.
 const SEND: &str = "CRYPTAND_LAB_FLOOD";
-/// Bytes of a packet: a datagram of 64 with its headers; and where that of UDP begins.
+/// Bytes of a packet: IP and UDP headers and 64 bytes of data; and the offset of the UDP header.
 const PACKET_BYTES: usize = 20 + 8 + 64;
 const UDP_AT: usize = 20;
-/// Packets that are made together, and sent by one call: as many as the kernel puts together where a network card
-/// brings them (`UDP_GRO`), so that their own cost shows beside that of the call.
+/// Packets that are made together and sent by one call: as many as the kernel merges for a network card (`UDP_GRO`), so
+/// that the cost of each packet shows beside that of the call.
 const TOGETHER: usize = 64;
-/// The first of the SPIs that nothing has.
+/// The first of the SPIs that belong to no SA.
 const UNKNOWN: u32 = 0x8000_0000;
-/// How long what was sent may wait to be taken, and how often that is looked at.
+/// How long sent packets may wait to be received, and how often that is checked.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
 const DRAIN_LOOK: Duration = Duration::from_millis(5);
 
-/// Which packets are sent.
+/// The kind of packets that are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Packets {
     /// Each is sealed, and new.
     Good,
-    /// One that was taken, again and again.
+    /// One accepted packet, sent again and again.
     Replayed,
-    /// Of SPIs that nothing has.
+    /// Packets whose SPI belongs to no SA.
     UnknownSpi,
-    /// New, with a bit of the ICV turned over.
+    /// New packets, with one bit of the ICV inverted.
     WrongIcv,
 }
 
 impl Packets {
-    /// Every one, good ones first.
+    /// Every kind, good packets first.
     pub const ALL: [Self; 4] = [Self::Good, Self::Replayed, Self::UnknownSpi, Self::WrongIcv];
 
-    /// For people.
+    /// The name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Good => "good packets",
@@ -63,7 +63,7 @@ impl Packets {
         }
     }
 
-    /// Under which reason they are dropped, as docs/ipsec.md has it; none where they are taken.
+    /// The drop reason of docs/ipsec.md under which the data plane counts these packets; none for good ones.
     const fn reason(self) -> Option<&'static str> {
         match self {
             Self::Good => None,
@@ -74,7 +74,7 @@ impl Packets {
     }
 }
 
-/// What a sender is told.
+/// The settings of a sender.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Flood {
     packets: Packets,
@@ -82,18 +82,18 @@ struct Flood {
     seconds: f64,
 }
 
-/// What became of a flood.
+/// The cost of a flood at the data plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flooded {
-    /// Packets that the data plane took or refused as it must.
+    /// Packets that the data plane accepted, or refused for the right reason.
     pub packets: u64,
-    /// Its processor time, in seconds.
+    /// Processor time of the data plane, in seconds.
     pub processor_s: f64,
-    /// Bytes that it wrote to its log.
+    /// Bytes that the data plane wrote to its log.
     pub log_bytes: u64,
 }
 
-/// Floods the second end of a tunnel of ours that has carried nothing before.
+/// Floods the second end of a tunnel of ours, which must not have carried anything before.
 ///
 /// # Errors
 /// [`LabError::Program`] where the sender fails, or packets were dropped for another reason than theirs;
@@ -118,7 +118,7 @@ pub fn flood(tunnel: &Tunnel, suite: Suite, packets: Packets, seconds: f64) -> R
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(LabError::Program(format!("{}: {}", packets.name(), said.trim())));
     }
-    // What its socket holds is taken within a moment.
+    // Packets that its socket still holds are received within a moment.
     let (begin, mut count) = (Instant::now(), handled()?);
     while begin.elapsed() < DRAIN_MAX {
         std::thread::sleep(DRAIN_LOOK);
@@ -144,7 +144,7 @@ pub fn flood(tunnel: &Tunnel, suite: Suite, packets: Packets, seconds: f64) -> R
     Ok(Flooded { packets: count, processor_s, log_bytes })
 }
 
-/// Sends, where this process was started for that.
+/// Sends packets if this process was started for that; none otherwise.
 pub(super) fn serve_if_asked() -> Option<Result<(), LabError>> {
     let told = std::env::var_os(SEND)?;
     Some(child::read("read what to send", &told.to_string_lossy()).and_then(|flood| send(&flood)))
@@ -186,7 +186,7 @@ fn send(flood: &Flood) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Seals packets of one datagram as the first end does.
+/// Seals packets of one datagram, as the first end would.
 struct Sealer {
     worker: Worker,
     sa: Sa,
@@ -205,7 +205,7 @@ impl Sealer {
         Ok(Self { worker: Worker::new(engine), sa, packet: datagram() })
     }
 
-    /// So many packets of ESP, from SPI to ICV.
+    /// Seals `count` packets of ESP, each from SPI to ICV.
     fn seal(&mut self, count: usize) -> Vec<Vec<u8>> {
         let room = [&[0; HEAD_ROOM][..], &self.packet, &[0; TAIL_ROOM]].concat();
         let mut memory = vec![room; count];
@@ -218,13 +218,13 @@ impl Sealer {
     }
 }
 
-/// A datagram of zeros from the first end to the server of the second, with both checksums, so that it may be put
-/// together with others.
+/// A datagram of zeros from the first end to the server of the second, with both checksums, so that the kernel may
+/// merge it with others.
 fn datagram() -> Vec<u8> {
     let mut packet = vec![0; PACKET_BYTES];
     packet[0] = 0x45;
     packet[2..4].copy_from_slice(&(PACKET_BYTES as u16).to_be_bytes());
-    // Routers may not cut it, as sockets of UDP say by themselves.
+    // Don't Fragment is set, as UDP sockets do by default.
     packet[6] = 0x40;
     packet[8..10].copy_from_slice(&[64, UDP_PROTOCOL]);
     for (at, end) in [(12, End::A), (16, End::B)] {

@@ -1,4 +1,4 @@
-//! Our data plane, and the kernel's where it has one: SAs and policies that `ip xfrm` sets.
+//! Our data plane, and the kernel's if this machine has ESP: SAs and policies set by `ip xfrm`.
 
 use super::desk::{Ours, write};
 use super::suite::Suite;
@@ -15,19 +15,19 @@ use std::time::Duration;
 use traffic::namespaces::{End, NamespaceError, Pair};
 use wire::control::LEVEL_VARIABLE;
 
-/// How long it may take to say how it stands.
+/// How long the data plane may take to answer the status request.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
-/// What the data plane says once it serves.
+/// The line that the data plane prints once it serves.
 const READY: &str = "ready";
 /// SPIs of the SAs from the first end and from the second.
 pub(super) const SPIS: [u32; 2] = [0x1001, 0x2002];
-/// What it says while it runs, in its folder, and where it tells observers how it stands.
+/// Names of the data plane's log in its folder, and of its status socket.
 const LOG: &str = "log";
 const OBSERVERS: &str = "observe.sock";
-/// The line that asks how it stands.
+/// The status request.
 const ASK: &[u8] = b"status\n";
 
-/// How a data plane stands: what of its answer is used here.
+/// The fields of a data plane's status that are used here.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Status {
     /// All threads together.
@@ -36,7 +36,7 @@ pub struct Status {
     pub drops: Vec<Drops>,
 }
 
-/// What threads did since they began.
+/// Counters of all threads since the data plane began.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub struct Totals {
     /// Packets sealed.
@@ -52,17 +52,17 @@ pub struct Totals {
 pub struct Drops {
     /// The reason, as docs/ipsec.md has it.
     pub reason: String,
-    /// How many.
+    /// The number of packets.
     pub packets: u64,
 }
 
 impl Status {
-    /// Packets that were dropped for a reason.
+    /// The number of packets that were dropped for `reason`.
     pub fn dropped(&self, reason: &str) -> u64 {
         self.drops.iter().find(|drops| drops.reason == reason).map_or(0, |drops| drops.packets)
     }
 
-    /// Packets of a batch, since an earlier look; 0 where there was none.
+    /// Mean packets of a batch since an earlier status; 0 if there was no batch.
     pub fn together_since(&self, before: &Self) -> f64 {
         let packets = |totals: Totals| totals.sealed + totals.opened;
         let batches = self.totals.batches.saturating_sub(before.totals.batches);
@@ -70,7 +70,7 @@ impl Status {
     }
 }
 
-/// Asks the data plane of an end how it stands.
+/// Requests the status of the data plane at an end.
 pub(super) fn status(folder: &Path, end: End) -> Result<Status, LabError> {
     let what = "ask a data plane how it stands";
     let mut socket =
@@ -92,7 +92,7 @@ fn log(folder: &Path, end: End) -> PathBuf {
     folder.join(format!("{LOG}-{}", end.name()))
 }
 
-/// Starts it at both ends, with so many threads each, at a level.
+/// Starts our data plane at both ends, with `threads` threads each, held to a level if one is given.
 pub(super) fn start(
     pair: &mut Pair,
     ours: &Ours,
@@ -134,7 +134,7 @@ pub(super) fn start(
     Ok(planes)
 }
 
-/// The same SAs and policies for the kernel.
+/// Sets the same SAs and policies in the kernel.
 pub(super) fn of_the_kernel(pair: &Pair, folder: &Path, suite: Suite) -> Result<Vec<(u32, End)>, LabError> {
     for end in End::BOTH {
         let commands = folder.join(format!("xfrm-{}", end.name()));
@@ -153,8 +153,8 @@ pub(super) fn of_the_kernel(pair: &Pair, folder: &Path, suite: Suite) -> Result<
     Ok(Vec::new())
 }
 
-/// What `ip -batch` reads at an end: an SA and a policy for each direction. In UDP as strongSwan's libipsec has it,
-/// where a socket is there to take it.
+/// The input of `ip -batch` at an end: an SA and a policy for each direction. With `in_udp`, ESP is encapsulated in UDP
+/// as strongSwan's libipsec does, for a socket that receives it.
 fn text(end: End, suite: Suite, in_udp: bool) -> String {
     let mut text = String::new();
     for from in End::BOTH {
@@ -191,7 +191,7 @@ mod tests {
             let states = |text: &str| -> Vec<String> {
                 text.lines().filter(|line| line.starts_with("xfrm state")).map(str::to_owned).collect()
             };
-            // Both ends have the same SAs, and policies that look at each other.
+            // Both ends have the same SAs, and policies that mirror each other.
             assert_eq!(states(&a), states(&b));
             assert_eq!(states(&a).len(), 2);
             for (text, out) in [

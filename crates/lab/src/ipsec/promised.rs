@@ -21,11 +21,11 @@ use sides::{Bench, KEY_SECONDS_MAX};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The row that the part is known by.
+/// The main row of the part.
 pub(crate) const STREAM: &str = "one TCP stream, AES-128-GCM: rate against libipsec";
-/// Rounds of a row at the most: the part is to end within some minutes.
+/// Maximum number of rounds of a row, so that the part ends within some minutes.
 const ROUNDS_MAX: usize = 5;
-/// A side works so many times as long as one of an engine row.
+/// A side works this many times as long as a side of an engine row.
 const LONGER: f64 = 20.0;
 
 type Group = fn(&Bench) -> Result<Vec<Measure>, LabError>;
@@ -74,7 +74,7 @@ fn effort(options: &Options) -> Effort {
     Effort::of(options, ROUNDS_MAX, LONGER)
 }
 
-/// What is said above the rows.
+/// The text above the rows.
 pub(crate) fn remark(options: &Options) -> String {
     let Effort { rounds, seconds } = effort(options);
     format!(

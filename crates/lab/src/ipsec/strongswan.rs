@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use traffic::namespaces::{End, Pair};
 
-/// What the daemons know each other by. It protects nothing.
+/// The shared secret of the daemons. It protects nothing.
 const SECRET: &str = "measured, not kept";
 
 /// Starts both daemons, and has the first one set up the tunnel.
@@ -69,7 +69,8 @@ fn swanctl(pair: &Pair, end: End, of: &Files, arguments: &[&str]) -> Result<(), 
     pair.run(end, "env", words).map_err(refused).map(drop)
 }
 
-/// Its own cryptography first, as Debian has it: with it AES-GCM goes through the processor's instructions.
+/// Settings of a daemon. strongSwan's own cryptography comes first, as in Debian: with it AES-GCM uses the processor's
+/// instructions.
 fn settings(of: &Files) -> String {
     format!(
         "charon {{\n load_modular = no\n load = {PLUGINS}\n filelog {{ log {{ path = {log}\n default = 1\n }} }}\n \

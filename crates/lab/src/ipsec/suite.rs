@@ -17,10 +17,10 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Every one.
+    /// Every suite.
     pub const ALL: [Self; 4] = [Self::Gcm, Self::CbcSha1, Self::CbcSha256, Self::TdesSha1];
 
-    /// For people.
+    /// The name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gcm => "AES-128-GCM",
@@ -30,7 +30,7 @@ impl Suite {
         }
     }
 
-    /// As a proposal of strongSwan.
+    /// The suite as a proposal of strongSwan.
     pub const fn proposal(self) -> &'static str {
         match self {
             Self::Gcm => "aes128gcm128",
@@ -40,7 +40,7 @@ impl Suite {
         }
     }
 
-    /// As the library of ESP has it.
+    /// The suite in the crate `ipsec`.
     pub const fn of_library(self) -> ::ipsec::Suite {
         use ::ipsec::{AesKey::Bits128, Encryption, Integrity};
         match self {
@@ -51,7 +51,8 @@ impl Suite {
         }
     }
 
-    /// Keys of the cipher, its salt at the end, and of the MAC, of the SA from the first or the second end.
+    /// The cipher's key with its salt at the end, and the key of the MAC, of the SA from the first end or from the
+    /// second.
     pub fn keys(self, from_first: bool) -> (Vec<u8>, Vec<u8>) {
         let key = |bytes: usize, of: u8| {
             let byte = |at: usize| of.wrapping_add(at as u8 * 7) ^ if from_first { 0 } else { 0x5a };
@@ -61,7 +62,7 @@ impl Suite {
         (key(suite.encryption_key_bytes(), 1), key(suite.integrity_key_bytes(), 101))
     }
 
-    /// Algorithms and keys as `ip xfrm state` takes them, of the SA from the first or the second end.
+    /// Algorithms and keys in the syntax of `ip xfrm state`, of the SA from the first end or from the second.
     pub fn algorithms(self, from_first: bool) -> String {
         let (encryption, integrity) = self.keys(from_first);
         let hex = |key: &[u8]| key.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"));

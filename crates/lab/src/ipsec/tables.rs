@@ -1,5 +1,5 @@
-//! The workloads of the published Linux report over IPsec: without it, with the engine held to the portable level, and
-//! with its best.
+//! The workloads of the published Linux report over IPsec: without IPsec, with the engine held to the portable level,
+//! and with the engine at its best.
 //!
 //! What the originals had was ESP in the kernel, with ciphers in software or by the processor's own instructions
 //! (CPACF). Here it is our data plane; what the level changes is its engine alone.
@@ -22,35 +22,35 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use traffic::{ProcessTime, Report, Typed, Workload};
+use traffic::{Load as Typed, ProcessTime, Report, Workload};
 
 /// The journal within the folder of a report.
 pub const JOURNAL: &str = "ipsec.jsonl";
-/// Where the part begins, and its heading.
+/// Anchor of the part in the page, and its heading.
 pub(crate) const ANCHOR: &str = "ipsec";
 pub(crate) const TITLE: &str = "Workloads over IPsec";
-/// What a run costs beside its time: namespaces, data planes, server.
+/// Seconds that a run takes beside its own time: namespaces, data planes, server.
 const AROUND_SECONDS: f64 = 0.8;
-/// Part of a run that is not counted.
+/// Warm-up of a run as a share of its time; it is not counted.
 const WARM_SHARE: f64 = 0.25;
 const CONNECTIONS: u32 = 8;
 
 /// A workload of the published report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Load {
-    /// A request of 200 bytes and a response of 1,000, over connections that stay: an online transaction.
+    /// A request of 200 bytes and a response of 1,000, over connections that stay open: an online transaction.
     Rr1k,
-    /// A connection, 64 bytes and 8,192: a request to a website.
+    /// A new connection for each request of 64 bytes and response of 8,192: a request to a website.
     Crr8k,
-    /// 200 bytes and 32,768, over connections that stay: a query of a database.
+    /// A request of 200 bytes and a response of 32,768, over connections that stay open: a query of a database.
     Rr32k,
 }
 
 impl Load {
-    /// Every one.
+    /// Every workload.
     pub const ALL: [Self; 3] = [Self::Rr1k, Self::Crr8k, Self::Rr32k];
 
-    /// As the published report calls it.
+    /// The name in the published report.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rr1k => "rr200x1k",
@@ -84,10 +84,10 @@ impl Load {
     }
 }
 
-/// What stands between the ends.
+/// The protection between the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Way {
-    /// Nothing.
+    /// No IPsec.
     Without,
     /// A suite, with the engine held to the portable level.
     Portable(Suite),
@@ -116,14 +116,14 @@ impl Way {
 /// A workload by a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Case {
-    /// The workload.
+    /// The workload of the case.
     pub load: Load,
-    /// What stands between the ends.
+    /// The protection between the ends.
     pub way: Way,
 }
 
 impl Case {
-    /// Its name.
+    /// Name of the case: workload and way.
     pub fn id(self) -> String {
         format!("ipsec/{}, {}", self.load.name(), self.way.name())
     }
@@ -138,12 +138,12 @@ fn cases(suites: &[Suite]) -> Vec<Case> {
     Load::ALL.into_iter().flat_map(|load| ways().map(move |way| Case { load, way })).collect()
 }
 
-/// What is run.
+/// The plan of the part.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How thoroughly.
+    /// Passes and seconds.
     pub thoroughness: Thoroughness,
-    /// The cases.
+    /// The cases to run.
     pub cases: Vec<Case>,
 }
 
@@ -151,7 +151,7 @@ impl Plan {
     const QUICK: Thoroughness = Thoroughness { passes: 1, seconds: 0.5, seconds_max: None };
     const FULL: Thoroughness = Thoroughness { passes: 3, seconds: 2.0, seconds_max: None };
 
-    /// Every case, or those of two suites once.
+    /// Every case; or, for a quick report, the cases of two suites once.
     pub fn new(is_quick: bool) -> Self {
         match is_quick {
             true => Self { thoroughness: Self::QUICK, cases: cases(&[Suite::Gcm, Suite::CbcSha1]) },
@@ -159,7 +159,7 @@ impl Plan {
         }
     }
 
-    /// Nothing.
+    /// A plan without cases.
     pub fn empty() -> Self {
         Self { thoroughness: Self::QUICK, cases: Vec::new() }
     }
@@ -171,7 +171,7 @@ impl experiment::Plan for Plan {
     }
 
     fn order(&self) -> Vec<(usize, usize)> {
-        // Ways of a workload stand beside each other within a pass.
+        // The ways of a workload run next to each other within a pass.
         experiment::by_groups([self.cases.len()], self.thoroughness.passes)
     }
 
@@ -191,13 +191,13 @@ impl experiment::Plan for Plan {
 /// One run of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// How long was counted, in seconds.
+    /// The counted time, in seconds.
     pub seconds: f64,
-    /// Transactions that were done.
+    /// Completed transactions.
     pub transactions: u64,
-    /// Their mean time, in microseconds.
+    /// Mean time of a transaction, in microseconds.
     pub mean_us: f64,
-    /// 99 of 100 took at most this long, in microseconds.
+    /// The 99th percentile of the transactions' times, in microseconds.
     pub p99_us: f64,
     /// Processor time of both data planes, in seconds.
     pub planes_s: f64,
@@ -214,7 +214,7 @@ pub enum Figure {
     Response,
     /// Processor time of a transaction, in microseconds: data planes, client and server.
     Processor,
-    /// That of the data planes alone.
+    /// Processor time of a transaction in the data planes alone, in microseconds.
     Planes,
 }
 
@@ -222,7 +222,7 @@ impl Run {
     fn of(report: &Report) -> Self {
         let sum = |is_server: bool| -> f64 {
             let of = report.processes.iter().filter(|process| (process.name == SERVER) == is_server);
-            // Of none it is zero, not the negative one that a sum begins with.
+            // An empty sum is 0, not the -0 that a sum of floats begins with.
             of.filter_map(ProcessTime::total_s).fold(0.0, |sum, seconds| sum + seconds)
         };
         Self {
@@ -235,7 +235,7 @@ impl Run {
         }
     }
 
-    /// A figure.
+    /// A figure of the run.
     pub fn figure(&self, figure: Figure) -> f64 {
         let count = self.transactions.max(1) as f64;
         match figure {
@@ -262,7 +262,7 @@ impl Outcomes {
         Summary::of(&self.values(case, figure)?)
     }
 
-    /// A figure of one way over that of another, pass by pass.
+    /// A figure of one way over that of another, pass by pass; none if a way has no runs.
     fn over(&self, load: Load, (a, b): (Way, Way), figure: Figure) -> Option<Summary> {
         let of = |way| self.values(Case { load, way }, figure);
         let (a, b) = (of(a)?, of(b)?);

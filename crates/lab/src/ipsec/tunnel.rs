@@ -1,4 +1,4 @@
-//! One tunnel between two namespaces, and what is asked of it.
+//! One tunnel between two namespaces, and its load.
 
 use super::desk::Desk;
 pub use super::ours::Status;
@@ -13,27 +13,28 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use traffic::command::{Itself, PORT, ServeTyped};
+use traffic::command::{Itself, PORT, Serve};
 use traffic::namespaces::{End, NamespaceError, Options as PairOptions, Pair};
-use traffic::{Report, Typed};
+use traffic::{Load, Report};
 
-/// Tell a process of this program to put load on a server, or to be one; their values are the options as JSON.
+/// Environment variables that tell a process of this program to drive load, or to serve; their values are the options
+/// as JSON.
 const DRIVE: &str = "CRYPTAND_LAB_TRAFFIC";
 const SERVE: &str = "CRYPTAND_LAB_TRAFFIC_SERVER";
-/// What the server is called where it is booked.
+/// Name under which the server's processor time is booked.
 pub(super) const SERVER: &str = "server";
-/// How long a tunnel may take until something goes through it, in seconds.
+/// Seconds until the first data must pass a new tunnel.
 const FIRST_SECONDS: f64 = 20.0;
-/// How long a program may take until it is there, and how often it is looked for.
+/// How long a program may take to come up, and how often that is checked.
 const START_MAX: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(10);
-/// Bytes of a complaint that are kept.
+/// Bytes of an error text that are kept.
 const COMPLAINT_BYTES_MAX: usize = 2000;
 
-/// What is between the ends.
+/// The protection between the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Nothing but the wire.
+    /// No protection.
     Plain,
     /// The kernel's ESP.
     Kernel(Suite),
@@ -53,12 +54,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Ours with a suite, a thread an end, at the machine's best level.
+    /// Our data plane with a suite, one thread at each end, at the machine's best level.
     pub const fn ours(suite: Suite) -> Self {
         Self::Ours { suite, threads: 1, level: None }
     }
 
-    /// For people.
+    /// The name for people.
     pub fn name(self) -> String {
         match self {
             Self::Plain => "no tunnel".to_owned(),
@@ -76,17 +77,17 @@ impl Kind {
         }
     }
 
-    /// Whether its keys are used up within some seconds of load: one of 3DES seals 2^20 packets here, and no more.
+    /// Whether load uses up its keys within some seconds: a key of 3DES seals at most 2^20 packets here.
     pub const fn uses_keys_up(self) -> bool {
         matches!(self, Self::Ours { suite: Suite::TdesSha1, .. })
     }
 }
 
-/// A tunnel that stands, with a server at its second end; everything ends when it is dropped.
+/// A running tunnel with a server at its second end; dropping it ends all its processes.
 pub struct Tunnel {
     pair: Pair,
     kind: Kind,
-    /// What its programs were told.
+    /// The folder of its programs' configuration.
     folder: PathBuf,
     /// Processes of the data planes, of the first and the second end.
     planes: Vec<(u32, End)>,
@@ -105,7 +106,8 @@ impl Tunnel {
         let folder = desk.folder()?;
         if kind != Kind::Plain {
             for end in End::BOTH {
-                // A suite's tunnel has the address where its packets are made; wireguard-go's is on its device.
+                // The tunnel of a suite has the address on the interface where its packets are made; wireguard-go has
+                // it on its device.
                 let address = format!("{}/32", end.inner());
                 if kind != Kind::Wireguard {
                     pair.ip(end, ["address", "add", &address, "dev", "lo"]).map_err(refused)?;
@@ -121,7 +123,7 @@ impl Tunnel {
             Kind::Libipsec(suite) => strongswan::start(&mut pair, desk.strongswan()?, &folder, suite)?,
             Kind::Wireguard => wireguard::start(&mut pair, desk.wireguard()?)?,
         };
-        let serve = ServeTyped { address: format!("0.0.0.0:{PORT}"), ..ServeTyped::default() };
+        let serve = Serve::at(format!("0.0.0.0:{PORT}"));
         let mut command = pair.command(End::B, own()?);
         command
             .env(SERVE, child::line("start a server", &serve)?)
@@ -140,12 +142,12 @@ impl Tunnel {
         Ok(Self { pair, kind, folder, planes, server, target: SocketAddr::from((there, PORT)) })
     }
 
-    /// What it is.
+    /// The kind of this tunnel.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// How our data plane of an end stands.
+    /// The status of our data plane at an end.
     ///
     /// # Errors
     /// [`LabError::Io`] where none answers.
@@ -167,25 +169,25 @@ impl Tunnel {
         own.iter().copied().chain(usage::descendants(&own)).collect()
     }
 
-    /// A process of this program at the first end.
+    /// A command that runs this program at the first end.
     pub(super) fn itself(&self) -> Result<Command, LabError> {
         Ok(self.pair.command(End::A, own()?))
     }
 
-    /// Puts load on it once: address and processes of the options are set here. Processes are booked under the name of
-    /// their end.
+    /// Drives a load through the tunnel once. Address and processes of the options are set here. Processes are booked
+    /// under the name of their end.
     ///
     /// # Errors
     /// [`LabError::Program`] where the load fails, [`LabError::Interrupted`].
-    pub fn drive(&self, load: &Typed, stop: &AtomicBool) -> Result<Report, LabError> {
+    pub fn drive(&self, load: &Load, stop: &AtomicBool) -> Result<Report, LabError> {
         self.run(load, self.booked().collect(), stop)
     }
 
-    /// The same, with the server booked beside the data planes, as [`SERVER`].
+    /// As [`Tunnel::drive`], with the server booked beside the data planes, as [`SERVER`].
     ///
     /// # Errors
     /// As [`Tunnel::drive`].
-    pub fn drive_booking_both_ends(&self, load: &Typed, stop: &AtomicBool) -> Result<Report, LabError> {
+    pub fn drive_booking_both_ends(&self, load: &Load, stop: &AtomicBool) -> Result<Report, LabError> {
         self.run(load, self.booked().chain([format!("{}={SERVER}", self.server)]).collect(), stop)
     }
 
@@ -194,10 +196,10 @@ impl Tunnel {
         End::BOTH.into_iter().flat_map(of)
     }
 
-    fn run(&self, load: &Typed, pid: Vec<String>, stop: &AtomicBool) -> Result<Report, LabError> {
+    fn run(&self, load: &Load, pid: Vec<String>, stop: &AtomicBool) -> Result<Report, LabError> {
         let what = "put load on a tunnel";
         let load =
-            Typed { target: self.target.to_string(), pid, wait: FIRST_SECONDS, json: true, ..load.clone() };
+            Load { target: self.target.to_string(), pid, wait: FIRST_SECONDS, json: true, ..load.clone() };
         let mut command = self.pair.command(End::A, own()?);
         let output = command.env(DRIVE, child::line(what, &load)?).stdin(Stdio::null()).output();
         let output = output.map_err(LabError::io(what))?;
@@ -218,7 +220,7 @@ impl Tunnel {
         child::read(what, &String::from_utf8_lossy(&output.stdout))
     }
 
-    /// What our data planes have dropped, and why: a load mostly fails by that.
+    /// The packets that our data planes have dropped, by reason, as text: the usual cause of a failed load.
     fn dropped(&self) -> String {
         let mut text = String::new();
         for end in End::BOTH.into_iter().filter(|_| matches!(self.kind, Kind::Ours { .. })) {
@@ -237,12 +239,12 @@ fn own() -> Result<PathBuf, LabError> {
     std::env::current_exe().map_err(LabError::io("find this program"))
 }
 
-/// Says why a namespace, or a program in one, is not there.
+/// The error for a namespace, or a program in one, that could not be had.
 pub(super) fn refused(error: NamespaceError) -> LabError {
     LabError::Program(error.to_string())
 }
 
-/// Waits until something is there: programs say nothing of it.
+/// Waits until `look` finds a value: programs do not report that they are ready.
 pub(super) fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> Result<T, LabError> {
     let begin = Instant::now();
     loop {
@@ -256,9 +258,9 @@ pub(super) fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> Result<T, La
     }
 }
 
-/// Puts load on a server, or is one, where this process was started for that.
+/// Drives load or serves if this process was started for that; none otherwise.
 pub(super) fn serve_if_asked() -> Option<Result<(), LabError>> {
-    // Namespaces are this program's business, not theirs: they start nothing.
+    // This program makes the namespaces; the options need name no programs to start in them.
     let itself = Itself { program: PathBuf::new(), drive: Vec::new(), serve: Vec::new() };
     let done = if let Some(load) = std::env::var_os(DRIVE) {
         traffic::command::drive(&load.to_string_lossy(), &itself)

@@ -1,4 +1,4 @@
-//! wireguard-go, told through its socket (the protocol of `wg(8)`'s cross-platform interface).
+//! wireguard-go, configured through its socket (the protocol of `wg(8)`'s cross-platform interface).
 
 use super::tunnel::{refused, until};
 use crate::load::LabError;
@@ -22,7 +22,7 @@ const KEYS: [[&str; 2]; 2] = [
     ],
 ];
 
-/// Starts it at both ends.
+/// Starts wireguard-go at both ends; gives its processes.
 pub(super) fn start(pair: &mut Pair, program: &Path) -> Result<Vec<(u32, End)>, LabError> {
     let mut planes = Vec::new();
     for end in End::BOTH {
@@ -30,7 +30,7 @@ pub(super) fn start(pair: &mut Pair, program: &Path) -> Result<Vec<(u32, End)>, 
         let mut command = pair.command(end, program);
         command.args(["-f", DEVICE]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         planes.push((pair.keep(&mut command).map_err(refused)?, end));
-        // The folder is one of the namespace's: from here it is seen through the process that holds that.
+        // The socket's folder lies in the namespace; it is reached through the process that holds the namespace.
         let path = format!("/proc/{}/root/run/wireguard/{DEVICE}.sock", pair.holder(end));
         let socket = until("wireguard-go", || UnixStream::connect(PathBuf::from(&path)).ok())?;
         tell(socket, end).map_err(LabError::io("tell wireguard-go of its peer"))?;

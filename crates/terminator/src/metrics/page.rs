@@ -1,4 +1,4 @@
-//! The metrics as Prometheus reads them: text format, version 0.0.4
+//! The metrics page for Prometheus: text format, version 0.0.4
 //! (<https://prometheus.io/docs/instrumenting/exposition_formats/>).
 
 use super::{ENDS, KEY_ERRORS, Metrics, OfListener, Read, TimesRead};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Certificates that are listed, those that expire first: a series for each.
+/// At most this many certificates are listed, those that expire first: each is a series.
 pub(crate) const CERTIFICATES_MAX: usize = 1_000;
 
 struct Page {
@@ -54,7 +54,7 @@ pub(crate) fn seconds(at: SystemTime) -> f64 {
     at.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// The page as it is now.
+/// The text of the page at this moment.
 pub(crate) fn page(metrics: &Metrics) -> String {
     let mut page = Page { text: String::new(), family: "" };
     page.family("cryptand_tls_build_info", "gauge", "1, with the version of the program.");
@@ -192,7 +192,7 @@ fn of_served(page: &mut Page, metrics: &Metrics) {
         let (name, kind) =
             (certificate.leaf.names.first().map_or("", String::as_str), certificate.leaf.public_key.kind());
         let chain = certificate.chain();
-        // A series must not be there twice.
+        // No series may be on the page twice.
         if seen.insert((name, kind.clone(), chain.clone())) {
             page.sample(
                 &[("name", name), ("kind", &kind), ("chain", &chain)],

@@ -1,17 +1,17 @@
-//! Times, counted in fixed buckets: four for each doubling from 8 us to 16.8 s.
+//! Durations, counted in fixed buckets: four for each doubling from 8 us to 16.8 s.
 
 use super::Counter;
 use std::time::Duration;
 
-/// The first bucket ends at 2 to this power microseconds, the last but one at 2 to that.
+/// log2 of the first bucket's end, and of the last but one's, in microseconds.
 const FIRST_BITS: u32 = 3;
 const LAST_BITS: u32 = 24;
-/// Buckets of a doubling: 2 to this power.
+/// log2 of the number of buckets for each doubling.
 const PARTS_BITS: u32 = 2;
 const PARTS: usize = 1 << PARTS_BITS;
 const BUCKETS: usize = 2 + (LAST_BITS - FIRST_BITS) as usize * PARTS;
 
-/// Times that one thread counts.
+/// Durations that a single thread counts.
 #[derive(Debug)]
 pub(crate) struct Times {
     buckets: [Counter; BUCKETS],
@@ -44,14 +44,14 @@ fn bucket(micros: u64) -> usize {
     1 + (bits - FIRST_BITS) as usize * PARTS + part
 }
 
-/// Where a bucket ends, in microseconds; the last one nowhere.
+/// End of a bucket in microseconds; not for the last bucket, which has no end.
 fn edge(bucket: usize) -> u64 {
     let Some(from_first) = bucket.checked_sub(1) else { return 1 << FIRST_BITS };
     let base = 1_u64 << (FIRST_BITS as usize + from_first / PARTS);
     base + base / PARTS as u64 * (from_first % PARTS + 1) as u64
 }
 
-/// Times of several threads, added up.
+/// Durations of several threads, added up.
 #[derive(Clone, Debug)]
 pub(crate) struct TimesRead {
     buckets: [u64; BUCKETS],
@@ -87,7 +87,7 @@ impl TimesRead {
         self.micros as f64 / 1e6
     }
 
-    /// How many were shorter than each doubling, with the doubling in seconds.
+    /// For each doubling, its upper end in seconds, and how many durations are shorter.
     pub(crate) fn doublings(&self) -> impl Iterator<Item = (f64, u64)> {
         let mut below = 0;
         self.buckets[..BUCKETS - 1].iter().enumerate().filter_map(move |(at, count)| {
@@ -96,8 +96,7 @@ impl TimesRead {
         })
     }
 
-    /// The time in microseconds that this share of all, 0 to 1, is not above; as exact as the buckets. None where there
-    /// is none.
+    /// The quantile at `share`, 0 to 1, in microseconds, as exact as the buckets. `None` if no duration was counted.
     pub(crate) fn quantile(&self, share: f64) -> Option<u64> {
         let rank = (share * self.count() as f64).ceil().max(1.0) as u64;
         let mut below = 0;

@@ -36,7 +36,7 @@ fn addresses_of_both_families_and_versions_are_read() {
     let expected = client("[2000::1]:9", "[2000::2]:8");
     assert_eq!(of(&header(PROXY, TCP_OVER_IPV6, &content)), expected);
     assert_eq!(of(b"PROXY TCP6 2000::1 2000::2 9 8\r\n"), expected);
-    // A client of IPv4 is the same client in its other form.
+    // A client of IPv4 is recognised in its IPv6 form.
     let expected = client("192.0.2.1:9", "[2000::2]:8");
     (content[..16]).copy_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 1]);
     assert_eq!(of(&header(PROXY, TCP_OVER_IPV6, &content)), expected);
@@ -47,7 +47,7 @@ fn addresses_of_both_families_and_versions_are_read() {
 
 #[test]
 fn what_is_no_client_of_tcp_is_known_by_its_connection() {
-    // Also with a family that there is not, and bytes that are no fields.
+    // Also with an unknown family, and with bytes that are not fields.
     assert_eq!(of(&header(LOCAL, UNSPECIFIED, &[])), Origin::Local);
     assert_eq!(of(&header(LOCAL, 0xff, &[0x20, 0xff])), Origin::Local);
     assert_eq!(of(&header(PROXY, UNSPECIFIED, &[])), Origin::Unknown);
@@ -90,7 +90,7 @@ fn lengths_that_do_not_fit_and_kinds_that_there_are_not_are_refused() {
     for (command, family) in [(0x22, 0x11), (0x11, 0x11), (0x31, 0x11), (PROXY, 0x41), (PROXY, 0x13)] {
         assert_eq!(wrong(&header(command, family, &IPV4)), Malformed::Kind, "{command:x} {family:x}");
     }
-    // Before the rest of it comes.
+    // Refused before the rest arrives.
     assert_eq!(wrong(&[&SIGNATURE[..], &[0x10]].concat()), Malformed::Kind);
     assert_eq!(wrong(&[&SIGNATURE[..], &[PROXY, 0x11, 0xff, 0xff]].concat()), Malformed::Length);
     for nothing in [&[0x16, 3, 1, 2][..], b"GET / HTTP/1.1", b"\r\n\r\r", b"PROXZ", b"proxy TCP4", &[0]] {
@@ -140,7 +140,7 @@ fn a_checksum_is_that_of_the_header() {
     }
     let content = [&IPV4[..], &[CRC32C, 0, 3, 0, 0, 0]].concat();
     assert_eq!(read(&header(PROXY, TCP_OVER_IPV4, &content)), Err(Malformed::Fields));
-    // A second one is none, also where the first is right.
+    // A second checksum is refused, even if the first one is right.
     let content = [&IPV4[..], &[CRC32C, 0, 4, 0, 0, 0, 0, CRC32C, 0, 4, 0, 0, 0, 0]].concat();
     let mut whole = header(PROXY, TCP_OVER_IPV4, &content);
     let sum = crc32c(whole.iter().copied());

@@ -1,4 +1,4 @@
-//! The header that backends get, in version 2.
+//! Writes the PROXY header, version 2, that backends get.
 
 use super::{FIXED_BYTES, LOCAL, PROXY, SIGNATURE, TCP_OVER_IPV4, TCP_OVER_IPV6, UNSPECIFIED};
 use std::net::{IpAddr, SocketAddr};
@@ -10,37 +10,38 @@ const SSL: u8 = 0x20;
 const SSL_VERSION: u8 = 0x21;
 const SSL_COMMON_NAME: u8 = 0x22;
 const SSL_CIPHER: u8 = 0x23;
-/// The client came by TLS.
+/// Flag: the client connected by TLS.
 const CLIENT_SSL: u8 = 0x01;
-/// It showed a certificate on this connection, and in this session.
+/// Flags: the client showed a certificate on this connection, and in this session.
 const CLIENT_CERTIFICATE: u8 = 0x02 | 0x04;
-/// Verified is 0; everything else is not.
+/// Result of the verification: 0 if the certificate was verified, else this.
 const NOT_VERIFIED: u32 = 1;
 
-/// What a backend is told of a connection.
+/// The facts that a backend is told of a connection.
 #[derive(Clone, Debug)]
 pub struct Said<'a> {
-    /// The client's address and the one that it connected to; none where one of them is not known.
+    /// The client's address and the address that it connected to; `None` if one of them is unknown.
     pub addresses: Option<(SocketAddr, SocketAddr)>,
-    /// What was agreed.
+    /// The facts that the TLS handshake agreed on.
     pub facts: &'a Facts,
     /// The client's certificate, if it showed one.
     pub certificate: Option<ClientCertificate>,
 }
 
-/// A certificate that a client showed, and that was verified: others are refused before a backend hears of them.
+/// A client's certificate that was verified; clients with other certificates are refused before a backend hears of
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
-    /// Its common name.
+    /// The certificate's common name.
     pub common_name: Option<String>,
 }
 
 impl Said<'_> {
-    /// The header.
+    /// The header as bytes.
     pub fn header(&self) -> Vec<u8> {
         let mut header = SIGNATURE.to_vec();
-        // Backends refuse a proxied connection of no family, as HAProxy does; one of the proxy's own has none, and
-        // fields all the same.
+        // Backends, such as HAProxy, refuse a proxied connection without a family. A connection of the proxy's own has
+        // no family and may have fields all the same.
         header.push(if self.addresses.is_some() { PROXY } else { LOCAL });
         match self.addresses.map(|(client, server)| (client, server, both(client.ip(), server.ip()))) {
             None => header.extend_from_slice(&[UNSPECIFIED, 0, 0]),
@@ -79,11 +80,11 @@ impl Said<'_> {
         };
         let mut ssl = vec![flags];
         ssl.extend_from_slice(&u32::to_be_bytes(verified));
-        // As OpenSSL writes it, and with it everybody who sends this field.
+        // The version in OpenSSL's form, which all senders of this field use.
         let version = self.facts.version.replacen("TLS", "TLSv", 1);
         field(&mut ssl, SSL_VERSION, version.trim_end_matches(".0").as_bytes());
         let name = self.certificate.as_ref().and_then(|certificate| certificate.common_name.as_ref());
-        // Not cut: the beginning of a name may be somebody else's.
+        // Not shortened: the beginning of a name may be another client's name.
         if let Some(name) = name.filter(|name| name.len() <= COMMON_NAME_BYTES_MAX) {
             field(&mut ssl, SSL_COMMON_NAME, name.as_bytes());
         }
@@ -92,7 +93,7 @@ impl Said<'_> {
     }
 }
 
-/// Two addresses of one family, as a header has them.
+/// Both addresses in one family, as a header needs them: IPv4 ones are mapped to IPv6 if only one is IPv4.
 fn both(client: IpAddr, server: IpAddr) -> (IpAddr, IpAddr) {
     let wide = |ip: IpAddr| match ip {
         IpAddr::V4(ip) => IpAddr::V6(ip.to_ipv6_mapped()),
@@ -104,11 +105,11 @@ fn both(client: IpAddr, server: IpAddr) -> (IpAddr, IpAddr) {
     }
 }
 
-/// Longest value of a field, in bytes: with all fields the length of the header stays within its two bytes.
+/// Longest value of a field, in bytes; so the header's length fits in its two bytes.
 const VALUE_BYTES_MAX: usize = 4 << 10;
 
-/// Longest common name of a client that is told, in bytes; authorities certify at most 64 characters (RFC 5280,
-/// ub-common-name).
+/// Longest common name of a client that backends are told, in bytes. Authorities certify at most 64 characters (RFC
+/// 5280, ub-common-name).
 const COMMON_NAME_BYTES_MAX: usize = 1 << 10;
 
 fn field(to: &mut Vec<u8>, kind: u8, value: &[u8]) {

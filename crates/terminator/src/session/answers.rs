@@ -1,44 +1,44 @@
-//! Connections that this program answers itself, for tests.
+//! Answers that this program gives itself, for tests.
 
 use super::question::Stays;
 use super::{Around, DONE, Moved, Over, Session, failed, of_client, send_out};
 use crate::settings::{Exchange, Service};
 use tls::Read;
 
-/// What messages of an exchange consist of: a record's worth at a time, so that none lies in memory as a whole.
+/// Contents of an exchange's messages: sent in blocks of a record's length, so that no whole message is in memory.
 static BLOCK: [u8; 16 << 10] = [b'.'; 16 << 10];
-/// Blocks before what lies ready is sent.
+/// At most this many blocks are written before pending bytes are sent.
 const BLOCKS_AT_ONCE: usize = 4;
 
-/// How far an exchange is.
+/// Progress of an exchange.
 #[derive(Default)]
 pub(super) struct Messages {
-    /// Bytes of the client's message that came.
+    /// Bytes of the client's present message that have arrived.
     came: u64,
-    /// Bytes of answers that are still to be sent.
+    /// Bytes of answers that are still to be written.
     owed: u64,
 }
 
 impl Messages {
-    /// After the handshake.
+    /// The state after the handshake: if the client sends nothing first, a message is owed already.
     pub(super) fn begin(exchange: &Exchange) -> Self {
         Self { came: 0, owed: if exchange.receive == 0 { exchange.send } else { 0 } }
     }
 
-    /// So many bytes came.
+    /// Counts `count` bytes of the client; each full message adds an answer.
     fn take(&mut self, exchange: &Exchange, count: u64) {
         if exchange.receive == 0 {
             return;
         }
         let came = self.came + count;
         self.came = came % exchange.receive;
-        // As nothing is read while something is owed, this is at most a read's bytes times the longest message.
+        // Nothing is read while bytes are owed, so this is at most a read's bytes times the longest message.
         self.owed += came / exchange.receive * exchange.send;
     }
 }
 
 impl Session {
-    /// Answers what the client sends.
+    /// Answers the client's requests or messages.
     pub(super) fn answer(&mut self, around: &mut Around<'_>) -> Moved {
         let Some(tls) = &mut self.tls else { return Ok(false) };
         let moved = send_out(tls, &mut self.client).map_err(of_client)?;
@@ -62,8 +62,8 @@ impl Session {
         Ok(moved)
     }
 
-    /// Answers one request of HTTP with the listener's text, if there is one: what is asked at once is answered as fast
-    /// as the answers are taken.
+    /// Answers one HTTP request with the listener's text, if a complete one is there. Pipelined requests are answered
+    /// as fast as the client takes the answers.
     fn send_text(&mut self) -> Moved {
         let (Some(tls), Service::Answer(text)) = (&mut self.tls, &self.listener.service) else {
             return Ok(false);
@@ -92,14 +92,14 @@ impl Session {
         Ok(true)
     }
 
-    /// Waits for the client's end, whatever it still sends: a connection that ends before could take the answer with
-    /// it.
+    /// Waits for the client's end and ignores what it still sends: if the connection ended before, the answer could be
+    /// lost with it.
     fn see_end(&mut self, around: &mut Around<'_>) -> Moved {
         let Some(tls) = &mut self.tls else { return Ok(false) };
         match tls.read(around.scratch) {
             Ok(Read::Bytes(_)) => Ok(true),
             Ok(Read::NeedsBytes) => {
-                // It does not live longer by what nobody reads.
+                // Ignored bytes do not prolong the connection.
                 let active = self.active;
                 let moved = self.receive(around);
                 self.active = active;
@@ -109,7 +109,7 @@ impl Session {
         }
     }
 
-    /// Goes on with the answers of an exchange, if there is anything to be sent.
+    /// Writes owed bytes of an exchange's answers; false if none are owed.
     fn send_message(&mut self) -> Moved {
         let Some(tls) = &mut self.tls else { return Ok(false) };
         let mut moved = false;

@@ -1,11 +1,11 @@
-//! What a proxy says of a connection, and what backends are told of it.
+//! The PROXY header that a proxy sends, and the one that backends get.
 
 use super::{Around, Moved, Over, Phase, Session, of_client};
 use crate::proxy::{self, ClientCertificate, Origin, Progress, Said};
 use std::net::SocketAddr;
 
 impl Session {
-    /// Reads what a proxy says; what lies behind it is the client's.
+    /// Reads a proxy's header; bytes behind it are the client's.
     pub(super) fn read_header(&mut self, around: &mut Around<'_>) -> Moved {
         let Some(count) = self.client.read(around.scratch).map_err(of_client)? else { return Ok(false) };
         if count == 0 {
@@ -30,7 +30,7 @@ impl Session {
         Ok(true)
     }
 
-    /// The backend is connected: it is told first whom the connection is of, where it expects that.
+    /// Begins to forward to the connected backend, with a PROXY header first if the listener sends one.
     pub(super) fn begin_forward(&mut self) {
         self.phase = Phase::Forward;
         if self.listener.sends_proxy {
@@ -42,7 +42,7 @@ impl Session {
         }
     }
 
-    /// The client's address and the one that it connected to; none of clients of Unix sockets.
+    /// The client's address and the address that it connected to; `None` for clients of Unix sockets.
     fn addresses(&self) -> Option<(SocketAddr, SocketAddr)> {
         let is_known = !self.address.ip().is_unspecified();
         let here = || SocketAddr::try_from(rustix::net::getsockname(&self.client.socket).ok()?).ok();

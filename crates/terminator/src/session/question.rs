@@ -1,10 +1,10 @@
-//! As much of a request of HTTP as a plain answer needs: where its head ends, and whether it is the last one of its
+//! Reads as much of an HTTP request as a plain answer needs: where its head ends, and whether it is the last one of its
 //! connection.
 
-/// Longest line that is looked at, in bytes; more of it is passed over.
+/// Longest part of a line that is looked at, in bytes; the rest is skipped.
 const LINE_BYTES_MAX: usize = 8 << 10;
 
-/// A request whose head comes.
+/// A request whose head is being read.
 #[derive(Default)]
 pub(super) struct Question {
     line: Vec<u8>,
@@ -14,20 +14,20 @@ pub(super) struct Question {
     says_keep: bool,
 }
 
-/// What the client expects of the connection after the answer.
+/// The connection's state that the client expects after the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stays {
-    /// It goes on.
+    /// The connection stays open.
     Open,
-    /// It goes on, which is to be said.
+    /// The connection stays open, and the answer has to say so.
     OpenAsAsked,
-    /// It ends.
+    /// The connection is closed.
     Closed,
 }
 
 impl Question {
-    /// How many of these bytes there are up to the end of a head and with it, and what becomes of the connection then
-    /// (RFC 9112, 9.3); none where the head goes on behind them.
+    /// The number of bytes up to and including the end of a head, and the state of the connection after the answer (RFC
+    /// 9112, 9.3). `None` if the head goes on behind these bytes.
     pub(super) fn find(&mut self, bytes: &[u8]) -> Option<(usize, Stays)> {
         let mut at = 0;
         while let Some(length) = memchr::memchr(b'\n', &bytes[at..]) {
@@ -41,7 +41,7 @@ impl Question {
         None
     }
 
-    /// Adds to the line; one that is too long keeps its begin and its last byte.
+    /// Adds bytes to the line; a line that is too long keeps its beginning and its last byte.
     fn keep(&mut self, bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
         let room = LINE_BYTES_MAX.saturating_sub(self.line.len());
@@ -52,10 +52,10 @@ impl Question {
         }
     }
 
-    /// Takes the rest of a line; at the end of the head, what becomes of the connection.
+    /// Takes the rest of a line; at the end of the head, returns the state of the connection after the answer.
     fn take(&mut self, rest: &[u8]) -> Option<Stays> {
         self.keep(rest);
-        // A bare line feed ends no line.
+        // A bare line feed does not end a line.
         if self.line.last() != Some(&b'\r') {
             self.keep(b"\n");
             return None;
@@ -63,7 +63,7 @@ impl Question {
         self.line.pop();
         let line = std::mem::take(&mut self.line);
         match (self.has_begun, line.as_slice()) {
-            // Lines before the first one are passed over (2.2).
+            // Empty lines before the first one are skipped (2.2).
             (false, []) => None,
             (false, first) => {
                 (self.has_begun, self.is_old) = (true, first.ends_with(b" HTTP/1.0"));
@@ -104,7 +104,7 @@ mod tests {
     fn asked(text: &str) -> Vec<Stays> {
         let mut question = Question::default();
         let mut found = Vec::new();
-        // One piece, and a byte at a time.
+        // Once in one piece, and once byte by byte.
         let mut rest = text.as_bytes();
         while let Some((bytes, stays)) = question.find(rest) {
             found.push(stays);

@@ -1,4 +1,4 @@
-//! Settings of what is told about a running program: metrics and status; and of watched files.
+//! Settings of metrics and status, and of watched files.
 
 use super::raw::{RawMetrics, RawReload, RawStatus};
 use super::{At, Place, Wrong};
@@ -10,26 +10,26 @@ use streams::UNIX_PATH_BYTES_MAX;
 /// Where metrics are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetricsAt {
-    /// Over TCP.
+    /// At a TCP address.
     Address(SocketAddr),
     /// At a Unix socket.
     Socket(PathBuf),
 }
 
-/// Where `cryptand tls status` asks.
+/// Where `cryptand tls status` reaches the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatusAt {
-    /// Nowhere.
+    /// The status is not served.
     None,
-    /// At this Unix socket, because nothing was said: without it the program serves all the same.
+    /// At this Unix socket, as the default: if the socket cannot be bound, the program serves all the same.
     Default(PathBuf),
-    /// At this Unix socket.
+    /// At this Unix socket, which the settings name.
     Socket(At<PathBuf>),
 }
 
 impl StatusAt {
-    /// Where the socket is if nothing is said: in the folder that the service manager made for this program, or else
-    /// beside the settings file, with `.sock` in place of its ending.
+    /// The default socket: in the folder that the service manager made for this program. Without such a folder, beside
+    /// the settings file, with `.sock` in place of its ending.
     pub fn default_for(file: &Path, runtime_folder: Option<&Path>) -> PathBuf {
         match runtime_folder {
             Some(folder) => folder.join("status.sock"),
@@ -38,19 +38,19 @@ impl StatusAt {
     }
 }
 
-/// What is told about the running program, and when files are read again.
+/// Settings of metrics and status, and of watched files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observing {
-    /// Where metrics are served; none for nowhere.
+    /// Where metrics are served; `None` for nowhere.
     pub metrics: Option<At<MetricsAt>>,
-    /// Where the status is told.
+    /// Where the status is served.
     pub status: StatusAt,
-    /// Files are watched, and read again once they have not changed for so long; none for SIGHUP alone.
+    /// Files are watched, and read again once they have not changed for this time; `None` if only SIGHUP reloads.
     pub watch: Option<Duration>,
 }
 
 impl Observing {
-    /// Of both, only what is bound at the start.
+    /// Whether both settings bind the same sockets at the start.
     pub(crate) fn is_bound_as(&self, other: &Self) -> bool {
         let of = |observing: &Self| {
             let status = match &observing.status {
@@ -66,7 +66,7 @@ impl Observing {
         of(self) == of(other)
     }
 
-    /// The line of what is bound at the start.
+    /// The line of the first socket that is bound at the start; 1 if there is none.
     pub(crate) fn line(&self) -> usize {
         match (&self.metrics, &self.status) {
             (Some(at), _) => at.line,
@@ -120,7 +120,7 @@ impl Place<'_> {
 
     fn status(&self, raw: RawStatus) -> Result<StatusAt, Wrong> {
         let Some(socket) = raw.socket.map(|socket| self.at(socket)) else {
-            // Of several folders (`RuntimeDirectory=`) the first.
+            // The first of several folders (`RuntimeDirectory=`) counts.
             let folders =
                 std::env::var_os("RUNTIME_DIRECTORY").and_then(|folders| folders.into_string().ok());
             let folder = folders.as_deref().and_then(|folders| folders.split(':').next());

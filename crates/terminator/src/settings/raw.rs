@@ -1,4 +1,4 @@
-//! The settings file as it is written.
+//! The settings file as it is written, before it is checked.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What is done with a listener's connections.
+//! Settings of a listener's service: its backends or own answers, its application protocols, and its proxies.
 
 use super::raw::{RawExchange, Texts};
 use super::{At, Place, Wrong};
@@ -10,42 +10,44 @@ use streams::Server;
 use tls::Protocols;
 use toml::Spanned;
 
-/// Most backends of a listener.
+/// At most this many backends of a listener.
 const BACKENDS_MAX: usize = 64;
-/// Most networks of proxies.
+/// At most this many networks of proxies.
 const NETWORKS_MAX: usize = 256;
-/// Longest answer to be given in place of a backend's, in bytes.
+/// Longest answer that is given in place of a backend's, in bytes.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// Longest message of an exchange, in bytes.
 const MESSAGE_BYTES_MAX: u64 = 1 << 40;
 
-/// What is done with a listener's connections.
+/// The use that a listener makes of its connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// Forwarded: the lists of backends, of which the first is for connections that no other one is for.
+    /// Connections are forwarded to one of these lists of backends; the first list is for connections that no other
+    /// list is for.
     Forward(Vec<Backends>),
-    /// Answered by this program: each request is, once its head has ended with an empty line, with this text in a reply
-    /// of HTTP.
+    /// Connections are answered by this program: each HTTP request, once its head has ended with an empty line, gets
+    /// this text as its reply.
     Answer(String),
-    /// Answered by this program: messages by their lengths alone.
+    /// Connections are answered by this program with messages of fixed lengths.
     Exchange(Exchange),
 }
 
-/// Backends, one of which gets a connection.
+/// A list of backends, of which one gets the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backends {
-    /// The application protocol that they are for; none for all that no other list is for.
+    /// The application protocol that the list is for; `None` for all connections without a list of their own.
     pub protocol: Option<String>,
     /// The backends, which take turns.
     pub list: Vec<Server>,
 }
 
-/// Messages of fixed lengths.
+/// Lengths of the messages of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// After so many bytes of the client's, each time; with 0, once, after the handshake.
+    /// Length of the client's message in bytes; each is followed by an answer. With 0, one answer follows the
+    /// handshake.
     pub receive: u64,
-    /// So many bytes are sent.
+    /// Length of an answer in bytes.
     pub send: u64,
 }
 
@@ -107,7 +109,7 @@ impl Place<'_> {
         }
     }
 
-    /// Who may say whom connections are of.
+    /// Networks of proxies that may name a connection's client.
     pub(super) fn accept_proxy(&self, raw: Option<Texts>) -> Result<Option<Vec<Network>>, Wrong> {
         let Some(raw) = raw else { return Ok(None) };
         let raw = self.at(raw);
@@ -122,7 +124,7 @@ impl Place<'_> {
         raw.value.into_iter().map(read).collect::<Result<_, _>>().map(Some)
     }
 
-    /// Whether backends are told whom connections are of.
+    /// Whether backends get a PROXY header.
     pub(super) fn send_proxy(&self, service: &Service, raw: Option<Spanned<String>>) -> Result<bool, Wrong> {
         let Some(raw) = raw else { return Ok(false) };
         let At { value, line } = self.at(raw);
@@ -142,7 +144,7 @@ impl Place<'_> {
         Protocols::new(names).map(Some).map_err(|cause| self.wrong(raw.line, "alpn", cause))
     }
 
-    /// Adds the lists of backends of single protocols.
+    /// Adds the lists of backends that are for single protocols.
     pub(super) fn backends_by_protocol(
         &self,
         service: &mut Service,

@@ -3,7 +3,7 @@
 use super::shown;
 use crate::observe;
 use crate::settings::{Settings, StatusAt, Wrong};
-use serde::Deserialize;
+use options::tls::Status;
 use serde_json::Value;
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -12,46 +12,33 @@ use std::time::Duration;
 
 /// Longest report, in bytes.
 const REPORT_BYTES_MAX: u64 = 64 << 20;
-/// How long the program may take for its answer.
+/// Longest wait for the program's answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// The settings of the packaged service, and where its program answers.
+/// The settings of the packaged service, and the socket at which its program answers.
 const SETTINGS_OF_SERVICE: &str = "/etc/cryptand/tls.toml";
 const OF_SERVICE: &str = "/run/cryptand-tls/status.sock";
 
-/// What `cryptand tls status` passes on.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Asked {
-    /// The settings file of the running program.
-    file: Option<PathBuf>,
-    /// The socket, where it is known.
-    socket: Option<PathBuf>,
-    json: bool,
-    /// Rates are those of this many seconds; 0: no rates.
-    seconds: u64,
-}
-
-/// Why there is no status.
+/// Why no status can be shown.
 #[derive(Debug)]
 pub enum StatusError {
     /// The arguments were not understood.
     Arguments(serde_json::Error),
-    /// The settings file.
+    /// The settings file is wrong.
     Wrong(Wrong),
-    /// The settings say that no status is told.
+    /// The settings in this file switch the status off.
     None(PathBuf),
     /// No program answers at this socket.
     NoProgram(PathBuf, io::Error),
-    /// It does not answer this user, or breaks off.
+    /// The program at this socket does not answer this user, or breaks off.
     NoAnswer(PathBuf),
-    /// Its answer is no report.
+    /// The answer from this socket is not a report.
     Other(PathBuf, serde_json::Error),
-    /// Standard output.
+    /// Standard output cannot be written.
     Output(io::Error),
 }
 
 impl StatusError {
-    /// 1 for what the settings say, 3 where no program answers.
+    /// The exit code: 2 for wrong arguments, 1 for an error of the settings, 3 for everything else.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Arguments(_) => 2,
@@ -93,7 +80,7 @@ impl std::error::Error for StatusError {}
 /// # Errors
 /// [`StatusError`].
 pub fn run(asked: &str) -> Result<(), StatusError> {
-    let asked: Asked = serde_json::from_str(asked).map_err(StatusError::Arguments)?;
+    let asked: Status = serde_json::from_str(asked).map_err(StatusError::Arguments)?;
     let socket = match (&asked.socket, &asked.file) {
         (Some(socket), _) => socket.clone(),
         (None, None) => OF_SERVICE.into(),
@@ -101,16 +88,16 @@ pub fn run(asked: &str) -> Result<(), StatusError> {
             StatusAt::None => return Err(StatusError::None(file.clone())),
             StatusAt::Socket(at) => at.value,
             StatusAt::Default(_) if file.as_path() == Path::new(SETTINGS_OF_SERVICE) => OF_SERVICE.into(),
-            // What the service manager made is for its service, not for who asks.
+            // The folder that the service manager made is for its service, not for the asking program.
             StatusAt::Default(_) => StatusAt::default_for(file, None),
         },
     };
     let first = report(&socket)?;
     let mut before = None;
-    let last = if asked.seconds == 0 {
+    let last = if asked.over == 0 {
         first
     } else {
-        std::thread::sleep(Duration::from_secs(asked.seconds));
+        std::thread::sleep(Duration::from_secs(asked.over));
         let last = report(&socket)?;
         before = Some(first);
         last

@@ -1,15 +1,15 @@
-//! The status as people read it, 80 columns wide.
+//! The status as text for people, 80 columns wide.
 
 use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// Columns of a line.
 const WIDTH: usize = 80;
-/// Columns of what stands before a listener's values.
+/// Columns before a listener's values.
 const INDENT: usize = 15;
-/// Certificates that are shown: those that expire first.
+/// At most this many certificates are shown, those that expire first.
 const CERTIFICATES_MAX: usize = 20;
-/// Kinds of handshakes that are shown of each listener: those that come most.
+/// At most this many kinds of handshakes are shown for each listener, the most frequent ones.
 const KINDS_MAX: usize = 5;
 
 fn number(of: &Value, name: &str) -> u64 {
@@ -20,13 +20,14 @@ fn list<'a>(of: &'a Value, name: &str) -> &'a [Value] {
     of[name].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Puts rates since an earlier report into each listener of a later one: `handshakes_per_second`.
+/// Adds `handshakes_per_second` to each listener of a later report: the rate since an earlier report of the same
+/// program.
 pub(super) fn add_rates(before: &Value, last: &mut Value) {
     let span = last["now"].as_f64().unwrap_or_default() - before["now"].as_f64().unwrap_or_default();
     let is_same = last["began"] == before["began"];
     let Some(listeners) = last.get_mut("listeners").and_then(Value::as_array_mut) else { return };
     for listener in listeners {
-        // One that is new counted from 0.
+        // A listener that is new counted from 0.
         let old = list(before, "listeners").iter().find(|old| is_same && old["name"] == listener["name"]);
         let old = old.map_or(0, |old| number(old, "handshakes"));
         let more = number(listener, "handshakes").saturating_sub(old);
@@ -36,7 +37,7 @@ pub(super) fn add_rates(before: &Value, last: &mut Value) {
     }
 }
 
-/// The text of a report; with rates, where there is an earlier one.
+/// The text of a report, with rates if there is an earlier report.
 pub(super) fn text(before: Option<&Value>, last: &Value) -> String {
     let mut last = last.clone();
     if let Some(before) = before {
@@ -151,7 +152,7 @@ fn certificates(text: &mut String, last: &Value, now: f64) {
     }
 }
 
-/// A line that begins with a name; values that do not fit go below each other.
+/// Writes a line that begins with a name; values that do not fit go onto further lines.
 fn row(text: &mut String, before: &str, name: &str, values: &[String]) {
     let mut line = format!("{before}{name}");
     line = format!("{line:<INDENT$}");
@@ -179,7 +180,7 @@ fn row(text: &mut String, before: &str, name: &str, values: &[String]) {
     let _ = writeln!(text, "{}", line.trim_end());
 }
 
-/// A text without anything that a terminal obeys: names are what a certificate or a file says.
+/// A text with `?` for each control character, which a terminal might obey: names come from certificates and files.
 fn plain(of: &Value) -> String {
     of.as_str()
         .unwrap_or_default()
@@ -188,7 +189,7 @@ fn plain(of: &Value) -> String {
         .collect()
 }
 
-/// The end of a text that is too long: names differ there less than files do, but a shortened one is marked either way.
+/// The end of a text that is too long, marked by two dots; names differ at the end more often than paths do.
 fn short(of: &str, width: usize) -> String {
     let count = of.chars().count();
     if count <= width {

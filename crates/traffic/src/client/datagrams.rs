@@ -17,16 +17,17 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Datagrams between two looks at the clock.
+/// Datagrams between two checks of the clock.
 const DATAGRAMS_A_LOOK: u64 = 64;
-/// What the socket holds, in bytes, where the system allows it.
+/// Send buffer of the socket, in bytes, if the system allows it.
 const BUFFER_BYTES: usize = 4 << 20;
-/// How often counts are asked for until those of the last datagram have come, and how long after the last one that did.
+/// Bounds of the wait for the last datagrams: tries at most, pause between tries, and tries without a change after
+/// which it ends.
 const DRAIN_TRIES_MAX: u32 = 50;
 const DRAIN_LOOK: Duration = Duration::from_millis(20);
 const DRAIN_QUIET_MAX: u32 = 5;
 
-/// How long a datagram waits for room before it is looked whether the run is over.
+/// How long a datagram waits for room before the run's end is checked.
 const SEND_MAX: Duration = Duration::from_millis(100);
 
 struct Flow {
@@ -36,7 +37,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// Sends the next one; false where the system has no room for it. What ICMP says of earlier ones is counted.
+    /// Sends the next datagram; false if the system has no room for it. An ICMP error for earlier ones is counted.
     fn send(&mut self, tally: &mut Tally) -> Result<bool, Errno> {
         self.datagram[8..DATAGRAM_HEAD_BYTES].copy_from_slice(&self.next.to_be_bytes());
         let contents = self.datagram.len() - DATAGRAM_HEAD_BYTES;
@@ -86,14 +87,14 @@ pub(super) fn run(share: &Share<'_>) -> Result<Tally, DriveFailure> {
         shared.done.fetch_add(flow.next - before, Ordering::Relaxed);
     }
     let sent = flow.next - begin.1;
-    // What arrived within the window, before what is under way arrives.
+    // Datagrams that arrived within the window, counted before those under way arrive.
     let end = counts.ask()?;
     let all = counts.drain(flow.next)?;
     if all.wrong > 0 {
         return Err(DriveFailure::Wrong(plan.workload));
     }
     tally.transactions = end.received - begin.0.received;
-    // What was lost is no throughput.
+    // Lost datagrams are no throughput.
     tally.bytes_sent = tally.transactions * u64::from(plan.request);
     tally.datagrams.sent = sent;
     tally.datagrams.received = tally.transactions;
@@ -104,7 +105,7 @@ pub(super) fn run(share: &Share<'_>) -> Result<Tally, DriveFailure> {
     Ok(tally)
 }
 
-/// When datagrams go.
+/// The times at which datagrams are sent.
 struct Pacer {
     epoll: OwnedFd,
     pace: Option<Pace>,
@@ -119,7 +120,7 @@ impl Pacer {
         Ok(Self { epoll, pace })
     }
 
-    /// Sends those that are due, or as many as between two looks; waits for the next one where none is.
+    /// Sends all due datagrams, or without a rate as many as between two checks; waits if none is due.
     fn burst(&mut self, flow: &mut Flow, tally: &mut Tally) -> Result<(), DriveFailure> {
         let failed = DriveFailure::system("send a datagram");
         let Some(pace) = &mut self.pace else {
@@ -165,12 +166,12 @@ impl Control {
         stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(timeout)).map_err(target)?;
         stream.write_all(&plan.header(number).bytes()).map_err(target)?;
         let mut own = Self(stream);
-        // The answer says that the run is known there, before its first datagram goes.
+        // The answer proves that the server knows the run before the first datagram goes.
         own.ask()?;
         Ok(own)
     }
 
-    /// What has come so far.
+    /// The server's counts so far.
     fn ask(&mut self) -> Result<Counts, DriveFailure> {
         let mut bytes = [0; COUNTS_BYTES];
         let asked = self.0.write_all(&[0]).and_then(|()| self.0.read_exact(&mut bytes));
@@ -178,14 +179,14 @@ impl Control {
         Ok(Counts::read(&bytes))
     }
 
-    /// What came, once so many have or no more come.
+    /// The server's counts, once `sent` datagrams are counted or the counts stand still.
     fn drain(&mut self, sent: u64) -> Result<Counts, DriveFailure> {
         let (mut counts, mut quiet) = (self.ask()?, 0);
         for _ in 0..DRAIN_TRIES_MAX {
             if counts.received + counts.wrong >= sent || quiet == DRAIN_QUIET_MAX {
                 break;
             }
-            // Nothing tells of a datagram that will not come.
+            // There is no notice of a lost datagram.
             std::thread::sleep(DRAIN_LOOK);
             let later = self.ask()?;
             quiet = if later == counts { quiet + 1 } else { 0 };

@@ -1,60 +1,61 @@
 //! One connection of requests and responses.
 
-use crate::header::{HEADER_BYTES, Header, Workload};
+use crate::header::{HEADER_BYTES, Header};
 use crate::pattern::Place;
+use options::ipsec::Workload;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 use streams::{Server, Side};
 
-/// What became of a turn.
+/// The outcome of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// It waits for the kernel.
+    /// The exchange waits for the kernel.
     Wait,
-    /// A transaction is done.
+    /// A transaction is complete.
     Done,
-    /// The connection is of no use any more: why.
+    /// The connection cannot be used any more: the kind of error.
     Failed(String),
-    /// Bytes came that are not those that were to come.
+    /// Bytes arrived that differ from the expected ones.
     Wrong,
 }
 
 enum State {
     Connecting,
-    /// The request goes: bytes of the header, and of the pattern, that are left.
+    /// Sending the request: bytes left of the header, and of the pattern.
     Request {
         header: usize,
         left: usize,
     },
-    /// The response comes.
+    /// Receiving the response.
     Response {
         left: usize,
     },
-    /// The response was the last one: the end comes.
+    /// The last response has come: waiting for the server's end.
     End,
-    /// Nothing is asked.
+    /// No request is under way.
     Idle,
 }
 
-/// One connection.
+/// A connection with its state.
 pub(super) struct Exchange {
     side: Side,
     state: State,
     header: Header,
     up: Place,
     down: Place,
-    /// What the time of the transaction counts from.
+    /// Start of the transaction's time.
     pub since: Instant,
-    /// When it was begun, for its timeout.
+    /// When the transaction began, for its timeout.
     pub begun: Instant,
     pub bytes_sent: u64,
     pub bytes_received: u64,
 }
 
 impl Exchange {
-    /// Begins to connect, and asks as soon as that is done.
+    /// Begins to connect; the request follows once the connection is there.
     pub fn connect(server: &Server, header: Header, since: Instant, now: Instant) -> Result<Self, Errno> {
         let (socket, _) = server.connect()?;
         let (up, down) = (Place::of_requests(header.seed), Place::of_responses(header.seed));
@@ -75,13 +76,13 @@ impl Exchange {
         matches!(self.state, State::Idle)
     }
 
-    /// Asks once more.
+    /// Begins another request.
     pub fn ask(&mut self, since: Instant, now: Instant) {
         (self.since, self.begun) = (since, now);
         self.state = State::Request { header: 0, left: self.header.request as usize };
     }
 
-    /// Goes on until it waits or something is done.
+    /// Goes on until the exchange waits or a transaction ends.
     pub fn go_on(&mut self, scratch: &mut [u8]) -> Turn {
         loop {
             match self.step(scratch) {
@@ -101,7 +102,7 @@ impl Exchange {
                 rustix::net::sockopt::socket_error(&self.side.socket)??;
                 let mut left = self.header.request as usize;
                 if self.header.workload == Workload::Crr {
-                    // The header is the beginning of the request.
+                    // In *crr* the header is the beginning of the request.
                     left -= HEADER_BYTES;
                     self.up.advance(HEADER_BYTES);
                 }
@@ -156,7 +157,7 @@ impl Exchange {
                     }
                 }
             }
-            // The server closes: the port of the client is free at once.
+            // The server closes first, so that the client's port is free at once.
             State::End => match self.side.read(&mut scratch[..1])? {
                 None => Ok(Some(Turn::Wait)),
                 Some(0) => Ok(Some(Turn::Done)),
@@ -175,7 +176,7 @@ fn closed() -> Turn {
     Turn::Failed("closed by the server before its end".to_owned())
 }
 
-/// An error of the system as it is counted.
+/// The kind by which an error of the system is counted.
 pub(super) fn name(errno: Errno) -> String {
     std::io::Error::from(errno).to_string()
 }

@@ -1,14 +1,14 @@
-//! A loop of requests and responses: so many connections at a time. In a closed loop each transaction begins when
-//! another one ends; in an open loop at its time, and its latency counts from that time, whether a connection was free
-//! then or not.
+//! A loop of requests and responses over a fixed number of connections. In a closed loop each transaction begins when
+//! another one ends. In an open loop it begins at its due time, and its latency counts from then, even if no connection
+//! was free.
 
 use super::exchange::{Exchange, Turn, name};
 use super::{Share, Shared, Stage, Tally, random};
 use crate::failure::DriveFailure;
-use crate::header::Workload;
 use crate::pattern::PIECE_BYTES_MAX;
 use crate::plan::Plan;
 use crate::wake::WAKE;
+use options::ipsec::Workload;
 use pacing::{Pace, TIMER};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -20,19 +20,19 @@ use std::time::{Duration, Instant};
 use streams::{Server, WATCHED};
 
 const EVENTS_MAX: usize = 512;
-/// How often timeouts and pauses are looked at.
+/// How often timeouts and pauses are checked.
 const LOOK: Duration = Duration::from_millis(20);
-/// What a slot waits after errors: doubled with each, up to the last.
+/// Pause of a slot after an error: the first, doubled with each further error up to the last.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(500)];
-/// Errors of a loop without a transaction before, after which it gives up.
+/// After this number of errors, without one completed transaction before, the loop gives up.
 const FIRST_ERRORS_MAX: u32 = 8;
 
 #[derive(Default)]
 struct Slot {
-    /// Tells what the kernel says of a connection from what it says of one that had the slot before.
+    /// Number of the slot's connections so far, which tells events of this connection from those of an earlier one.
     uses: u32,
     connection: Option<Exchange>,
-    /// When it begins again, and how many errors it had one after the other.
+    /// End of the slot's pause, and the number of its errors in a row.
     due: Option<Instant>,
     errors: u32,
 }
@@ -43,13 +43,13 @@ pub(super) struct Looped<'a> {
     server: Server,
     epoll: OwnedFd,
     slots: Vec<Slot>,
-    /// Slots that ask nothing.
+    /// Slots without a request under way.
     idle: VecDeque<usize>,
     pace: Option<Pace>,
     seed: u64,
     tally: Tally,
     stage: Stage,
-    /// Whether a transaction was ever done, and the errors before.
+    /// Whether a transaction was ever completed, and the number of errors before.
     has_done: bool,
     first_errors: u32,
     scratch: Vec<u8>,
@@ -113,7 +113,7 @@ impl<'a> Looped<'a> {
         }
     }
 
-    /// Takes in where the run is.
+    /// Takes note of the run's stage; a new stage clears or closes the counts.
     fn turn(&mut self, now: Instant) -> Stage {
         let stage = self.shared.stage();
         if stage != self.stage {
@@ -127,7 +127,7 @@ impl<'a> Looped<'a> {
         stage
     }
 
-    /// Begins what is due, with slots that ask nothing.
+    /// Begins all due transactions, as far as slots are free.
     fn begin(&mut self, now: Instant) -> Result<(), DriveFailure> {
         while !self.idle.is_empty() {
             let since = match &mut self.pace {
@@ -202,7 +202,7 @@ impl<'a> Looped<'a> {
                 self.tally.bytes_received += received;
                 self.tally.latency.record(took);
             }
-            // The next one of a connection that stays begins here, without a round through the loop.
+            // A connection that stays begins its next transaction here, without a round through the loop.
             let Some(slot) = self.slots.get_mut(number) else { return Ok(()) };
             let is_next =
                 self.pace.is_none() && self.stage != Stage::Over && self.plan.workload != Workload::Crr;
@@ -225,7 +225,7 @@ impl<'a> Looped<'a> {
             return Err(DriveFailure::Target { target: self.plan.target_text.clone(), why: why.to_owned() });
         }
         let Some(slot) = self.slots.get_mut(number) else { return Ok(()) };
-        // One that asked nothing is not asked before its time.
+        // A free slot must not be used before its pause is over.
         self.idle.retain(|idle| *idle != number);
         slot.connection = None;
         let pause = PAUSES[0].saturating_mul(1 << slot.errors.min(16)).min(PAUSES[1]);
@@ -234,7 +234,7 @@ impl<'a> Looped<'a> {
         Ok(())
     }
 
-    /// Looks at timeouts, and at pauses that are over.
+    /// Ends transactions past their timeout, and frees slots whose pause is over.
     fn look(&mut self, now: Instant) -> Result<(), DriveFailure> {
         for number in 0..self.slots.len() {
             let Some(slot) = self.slots.get_mut(number) else { continue };

@@ -1,10 +1,11 @@
-//! One way, as fast as it goes: from client to server, or back.
+//! Streams in one direction at full speed: from client to server, or back.
 
 use super::{Share, Stage, Tally, random};
 use crate::failure::DriveFailure;
-use crate::header::{HEADER_BYTES, Workload};
+use crate::header::HEADER_BYTES;
 use crate::pattern::{PIECE_BYTES_MAX, Place};
 use crate::wake::WAKE;
+use options::ipsec::Workload;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData};
 use rustix::io::Errno;
@@ -16,7 +17,7 @@ use streams::{Server, Side, WATCHED};
 const EVENTS_MAX: usize = 64;
 /// Pieces of a connection before others have their turn.
 const PIECES_A_TURN: usize = 8;
-/// How often it is looked whether a connection stands still.
+/// How often connections are checked for standing still.
 const LOOK: Duration = Duration::from_millis(500);
 
 struct Stream {
@@ -24,7 +25,7 @@ struct Stream {
     header: [u8; HEADER_BYTES],
     header_left: usize,
     place: Place,
-    /// Bytes sent behind the header, and of the server's count of them what has come.
+    /// Bytes sent behind the header, then the part received so far of the server's count of bytes.
     sent: u64,
     count: [u8; 8],
     counted: usize,
@@ -77,7 +78,7 @@ pub(super) fn run(share: &Share<'_>) -> Result<Tally, DriveFailure> {
             // The structure is packed: the fields are copied before use.
             let (data, flags) = (event.data, event.flags);
             match data.u64() {
-                // It would go on telling of the end.
+                // A wake that stays watched would report the end again and again.
                 WAKE => shared.wake.forget(&epoll).map_err(&system)?,
                 number => {
                     if let Some(stream) = streams.get_mut(number as usize) {
@@ -105,7 +106,7 @@ pub(super) fn run(share: &Share<'_>) -> Result<Tally, DriveFailure> {
                 shared.bytes.fetch_add(moved, Ordering::Relaxed);
             }
             if stage != Stage::Measured {
-                // What is not measured is not counted.
+                // Bytes outside the measured time are not counted.
                 (tally.bytes_sent, tally.bytes_received) = before;
             }
             if !stream.is_done && now.saturating_duration_since(stream.moved) > plan.timeout {
@@ -119,7 +120,7 @@ pub(super) fn run(share: &Share<'_>) -> Result<Tally, DriveFailure> {
 }
 
 impl Stream {
-    /// A turn of it; whether it can go on at once.
+    /// Takes a turn; true if the stream can go on at once.
     fn turn(
         &mut self,
         workload: Workload,
@@ -128,7 +129,7 @@ impl Stream {
         tally: &mut Tally,
     ) -> Result<bool, DriveFailure> {
         let failed = |errno: Errno| match errno {
-            // A server that finds wrong contents closes; so does a machine that has gone.
+            // A server that finds wrong contents closes the connection; so does a machine that has failed.
             Errno::CONNRESET | Errno::PIPE => DriveFailure::Closed,
             errno => DriveFailure::system("send or receive")(errno),
         };
@@ -157,7 +158,7 @@ impl Stream {
                     count > 0
                 }
                 (_, Stage::Over) => {
-                    // The server ends when this end does.
+                    // The server ends after this end does.
                     self.is_done = true;
                     false
                 }
@@ -180,7 +181,8 @@ impl Stream {
         Ok(true)
     }
 
-    /// Sends no more, and waits for the server's count: every byte arrived, and was right. Whether it can go on.
+    /// Ends sending, and waits for the server's count, which proves that every byte arrived and was right. True if the
+    /// stream can go on at once.
     fn end(&mut self, failed: impl Fn(Errno) -> DriveFailure) -> Result<bool, DriveFailure> {
         if !self.is_ended {
             self.is_ended = true;

@@ -1,9 +1,10 @@
-//! One connection of a server.
+//! A connection of a server.
 
 use super::datagrams::Run;
 use super::{Shared, add};
-use crate::header::{HEADER_BYTES, Header, Workload};
+use crate::header::{HEADER_BYTES, Header};
 use crate::pattern::{PIECE_BYTES_MAX, Place};
+use options::ipsec::Workload;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use std::net::IpAddr;
@@ -12,19 +13,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use streams::Side;
 
-/// Pieces that a connection reads or writes in its turn.
+/// Pieces that a connection reads or writes in one turn.
 const PIECES_A_TURN: usize = 8;
-/// Bytes of a short answer: that of a stream to its end, or the counts of datagrams.
+/// Longest short answer, in bytes: the count of a stream's bytes, or the counts of datagrams.
 const ANSWER_BYTES_MAX: usize = super::datagrams::COUNTS_BYTES;
 
-/// What follows from a turn.
+/// The connection's state after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
-    /// It waits for the kernel.
+    /// The connection waits for the kernel.
     Wait,
-    /// It has more to do when others had their turn.
+    /// The connection has more to do, after the others' turns.
     Again,
-    /// It is over.
+    /// The connection is to be closed.
     Close,
 }
 
@@ -33,32 +34,32 @@ struct Exchange {
     header: Header,
     up: Place,
     down: Place,
-    /// What is left of the request, and of the response.
+    /// Bytes left of the request, then of the response.
     request: usize,
     response: usize,
 }
 
 enum State {
-    /// Its header comes.
+    /// Receives the header.
     Header { bytes: [u8; HEADER_BYTES], count: usize },
-    /// Requests come, responses go.
+    /// Receives requests, and sends responses.
     Exchange(Exchange),
-    /// Bytes come, to the client's end.
+    /// Receives and checks bytes until the client's end.
     Sink { up: Place, count: u64 },
-    /// Bytes go, to the client's end.
+    /// Sends bytes until the client's end.
     Source { down: Place },
-    /// Counts of datagrams go, for each byte that comes.
+    /// Sends the counts of datagrams for each byte received.
     Counts { run: Arc<Run>, number: u64 },
-    /// A short answer goes; then it is over, or goes on with counts.
+    /// Sends a short answer; then ends, or goes on with counts.
     Answer { bytes: [u8; ANSWER_BYTES_MAX], from: usize, to: usize, then: Option<(Arc<Run>, u64)> },
 }
 
-/// One connection.
+/// A client's connection with its state.
 pub(super) struct Connection {
     side: Side,
     state: State,
     pub address: IpAddr,
-    /// When a byte last went either way.
+    /// When the header was complete, or a byte last went either way.
     moved: Instant,
 }
 
@@ -72,22 +73,22 @@ impl Connection {
         &self.side.socket
     }
 
-    /// Takes in what the kernel tells.
+    /// Takes note of the kernel's events.
     pub fn hear(&mut self, events: EventFlags) {
         self.side.hear(events);
     }
 
-    /// Whether it did not move for too long.
+    /// Whether the connection stood still for too long.
     pub fn is_idle(&self, now: Instant, shared: &Shared) -> bool {
         let most = match self.state {
-            // Bytes that trickle in do not prolong it.
+            // Bytes of an incomplete header do not extend its time.
             State::Header { .. } => shared.options.header_max,
             _ => shared.options.idle_max,
         };
         now.saturating_duration_since(self.moved) > most
     }
 
-    /// Its turn: a bounded number of pieces.
+    /// Takes a turn: a bounded number of pieces.
     pub fn go_on(&mut self, scratch: &mut [u8], shared: &Shared, now: Instant) -> After {
         for _ in 0..PIECES_A_TURN {
             match self.step(scratch, shared, now) {
@@ -99,7 +100,7 @@ impl Connection {
         After::Again
     }
 
-    /// Ends what it has begun elsewhere.
+    /// Ends the connection's run of datagrams, if it has one.
     pub fn end(self, shared: &Shared) {
         let number = match &self.state {
             State::Counts { number, .. } | State::Answer { then: Some((_, number)), .. } => *number,
@@ -108,7 +109,7 @@ impl Connection {
         shared.runs.end(number);
     }
 
-    /// One piece.
+    /// Reads or writes one piece.
     fn step(&mut self, scratch: &mut [u8], shared: &Shared, now: Instant) -> Result<After, Errno> {
         let (side, moved) = (&mut self.side, &mut self.moved);
         match &mut self.state {
@@ -158,7 +159,7 @@ impl Connection {
                 }
             },
             State::Source { down } => {
-                // Nothing is to come but the end.
+                // The client sends nothing more than its end.
                 match side.read(&mut scratch[..1])? {
                     None => {}
                     Some(_) => return Ok(After::Close),
@@ -199,7 +200,7 @@ impl Connection {
     }
 }
 
-/// What became of a piece of an exchange.
+/// The outcome of one piece of an exchange.
 enum Piece {
     Moved,
     None,
@@ -212,7 +213,7 @@ impl Exchange {
         let mut up = Place::of_requests(header.seed);
         let mut request = header.request as usize;
         if header.workload == Workload::Crr {
-            // The header was the beginning of it.
+            // The header was the beginning of the request.
             up.advance(HEADER_BYTES);
             request -= HEADER_BYTES;
         }
@@ -227,8 +228,8 @@ impl Exchange {
 
     fn piece(&mut self, side: &mut Side, scratch: &mut [u8]) -> Result<Piece, Errno> {
         if self.request > 0 {
-            // No byte behind the request: a client that does not read its responses sends no more than its own kernel
-            // and this one hold.
+            // Reads no byte behind the request: a client that reads no responses then fills only the buffers of its
+            // kernel and of this one.
             let most = self.request.min(scratch.len());
             return Ok(match side.read(&mut scratch[..most])? {
                 None => Piece::None,
@@ -247,7 +248,7 @@ impl Exchange {
 }
 
 impl State {
-    /// What a header asks for; none where there is no room for it.
+    /// The state for a header's workload; None if there is no room for a run of datagrams.
     fn of(header: Header, shared: &Shared) -> Option<Self> {
         Some(match header.workload {
             Workload::Rr | Workload::Crr | Workload::Ping => Self::Exchange(Exchange::new(header)),
@@ -276,5 +277,5 @@ fn wrong(shared: &Shared) -> After {
     After::Close
 }
 
-/// How often connections are looked at for not having moved.
+/// How often connections are checked for standing still.
 pub(super) const LOOK: Duration = Duration::from_millis(500);

@@ -5,31 +5,31 @@ use crate::pattern::Place;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Most runs at a time.
+/// Upper bound of runs at a time.
 const RUNS_MAX: usize = 64;
-/// Numbers behind the highest within which a datagram that comes twice is told from one that comes late.
+/// Size of the window below the highest number, within which a repeated datagram is told from a late one.
 const WINDOW: u64 = 4096;
 const WINDOW_WORDS: usize = (WINDOW / 64) as usize;
-/// Bytes of a run's counts as they are sent.
+/// Length of a run's counts in a message, in bytes.
 pub(crate) const COUNTS_BYTES: usize = 40;
 
-/// What came of a run's datagrams.
+/// Counts of a run's datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Those that came, each once.
+    /// Datagrams that arrived, each counted once.
     pub received: u64,
-    /// Their bytes.
+    /// Bytes of the datagrams in `received`.
     pub bytes: u64,
-    /// Those that had come before.
+    /// Datagrams that had arrived before.
     pub duplicates: u64,
-    /// Those of `received` that came after one of a higher number.
+    /// Datagrams in `received` that arrived after one of a higher number.
     pub late: u64,
-    /// Those whose length or contents were wrong.
+    /// Datagrams of a wrong length or with wrong contents.
     pub wrong: u64,
 }
 
 impl Counts {
-    /// As they are sent: integers of 8 bytes, big endian.
+    /// The counts as a message: integers of 8 bytes, big endian.
     pub fn bytes(&self) -> [u8; COUNTS_BYTES] {
         let mut bytes = [0; COUNTS_BYTES];
         let all = [self.received, self.bytes, self.duplicates, self.late, self.wrong];
@@ -39,7 +39,7 @@ impl Counts {
         bytes
     }
 
-    /// Reads them.
+    /// Reads the counts from a message.
     pub fn read(bytes: &[u8; COUNTS_BYTES]) -> Self {
         let mut all =
             bytes.chunks_exact(8).map(|count| count.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
@@ -58,9 +58,10 @@ pub(crate) struct Run {
 #[derive(Debug)]
 struct Seen {
     counts: Counts,
-    /// One more than the highest number.
+    /// One more than the highest number that arrived.
     next: u64,
-    /// Which of the [`WINDOW`] numbers below `next` came, by number modulo the window.
+    /// A bit for each of the [`WINDOW`] numbers below `next`, by number modulo the window: set if that datagram
+    /// arrived.
     window: [u64; WINDOW_WORDS],
 }
 
@@ -74,7 +75,7 @@ impl Run {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).counts
     }
 
-    /// Takes a datagram, of which the number of the run was read.
+    /// Counts a datagram by its number, and checks its length and contents. `contents` begins behind the head.
     fn take(&self, number: u64, contents: &[u8]) {
         let is_right =
             contents.len() + DATAGRAM_HEAD_BYTES == self.length && Place::of_requests(number).check(contents);
@@ -93,11 +94,11 @@ impl Run {
 }
 
 impl Seen {
-    /// Whether a number is new; counts those that are late. Below the window all count as new.
+    /// Whether a number is new; a late one is counted. A number below the window always counts as new.
     fn is_new(&mut self, number: u64) -> bool {
         let (word, bit) = ((number % WINDOW / 64) as usize, 1_u64 << (number % 64));
         if number >= self.next {
-            // Numbers between were not seen.
+            // The numbers between have not arrived.
             if number - self.next >= WINDOW {
                 self.window = [0; WINDOW_WORDS];
             } else {
@@ -120,12 +121,12 @@ impl Seen {
     }
 }
 
-/// The runs that there are, by number.
+/// The present runs, by number.
 #[derive(Debug, Default)]
 pub(crate) struct Runs(Mutex<HashMap<u64, Arc<Run>>>);
 
 impl Runs {
-    /// Begins a run; none where its number is taken or there are too many.
+    /// Begins a run; None if its number is taken or there are [`RUNS_MAX`].
     pub fn begin(&self, number: u64, length: u32) -> Option<Arc<Run>> {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if runs.len() >= RUNS_MAX || runs.contains_key(&number) {
@@ -136,12 +137,12 @@ impl Runs {
         Some(run)
     }
 
-    /// Ends one.
+    /// Ends the run of this number.
     pub fn end(&self, number: u64) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
     }
 
-    /// Takes a datagram; false where it is of no run.
+    /// Counts a datagram in its run; false if it belongs to no run.
     pub fn take(&self, datagram: &[u8]) -> bool {
         let Some((head, contents)) = datagram.split_first_chunk::<DATAGRAM_HEAD_BYTES>() else {
             return false;

@@ -1,4 +1,5 @@
-//! A loop of a server: as many connections as come, in one thread; the first loop also takes connections and datagrams.
+//! A loop of a server: any number of connections in one thread. The first loop also accepts connections and receives
+//! datagrams.
 
 use super::connection::{After, Connection, LOOK};
 use super::{Shared, add};
@@ -17,16 +18,16 @@ use std::time::Instant;
 use streams::WATCHED;
 
 const EVENTS_MAX: usize = 512;
-/// Connections taken, and datagrams, before others have their turn.
+/// Upper bound of connections accepted, and of datagrams received, before the others' turn.
 const ACCEPTS_A_TURN: usize = 64;
 const DATAGRAMS_A_TURN: usize = 256;
-/// What the listener and the socket of datagrams say.
+/// Event numbers of the listener and of the UDP socket in an epoll instance.
 const LISTENER: u64 = u64::MAX - 2;
 const DATAGRAMS: u64 = u64::MAX - 3;
 
 #[derive(Default)]
 struct Slot {
-    /// Tells what the kernel says of a connection from what it says of one that had the slot before.
+    /// Number of the slot's connections so far, which tells events of this connection from those of an earlier one.
     uses: u32,
     connection: Option<Connection>,
     is_queued: bool,
@@ -37,7 +38,7 @@ pub(super) struct Looped<'a> {
     number: usize,
     epoll: OwnedFd,
     sockets: Option<(TcpListener, UdpSocket)>,
-    /// The listener is left alone until the next look: the process or the system has no descriptor left.
+    /// Whether the listener is paused until the next look, because the process or the system has no descriptor left.
     is_full: bool,
     next_loop: usize,
     slots: Vec<Slot>,
@@ -143,7 +144,7 @@ impl<'a> Looped<'a> {
         self.free.push(number);
     }
 
-    /// Takes connections, and hands them to the loops in turn.
+    /// Accepts connections, and hands them to the loops in turn.
     fn accept(&mut self, now: Instant) -> Result<(), Errno> {
         for _ in 0..ACCEPTS_A_TURN {
             let Some((listener, _)) = &self.sockets else { return Ok(()) };
@@ -151,13 +152,13 @@ impl<'a> Looped<'a> {
                 Ok((stream, address)) => (stream, address.ip()),
                 Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
                     Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
-                        // The kernel would tell of it again at once.
+                        // A watched listener would report the waiting connection again at once.
                         epoll::delete(&self.epoll, listener)?;
                         self.is_full = true;
                         return Ok(());
                     }
                     Some(Errno::AGAIN) | None => return Ok(()),
-                    // Of a connection that is gone already (accept(2)).
+                    // The error of a connection that is gone already (accept(2)).
                     Some(_) => continue,
                 },
             };
@@ -179,7 +180,7 @@ impl<'a> Looped<'a> {
         Ok(())
     }
 
-    /// Takes in what the first loop has for this one.
+    /// Takes the connections that the first loop has put into this one's inbox.
     fn fetch(&mut self, now: Instant) {
         let Some((inbox, wake)) = self.shared.inboxes.get(self.number) else { return };
         wake.clear();
@@ -217,13 +218,13 @@ impl<'a> Looped<'a> {
                         add(&self.shared.tallied.stray_datagrams);
                     }
                 }
-                // Also what ICMP reports of sockets that sent: this one sends nothing.
+                // No datagram is left. ICMP errors also end up here, but this socket sends nothing.
                 Err(_) => return,
             }
         }
     }
 
-    /// Closes what did not move.
+    /// Closes connections that stood still, and resumes the listener.
     fn look(&mut self, now: Instant) -> Result<(), Errno> {
         for number in 0..self.slots.len() {
             let connection = self.slots.get(number).and_then(|slot| slot.connection.as_ref());

@@ -1,4 +1,4 @@
-//! Policies as sets that the kernel looks packets up in, in an order that says the same as their priorities.
+//! Policies as sets for the kernel's look-ups, in an order that gives the same verdicts as the policies' priorities.
 //!
 //! ```text
 //! policies by rank      groups, looked at in their order
@@ -7,8 +7,8 @@
 //!   3 passes  /32 /32 ─►  2  passes  /32 /32
 //!   4 drops   /16 /24
 //! ```
-//! Policies whose selectors have the same bits that count, and that say the same, are in one group, which is one set.
-//! Between two groups the order matters where they say different things of one packet.
+//! Policies with the same verdict, whose selectors look at the same bits, are in one group, which is one set. The order
+//! of two groups matters if they have different verdicts for one packet.
 
 use crate::messages::FilterRow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,22 +17,22 @@ use std::net::IpAddr;
 /// Protocols whose packets begin with a type and a code.
 const ICMP: [u8; 2] = [1, 58];
 
-/// Which bits of packets a group looks at.
+/// The bits of packets that a group looks at.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Shape {
-    /// Whether it is of IPv6.
+    /// Whether the packets are of IPv6.
     pub is_v6: bool,
     /// Bits of the source's address that count.
     pub source_bits: u8,
-    /// Of the destination's.
+    /// Bits of the destination's address that count.
     pub destination_bits: u8,
     /// Whether the protocol counts.
     pub has_protocol: bool,
-    /// Bits of what the protocol's header begins with.
+    /// Bits of the transport header's start (ports, or type and code) that count.
     pub ports: Ports,
 }
 
-/// What counts of the header above IP.
+/// Mask of the bits that count of the header above IP.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Ports {
     None,
@@ -45,38 +45,38 @@ pub enum Ports {
 /// Lower is better: priority, then age.
 type Rank = (u32, u64);
 
-/// Policies of one shape that say the same.
+/// Policies of one shape and one verdict.
 #[derive(Debug)]
 pub struct Group {
     pub shape: Shape,
-    /// Whether what matches passes.
+    /// Whether matching packets pass; else they are dropped.
     pub passes: bool,
-    /// Keys of the set, each with the ranks of its policies: an update has both the old and the new one for a while.
+    /// Keys of the set, each with the ranks of its policies: while a policy is updated, both the old and the new rank.
     pub keys: BTreeMap<Vec<u8>, BTreeSet<Rank>>,
-    /// What every piece of a packet shows of the keys, and of how many; empty where every piece shows all that the
-    /// group looks at.
+    /// Keys of the fields that every fragment shows, each with the number of its full keys; empty if fragments show
+    /// every field that the group looks at.
     pub pieces: BTreeMap<Vec<u8>, usize>,
     ranks: BTreeSet<Rank>,
 }
 
-/// The groups of one family in their order.
+/// The groups of one family in the order of their look-up.
 #[derive(Debug, Default)]
 pub struct Layout {
     pub groups: Vec<Group>,
 }
 
-/// What has changed in a group's sets.
+/// Changes of a group's sets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Changed {
     pub group: usize,
-    /// The key that came or went; none where another policy has it, too.
+    /// The key to add or remove; None if another policy has the key, too.
     pub key: Option<Vec<u8>>,
-    /// The same of what pieces show.
+    /// The key of fragments to add or remove; None if another policy has it, too.
     pub piece: Option<Vec<u8>>,
 }
 
 impl Shape {
-    /// That of a policy; None for one that no packet matches: a type or code of ICMP that is no byte.
+    /// The shape of a policy; None if no packet can match it: an ICMP type or code above 255.
     fn of(row: &FilterRow) -> Option<Shape> {
         let (source, destination) = (row.source_ports, row.destination_ports);
         let ports = match row.protocol {
@@ -98,19 +98,18 @@ impl Shape {
         })
     }
 
-    /// Whether pieces of one packet can be told apart by it: by ports, which the first piece alone has, and with IPv6
-    /// by the protocol, which each piece states for itself (RFC 8200, 4.5): whoever cuts a packet may have later pieces
-    /// state another than the first.
+    /// Whether fragments of one packet may look different to this shape. Ports are in the first fragment only. In IPv6
+    /// each fragment states the protocol for itself (RFC 8200, 4.5), and a sender may state another in later fragments.
     pub fn is_of_whole_packets(&self) -> bool {
         self.ports != Ports::None || self.is_v6 && self.has_protocol
     }
 
-    /// What every piece of a packet shows of it.
+    /// The part of this shape that every fragment shows.
     pub fn of_pieces(self) -> Shape {
         Shape { ports: Ports::None, has_protocol: self.has_protocol && !self.is_v6, ..self }
     }
 
-    /// The key of a policy that this is the shape of.
+    /// The key of a policy of this shape.
     fn key(&self, row: &FilterRow) -> Vec<u8> {
         let mut key = Vec::new();
         for (bits, net) in [(self.source_bits, row.source), (self.destination_bits, row.destination)] {
@@ -147,17 +146,17 @@ impl Group {
         Group { shape, passes, keys: BTreeMap::new(), pieces: BTreeMap::new(), ranks: BTreeSet::new() }
     }
 
-    /// Whether it needs to know what pieces of packets show.
+    /// Whether the group needs a second set for fragments.
     pub fn has_pieces(&self) -> bool {
         !self.passes && self.shape.is_of_whole_packets()
     }
 
-    /// Whether this group may stand before a policy of another verdict, or behind it.
+    /// Whether this group may stand before (or behind) a policy of the other verdict.
     fn may_stand(&self, shape: Shape, key: &[u8], rank: Rank, before: bool) -> bool {
         let is_good = |ranks: &BTreeSet<Rank>| {
             if before { ranks.last() < Some(&rank) } else { ranks.first() > Some(&rank) }
         };
-        // Of one shape only the same key is of the same packets.
+        // Within one shape, only equal keys match the same packets.
         match self.shape == shape {
             true => self.keys.get(key).is_none_or(is_good),
             false => self.ranks.is_empty() || is_good(&self.ranks),
@@ -166,14 +165,15 @@ impl Group {
 }
 
 impl Layout {
-    /// Of policies, in any order.
+    /// The layout of policies, given in any order.
     pub fn new<'r>(rows: impl Iterator<Item = &'r FilterRow>) -> Layout {
         let mut rows: Vec<&FilterRow> = rows.collect();
         rows.sort_by_key(|row| row.rank());
         let mut layout = Layout::default();
         for row in rows {
             let Some(shape) = Shape::of(row) else { continue };
-            // All before it are of better ranks: it may stand behind any, and must behind those that say otherwise.
+            // All policies before it have better ranks: its group may stand behind any, and must stand behind those of
+            // the other verdict.
             if layout.add(row).is_none() {
                 layout.groups.push(Group::new(shape, row.passes));
                 layout.add(row);
@@ -182,7 +182,7 @@ impl Layout {
         layout
     }
 
-    /// Adds a policy to a group that may have it. None where there is none such: then a new layout is needed.
+    /// Adds a policy to a group that may hold it. None if no group may: a new layout is needed.
     pub fn add(&mut self, row: &FilterRow) -> Option<Changed> {
         let Some(shape) = Shape::of(row) else {
             return Some(Changed { group: 0, key: None, piece: None });
@@ -213,7 +213,7 @@ impl Layout {
         Some(changed)
     }
 
-    /// Removes a policy that was added. None where it is not there.
+    /// Removes a policy. None if it is not there.
     pub fn remove(&mut self, row: &FilterRow) -> Option<Changed> {
         let shape = Shape::of(row)?;
         let (key, rank) = (shape.key(row), row.rank());
@@ -284,7 +284,7 @@ mod tests {
         true
     }
 
-    /// The same by the best of all policies that match.
+    /// The expected verdict: that of the best of all policies that match.
     fn expected(rows: &[FilterRow], source: [u8; 4], destination: [u8; 4]) -> bool {
         let matches = |row: &&FilterRow| {
             row.source.contains(&IpAddr::from(source)) && row.destination.contains(&IpAddr::from(destination))
@@ -383,7 +383,7 @@ mod tests {
             let changed = layout.add(&FilterRow { age: 2, ..named(6, ports) }).unwrap();
             assert!(changed.key.is_some() && changed.piece.is_none());
         }
-        // What lets pass, and what asks for no protocol, needs nothing of pieces.
+        // Groups that let pass, and groups without a protocol, need no set for fragments.
         let others =
             [FilterRow { passes: true, ..named(17, (0, 0)) }, row("fd01::/16", "fd02::/16", 1, 1, false)];
         for other in others {

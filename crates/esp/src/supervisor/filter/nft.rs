@@ -1,4 +1,4 @@
-//! Requests to the kernel's nf_tables (linux/netfilter/nf_tables.h), as messages and as a socket.
+//! Requests to the kernel's nf_tables (linux/netfilter/nf_tables.h): messages, and their socket.
 
 use netlink_sys::protocols::NETLINK_NETFILTER;
 use netlink_sys::{Socket, SocketAddr};
@@ -35,49 +35,49 @@ const HEADER_BYTES: usize = 16;
 const BODY: usize = HEADER_BYTES + 4;
 /// `NFT_REG32_00`: the first of sixteen registers of four bytes.
 const REGISTERS: u32 = 8;
-/// Most elements of one message: their list's length has 16 bits.
+/// Upper bound of elements in one message: the length of their list has 16 bits.
 pub const ELEMENTS_MAX: usize = 400;
-/// A batch is sent once it has so many bytes: it must fit the least buffer of a socket that a user namespace may have.
+/// A batch is sent once it has this many bytes: it must fit the smallest socket buffer that a user namespace may have.
 pub const BATCH_BYTES: usize = 64 << 10;
 /// How long the kernel may take to answer, in seconds.
 const ANSWER_SECONDS: i64 = 10;
-/// What news may take until they are read, in bytes, where this process may say so: those of a filter of as many
-/// policies as there can be take less than half.
+/// Bytes of unread news that the socket holds, if this process may set that: news of a filter of the largest policy
+/// table take less than half.
 pub const NEWS_BYTES: usize = 8 << 20;
 
-/// What decides about a packet.
+/// Outcome of a rule or chain for a packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verdict<'v> {
     Drop,
     Accept,
     Return,
-    /// What this chain says.
+    /// Continues in this chain, and returns behind the rule if that chain has no verdict.
     Jump(&'v str),
-    /// What this chain says, and nothing behind it.
+    /// Continues in this chain, and does not return.
     Goto(&'v str),
 }
 
-/// What a rule looks at, and does. Registers are numbered from 0, four bytes each.
+/// A step of a rule: a load, a comparison or a verdict. Registers are numbered from 0, four bytes each.
 #[derive(Clone, Debug)]
 pub enum Step<'s> {
-    /// `NFT_META_MARK` and others, into a register.
+    /// Loads metadata (`NFT_META_MARK` and others) into a register.
     Meta { key: u32, register: u32 },
-    /// Bytes of the header of IP, into registers.
+    /// Loads bytes of the IP header into registers.
     Network { at: u32, bytes: u32, register: u32 },
-    /// Bytes behind the headers of IP; a packet that lacks them is none that the rule is for. Of a later piece kernels
-    /// load what stands there, which is no header.
+    /// Loads bytes behind the IP headers; a packet that lacks them does not match. Of a later fragment kernels load
+    /// payload, which is no header.
     Transport { at: u32, bytes: u32, register: u32 },
-    /// Bytes of an extension header of IPv6; a packet that lacks it is none that the rule is for.
+    /// Loads bytes of an IPv6 extension header; a packet that lacks that header does not match.
     Extension { kind: u8, at: u32, bytes: u32, register: u32 },
-    /// Takes bits away.
+    /// Clears the bits of registers that are 0 in the mask.
     Mask { register: u32, mask: Vec<u8> },
-    /// Goes on where registers have this value.
+    /// Continues the rule if registers have this value.
     Is { register: u32, value: Vec<u8> },
-    /// Goes on where they have another.
+    /// Continues the rule if registers have another value.
     IsNot { register: u32, value: Vec<u8> },
-    /// Goes on where registers from the first on are an element of a set.
+    /// Continues the rule if the registers, from the first on, hold an element of a set.
     In { set: &'s str },
-    /// The end.
+    /// Ends the rule with a verdict.
     Verdict(Verdict<'s>),
 }
 
@@ -89,7 +89,7 @@ pub mod meta {
     pub const PROTOCOL: u32 = 16;
 }
 
-/// Requests that are carried out together, or none of them.
+/// Requests that are carried out all together or not at all.
 pub struct Batch {
     bytes: Vec<u8>,
     family: u8,
@@ -100,17 +100,17 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Whether it should be sent before more is added.
+    /// Whether the batch should be sent before more is added.
     pub fn is_full(&self) -> bool {
         self.bytes.len() >= BATCH_BYTES
     }
 
-    /// The number of sets so far, for the batch that goes on with the same table.
+    /// The number of the next set, for a further batch on the same table.
     pub fn next_set(&self) -> u32 {
         self.sets
     }
 
-    /// Numbers sets from there on.
+    /// Numbers the batch's sets from `sets` on.
     pub fn with_sets_from(mut self, sets: u32) -> Batch {
         self.sets = sets;
         self
@@ -129,7 +129,7 @@ impl Batch {
         self.message(kind, flags, |to| text(to, 1, name));
     }
 
-    /// Adds a chain; one with a priority looks at packets behind routing, the others where a rule jumps to them.
+    /// Adds a chain. With a priority it sees packets behind routing; without one, only packets that a rule sends there.
     pub fn chain(&mut self, table: &str, name: &str, priority: Option<i32>) {
         self.message(NEW_CHAIN, CREATE, |to| {
             text(to, 1, table);
@@ -153,7 +153,7 @@ impl Batch {
         });
     }
 
-    /// Adds a set of keys of so many bytes; `kind` says to nft(8) what they are.
+    /// Adds a set of keys of `key_bytes` bytes; `kind` tells nft(8) the types of their parts.
     pub fn set(&mut self, table: &str, name: &str, kind: u32, key_bytes: usize) {
         self.sets += 1;
         let id = self.sets;
@@ -167,7 +167,7 @@ impl Batch {
         });
     }
 
-    /// Adds elements, [`ELEMENTS_MAX`] at most, or removes them.
+    /// Adds or removes elements, at most [`ELEMENTS_MAX`].
     pub fn elements(&mut self, table: &str, set: &str, add: bool, keys: &[&[u8]]) {
         let (kind, flags) = if add { (NEW_ELEMENTS, CREATE) } else { (DELETE_ELEMENTS, 0) };
         self.message(kind, flags, |to| {
@@ -302,7 +302,7 @@ impl Nft {
     /// Connects to the kernel.
     ///
     /// # Errors
-    /// Of the system: EPROTONOSUPPORT where the kernel has none of it.
+    /// The error of the system: EPROTONOSUPPORT if the kernel has no nf_tables.
     pub fn open() -> io::Result<Nft> {
         let mut socket = Socket::new(NETLINK_NETFILTER)?;
         let port = socket.bind_auto()?.port_number();
@@ -311,7 +311,7 @@ impl Nft {
         Ok(Nft { socket, port, sequence: 1 })
     }
 
-    /// The number by which news name what was asked here.
+    /// The socket's netlink port, by which news name the sender of a change.
     pub fn port(&self) -> u32 {
         self.port
     }
@@ -328,7 +328,7 @@ impl Nft {
     /// Has a batch carried out.
     ///
     /// # Errors
-    /// The kernel's first one; then nothing was done.
+    /// The kernel's first refusal; then nothing was done.
     pub fn send(&mut self, mut batch: Batch) -> io::Result<()> {
         let (first, last) = (batch.first, batch.next - 1);
         if first == last {
@@ -341,10 +341,10 @@ impl Nft {
         self.exchange(&batch.bytes, (first, last))
     }
 
-    /// Whether there is a table.
+    /// Whether the kernel has a table of this family and name.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The error of the kernel.
     pub fn has_table(&mut self, family: u8, table: &str) -> io::Result<bool> {
         self.has(GET_TABLE, family, |to| text(to, 1, table))
     }
@@ -352,7 +352,7 @@ impl Nft {
     /// Whether there is a chain of this name in a table.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The error of the kernel.
     pub fn has_chain(&mut self, family: u8, table: &str, chain: &str) -> io::Result<bool> {
         self.has(GET_CHAIN, family, |to| {
             text(to, 1, table);
@@ -389,7 +389,7 @@ impl Nft {
                 if code != 0 {
                     refused.get_or_insert(io::Error::from_raw_os_error(-code));
                 }
-                // What the kernel says of the beginning it says of all.
+                // The answer to the first request of a batch holds for all of them.
                 if sequence == last || sequence == first {
                     return refused.map_or(Ok(()), Err);
                 }
@@ -402,7 +402,7 @@ fn libc_eio() -> i32 {
     rustix::io::Errno::IO.raw_os_error()
 }
 
-/// Type, sequence number and body of each message of a datagram, what is cut off left out.
+/// Type, sequence number and body of each complete message of a datagram.
 fn messages(datagram: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
     let mut rest = datagram;
     std::iter::from_fn(move || {
@@ -416,37 +416,37 @@ fn messages(datagram: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
     })
 }
 
-/// A socket that becomes readable when tables change.
+/// A socket that receives news of changed tables.
 pub struct News(Socket);
 
-/// What news told since the last time.
+/// Result of reading the news since the last call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Heard {
-    /// No change by others.
+    /// No change by others was found.
     Nothing,
-    /// Some are lost, and in the rest there is no change by others: a filter of many policies causes more of them than
-    /// there is room for, itself.
+    /// Some news were lost, and the rest shows no change by others. A filter of many policies itself causes more news
+    /// than the socket holds.
     Lost,
     /// Others changed a table.
     Changed,
 }
 
 impl News {
-    /// Listens from here on; news find room for so many bytes, or for what the system gives everybody.
+    /// Opens a socket that hears of all changes from here on. It holds `bytes` of news, or the system's default.
     ///
     /// # Errors
-    /// Of the system.
+    /// The error of the system.
     pub fn listen(bytes: usize) -> io::Result<News> {
         let mut socket = Socket::new(NETLINK_NETFILTER)?;
         socket.bind(&SocketAddr::new(0, 0))?;
-        // It is refused in a user namespace: then more are lost.
+        // Refused in a user namespace, where more news are lost.
         let _ = rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, bytes);
         socket.add_membership(GROUP)?;
         socket.set_non_blocking(true)?;
         Ok(News(socket))
     }
 
-    /// Whether others than the socket of this port changed a table whose name begins so.
+    /// Whether anyone but the socket of this port changed a table whose name begins with `name`.
     pub fn take(&self, own_port: u32, name: &str) -> Heard {
         let mut heard = Heard::Nothing;
         let mut buffer = Vec::with_capacity(32 << 10);
@@ -472,8 +472,8 @@ impl AsFd for News {
     }
 }
 
-/// Whether a datagram of news tells of another's change of such a table: of all messages but the number of the
-/// generation the first attribute names it.
+/// Whether a datagram tells of a change to such a table by another socket. The first attribute names the table, except
+/// in messages of the generation's number.
 fn is_changed(datagram: &[u8], own_port: u32, name: &str) -> bool {
     let mut rest = datagram;
     while let Some(header) = rest.first_chunk::<HEADER_BYTES>() {

@@ -1,11 +1,11 @@
-//! The filter of a network namespace of the test's own, as the kernel has it.
+//! Tests of the egress filter against the kernel, each in a network namespace of its own.
 
 use super::*;
 use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_NETFILTER;
 use nix::sched::{CloneFlags, unshare};
 
-/// Runs a test on a thread with a network of its own, where that can be made.
+/// Runs a test on a thread in a new network namespace; skips the test if none can be made.
 fn in_own_network(run: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let inside = scope.spawn(|| {
@@ -39,14 +39,14 @@ fn opened() -> Filter {
     filter
 }
 
-/// One that has begun, without policies of earlier ones.
+/// A filter that has begun, without policies of earlier workers.
 fn begun() -> Filter {
     let mut filter = opened();
     filter.restored().unwrap();
     filter
 }
 
-/// Which tables of a family packets come to, and which are there.
+/// For both tables of a family: whether it is in force, and whether it exists.
 fn tables(at: usize) -> [(bool, bool); 2] {
     let mut nft = Nft::open().unwrap();
     [0, 1].map(|digit| {
@@ -55,8 +55,8 @@ fn tables(at: usize) -> [(bool, bool); 2] {
     })
 }
 
-/// A socket that has tables of both digits of IPv4 for itself until it is dropped: nobody else may change or remove
-/// them (`NFT_TABLE_F_OWNER`).
+/// A socket that owns both tables of IPv4 until it is dropped: nobody else may change or remove the tables
+/// (`NFT_TABLE_F_OWNER`).
 fn taken_by_another() -> Socket {
     let mut socket = Socket::new(NETLINK_NETFILTER).unwrap();
     socket.bind_auto().unwrap();
@@ -85,7 +85,7 @@ const LIVE: (bool, bool) = (true, true);
 const STAGED: (bool, bool) = (false, true);
 const GONE: (bool, bool) = (false, false);
 
-/// A process that died between making a table and putting it in its place.
+/// A process that died between making a table and putting it in force.
 #[test]
 fn the_table_that_packets_come_to_is_told_from_one_that_was_not_finished() {
     in_own_network(|| {
@@ -103,7 +103,7 @@ fn the_table_that_packets_come_to_is_told_from_one_that_was_not_finished() {
                 assert_eq!(tables(at), before);
                 drop(filter);
 
-                // The next one finds the right one, and leaves it in force until it has put another in its place.
+                // The next filter finds the table in force, and leaves it there until a new one replaces it.
                 let mut filter = opened();
                 assert_eq!(filter.tables[at].live, Some(digit));
                 filter.change(&[row(one, 1)], &[]).unwrap();
@@ -115,7 +115,7 @@ fn the_table_that_packets_come_to_is_told_from_one_that_was_not_finished() {
                 filter.change(&[], &[row(one, 1)]).unwrap();
                 assert_eq!(tables(at), [GONE; 2]);
 
-                // Where none was in force, what was not finished goes too.
+                // If no table was in force, the unfinished one is removed, too.
                 filter.stage(at, &name(digit), &Layout::new([row(other, 2)].iter())).unwrap();
                 assert!(!is_there().unwrap());
                 drop(begun());
@@ -137,7 +137,7 @@ fn many(count: u64) -> Vec<FilterRow> {
         .collect()
 }
 
-/// Takes news until there are none for a while; how often the filter was made anew.
+/// Takes news until none come for a while; returns how often the filter was made anew.
 fn repairs(filter: &mut Filter, news: &News) -> usize {
     let (mut repairs, mut quiet) = (0, 0);
     while quiet < 3 && repairs < 10 {
@@ -151,13 +151,13 @@ fn repairs(filter: &mut Filter, news: &News) -> usize {
     repairs
 }
 
-/// A change of thousands of policies causes more news than there is room for: they are lost, and nothing is made anew
-/// but what others took away.
+/// A change of thousands of policies causes more news than the socket holds. The news are lost, and only tables that
+/// others removed are made anew.
 #[test]
 fn news_that_a_filter_causes_itself_have_it_made_anew_no_second_time() {
     in_own_network(|| {
         let rows = many(3000);
-        // With room for few, as in a user namespace, and with as much as a service has.
+        // With room for few news, as in a user namespace, and with the room of a service.
         for (bytes, expected) in [(1, Heard::Lost), (NEWS_BYTES, Heard::Nothing)] {
             let news = News::listen(bytes).unwrap();
             let mut filter = begun();
@@ -179,7 +179,7 @@ fn news_that_a_filter_causes_itself_have_it_made_anew_no_second_time() {
     });
 }
 
-/// Until a worker has said what the journal has, the tables of an earlier data plane are all that holds anything back.
+/// Until a worker has restored the journal, only the tables of an earlier data plane hold packets back.
 #[test]
 fn a_change_by_others_takes_nothing_away_before_policies_are_known() {
     in_own_network(|| {
@@ -194,7 +194,7 @@ fn a_change_by_others_takes_nothing_away_before_policies_are_known() {
                 assert_eq!(tables(at), before, "{heard:?}");
             }
             filter.restored().unwrap();
-            // While the next worker begins, what the one before said holds.
+            // While the next worker begins, the policies of the worker before hold.
             filter.begin();
             clear().unwrap();
             assert_eq!(filter.repair_after(Heard::Changed), Some(Ok(())));
@@ -235,19 +235,19 @@ fn a_kernel_without_nf_tables_is_told_in_one_way_whatever_it_says() {
     assert!(!of(Errno::NOMEM).text.contains("modprobe"));
 }
 
-/// What others keep from it is done once they let it.
+/// A change that another owner of the tables prevents is made once that owner lets go.
 #[test]
 fn a_filter_that_could_not_be_made_is_broken_until_it_is() {
     in_own_network(|| {
         let mut filter = begun();
         let another = taken_by_another();
         let (kept, refused) = (row("10.2.0.0/16", 1), row("10.3.0.0/16", 2));
-        // What passes needs no table, and what the other family has is its own.
+        // Policies that pass need no table, and IPv6 has a table of its own.
         filter.change(&[FilterRow { passes: true, ..kept }, row("fd02::/16", 4)], &[]).unwrap();
         assert!(filter.is_whole());
         assert_eq!(filter.change(&[refused], &[]).unwrap_err().errno, Errno::PERM.raw_os_error());
         assert!(filter.is_whole() && filter.rows.len() == 2, "what is refused leaves nothing behind");
-        // Of the journal it cannot be refused.
+        // Policies from the journal cannot be refused.
         filter.begin();
         filter.change(&[kept], &[]).unwrap();
         for _ in 0..2 {
@@ -259,7 +259,7 @@ fn a_filter_that_could_not_be_made_is_broken_until_it_is() {
     });
 }
 
-/// A filter that is opened late finds what earlier ones left, and makes it what policies say.
+/// A filter that is opened late finds earlier tables, and replaces them by those of the present policies.
 #[test]
 fn a_filter_that_could_not_be_opened_is_opened_when_it_is_needed() {
     in_own_network(|| {
@@ -274,7 +274,7 @@ fn a_filter_that_could_not_be_opened_is_opened_when_it_is_needed() {
     });
 }
 
-/// The kernel takes every shape, and policies of it go as they came.
+/// The kernel takes policies of every shape, and removes them one by one.
 #[test]
 fn policies_of_every_shape_come_and_go() {
     in_own_network(|| {
@@ -313,7 +313,7 @@ fn policies_of_every_shape_come_and_go() {
                 filter.change(&[*row], &[]).unwrap();
             }
             assert!(filter.is_whole() && tables(at).contains(&LIVE));
-            // One that is made of the same policies at once has as many sets of as many keys.
+            // A filter made of the same policies at once has as many sets of as many keys.
             let figures = |filter: &Filter| -> Vec<(usize, usize)> {
                 let mut of: Vec<_> = filter.tables[at]
                     .layout

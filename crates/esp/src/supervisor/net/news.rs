@@ -1,4 +1,4 @@
-//! What the kernel tells of changes by others.
+//! News from the kernel of changes that others make.
 
 use super::{NetError, PROTOCOL_NUMBER, socket};
 use netlink_sys::{Socket, SocketAddr};
@@ -11,31 +11,31 @@ const LINKS: [u16; 2] = [16, 17];
 const ADDRESSES: [u16; 2] = [20, 21];
 const DELETED_ROUTE: u16 = 25;
 const DELETED_RULE: u16 = 33;
-/// Length of a message's header, and where in it are its length, its type, and who caused it.
+/// Length of a message's header, and the offsets of its length, its type and its sender's port.
 const HEADER_BYTES: usize = 16;
-/// In the message of a link, its number; in that of a route, who made it.
+/// Offset of a link's number in a message of links, and of a route's maker in a message of routes.
 const LINK_INDEX: usize = HEADER_BYTES + 4;
 const ROUTE_PROTOCOL: usize = HEADER_BYTES + 5;
-/// What is read of a datagram, in bytes: what is cut off is an attribute of its last message.
+/// Bytes of a datagram that are read: the cut-off rest is an attribute of its last message.
 const DATAGRAM_BYTES: usize = 32 << 10;
 
-/// A socket that becomes readable when links, addresses, routes or rules changed.
+/// A socket that becomes readable when links, addresses, routes or rules change.
 pub struct News(Socket);
 
-/// What has changed.
+/// The kinds of change since the last look.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Changed {
-    /// Addresses of this machine.
+    /// Addresses of this machine changed.
     pub addresses: bool,
-    /// By others: the device, or rules or routes that may be ours.
+    /// Others changed the device, or rules or routes that may be the supervisor's.
     pub ours: bool,
 }
 
 impl News {
-    /// Listens from here on.
+    /// Opens a socket that hears of all changes from here on.
     ///
     /// # Errors
-    /// Of the system.
+    /// The error of the system.
     pub fn listen() -> Result<News, NetError> {
         const OPERATION: &str = "listening for changes of links, addresses, routes and rules";
         let mut socket = socket(OPERATION)?;
@@ -46,8 +46,8 @@ impl News {
         Ok(News(socket))
     }
 
-    /// What changed since the last time, but for routes and rules that the socket of this port changed. Lost messages
-    /// count as a change of everything.
+    /// Kinds of change since the last call, except changes of routes and rules made by the socket of this port. Lost
+    /// messages count as a change of everything.
     pub fn take(&self, own_port: u32, device: u32) -> Changed {
         let mut changed = Changed::default();
         let mut buffer = Vec::with_capacity(DATAGRAM_BYTES);
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(changed(&route(7, PROTOCOL_NUMBER)), (false, false));
         assert_eq!(changed(&message(33, 1, &[0; 12])), (false, true));
         assert_eq!(changed(&message(33, 7, &[0; 12])), (false, false));
-        // Several in a datagram, the last of them cut.
+        // Several messages in a datagram, the last of them cut.
         let several = [link(4), message(21, 0, &[0; 8]), message(25, 0, &[2])].concat();
         assert_eq!(changed(&several), (true, false));
         for datagram in [&[][..], &[0; 15], &[0; 40], &[0xff; 40]] {

@@ -1,4 +1,4 @@
-//! Datagrams at rising rates: how many come with one look, and what each then takes.
+//! Datagrams at rising rates: packets of a batch, and processor time of a packet.
 
 use super::sides::{Bench, rate, us_a_packet_and_end};
 use crate::experiment::promise::Measure;
@@ -7,9 +7,9 @@ use crate::ipsec::tunnel::{Kind, Tunnel};
 use crate::kit::statistics::median;
 use crate::load::LabError;
 use traffic::namespaces::End;
-use traffic::{Typed, Workload};
+use traffic::{Load, Workload};
 
-/// Datagrams a second that are offered; none for as many as go.
+/// Datagrams a second that are offered; none for as many as the tunnel takes.
 const RATES: [Option<f64>; 4] = [Some(10_000.0), Some(50_000.0), Some(200_000.0), None];
 const BYTES: u32 = 64;
 
@@ -18,7 +18,7 @@ pub(super) fn batches(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let tunnel = Tunnel::start(&bench.desk, Kind::ours(Suite::Gcm))?;
     let mut rows = Vec::new();
     for offered in RATES {
-        let load = Typed { workload: Workload::Udp, request: Some(BYTES), rate: offered, ..Typed::default() };
+        let load = Load { workload: Workload::Udp, request: Some(BYTES), rate: offered, ..Load::default() };
         let load = bench.timed(&load);
         let (mut runs, mut together) = (Vec::new(), [Vec::new(), Vec::new()]);
         for _ in 0..bench.effort.rounds {

@@ -12,18 +12,18 @@ use crate::load::LabError;
 use serde::de::DeserializeOwned;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
-use traffic::{Typed, Workload};
+use traffic::{Load, Workload};
 
 const PACKETS: &str = "examples/packets";
 const LOOKUPS: &str = "examples/lookups";
-/// Bytes of a packet, and how many come together: about what one look at a TUN brings.
+/// Bytes of a packet, and the number of packets together: about as many as one read of a TUN brings.
 const BYTES: usize = 1424;
 const TOGETHER: usize = 47;
 /// Other numbers of packets together.
 const BATCHES: [usize; 4] = [2, 8, 16, 64];
 /// Rounds of the examples in each round here.
 const ROUNDS: usize = 20;
-/// Rows of the examples.
+/// Names of the suites in the examples' rows.
 const GCM: &str = "AES-GCM-16-128";
 const CBC: &str = "AES-CBC-128 with HMAC-SHA-1-96";
 const TDES: &str = "3DES-CBC with HMAC-SHA-1-96";
@@ -52,8 +52,8 @@ fn run<T: DeserializeOwned>(bench: &Bench, name: &str, arguments: &[String]) -> 
     lines.map_err(LabError::io("read what packets take"))
 }
 
-/// Nanoseconds that a packet of a stream takes alone to be sealed and to be opened, [so many](TOGETHER) together, by
-/// suite.
+/// Nanoseconds that a packet of a stream takes to be sealed and to be opened, in cryptography alone, [`TOGETHER`]
+/// packets at a time, by suite.
 pub(super) fn crypto(bench: &Bench) -> Result<impl Fn(Suite) -> [f64; 2], LabError> {
     let runs = packets(bench, TOGETHER)?;
     Ok(move |suite: Suite| {
@@ -65,7 +65,7 @@ pub(super) fn crypto(bench: &Bench) -> Result<impl Fn(Suite) -> [f64; 2], LabErr
     })
 }
 
-/// Runs of so many packets together.
+/// Runs the example on packets, `together` at a time.
 fn packets(bench: &Bench, together: usize) -> Result<Vec<Vec<Line>>, LabError> {
     let arguments = [together.to_string(), BYTES.to_string(), ROUNDS.to_string(), "csv".to_owned()];
     (0..bench.effort.rounds).map(|_| run(bench, PACKETS, &arguments)).collect()
@@ -77,7 +77,7 @@ fn rates(runs: &[Vec<Line>], suite: &str, direction: &str) -> (Vec<f64>, Vec<f64
     lines.map(|line| (1e9 / line.2, 1e9 / line.3)).unzip()
 }
 
-/// 47 packets together against one at a time, and other numbers of them.
+/// Rows of 47 packets together against one at a time, and of other numbers of packets.
 pub(super) fn together(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let runs = packets(bench, TOGETHER)?;
     let promised = |least, stretch| Some((Promise::RatioAtLeast(least), stretch));
@@ -116,13 +116,13 @@ pub(super) fn together(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     Ok(rows)
 }
 
-/// Replay window, policy and SA of a packet, with 1,000 of each, over all that a packet takes at an end.
+/// Look-up of replay window, policy and SA, with 1,000 of each, as a share of a packet's whole time at an end.
 pub(super) fn lookups(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let arguments = [(5 * ROUNDS).to_string(), "csv".to_owned()];
     let runs: Vec<Vec<(String, f64, f64)>> =
         (0..bench.effort.rounds).map(|_| run(bench, LOOKUPS, &arguments)).collect::<Result<_, _>>()?;
     let kind = Kind::ours(Suite::Gcm);
-    let load = Typed { workload: Workload::Udp, request: Some(1372), ..Typed::default() };
+    let load = Load { workload: Workload::Udp, request: Some(1372), ..Load::default() };
     let sides = bench.sides(&[kind], &load)?;
     let whole = of(&sides, kind).map_or(f64::NAN, |side| 1e3 * median(&side.values(us_a_packet_and_end)));
     let name = "look-ups with 1,000 SAs, AES-128-GCM, 1,400 bytes";

@@ -1,4 +1,4 @@
-//! What a data plane takes for packets that it must refuse, on its sockets.
+//! The processor time that a data plane spends on packets that it must refuse, at its sockets.
 
 use super::sides::Bench;
 use crate::experiment::promise::{Measure, Promise};
@@ -9,11 +9,11 @@ use crate::kit::statistics::compare;
 use crate::load::LabError;
 use std::sync::atomic::Ordering;
 
-/// What a flood may add to the log, in bytes: some lines, however many packets there are.
+/// Bytes that a flood may add to the log: some lines, whatever the number of packets.
 const LOG_BYTES_MAX: f64 = 4096.0;
 const SUITE: Suite = Suite::Gcm;
 
-/// Processor time of each kind of packet beside that of a good one, and what the log grows by.
+/// Rows of the processor time of each kind of packet beside that of a good one, and of the growth of the log.
 pub(super) fn floods(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let mut times: [Vec<f64>; Packets::ALL.len()] = Default::default();
     let mut handled = [0; Packets::ALL.len()];
@@ -24,7 +24,7 @@ pub(super) fn floods(bench: &Bench) -> Result<Vec<Measure>, LabError> {
             if bench.stop.load(Ordering::Relaxed) {
                 return Err(LabError::Interrupted);
             }
-            // Another one each time: numbers begin anew.
+            // A new tunnel each time: sequence numbers begin anew.
             let tunnel = Tunnel::start(&bench.desk, Kind::ours(SUITE))?;
             let flooded = flood(&tunnel, SUITE, Packets::ALL[at], bench.effort.seconds)?;
             times[at].push(1e9 * flooded.processor_s / flooded.packets as f64);

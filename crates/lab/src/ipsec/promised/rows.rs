@@ -1,4 +1,4 @@
-//! The rows.
+//! The rows on rates, datagrams, threads and the kernel's ESP.
 
 use super::sides::{Bench, Figure, Side, gbit, of, p50, rate, row, seconds_a_gb, us_a_packet_and_end};
 use crate::experiment::promise::{Measure, Promise};
@@ -6,23 +6,23 @@ use crate::ipsec::suite::Suite;
 use crate::ipsec::tunnel::Kind;
 use crate::kit::statistics::median;
 use crate::load::LabError;
-use traffic::{Typed, Workload};
+use traffic::{Load, Workload};
 
 /// Datagrams a second that all sides carry.
 const SMALL_RATE: f64 = 20_000.0;
 /// Lengths of datagrams, in bytes.
 const SIZES: [u32; 5] = [64, 256, 512, 1024, 1372];
 
-fn load(workload: Workload) -> Typed {
-    Typed { workload, ..Typed::default() }
+fn load(workload: Workload) -> Load {
+    Load { workload, ..Load::default() }
 }
 
-/// The same with so much more at the least, and hoped for.
+/// A promised ratio of at least `least`, with the ratio hoped for.
 fn at_least(least: f64, stretch: f64) -> Option<(Promise, f64)> {
     Some((Promise::RatioAtLeast(least), stretch))
 }
 
-/// A part of the peer's at the most, and hoped for.
+/// A promised ratio of at most `most`, with the ratio hoped for.
 fn at_most(most: f64, stretch: f64) -> Option<(Promise, f64)> {
     Some((Promise::RatioAtMost(most), stretch))
 }
@@ -67,11 +67,11 @@ pub(super) fn stream_cbc(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     ])
 }
 
-/// Requests of 200 bytes with responses of 32,768 over 8 connections.
+/// Requests of 200 bytes with responses of 32,768 bytes over 8 connections.
 fn rr(bench: &Bench, suite: Suite, promised: (f64, f64), others: &[Kind]) -> Result<Vec<Measure>, LabError> {
     let (own, libipsec) = (Kind::ours(suite), Kind::Libipsec(suite));
     let kinds: Vec<Kind> = [own, libipsec].into_iter().chain(others.iter().copied()).collect();
-    let load = Typed { request: Some(200), response: Some(32_768), connections: 8, ..load(Workload::Rr) };
+    let load = Load { request: Some(200), response: Some(32_768), connections: 8, ..load(Workload::Rr) };
     let sides = bench.sides(&kinds, &load)?;
     let (own, libipsec) = (ours(&sides)?, of(&sides, libipsec));
     let name = format!("rr 200/32768, {}, 8 connections", suite.name());
@@ -93,22 +93,22 @@ fn rr(bench: &Bench, suite: Suite, promised: (f64, f64), others: &[Kind]) -> Res
     Ok(rows)
 }
 
-/// Under AES-128-GCM.
+/// [`rr`] under AES-128-GCM.
 pub(super) fn rr_gcm(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     rr(bench, Suite::Gcm, (3.5, 5.0), &[Kind::Wireguard, Kind::Plain])
 }
 
-/// Under AES-CBC with HMAC-SHA-1.
+/// [`rr`] under AES-CBC with HMAC-SHA-1.
 pub(super) fn rr_cbc(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     rr(bench, Suite::CbcSha1, (5.0, 8.0), &[])
 }
 
-/// Under 3DES with HMAC-SHA-1.
+/// [`rr`] under 3DES with HMAC-SHA-1.
 pub(super) fn rr_tdes(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     rr(bench, Suite::TdesSha1, (8.0, 15.0), &[])
 }
 
-/// One request of 200 bytes at a time, and as much back.
+/// One request of 200 bytes at a time, with a response of the same length.
 pub(super) fn ping(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let kinds = [Kind::ours(Suite::Gcm), Kind::Libipsec(Suite::Gcm), Kind::Wireguard, Kind::Plain];
     let sides = bench.sides(&kinds, &load(Workload::Ping))?;
@@ -121,7 +121,8 @@ pub(super) fn ping(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     Ok(rows.collect())
 }
 
-/// Datagrams of 64 bytes, as many as go, and at a rate that all sides carry, where each wakes both data planes.
+/// Datagrams of 64 bytes: as many as the tunnel takes, and at a rate that all sides carry, at which each datagram wakes
+/// both data planes.
 pub(super) fn small(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let (own, libipsec) = (Kind::ours(Suite::Gcm), Kind::Libipsec(Suite::Gcm));
     let mut rows = Vec::new();
@@ -129,7 +130,7 @@ pub(super) fn small(bench: &Bench) -> Result<Vec<Measure>, LabError> {
         ("as many as go".to_owned(), None, at_most(0.25, 1.0 / 6.0)),
         (format!("{SMALL_RATE} a second"), Some(SMALL_RATE), None),
     ] {
-        let udp = Typed { request: Some(64), rate: at, ..load(Workload::Udp) };
+        let udp = Load { request: Some(64), rate: at, ..load(Workload::Udp) };
         let sides = bench.sides(&[own, libipsec, Kind::Wireguard], &udp)?;
         let own = ours(&sides)?;
         let name = format!("64-byte UDP, {title}, AES-128-GCM: processor time");
@@ -149,19 +150,19 @@ pub(super) fn small(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     Ok(rows)
 }
 
-/// What arrived and what did not, of datagrams.
+/// The numbers of datagrams that arrived and that were lost, as text.
 fn lost(side: &Side) -> String {
     let lost = side.runs.iter().filter_map(|run| run.datagrams.map(|datagrams| 100.0 * datagrams.lost));
     let (lost, arrived) = (median(&lost.collect::<Vec<_>>()), median(&side.values(rate)));
     format!("{arrived:.0} a second arrived, {lost:.1} % did not")
 }
 
-/// Datagrams of each length, as many as go.
+/// Datagrams of each length, as many as the tunnel takes.
 pub(super) fn sizes(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let kinds = [Kind::ours(Suite::Gcm), Kind::Libipsec(Suite::Gcm), Kind::Wireguard];
     let mut rows = Vec::new();
     for size in SIZES {
-        let sides = bench.sides(&kinds, &Typed { request: Some(size), ..load(Workload::Udp) })?;
+        let sides = bench.sides(&kinds, &Load { request: Some(size), ..load(Workload::Udp) })?;
         let own = ours(&sides)?;
         for kind in kinds.iter().skip(1) {
             let peer = of(&sides, *kind);
@@ -178,7 +179,7 @@ pub(super) fn sizes(bench: &Bench) -> Result<Vec<Measure>, LabError> {
 /// Two connections over one SA, which one or two threads of each end carry.
 pub(super) fn threads(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let kind = |threads| Kind::Ours { suite: Suite::Gcm, threads, level: None };
-    let load = Typed { connections: 8, threads: 2, ..load(Workload::Stream) };
+    let load = Load { connections: 8, threads: 2, ..load(Workload::Stream) };
     let sides = bench.sides(&[kind(2), kind(1)], &load)?;
     let (two, one) = (ours(&sides)?, of(&sides, kind(1)));
     let name = "two threads on one SA, 8 streams, AES-128-GCM";
@@ -188,7 +189,7 @@ pub(super) fn threads(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     ])
 }
 
-/// Beside the kernel's own ESP, on a machine that has it.
+/// Our data plane beside the kernel's own ESP, on a machine that has it.
 pub(super) fn kernel(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let mut rows = Vec::new();
     for suite in [Suite::Gcm, Suite::CbcSha1] {

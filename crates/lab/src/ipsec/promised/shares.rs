@@ -1,5 +1,5 @@
-//! Where the processor time of a packet goes: calls of TUN and sockets, cryptography, and the rest; and how far that is
-//! from what it must take.
+//! The shares of a packet's processor time: calls of TUN and sockets, cryptography, and the rest; and how far their sum
+//! is from the least possible.
 
 use super::engine;
 use super::sides::{Bench, Side, of, processor_s};
@@ -9,26 +9,26 @@ use crate::ipsec::tunnel::Kind;
 use crate::kit::statistics::median;
 use crate::load::LabError;
 use traffic::namespaces::End;
-use traffic::{Report, Typed, Workload};
+use traffic::{Load, Report, Workload};
 
 /// Bytes of TCP in a segment of a tunnel's stream: packets of 1,422 bytes with headers of 52.
 const SEGMENT_BYTES: f64 = 1370.0;
 
-/// Nanoseconds of a packet at an end, each by what took them.
+/// Nanoseconds of a packet at an end, by share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Shares {
     /// The kernel, in calls of TUN and sockets.
     calls: f64,
-    /// Sealing, or opening, as measured alone.
+    /// Sealing or opening, as measured without sockets.
     crypto: f64,
-    /// What is left of the program.
+    /// The rest of the program.
     rest: f64,
 }
 
 impl Shares {
-    /// From the time in the kernel, that in the program, and that of the cryptography alone.
+    /// The shares from the time in the kernel, the time in the program, and the time of the cryptography alone.
     fn of(kernel: f64, program: f64, crypto: f64) -> Self {
-        // Two measurements of nearly the same: at least nothing is left.
+        // Two measurements of nearly the same time: the rest is at least 0.
         let crypto = crypto.min(program);
         Self { calls: kernel, crypto, rest: program - crypto }
     }
@@ -44,7 +44,7 @@ pub(super) fn shares(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let mut rows = Vec::new();
     for suite in [Suite::Gcm, Suite::CbcSha1, Suite::TdesSha1] {
         let kind = Kind::ours(suite);
-        let sides = bench.sides(&[kind], &Typed { workload: Workload::Stream, ..Typed::default() })?;
+        let sides = bench.sides(&[kind], &Load { workload: Workload::Stream, ..Load::default() })?;
         if let Some(side) = of(&sides, kind) {
             rows.extend(of_suite(suite, side, crypto(suite)));
         }

@@ -1,4 +1,4 @@
-//! What all rows are made from: tunnels side by side, each driven in turn.
+//! The sides of all rows: tunnels side by side, each driven in turn.
 
 use crate::experiment::groups::Effort;
 use crate::experiment::promise::{Measure, Promise};
@@ -9,15 +9,15 @@ use crate::load::LabError;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use traffic::namespaces::End;
-use traffic::{ProcessTime, Report, Typed};
+use traffic::{Load, ProcessTime, Report};
 
-/// Part of a side's time that is not counted before.
+/// Warm-up of a side as a share of its time; it is not counted.
 const WARM_SHARE: f64 = 0.25;
 /// Longest time of a side in a round, in seconds, where a tunnel uses its keys up ([`Kind::uses_keys_up`]): with the
 /// time before it enough for 800,000 packets a second.
 pub(super) const KEY_SECONDS_MAX: f64 = 1.0;
 
-/// Programs of the part, and how thoroughly they are measured.
+/// The programs of the part, and the rounds and seconds of each side.
 pub(super) struct Bench {
     pub desk: Desk,
     pub effort: Effort,
@@ -29,7 +29,7 @@ pub(super) struct Bench {
 pub(super) struct Side {
     pub kind: Kind,
     pub runs: Vec<Report>,
-    /// Why there are none.
+    /// The reason if there are no runs.
     pub why: String,
 }
 
@@ -63,13 +63,13 @@ pub(super) fn p50(report: &Report) -> f64 {
 
 impl Bench {
     /// A load for as long as a side works in a round.
-    pub fn timed(&self, load: &Typed) -> Typed {
-        Typed { seconds: self.effort.seconds, warm_up: self.effort.seconds * WARM_SHARE, ..load.clone() }
+    pub fn timed(&self, load: &Load) -> Load {
+        Load { seconds: self.effort.seconds, warm_up: self.effort.seconds * WARM_SHARE, ..load.clone() }
     }
 
-    /// Drives tunnels in turn, the order turning over from round to round. One that cannot be had is a side without
-    /// runs, but for the first, which is what the row is about.
-    pub fn sides(&self, kinds: &[Kind], load: &Typed) -> Result<Vec<Side>, LabError> {
+    /// Drives tunnels in turn; each round begins with the next tunnel. A tunnel whose program is missing or refuses is
+    /// a side without runs. If it is the first, which the row is about, that is an error.
+    pub fn sides(&self, kinds: &[Kind], load: &Load) -> Result<Vec<Side>, LabError> {
         let mut load = self.timed(load);
         if kinds.iter().any(|kind| kind.uses_keys_up()) {
             load.seconds = load.seconds.min(KEY_SECONDS_MAX);
@@ -101,7 +101,7 @@ impl Bench {
 }
 
 impl Side {
-    /// Something of each run.
+    /// A figure of each run, in the order of the rounds.
     pub fn of_runs(&self, of: impl Fn(&Report) -> f64) -> Vec<f64> {
         self.runs.iter().map(of).collect()
     }
@@ -119,7 +119,7 @@ impl Side {
         median(&shares.collect::<Vec<_>>())
     }
 
-    /// Where the processor time went, by the kernel's books.
+    /// A text on where the processor time went, as the kernel booked it.
     pub fn where_it_goes(&self) -> String {
         let kernel = 100.0 * self.kernel_share();
         let busy = self.runs.iter().map(|run| sum(run, ProcessTime::total_s) / run.seconds.max(1e-9));
@@ -131,18 +131,18 @@ impl Side {
     }
 }
 
-/// Processor time of the data plane of an end, in seconds: in the kernel, or in the program.
+/// Processor time of the data plane of an end, in seconds: in the kernel if `is_kernel`, else in the program.
 pub(super) fn processor_s(report: &Report, end: End, is_kernel: bool) -> f64 {
     let of_end = report.processes.iter().filter(|process| process.name == end.name());
     of_end.filter_map(|process| if is_kernel { process.system_s } else { process.user_s }).sum()
 }
 
-/// Over the processes of a run.
+/// The sum of a figure over the processes of a run; 0 for processes without it.
 fn sum(report: &Report, of: fn(&ProcessTime) -> Option<f64>) -> f64 {
     report.processes.iter().filter_map(of).sum()
 }
 
-/// Finds a side.
+/// The side of this kind; none if no side has it.
 pub(super) fn of(sides: &[Side], kind: Kind) -> Option<&Side> {
     sides.iter().find(|side| side.kind == kind)
 }

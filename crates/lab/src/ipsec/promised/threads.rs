@@ -1,4 +1,4 @@
-//! One SA that two threads use at a time, without sockets: what they do beside one.
+//! One SA that two threads use at a time, without sockets, beside one thread.
 
 use super::sides::Bench;
 use crate::experiment::promise::Measure;
@@ -16,13 +16,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Packets of a batch, and their bytes.
+/// Packets of a batch, and bytes of a packet.
 const TOGETHER: usize = 47;
 const BYTES: usize = 1424;
-/// Batches of a thread that are sealed before they are opened; all threads' fit the largest window.
+/// Batches that a thread seals before it opens them; those of all threads fit the largest window.
 const BATCHES: usize = 32;
 
-/// The same work by one thread and by two.
+/// Rows of the same work by one thread and by two.
 pub(super) fn threads(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let failed = |cause: &dyn std::fmt::Debug| LabError::Program(format!("an engine: {cause:?}"));
     let engine = Engine::new(engine::Options::default()).map_err(|cause| failed(&cause))?;
@@ -54,8 +54,8 @@ pub(super) fn threads(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     Ok(rows)
 }
 
-/// Packets a second of so many threads together, sealed and opened; the whole, with making and comparing packets, takes
-/// so long.
+/// Packets a second that `threads` threads together seal, and open. The run, which also makes and compares packets,
+/// takes `seconds`.
 fn rates(engine: &Engine, suite: Suite, threads: usize, seconds: f64) -> Result<[f64; 2], LabError> {
     let (begin, most) = (Instant::now(), Duration::from_secs_f64(seconds));
     let (mut packets, mut times) = (0, [Duration::ZERO; 2]);
@@ -67,7 +67,7 @@ fn rates(engine: &Engine, suite: Suite, threads: usize, seconds: f64) -> Result<
     Ok(times.map(|time| packets as f64 / time.as_secs_f64()))
 }
 
-/// Seals, then opens, what the threads have; how long each took from the first beginning to the last end.
+/// Seals, then opens, the packets of all threads; gives for each the time from the first start to the last end.
 fn round(engine: &Engine, suite: Suite, threads: usize) -> Result<[Duration; 2], LabError> {
     let refused = |cause: &dyn std::fmt::Debug| LabError::Program(format!("an SA: {cause:?}"));
     let (encryption, integrity) = suite.keys(true);
@@ -122,14 +122,14 @@ fn round(engine: &Engine, suite: Suite, threads: usize) -> Result<[Duration; 2],
     })
 }
 
-/// Where threads wait for each other without sleeping: what they then do takes less time than being woken.
+/// A barrier whose threads wait without sleeping: the measured work is shorter than being woken.
 struct Start {
     waiting: AtomicUsize,
     threads: usize,
 }
 
 impl Start {
-    /// Waits until all are there, for the first time, the second, and so on.
+    /// Waits until all threads have called `wait` for the `time`-th time.
     fn wait(&self, time: usize) {
         self.waiting.fetch_add(1, Ordering::AcqRel);
         while self.waiting.load(Ordering::Acquire) < self.threads * time {

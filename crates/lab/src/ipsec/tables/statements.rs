@@ -1,4 +1,4 @@
-//! What the published report says of IPsec, held against what the cases gave.
+//! The published statements about IPsec, judged by the cases.
 
 use super::{Case, Figure, Load, Outcomes, Way};
 use crate::experiment::judged::Expect::{self, About, AtMost};
@@ -7,14 +7,14 @@ use crate::ipsec::suite::Suite;
 use crate::kit::statistics::Summary;
 use crate::published::Claim;
 
-/// The published statements, held against what the cases gave.
+/// Judges the published statements by the outcomes.
 pub(crate) fn judge(claims: &[Claim], outcomes: &Outcomes) -> Vec<Judged> {
     let all = |of: &dyn Fn(Load, Suite) -> Option<Summary>| -> Vec<Weighable> {
         let every =
             Load::ALL.into_iter().flat_map(|load| Suite::ALL.into_iter().map(move |suite| (load, suite)));
         every.filter_map(|(load, suite)| of(load, suite)).map(|summary| Weighable::of(&summary)).collect()
     };
-    // The largest of all is what such a statement is about.
+    // Such a statement is about the largest figure.
     let largest = |figures: Vec<Weighable>| -> Vec<Weighable> {
         figures.into_iter().max_by(|a, b| a.value.total_cmp(&b.value)).into_iter().collect()
     };
@@ -60,7 +60,7 @@ pub(crate) fn judge(claims: &[Claim], outcomes: &Outcomes) -> Vec<Judged> {
     judged.chain(ran.flat_map(|load| lengths(claims, load))).collect()
 }
 
-/// What the report says of the lengths of a workload's messages, held against those that are sent here.
+/// Judges the statements on the lengths of a workload's messages by the lengths that are sent here.
 fn lengths(claims: &[Claim], load: Load) -> Vec<Judged> {
     let (request, response) = load.bytes();
     let judged = [("request", request), ("response", response)].into_iter().filter_map(|(message, bytes)| {
