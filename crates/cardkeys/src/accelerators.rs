@@ -9,16 +9,16 @@ use wire::code;
 use wire::verb::clear_rsa_private;
 use zeroize::Zeroizing;
 
-/// Cards that compute with clear keys: select accelerators in the facility to use no others.
+/// Runs the operations of clear RSA keys on a home's cards. To use accelerators only, select them in the facility.
 #[derive(Clone, Debug)]
 pub struct Accelerators {
-    /// The home.
+    /// The home whose cards compute.
     pub facility: Facility,
-    /// Domain of the requests.
+    /// Domain that the requests name.
     pub domain: u16,
 }
 
-/// A clear key as cards take it; wiped when dropped.
+/// A clear key as the token that requests carry; wiped when dropped.
 struct Accelerated {
     accelerators: Accelerators,
     token: Zeroizing<Vec<u8>>,
@@ -79,7 +79,8 @@ impl SectionHash for Hashes<'_> {
     }
 }
 
-/// Both hashes are always served.
+/// The first `N` bytes of a hash of `data`; the engine serves both hashes that tokens need, so no digest stays all
+/// zeros.
 fn digest<const N: usize>(engine: &Engine, hash: HashAlgorithm, data: &[u8]) -> [u8; N] {
     let mut digest = [0; N];
     if let Ok(hashed) = engine.hash(hash, data) {

@@ -15,15 +15,15 @@ use wire::Label;
 use wire::code::{self, Codes};
 use wire::verb::{RsaFormat, SignatureFormat, TypedAsk, pka_decrypt};
 
-/// Where the public section of a public key token begins, its identifier, and where its exponent begins.
+/// Offset of the public section in a public key token; the section's identifier; the exponent's offset in the section.
 const SECTION_AT: usize = 8;
 const PUBLIC_SECTION: u8 = 0x04;
 const EXPONENT_AT: usize = 12;
-/// Codes of a block that cannot be deciphered, whatever is wrong: its format, or a number that is not below the
-/// modulus.
+/// Codes with which a card refuses to decipher a block: a bad format, or a number that is not below the modulus. Both
+/// become [`PrivateKeyError::NotOpened`].
 const NOT_OPENED: [Codes; 2] = [code::RSA_BLOCK, code::TEXT_LENGTH];
 
-/// A key that is a label in a home, and on its cards.
+/// An RSA key that a home's key store holds under a label; its operations run on a card.
 #[derive(Clone)]
 pub struct LabelKey {
     facility: Facility,
@@ -33,8 +33,8 @@ pub struct LabelKey {
 }
 
 impl LabelKey {
-    /// The key under a label, whose public half is in a certificate. Compares it with the public half from the card, so
-    /// that a replaced record is noticed before anything is signed with it.
+    /// The key under `label`, whose public half `public` is in a certificate. Compares `public` with the public half
+    /// from the card, so that a replaced record is noticed before anything is signed with the key.
     ///
     /// # Errors
     /// [`PrivateKeyError::Card`] if the card cannot be reached, has no such label, or has another key under it.
@@ -53,8 +53,8 @@ impl LabelKey {
         Ok(Self { facility, domain, label, public })
     }
 
-    /// The key under a label, as part of a certificate to be: `created` is written into its public half and so
-    /// decides its fingerprint.
+    /// The key under `label`, for a certificate that is yet to be made. `created` is written into the key's public
+    /// half, and so decides its fingerprint.
     ///
     /// # Errors
     /// [`PrivateKeyError::Card`] as for [`LabelKey::new`].
@@ -72,12 +72,12 @@ impl LabelKey {
         Ok(Self { facility, domain, label, public })
     }
 
-    /// The packet of its public half.
+    /// The packet of the key's public half.
     pub fn packet(&self) -> &KeyPacket {
         &self.public
     }
 
-    /// Its label.
+    /// The label that the key has in the home.
     pub fn label(&self) -> &Label {
         &self.label
     }

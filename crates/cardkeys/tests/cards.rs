@@ -15,8 +15,7 @@ use std::sync::Arc;
 use system_tests::{Installation, rsa_generate, rsa_skeleton};
 use wire::Label;
 use wire::control::Personality;
-use wire::frame::Arguments;
-use wire::verb::{Verb, pka_key_generate, pka_key_record_create};
+use wire::verb::{pka_key_generate, pka_key_record_create};
 
 const TEXT: &[u8] = b"what a card signs\n";
 
@@ -27,13 +26,10 @@ fn store(facility: &Facility, label: &str) {
     assert!(reply.codes().has_output(), "PKA_Key_Generate: {}", reply.codes());
     let token = reply.arguments().bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER).to_vec();
     let field = Label::new(label).unwrap().to_field();
-    let mut arguments = Arguments::new(Verb::PkaKeyRecordCreate);
-    arguments
-        .set_bytes(pka_key_record_create::KEY_LABEL, &field)
-        .set_integer(pka_key_record_create::KEY_TOKEN_LENGTH, token.len() as i64)
-        .set_bytes(pka_key_record_create::KEY_TOKEN, &token);
-    let reply = facility.call(0, &arguments).unwrap();
-    assert!(reply.codes().has_output(), "PKA_Key_Record_Create: {}", reply.codes());
+    let new = pka_key_record_create::Ask::new();
+    let ask = pka_key_record_create::Ask { key_label: &field, key_token: &token, ..new };
+    let codes = facility.ask(0, &ask).unwrap().codes();
+    assert!(codes.has_output(), "PKA_Key_Record_Create: {codes}");
 }
 
 fn fresh(facility: &Facility, label: &str, role: Role, created: Timestamp) -> LabelKey {

@@ -7,7 +7,10 @@ use std::time::Instant;
 use wire::bounds::BATCH_MAX;
 use wire::control::{Handout, MasterKeyPair};
 use wire::frame::Arguments;
-use wire::verb::{Verb, encipher, key_generate, symmetric_algorithm_encipher as aes};
+use wire::verb::{
+    AesAlgorithm, AesKeyRule, AesMethod, AesPosition, Filled, TypedAsk, TypedGot, Verb, encipher,
+    key_generate as kgn, symmetric_algorithm_encipher as aes,
+};
 
 const TEXT_BYTES: usize = 4096;
 
@@ -34,28 +37,33 @@ fn main() -> Result<(), Failed> {
 
 fn request(processor: &mut Processor, batch: &mut Batch, verb: Verb) -> Result<Vec<u8>, Failed> {
     let text = [7; TEXT_BYTES];
-    let mut request = Arguments::new(verb);
-    let token = if verb == Verb::Encipher {
-        generated(processor, batch, b"DATA    ", b"DOUBLE  ")?
-    } else {
-        generated(processor, batch, b"AESDATA ", b"KEYLN16 ")?
-    };
     if verb == Verb::Encipher {
-        request.set_bytes(encipher::KEY_IDENTIFIER, &token);
-        request.set_integer(encipher::TEXT_LENGTH, TEXT_BYTES as i64).set_bytes(encipher::PLAINTEXT, &text);
-        request.set_bytes(encipher::INITIALIZATION_VECTOR, &[0; 8]).set_integer(encipher::PAD_CHARACTER, 0);
-        request.set_bytes(encipher::CHAINING_VECTOR, &[0; 18]);
-    } else {
-        request.set_integer(aes::RULE_ARRAY_COUNT, 4);
-        request.set_bytes(aes::RULE_ARRAY, b"AES     CBC     KEYIDENTONLY    ");
-        request.set_integer(aes::KEY_LENGTH, 64).set_bytes(aes::KEY_IDENTIFIER, &token);
-        request.set_integer(aes::BLOCK_SIZE, 16).set_integer(aes::INITIALIZATION_VECTOR_LENGTH, 16);
-        request.set_bytes(aes::INITIALIZATION_VECTOR, &[0; 16]);
-        request.set_integer(aes::CLEAR_TEXT_LENGTH, TEXT_BYTES as i64).set_bytes(aes::CLEAR_TEXT, &text);
-        request.set_integer(aes::CIPHER_TEXT_LENGTH, TEXT_BYTES as i64);
+        let token = generated(processor, batch, b"DATA    ", b"DOUBLE  ")?;
+        return written(&encipher::Ask {
+            key_identifier: (&token).into(),
+            plaintext: &text,
+            initialization_vector: Some(&[0; 8]),
+            chaining_vector: Some(&[0; 18]),
+            ..encipher::Ask::new()
+        });
     }
+    let token = generated(processor, batch, b"AESDATA ", b"KEYLN16 ")?;
+    written(&aes::Ask {
+        key_identifier: (&token).into(),
+        method: Some(AesMethod::Cbc),
+        key_rule: Some(AesKeyRule::Identifier),
+        part: Some(AesPosition::Only),
+        block_size: 16,
+        initialization_vector: &[0; 16],
+        clear_text: &text,
+        cipher_text: TEXT_BYTES,
+        ..aes::Ask::new(AesAlgorithm::Aes)
+    })
+}
+
+fn written(ask: &impl TypedAsk) -> Result<Vec<u8>, Failed> {
     let mut payload = Vec::new();
-    request.write_request(&mut payload)?;
+    ask.arguments(&mut Filled::default()).write_request(&mut payload)?;
     Ok(payload)
 }
 
@@ -85,12 +93,13 @@ fn generated(
     key_type: &[u8; 8],
     length: &[u8; 8],
 ) -> Result<Vec<u8>, Failed> {
-    let mut request = Arguments::new(Verb::KeyGenerate);
-    request.set_bytes(key_generate::KEY_FORM, b"OP  ").set_bytes(key_generate::KEY_LENGTH, length);
-    request.set_bytes(key_generate::KEY_TYPE_1, key_type).set_bytes(key_generate::KEY_TYPE_2, b"        ");
-    request.set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_1, &[0; 64]);
-    let mut payload = Vec::new();
-    request.write_request(&mut payload)?;
+    let payload = written(&kgn::Ask {
+        key_form: b"OP  ",
+        key_length: length,
+        key_type_1: key_type,
+        key_type_2: b"        ",
+        ..kgn::Ask::new()
+    })?;
     batch.clear();
     batch.push(&Incoming {
         verb: Verb::KeyGenerate,
@@ -100,5 +109,5 @@ fn generated(
     })?;
     processor.run(batch);
     let reply = Arguments::read_reply(Verb::KeyGenerate, &batch.answers()[0].payload)?;
-    Ok(reply.bytes(key_generate::GENERATED_KEY_IDENTIFIER_1).to_vec())
+    Ok(kgn::Got::of(&reply).generated_key_identifier_1.to_vec())
 }

@@ -7,7 +7,9 @@ use engine::{Engine, Options};
 use std::time::Instant;
 use wire::control::{Handout, MasterKeyPair};
 use wire::frame::Arguments;
-use wire::verb::{Verb, key_generate, mac_generate};
+use wire::verb::{
+    Filled, MacFormat, MacMethod, TypedAsk, TypedGot, Verb, key_generate as kgn, mac_generate as mgn,
+};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut processor = Processor::new(Engine::new(Options::default())?, 1);
@@ -19,15 +21,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut payloads = Vec::new();
     for _ in 0..64 {
         let token = generated(&mut processor, &mut batch)?;
-        let mut request = Arguments::new(Verb::MacGenerate);
-        request.set_bytes(mac_generate::KEY_IDENTIFIER, &token);
-        request.set_integer(mac_generate::TEXT_LENGTH, 64).set_bytes(mac_generate::TEXT, &[7; 64]);
-        request.set_integer(mac_generate::RULE_ARRAY_COUNT, 2);
-        request.set_bytes(mac_generate::RULE_ARRAY, b"X9.19OPTMACLEN8 ");
-        request.set_bytes(mac_generate::CHAINING_VECTOR, &[0; 18]);
-        let mut payload = Vec::new();
-        request.write_request(&mut payload)?;
-        payloads.push(payload);
+        let request = mgn::Ask {
+            key_identifier: (&token).into(),
+            text: &[7; 64],
+            method: Some(MacMethod::X919),
+            format: Some(MacFormat::Bytes8),
+            chaining_vector: Some(&[0; 18]),
+            ..mgn::Ask::new()
+        };
+        payloads.push(written(&request)?);
     }
     let sizes = match std::env::args().nth(1) {
         Some(size) => vec![size.parse::<usize>()?.clamp(1, payloads.len())],
@@ -71,12 +73,13 @@ fn rate(
 }
 
 fn generated(processor: &mut Processor, batch: &mut Batch) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    let mut request = Arguments::new(Verb::KeyGenerate);
-    request.set_bytes(key_generate::KEY_FORM, b"OP  ").set_bytes(key_generate::KEY_LENGTH, b"DOUBLE  ");
-    request.set_bytes(key_generate::KEY_TYPE_1, b"MAC     ").set_bytes(key_generate::KEY_TYPE_2, b"        ");
-    request.set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_1, &[0; 64]);
-    let mut payload = Vec::new();
-    request.write_request(&mut payload)?;
+    let payload = written(&kgn::Ask {
+        key_form: b"OP  ",
+        key_length: b"DOUBLE  ",
+        key_type_1: b"MAC     ",
+        key_type_2: b"        ",
+        ..kgn::Ask::new()
+    })?;
     batch.clear();
     batch.push(&Incoming {
         verb: Verb::KeyGenerate,
@@ -86,5 +89,11 @@ fn generated(processor: &mut Processor, batch: &mut Batch) -> Result<Vec<u8>, Bo
     })?;
     processor.run(batch);
     let reply = Arguments::read_reply(Verb::KeyGenerate, &batch.answers()[0].payload)?;
-    Ok(reply.bytes(key_generate::GENERATED_KEY_IDENTIFIER_1).to_vec())
+    Ok(kgn::Got::of(&reply).generated_key_identifier_1.to_vec())
+}
+
+fn written(ask: &impl TypedAsk) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let mut payload = Vec::new();
+    ask.arguments(&mut Filled::default()).write_request(&mut payload)?;
+    Ok(payload)
 }

@@ -18,7 +18,10 @@ use wire::code;
 use wire::control::{Handout, MasterKeyPair};
 use wire::frame::Arguments;
 use wire::point::PointSet;
-use wire::verb::{Verb, encrypted_pin_translate as ptr, key_part_import as kpi, key_token_build as ktb};
+use wire::verb::{
+    Filled, KeyPart, PinDerivations, PinTranslation, TokenOrigin, TypedAsk, TypedGot, Verb,
+    encrypted_pin_translate as ptr, key_part_import as kpi, key_token_build as ktb,
+};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -139,16 +142,16 @@ impl Bench {
     /// A block from under a fixed key under another.
     fn fixed(&mut self) -> Result<Vec<u8>, Failure> {
         let (from, to) = (self.key(b"IPINENC ", &[])?, self.key(b"OPINENC ", &[])?);
-        self.translation(&from, &to, PROFILE, b"TRANSLAT")
+        self.translation(&from, &to, PROFILE, None)
     }
 
     /// A block from under the key of a transaction under that of another.
     fn derived(&mut self) -> Result<Vec<u8>, Failure> {
-        let mut base = || self.key(b"KEYGENKY", b"UKPT    ");
+        let mut base = || self.key(b"KEYGENKY", &[*b"UKPT    "]);
         let (from, to) = (base()?, base()?);
         let mut profile = [&PROFILE[..], &SERIAL].concat();
         profile.resize(48, b' ');
-        self.translation(&from, &to, &profile, b"TRANSLATDUKPT-BH")
+        self.translation(&from, &to, &profile, Some(PinDerivations::Both))
     }
 
     fn translation(
@@ -156,61 +159,54 @@ impl Bench {
         from: &[u8],
         to: &[u8],
         profile: &[u8],
-        words: &[u8],
+        derivations: Option<PinDerivations>,
     ) -> Result<Vec<u8>, Failure> {
-        let block = self.random.bytes(8);
-        let mut request = Arguments::new(Verb::EncryptedPinTranslate);
-        request
-            .set_bytes(ptr::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, from)
-            .set_bytes(ptr::OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, to)
-            .set_bytes(ptr::INPUT_PIN_PROFILE, profile)
-            .set_bytes(ptr::PAN_DATA_IN, b"401234567890")
-            .set_bytes(ptr::PIN_BLOCK_IN, &block)
-            .set_integer(ptr::RULE_ARRAY_COUNT, words.len() as i64 / 8)
-            .set_bytes(ptr::RULE_ARRAY, words)
-            .set_bytes(ptr::OUTPUT_PIN_PROFILE, profile)
-            .set_bytes(ptr::PAN_DATA_OUT, b"401234567890");
-        written(&request)
+        let block = self.random.number().to_le_bytes();
+        written(&ptr::Ask {
+            input_pin_encrypting_key_identifier: from.into(),
+            output_pin_encrypting_key_identifier: to.into(),
+            input_pin_profile: profile,
+            pan_data_in: Some(b"401234567890"),
+            pin_block_in: &block,
+            derivations,
+            output_pin_profile: profile,
+            pan_data_out: Some(b"401234567890"),
+            ..ptr::Ask::new(PinTranslation::Translate)
+        })
     }
 
     /// A key of this type that nobody else has, entered in parts.
-    fn key(&mut self, key_type: &[u8; 8], word: &[u8]) -> Result<Vec<u8>, Failure> {
-        let words = [b"INTERNAL", word].concat();
-        let mut request = Arguments::new(Verb::KeyTokenBuild);
-        request
-            .set_bytes(ktb::KEY_TYPE, key_type)
-            .set_integer(ktb::RULE_ARRAY_COUNT, words.len() as i64 / 8)
-            .set_bytes(ktb::RULE_ARRAY, &words);
-        let mut token = self.output(&request, ktb::KEY_TOKEN)?;
+    fn key(&mut self, key_type: &[u8; 8], usage: &[[u8; 8]]) -> Result<Vec<u8>, Failure> {
+        let request = ktb::Ask { key_type: Some(key_type), usage, ..ktb::Ask::new(TokenOrigin::Internal) };
+        let mut token = self.output(&request, |got| got.key_token)?;
         let odd = |byte: u8| byte ^ u8::from(byte.count_ones().is_multiple_of(2));
         let value: Vec<u8> = self.random.bytes(16).into_iter().map(odd).collect();
-        for (step, part) in [(b"FIRST   ", &value[..]), (b"LAST    ", &[0; 16])] {
-            let mut request = Arguments::new(Verb::KeyPartImport);
-            request
-                .set_integer(kpi::RULE_ARRAY_COUNT, 1)
-                .set_bytes(kpi::RULE_ARRAY, step)
-                .set_bytes(kpi::KEY_PART, part)
-                .set_bytes(kpi::KEY_IDENTIFIER, &token);
-            token = self.output(&request, kpi::KEY_IDENTIFIER)?;
+        for (step, part) in [(KeyPart::First, &value[..]), (KeyPart::Last, &[0; 16])] {
+            let request = kpi::Ask { key_part: part, key_identifier: (&token).into(), ..kpi::Ask::new(step) };
+            token = self.output(&request, |got| got.key_identifier)?;
         }
         Ok(token)
     }
 
-    fn output(&mut self, request: &Arguments<'_>, position: usize) -> Result<Vec<u8>, Failure> {
-        let (verb, payload) = (request.verb(), written(request)?);
+    fn output<A: TypedAsk>(
+        &mut self,
+        ask: &A,
+        output: impl for<'g> FnOnce(&'g A::Got<'_>) -> &'g [u8],
+    ) -> Result<Vec<u8>, Failure> {
+        let payload = written(ask)?;
         self.batch.clear();
-        self.batch.push(&Incoming { verb, domain: 0, points: ROLE, payload: &payload })?;
+        self.batch.push(&Incoming { verb: A::VERB, domain: 0, points: ROLE, payload: &payload })?;
         self.processor.run(&mut self.batch);
         let answer = &self.batch.answers()[0];
         if !answer.codes.has_output() {
-            return Err(format!("{}: {}", verb.entry().name, answer.codes).into());
+            return Err(format!("{}: {}", A::VERB.entry().name, answer.codes).into());
         }
-        Ok(Arguments::read_reply(verb, &answer.payload)?.bytes(position).to_vec())
+        Ok(output(&A::Got::of(&Arguments::read_reply(A::VERB, &answer.payload)?)).to_vec())
     }
 }
 
-fn written(request: &Arguments<'_>) -> Result<Vec<u8>, Failure> {
+fn written(ask: &impl TypedAsk) -> Result<Vec<u8>, Failure> {
     let mut payload = Vec::new();
-    request.write_request(&mut payload)?;
+    ask.arguments(&mut Filled::default()).write_request(&mut payload)?;
     Ok(payload)
 }

@@ -20,7 +20,8 @@ use wire::control::{Handout, MasterKeyPair};
 use wire::frame::Arguments;
 use wire::point::{Point, PointSet};
 use wire::verb::{
-    Verb, encrypted_pin_translate as ptr, encrypted_pin_verify as pvr, key_part_import as kpi,
+    Filled, KeyPart, PinTranslation, PinVerifyMethod, TokenOrigin, TypedAsk, TypedGot, Verb,
+    encrypted_pin_translate as ptr, encrypted_pin_verify as pvr, key_part_import as kpi,
     key_token_build as ktb,
 };
 use wire::{Codes, code};
@@ -99,17 +100,16 @@ fn main() -> Result<ExitCode, Failure> {
         (bench.key(b"PINVER  ")?, bench.key(b"IPINENC ")?, bench.key(b"OPINENC ")?);
     let right = bench.pin()?;
     let mut is_told = bench.watch(Verb::EncryptedPinVerify, count, right, |kind, block| {
-        let mut request = Arguments::new(Verb::EncryptedPinVerify);
-        request
-            .set_bytes(pvr::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &inbound)
-            .set_bytes(pvr::PIN_VERIFYING_KEY_IDENTIFIER, &verifying)
-            .set_bytes(pvr::INPUT_PIN_PROFILE, PROFILE)
-            .set_bytes(pvr::PAN_DATA, PAN)
-            .set_bytes(pvr::ENCRYPTED_PIN_BLOCK, block)
-            .set_integer(pvr::RULE_ARRAY_COUNT, 1)
-            .set_bytes(pvr::RULE_ARRAY, b"IBM-PIN ")
-            .set_integer(pvr::PIN_CHECK_LENGTH, 4)
-            .set_bytes(pvr::DATA_ARRAY, b"01234567890123451122334455667788                ");
+        let request = pvr::Ask {
+            input_pin_encrypting_key_identifier: (&inbound).into(),
+            pin_verifying_key_identifier: (&verifying).into(),
+            input_pin_profile: PROFILE,
+            pan_data: Some(PAN),
+            encrypted_pin_block: block,
+            pin_check_length: 4,
+            data_array: b"01234567890123451122334455667788                ",
+            ..pvr::Ask::new(PinVerifyMethod::Ibm)
+        };
         let codes = match kind {
             Kind::Right => code::OK,
             Kind::WrongPin | Kind::NearPin | Kind::Digit => code::PIN_NOT_VERIFIED,
@@ -118,17 +118,16 @@ fn main() -> Result<ExitCode, Failure> {
         written(&request).map(|payload| (payload, codes))
     })?;
     is_told |= bench.watch(Verb::EncryptedPinTranslate, count, right, |kind, block| {
-        let mut request = Arguments::new(Verb::EncryptedPinTranslate);
-        request
-            .set_bytes(ptr::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &inbound)
-            .set_bytes(ptr::OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &outbound)
-            .set_bytes(ptr::INPUT_PIN_PROFILE, PROFILE)
-            .set_bytes(ptr::PAN_DATA_IN, PAN)
-            .set_bytes(ptr::PIN_BLOCK_IN, block)
-            .set_integer(ptr::RULE_ARRAY_COUNT, 1)
-            .set_bytes(ptr::RULE_ARRAY, b"REFORMAT")
-            .set_bytes(ptr::OUTPUT_PIN_PROFILE, b"ISO-3   NONE            ")
-            .set_bytes(ptr::PAN_DATA_OUT, PAN);
+        let request = ptr::Ask {
+            input_pin_encrypting_key_identifier: (&inbound).into(),
+            output_pin_encrypting_key_identifier: (&outbound).into(),
+            input_pin_profile: PROFILE,
+            pan_data_in: Some(PAN),
+            pin_block_in: block,
+            output_pin_profile: b"ISO-3   NONE            ",
+            pan_data_out: Some(PAN),
+            ..ptr::Ask::new(PinTranslation::Reformat)
+        };
         let is_right = matches!(kind, Kind::Right | Kind::WrongPin | Kind::NearPin | Kind::Digit);
         let codes = if is_right { code::OK } else { code::PIN_BLOCK };
         written(&request).map(|payload| (payload, codes))
@@ -136,9 +135,9 @@ fn main() -> Result<ExitCode, Failure> {
     Ok(if is_told { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn written(request: &Arguments<'_>) -> Result<Vec<u8>, Failure> {
+fn written(ask: &impl TypedAsk) -> Result<Vec<u8>, Failure> {
     let mut payload = Vec::new();
-    request.write_request(&mut payload)?;
+    ask.arguments(&mut Filled::default()).write_request(&mut payload)?;
     Ok(payload)
 }
 
@@ -171,30 +170,26 @@ impl Bench {
         Ok((self.batch.answers()[0].codes, time))
     }
 
-    fn output(&mut self, request: &Arguments<'_>, position: usize) -> Result<Vec<u8>, Failure> {
-        let (codes, _) = self.timed(request.verb(), &written(request)?)?;
+    fn output<A: TypedAsk>(
+        &mut self,
+        ask: &A,
+        output: impl for<'g> FnOnce(&'g A::Got<'_>) -> &'g [u8],
+    ) -> Result<Vec<u8>, Failure> {
+        let (codes, _) = self.timed(A::VERB, &written(ask)?)?;
         if !codes.has_output() {
-            return Err(format!("{}: {codes}", request.verb().entry().name).into());
+            return Err(format!("{}: {codes}", A::VERB.entry().name).into());
         }
-        Ok(Arguments::read_reply(request.verb(), &self.batch.answers()[0].payload)?.bytes(position).to_vec())
+        let reply = Arguments::read_reply(A::VERB, &self.batch.answers()[0].payload)?;
+        Ok(output(&A::Got::of(&reply)).to_vec())
     }
 
     /// A key of this type and of [`KEY`], entered in parts.
     fn key(&mut self, key_type: &[u8; 8]) -> Result<Vec<u8>, Failure> {
-        let mut request = Arguments::new(Verb::KeyTokenBuild);
-        request
-            .set_bytes(ktb::KEY_TYPE, key_type)
-            .set_integer(ktb::RULE_ARRAY_COUNT, 1)
-            .set_bytes(ktb::RULE_ARRAY, b"INTERNAL");
-        let mut token = self.output(&request, ktb::KEY_TOKEN)?;
-        for (step, part) in [(b"FIRST   ", &KEY), (b"LAST    ", &[0; 16])] {
-            let mut request = Arguments::new(Verb::KeyPartImport);
-            request
-                .set_integer(kpi::RULE_ARRAY_COUNT, 1)
-                .set_bytes(kpi::RULE_ARRAY, step)
-                .set_bytes(kpi::KEY_PART, part)
-                .set_bytes(kpi::KEY_IDENTIFIER, &token);
-            token = self.output(&request, kpi::KEY_IDENTIFIER)?;
+        let request = ktb::Ask { key_type: Some(key_type), ..ktb::Ask::new(TokenOrigin::Internal) };
+        let mut token = self.output(&request, |got| got.key_token)?;
+        for (step, part) in [(KeyPart::First, &KEY), (KeyPart::Last, &[0; 16])] {
+            let request = kpi::Ask { key_part: part, key_identifier: (&token).into(), ..kpi::Ask::new(step) };
+            token = self.output(&request, |got| got.key_identifier)?;
         }
         Ok(token)
     }

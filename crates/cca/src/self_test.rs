@@ -10,17 +10,19 @@ use crate::patterns;
 use crate::processor::Processor;
 use engine::Engine;
 use wire::control::{Handout, MasterKeyPair, Register, TokenForm, TokenForms};
-use wire::frame::{Argument, Arguments, Outcome};
+use wire::frame::{Arguments, Outcome};
+use wire::point::PointSet;
 use wire::verb::{
-    Verb, clear_key_import_multiple as import, decipher, encipher, mac_generate, one_way_hash,
-    random_number_generate, symmetric_algorithm_encipher as aes,
+    AesAlgorithm, AesKeyRule, AesMethod, AesPosition, Filled, HashMethod, KeyAlgorithm, MacFormat, MacMethod,
+    Room, TypedAsk, TypedGot, clear_key_import_multiple as import, decipher, encipher, mac_generate,
+    one_way_hash, random_number_generate, symmetric_algorithm_encipher as aes,
 };
 use wire::{Codes, code};
 
 /// A known answer came out wrong: the card must not serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SelfTestFailure {
-    /// What was asked.
+    /// The operation that gave the wrong answer.
     pub operation: &'static str,
 }
 
@@ -48,7 +50,7 @@ impl Processor {
             test.aes(form)?;
         }
         test.hash_and_random()?;
-        pka::run(engine).map_err(|operation| SelfTestFailure { operation })
+        pka::run(engine)
     }
 }
 
@@ -86,7 +88,7 @@ impl Test {
     }
 
     fn des(&mut self, form: TokenForm) -> Result<(), SelfTestFailure> {
-        let token = self.import(b"DES     ", &DES_KEY);
+        let token = self.import(KeyAlgorithm::Des, &DES_KEY);
         let parts: &[_] = match form {
             TokenForm::Authenticated => &[16..32, 48..56, 1..4, 5..6, 56..59],
             TokenForm::Compatible => &[16..32, 48..56],
@@ -99,119 +101,116 @@ impl Test {
             parts.iter().flat_map(|part| token.get(part.clone()).unwrap_or_default()).copied().collect();
         expect(field == wrapped, "wrapping a DES key")?;
 
-        let mut request = Arguments::new(Verb::MacGenerate);
-        request.set_bytes(mac_generate::KEY_IDENTIFIER, &token);
-        text(&mut request, mac_generate::TEXT_LENGTH, mac_generate::TEXT, TEXT);
-        rules(&mut request, mac_generate::RULE_ARRAY_COUNT, mac_generate::RULE_ARRAY, b"X9.19OPTMACLEN8 ");
-        request.set_bytes(mac_generate::CHAINING_VECTOR, &[0; 18]);
-        let answer = self.run(0, &request, mac_generate::MAC);
+        let request = mac_generate::Ask {
+            key_identifier: (&token).into(),
+            text: TEXT,
+            method: Some(MacMethod::X919),
+            format: Some(MacFormat::Bytes8),
+            chaining_vector: Some(&[0; 18]),
+            ..mac_generate::Ask::new()
+        };
+        let answer = self.ask(0, &request, |got| got.mac);
         expect(answer == (code::OK, X919.to_vec()), "unwrapping a DES key and the X9.19 MAC")?;
-        let codes = self.run(1, &request, mac_generate::MAC).0;
+        let codes = self.ask(1, &request, |got| got.mac).0;
         expect(codes == code::MASTER_KEY_NOT_LOADED, "refusing a key without its master key")?;
 
         let mut padded = [0; 32];
         padded[..TEXT.len()].copy_from_slice(TEXT);
-        let mut request = Arguments::new(Verb::Encipher);
-        request.set_bytes(encipher::KEY_IDENTIFIER, &token);
-        text(&mut request, encipher::TEXT_LENGTH, encipher::PLAINTEXT, &padded);
-        request.set_bytes(encipher::INITIALIZATION_VECTOR, &[0; 8]);
-        request.set_bytes(encipher::CHAINING_VECTOR, &[0; 18]);
-        let answer = self.run(0, &request, encipher::CIPHERTEXT);
+        let request = encipher::Ask {
+            key_identifier: (&token).into(),
+            plaintext: &padded,
+            initialization_vector: Some(&[0; 8]),
+            chaining_vector: Some(&[0; 18]),
+            ..encipher::Ask::new()
+        };
+        let answer = self.ask(0, &request, |got| got.ciphertext);
         expect(answer == (code::OK, TDES_CBC.to_vec()), "TDES encipherment")?;
-        let mut request = Arguments::new(Verb::Decipher);
-        request.set_bytes(decipher::KEY_IDENTIFIER, &token);
-        text(&mut request, decipher::TEXT_LENGTH, decipher::CIPHERTEXT, &TDES_CBC);
-        request.set_bytes(decipher::INITIALIZATION_VECTOR, &[0; 8]);
-        request.set_bytes(decipher::CHAINING_VECTOR, &[0; 18]);
-        let answer = self.run(0, &request, decipher::PLAINTEXT);
+        let request = decipher::Ask {
+            key_identifier: (&token).into(),
+            ciphertext: &TDES_CBC,
+            initialization_vector: Some(&[0; 8]),
+            chaining_vector: Some(&[0; 18]),
+            ..decipher::Ask::new()
+        };
+        let answer = self.ask(0, &request, |got| got.plaintext);
         expect(answer == (code::OK, padded.to_vec()), "TDES decipherment")
     }
 
     fn aes(&mut self, form: TokenForm) -> Result<(), SelfTestFailure> {
-        let token = self.import(b"AES     ", &AES_KEY);
+        let token = self.import(KeyAlgorithm::Aes, &AES_KEY);
         let wrapped: &[u8] = match form {
             TokenForm::Authenticated => &AUTHENTICATED_AES,
             TokenForm::Compatible => &COMPATIBLE_AES,
         };
         expect(token.get(16..16 + wrapped.len()) == Some(wrapped), "wrapping an AES key")?;
 
-        let mut request = Arguments::new(Verb::SymmetricAlgorithmEncipher);
-        request.set_integer(aes::KEY_LENGTH, token.len() as i64).set_bytes(aes::KEY_IDENTIFIER, &token);
-        request.set_integer(aes::BLOCK_SIZE, 16);
-        text(&mut request, aes::INITIALIZATION_VECTOR_LENGTH, aes::INITIALIZATION_VECTOR, &[0; 16]);
-        text(&mut request, aes::CLEAR_TEXT_LENGTH, aes::CLEAR_TEXT, &AES_TEXT);
-        request.set_integer(aes::CIPHER_TEXT_LENGTH, 16);
-        rules(&mut request, aes::RULE_ARRAY_COUNT, aes::RULE_ARRAY, b"AES     KEYIDENTONLY    ");
-        let answer = self.run(0, &request, aes::CIPHER_TEXT);
+        let mut request = aes::Ask {
+            key_identifier: (&token).into(),
+            key_rule: Some(AesKeyRule::Identifier),
+            part: Some(AesPosition::Only),
+            block_size: 16,
+            initialization_vector: &[0; 16],
+            clear_text: &AES_TEXT,
+            cipher_text: 16,
+            ..aes::Ask::new(AesAlgorithm::Aes)
+        };
+        let answer = self.ask(0, &request, |got| got.cipher_text);
         expect(answer == (code::OK, AES_CBC.to_vec()), "unwrapping an AES key and AES-CBC")?;
 
-        rules(&mut request, aes::RULE_ARRAY_COUNT, aes::RULE_ARRAY, b"AES     KEYIDENTGCM     ");
-        text(&mut request, aes::INITIALIZATION_VECTOR_LENGTH, aes::INITIALIZATION_VECTOR, &[0; 12]);
-        text(&mut request, aes::KEY_PARMS_LENGTH, aes::KEY_PARMS, &[0; 16]);
-        let answer = self.run(0, &request, aes::CIPHER_TEXT);
+        (request.method, request.part) = (Some(AesMethod::Gcm), None);
+        (request.initialization_vector, request.key_parms) = (&[0; 12], Room::from(&[0; 16][..]));
+        let answer = self.ask(0, &request, |got| got.cipher_text);
         expect(answer == (code::OK, AES_GCM[..16].to_vec()), "AES-GCM encipherment")?;
-        let answer = self.run(0, &request, aes::KEY_PARMS);
+        let answer = self.ask(0, &request, |got| got.key_parms);
         expect(answer == (code::OK, AES_GCM[16..].to_vec()), "the AES-GCM tag")
     }
 
     fn hash_and_random(&mut self) -> Result<(), SelfTestFailure> {
-        let mut request = Arguments::new(Verb::OneWayHash);
-        rules(&mut request, one_way_hash::RULE_ARRAY_COUNT, one_way_hash::RULE_ARRAY, b"SHA-256 ");
-        text(&mut request, one_way_hash::TEXT_LENGTH, one_way_hash::TEXT, b"abc");
-        request.set_integer(one_way_hash::HASH_LENGTH, 32);
-        let (codes, digest) = self.run(0, &request, one_way_hash::HASH);
+        let request = one_way_hash::Ask {
+            text: b"abc",
+            hash: Room::of(32),
+            ..one_way_hash::Ask::new(HashMethod::Sha256)
+        };
+        let (codes, digest) = self.ask(0, &request, |got| got.hash);
         let fits = codes == code::OK && digest.get(..8) == Some(&0xBA78_16BF_8F01_CFEAu64.to_be_bytes()[..]);
         expect(fits, "SHA-256")?;
-        let mut request = Arguments::new(Verb::RandomNumberGenerate);
-        request.set_bytes(random_number_generate::FORM, b"RANDOM  ");
-        let one = self.run(0, &request, random_number_generate::RANDOM_NUMBER);
-        let two = self.run(0, &request, random_number_generate::RANDOM_NUMBER);
+        let request = random_number_generate::Ask { form: b"RANDOM  ", ..random_number_generate::Ask::new() };
+        let one = self.ask(0, &request, |got| got.random_number);
+        let two = self.ask(0, &request, |got| got.random_number);
         expect(one.0 == code::OK && one.1.len() == 8 && one.1 != two.1, "random numbers that differ")
     }
 
-    fn import(&mut self, algorithm: &[u8], key: &[u8]) -> Vec<u8> {
-        let mut request = Arguments::new(Verb::ClearKeyImportMultiple);
-        rules(&mut request, import::RULE_ARRAY_COUNT, import::RULE_ARRAY, algorithm);
-        text(&mut request, import::CLEAR_KEY_LENGTH, import::CLEAR_KEY, key);
-        request.set_bytes(import::TARGET_KEY_IDENTIFIER, &token::NULL_TOKEN);
-        self.run(0, &request, import::TARGET_KEY_IDENTIFIER).1
+    fn import(&mut self, algorithm: KeyAlgorithm, key: &[u8]) -> Vec<u8> {
+        let request = import::Ask { algorithm: Some(algorithm), clear_key: key, ..import::Ask::new() };
+        self.ask(0, &request, |got| got.target_key_identifier).1
     }
 
-    /// Runs one request; codes of 16/336 and no output stand for anything that is not an answer.
-    fn run(&mut self, domain: u16, request: &Arguments<'_>, output: usize) -> (Codes, Vec<u8>) {
+    /// Codes and an output of one request; 16/336 and no output stand for anything that is not an answer.
+    fn ask<A: TypedAsk>(
+        &mut self,
+        domain: u16,
+        ask: &A,
+        output: impl for<'g> FnOnce(&'g A::Got<'_>) -> &'g [u8],
+    ) -> (Codes, Vec<u8>) {
         let none = (code::SELF_CHECK, Vec::new());
         let mut payload = Vec::new();
-        if request.write_request(&mut payload).is_err() {
+        if ask.arguments(&mut Filled::default()).write_request(&mut payload).is_err() {
             return none;
         }
         self.batch.clear();
-        let incoming = Incoming {
-            verb: request.verb(),
-            domain,
-            points: &wire::point::PointSet::EVERYTHING,
-            payload: &payload,
-        };
+        let incoming = Incoming { verb: A::VERB, domain, points: &PointSet::EVERYTHING, payload: &payload };
         if self.batch.push(&incoming).is_err() {
             return none;
         }
         self.processor.run(&mut self.batch);
         let answer = &self.batch.answers()[0];
-        match Arguments::read_reply(request.verb(), &answer.payload) {
-            Ok(reply) if answer.outcome == Outcome::Answered => match reply.at(output) {
-                Argument::Bytes(bytes) => (answer.codes, bytes.to_vec()),
-                _ => none,
-            },
+        match Arguments::read_reply(A::VERB, &answer.payload) {
+            Ok(reply) if answer.outcome == Outcome::Answered => {
+                (answer.codes, output(&A::Got::of(&reply)).to_vec())
+            }
             _ => none,
         }
     }
-}
-
-fn text<'a>(request: &mut Arguments<'a>, length: usize, position: usize, bytes: &'a [u8]) {
-    request.set_integer(length, bytes.len() as i64).set_bytes(position, bytes);
-}
-
-fn rules<'a>(request: &mut Arguments<'a>, count: usize, position: usize, keywords: &'a [u8]) {
-    request.set_integer(count, keywords.len() as i64 / 8).set_bytes(position, keywords);
 }
 
 const DES_KEY: [u8; 16] = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes();
@@ -219,7 +218,7 @@ const COMPATIBLE_DES: [u8; 24] = [
     0xC1, 0xA0, 0x30, 0x11, 0xC5, 0xB3, 0x9D, 0x25, 0x02, 0x28, 0xC8, 0x68, 0x03, 0xA1, 0x7B, 0xC6, 0, 0, 0,
     0, 0, 0, 0, 0,
 ];
-/// In the key field and the reserved bytes.
+/// The expected bytes of the key field and the reserved bytes.
 const AUTHENTICATED_DES: [u8; 31] = [
     0x05, 0x49, 0xB2, 0xCC, 0x0D, 0x2D, 0x2F, 0xD3, 0x9A, 0xD6, 0xA3, 0x2D, 0xA1, 0x98, 0x73, 0x78, 0xDB,
     0xF5, 0xAD, 0x23, 0x03, 0xBE, 0x18, 0xEE, 0x14, 0x01, 0xE7, 0x63, 0x22, 0xFB, 0x0A,
@@ -231,7 +230,7 @@ const TDES_CBC: [u8; 32] = [
     0x48, 0xAD, 0x1C, 0x61, 0x5A, 0xFC, 0x05, 0xE5, 0xE7, 0xA4, 0x13, 0xC3, 0xE3, 0xF4, 0xB5,
 ];
 const AES_KEY: [u8; 16] = 0x0001_0203_0405_0607_0809_0A0B_0C0D_0E0Fu128.to_be_bytes();
-/// In the key field and the place of the control vector.
+/// The expected bytes of the key field and the place of the control vector.
 const AUTHENTICATED_AES: [u8; 40] = [
     0xFC, 0x6A, 0x2B, 0x24, 0x0A, 0x9A, 0x41, 0xBC, 0xBA, 0x2B, 0xA7, 0x8B, 0x5E, 0xF2, 0xC7, 0xAE, 0x59,
     0xE4, 0xC4, 0xBE, 0xB9, 0xC6, 0x45, 0xEA, 0x1D, 0x47, 0xAC, 0x4A, 0x49, 0x24, 0xBC, 0x6F, 0x44, 0xFE,
@@ -243,7 +242,7 @@ const COMPATIBLE_AES: [u8; 32] = [
 ];
 const AES_TEXT: [u8; 16] = 0x0011_2233_4455_6677_8899_AABB_CCDD_EEFFu128.to_be_bytes();
 const AES_CBC: [u8; 16] = 0x69C4_E0D8_6A7B_0430_D8CD_B780_70B4_C55Au128.to_be_bytes();
-/// Ciphertext and tag under a nonce of 12 zeros.
+/// The expected ciphertext and tag under a nonce of 12 zeros.
 const AES_GCM: [u8; 32] = [
     0x49, 0xC7, 0xA5, 0x60, 0xDD, 0xCE, 0xC0, 0xFB, 0x6B, 0x10, 0xD0, 0xD3, 0xAC, 0x5C, 0x5E, 0x62, 0x00,
     0x9A, 0x3D, 0xDD, 0xE6, 0xA6, 0xDE, 0x55, 0x2A, 0x34, 0x92, 0xDA, 0x41, 0x1B, 0x7C, 0x38,

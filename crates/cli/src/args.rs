@@ -19,8 +19,9 @@ pub mod time;
 mod tls;
 mod token;
 
-use crate::kind::{self, Kind};
+use crate::kind;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use facility::keys::Kind;
 use std::path::PathBuf;
 
 pub use agent::Agent;

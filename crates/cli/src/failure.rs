@@ -5,6 +5,7 @@ mod openpgp;
 pub use self::openpgp::PgpFailure;
 
 use facility::FacilityError;
+use facility::keys::{About, GenerateError, SkeletonError};
 use home::limits::{Limited, NotStarted};
 use std::env::consts::ARCH;
 use std::fmt;
@@ -18,103 +19,104 @@ use wire::control::{HealthState, Refusal};
 pub enum Failure {
     /// Invalid input on the command line: exit code 2, as for unknown options.
     Usage(String),
-    /// The daemon and the card program are not where this program looks for them.
+    /// The daemon and the card program are missing at the places where this program looks.
     ProgramsMissing {
-        /// This program.
+        /// Path of this program.
         own: std::path::PathBuf,
     },
     /// The home cannot be used.
     Home(home::HomeError),
     /// An attempt to start the daemon of a home whose daemon a service manager's unit runs.
     InBackground {
-        /// The home.
+        /// The home's folder.
         folder: PathBuf,
     },
     /// The facility, a card or the daemon refused or failed.
     Facility(FacilityError),
     /// A card or a tenant was not changed.
     Change {
-        /// Which one.
+        /// The card or the tenant.
         object: String,
-        /// Why.
+        /// The facility's error.
         cause: FacilityError,
-        /// What to do, where that is known.
+        /// Advice for the user, if there is any.
         next: Option<Next>,
     },
     /// A verb was answered with a return code of 8 or more: exit code 3.
     Verb {
-        /// Which verb.
+        /// The verb's name.
         verb: &'static str,
-        /// Its codes.
+        /// Return code and reason code.
         codes: Codes,
     },
-    /// The same of a payment verb, with what to do about it: exit code 3.
+    /// A payment verb was answered with a return code of 8 or more; the message adds a hint: exit code 3.
     Payment {
-        /// Which verb.
+        /// The verb's name.
         verb: &'static str,
-        /// Its codes.
+        /// Return code and reason code.
         codes: Codes,
-        /// What to do.
+        /// Advice: which key, point or command may help.
         hint: String,
     },
-    /// Not every line of many requests was answered as it was asked, which was printed in its place: exit code 3 where
-    /// some failed, 4 where some do not verify.
+    /// Some of many request lines failed or do not verify; the output tells which. Exit code 3 if some failed, 4 if
+    /// some do not verify.
     Lines {
-        /// All of them.
+        /// Number of lines.
         lines: u64,
-        /// Those that failed.
+        /// Number of lines that failed.
         failed: u64,
-        /// Those that do not verify.
+        /// Number of lines that do not verify.
         not_verified: u64,
     },
     /// No key record has the label: exit code 3.
     NoRecord(wire::Label),
     /// A folder that was to be restored from is not a backup.
     NotABackup {
-        /// The folder.
+        /// The folder's path.
         folder: std::path::PathBuf,
-        /// What is wrong with it.
+        /// The folder's defect.
         cause: home::HomeError,
     },
     /// A change of master keys would leave records under no master key.
     Lost {
-        /// How many.
+        /// Number of records that would be lost.
         records: u64,
-        /// How many were allowed.
+        /// Number of lost records that the command allows.
         allowed: u64,
     },
     /// Master keys in use are in no sealed copy, and the command would lose them or rest records on them.
     NotSealed {
-        /// What it would do to them.
+        /// The command's effect on the master keys, for the message.
         risk: &'static str,
         /// Key records of the home.
         records: u64,
     },
-    /// A register is not in the state that an officer's order needs: which, and what it takes.
+    /// A register is not in the state that an officer's order needs; the text names the register and the orders that it
+    /// accepts.
     RegisterState(String),
-    /// The home to be made exists already: the folder, and what to do next.
+    /// The home to be made exists already.
     Made {
-        /// The folder.
+        /// The home's folder.
         folder: PathBuf,
-        /// What is to be done next, for people.
+        /// The next command, for people.
         next: String,
     },
     /// The keeper refused an officer.
     Officer(wire::control::OfficerRefusal),
     /// Reading or writing failed.
     Io {
-        /// What was tried, on what.
+        /// The attempted operation and its object.
         operation: String,
-        /// The system's answer.
+        /// The system's error.
         cause: io::Error,
     },
-    /// A program that this one starts is not where this one looks for it.
+    /// A program that this one starts is missing at the places where this one looks.
     ProgramMissing {
-        /// Its name.
+        /// The program's name.
         name: &'static str,
-        /// What it is there for, after "which".
+        /// The program's purpose, as a clause after "which".
         does: &'static str,
-        /// This program.
+        /// Path of this program.
         own: std::path::PathBuf,
     },
     /// This program cannot be held to an instruction-set level.
@@ -123,13 +125,13 @@ pub enum Failure {
     Engine(engine::EngineError),
     /// The peer answered something else than was asked.
     Unexpected(&'static str),
-    /// A stopped home was not copied: what the daemon's program said.
+    /// A stopped home was not copied; the text is the daemon program's message.
     NotCopied(String),
-    /// What was restored does not read.
+    /// A restored home's records cannot all be read.
     Restored {
-        /// The new home.
+        /// The new home's folder.
         folder: PathBuf,
-        /// What the check said.
+        /// The report of the check.
         said: String,
     },
     /// An OpenPGP command failed: exit codes of its own.
@@ -138,7 +140,7 @@ pub enum Failure {
     NotReenciphered(usize),
     /// Key records that could not be renewed.
     NotRenewed(usize),
-    /// What was asked about is not permitted: exit code 1.
+    /// The checked use is not permitted: exit code 1.
     Refused(String),
     /// The daemon does not answer: exit code 6.
     Down(FacilityError),
@@ -146,18 +148,18 @@ pub enum Failure {
     Unwell(HealthState),
     /// Running processes were not replaced by the installed programs, or not all.
     Upgrade(String),
-    /// The person said no.
+    /// The person answered no.
     Declined,
 }
 
-/// What to do about a change that the home refuses.
+/// Advice about a change that the home refuses.
 #[derive(Clone, Copy, Debug)]
 pub enum Next {
-    /// Look which decimalisation tables are stored.
+    /// List the stored decimalisation tables.
     Tables,
-    /// Look which failures of PINs are counted.
+    /// List the counted failures of PINs.
     Failures,
-    /// Choose a label that no record has.
+    /// Choose a label without a record.
     Label,
 }
 
@@ -172,7 +174,7 @@ impl Next {
 }
 
 impl Failure {
-    /// For `map_err`: an I/O failure with what was tried.
+    /// For `map_err`: an I/O failure of the given operation.
     pub fn io(operation: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         move |cause| Self::Io { operation: operation.into(), cause }
     }
@@ -190,7 +192,7 @@ impl Failure {
         move |cause| Self::Change { object: object.into(), cause, next: None }
     }
 
-    /// For `map_err`: a failed change, and what to do where the home refuses it.
+    /// For `map_err`: a failed change, with advice for the case that the home refuses it.
     pub fn change_of(object: impl Into<String>, next: Next) -> impl FnOnce(FacilityError) -> Self {
         move |cause| {
             let is_refused = matches!(cause, FacilityError::Refused { .. });
@@ -203,8 +205,8 @@ impl Failure {
         matches!(self, Self::Io { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// 2 for what was typed, 3 for a verb's refusal, 4 for a value that a verb found wrong, 4 to 6 for a home's health,
-    /// 1 for the rest; of OpenPGP commands see docs/openpgp.md.
+    /// Exit codes: 2 for a usage error, 3 for a verb's refusal, 4 for a value that does not verify, 4 to 6 for a home's
+    /// health, 1 for other failures. docs/openpgp.md lists those of OpenPGP commands.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Level(level::LevelError::Variable(_)) => 2,
@@ -218,6 +220,30 @@ impl Failure {
             Self::Unwell(HealthState::Sealed) => 5,
             Self::Unwell(HealthState::Down) | Self::Down(_) => 6,
             _ => 1,
+        }
+    }
+}
+
+impl From<SkeletonError> for Failure {
+    /// A usage error that names the option.
+    fn from(SkeletonError { kind, about, cause }: SkeletonError) -> Self {
+        let option = match about {
+            About::Usage => "--usage",
+            About::DerivedUsage => "--derived-usage",
+            About::Derives => "--derives",
+        };
+        Self::Usage(format!("{}: {option}: {cause}", kind.name()))
+    }
+}
+
+impl From<GenerateError> for Failure {
+    fn from(error: GenerateError) -> Self {
+        match error {
+            GenerateError::Skeleton(error) => error.into(),
+            GenerateError::Facility(FacilityError::Verb { verb, codes }) => {
+                Self::Verb { verb: verb.entry().name, codes }
+            }
+            GenerateError::Facility(error) => error.into(),
         }
     }
 }
@@ -378,7 +404,7 @@ impl From<level::LevelError> for Failure {
 /// The architecture that cards are built, tested and measured for.
 const CARDS_ARCH: &str = "x86_64";
 
-/// That `cryptand-daemon` and `cryptand-card` lie nowhere beside the program `own`, on an architecture.
+/// The message that `cryptand-daemon` and `cryptand-card` are nowhere beside the program `own`, on this architecture.
 fn programs_missing(arch: &str, own: &Path) -> String {
     if arch != CARDS_ARCH {
         return format!(
@@ -392,14 +418,14 @@ fn programs_missing(arch: &str, own: &Path) -> String {
     )
 }
 
-/// Where `home::Programs` looks for what belongs to the program `own`.
+/// The places where `home::Programs` looks for programs that belong to `own`.
 fn places(own: &Path) -> String {
     let folder = own.parent().unwrap_or(own);
     let here = folder.display();
     if folder.ends_with("bin") { format!("{here} or {here}/../libexec/cryptand") } else { here.to_string() }
 }
 
-/// That `cryptand-lab` lies nowhere beside the program `own`, on an architecture.
+/// The message that the program `name` is nowhere beside the program `own`, on this architecture.
 fn program_missing(arch: &str, name: &str, does: &str, own: &Path) -> String {
     if arch != CARDS_ARCH {
         return format!("{name}, which {does}, is made for x86-64 alone, and this is {arch}");

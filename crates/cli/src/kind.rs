@@ -1,74 +1,9 @@
-//! Kinds of keys, by the names that are typed after `--type`: `key generate` makes each, `key part` enters the
-//! symmetric ones.
-//!
-//! | kinds | tokens |
-//! |---|---|
-//! | `des-TYPE`, `tdes-TYPE`, `tdes3-TYPE` | DES, of fixed length: single, double, triple |
-//! | `aes128`, `aes192`, `aes256` | AES, of fixed length |
-//! | `aes128-TYPE`, ...; `hmac-HASH` | AES and HMAC, of variable length |
-//! | `rsa2048-USE`, `rsa2048-USE-me` | RSA, X'31' and X'30' |
-//! | `p256-sign`, `p256-agree`, ... | elliptic curves |
-//!
-//! A kind becomes a token that says everything of a key but the key: [`skeleton`].
-
-mod skeleton;
-
-pub use skeleton::Words;
+//! Kinds of keys as typed after `--type`, and the list of them for people.
 
 use clap::builder::{PossibleValue, TypedValueParser};
+use facility::keys::{Kind, NoKind};
 use std::ffi::OsStr;
 use std::sync::OnceLock;
-use token::KeyType;
-use token::control_vector::KeyForm;
-use token::pka::ecc::EccCurve;
-use token::pka::{Form, Usage};
-use token::variable::VariableType;
-
-/// A kind of key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// DES.
-    Des(KeyForm, KeyType),
-    /// AES of fixed length, of so many bits.
-    AesData(usize),
-    /// AES of variable length: bits, and type.
-    Aes(usize, VariableType),
-    /// HMAC with a hash.
-    Hmac(&'static Hash),
-    /// RSA: bits of the modulus, use, and form of the private key.
-    Rsa(u16, Usage, Form),
-    /// A key pair of a curve, to sign with.
-    Signing(EccCurve),
-    /// A key pair of a curve, to agree on keys with.
-    Agreeing(EccCurve),
-}
-
-/// A hash of HMAC: its name in a kind, its keyword, and its length in bits, which a key has too.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Hash {
-    name: &'static str,
-    keyword: &'static str,
-    bits: usize,
-}
-
-const HASHES: &[Hash] = &[
-    Hash { name: "sha1", keyword: "SHA-1", bits: 160 },
-    Hash { name: "sha224", keyword: "SHA-224", bits: 224 },
-    Hash { name: "sha256", keyword: "SHA-256", bits: 256 },
-    Hash { name: "sha384", keyword: "SHA-384", bits: 384 },
-    Hash { name: "sha512", keyword: "SHA-512", bits: 512 },
-];
-/// Lengths of DES keys, as kinds name them.
-const DES: &[(KeyForm, &str)] =
-    &[(KeyForm::Single, "des"), (KeyForm::Double, "tdes"), (KeyForm::Triple, "tdes3")];
-const AES_BITS: &[usize] = &[128, 192, 256];
-const RSA_BITS: &[u16] = &[1024, 2048, 3072, 4096];
-const RSA_USES: &[(Usage, &str)] = &[
-    (Usage::SignatureOnly, "sign"),
-    (Usage::KeyManagement, "keymgmt"),
-    (Usage::KeyManagementOnly, "transport"),
-    (Usage::TlsOnly, "tls"),
-];
 
 /// The list of kinds that people read, in lines that fit a manual page too.
 pub const HELP: &str = "\
@@ -113,121 +48,15 @@ Examples:
   cryptand key generate LINK.KEK1 --type aes256-exporter
   cryptand key generate LINK.KEY1 --type p256-agree --derives aes128";
 
-impl Kind {
-    /// Every kind.
-    pub fn all() -> impl Iterator<Item = Self> {
-        let des = DES.iter().flat_map(|(form, _)| {
-            let has_form = |key_type: &&KeyType| match key_type.has_default() {
-                true => key_type.default_vector(*form).is_some(),
-                false => *form == KeyForm::Double,
-            };
-            KeyType::ALL.iter().filter(has_form).map(|key_type| Self::Des(*form, *key_type))
-        });
-        let types = || VariableType::ALL.into_iter().filter(|key_type| is_made(*key_type));
-        let variable =
-            AES_BITS.iter().flat_map(move |bits| types().map(|key_type| Self::Aes(*bits, key_type)));
-        let rsa = RSA_BITS.iter().flat_map(|bits| {
-            let forms = |usage| [Form::CrtAes, Form::MeAes].map(|form| Self::Rsa(*bits, usage, form));
-            RSA_USES.iter().flat_map(move |(usage, _)| forms(*usage))
-        });
-        let agreeing = EccCurve::ALL.into_iter().filter(|curve| *curve != EccCurve::Ed25519);
-        des.chain(AES_BITS.iter().copied().map(Self::AesData))
-            .chain(variable)
-            .chain(HASHES.iter().map(Self::Hmac))
-            .chain(rsa)
-            .chain(EccCurve::ALL.into_iter().map(Self::Signing))
-            .chain(agreeing.map(Self::Agreeing))
-    }
-
-    /// Its name.
-    pub fn name(self) -> String {
-        match self {
-            Self::Des(form, key_type) => {
-                let length = DES.iter().find(|(own, _)| own.key_bytes() == form.key_bytes());
-                format!(
-                    "{}-{}",
-                    length.map_or("des", |(_, name)| *name),
-                    key_type.name().to_ascii_lowercase()
-                )
-            }
-            Self::AesData(bits) => format!("aes{bits}"),
-            Self::Aes(bits, key_type) => format!("aes{bits}-{}", key_type.name().to_ascii_lowercase()),
-            Self::Hmac(hash) => format!("hmac-{}", hash.name),
-            Self::Rsa(bits, usage, form) => {
-                let named = RSA_USES.iter().find(|(own, _)| *own == usage).map_or("", |(_, name)| *name);
-                format!("rsa{bits}-{named}{}", if form.is_crt() { "" } else { "-me" })
-            }
-            Self::Signing(curve) => format!("{}-sign", curve_name(curve)),
-            Self::Agreeing(curve) => format!("{}-agree", curve_name(curve)),
-        }
-    }
-
-    /// The kind of this name.
-    ///
-    /// # Errors
-    /// Which names begin like it, or where the names stand.
-    pub fn parse(name: &str) -> Result<Self, String> {
-        let name = name.to_ascii_lowercase();
-        if let Some(kind) = Self::all().find(|kind| kind.name() == name) {
-            return Ok(kind);
-        }
-        // A type of CCA alone, such as `importer`, and a beginning alone, such as `p256`.
-        let near: Vec<String> = Self::all()
-            .map(Self::name)
-            .filter(|kind| kind.ends_with(&format!("-{name}")) || kind.starts_with(&format!("{name}-")))
-            .collect();
-        if !near.is_empty() {
-            return Err(format!("which of these: {}", near.join(", ")));
-        }
-        let begins = name.split_once('-').map_or("", |(first, _)| first);
-        let family: Vec<String> = Self::all()
-            .map(Self::name)
-            .filter_map(|kind| kind.strip_prefix(&format!("{begins}-")).map(str::to_owned))
-            .collect();
-        if begins.is_empty() || family.is_empty() {
-            // Such as `aes` and `rsa`.
-            let mut heads: Vec<String> =
-                Self::all().map(Self::name).filter(|kind| kind.starts_with(&name)).collect();
-            heads.iter_mut().for_each(|kind| kind.truncate(kind.find('-').unwrap_or(kind.len())));
-            heads.sort();
-            heads.dedup();
-            let near = if heads.is_empty() || name.is_empty() {
-                String::new()
-            } else {
-                format!(", but such begin with {}", heads.join(", "))
-            };
-            return Err(format!("no kind of key{near}; `cryptand key generate --help` lists them"));
-        }
-        Err(format!("no kind of key; after `{begins}-` there are {}", family.join(", ")))
-    }
-
-    /// Length of a symmetric key in bytes.
-    pub fn key_bytes(self) -> Option<usize> {
-        match self {
-            Self::Des(form, _) => Some(form.key_bytes()),
-            Self::AesData(bits) | Self::Aes(bits, _) => Some(bits / 8),
-            Self::Hmac(hash) => Some(hash.bits / 8),
-            Self::Rsa(..) | Self::Signing(_) | Self::Agreeing(_) => None,
-        }
-    }
-}
-
-/// Whether keys of a type are made: the verbs refuse KDKGENKY, and HMAC keys are named by their hash.
-fn is_made(key_type: VariableType) -> bool {
-    !matches!(key_type, VariableType::KdkGenKy | VariableType::Hmac)
-}
-
-fn curve_name(curve: EccCurve) -> &'static str {
-    match curve {
-        EccCurve::P224 => "p224",
-        EccCurve::P256 => "p256",
-        EccCurve::P384 => "p384",
-        EccCurve::P521 => "p521",
-        EccCurve::BrainpoolP256r1 => "brainpool256",
-        EccCurve::BrainpoolP384r1 => "brainpool384",
-        EccCurve::Ed25519 => "ed25519",
-        EccCurve::Secp256k1 => "secp256k1",
-    }
+/// The kind with this name.
+///
+/// # Errors
+/// The message lists the names that begin alike, or says where all names are listed.
+pub fn parse(name: &str) -> Result<Kind, String> {
+    Kind::parse(name).map_err(|error| match error {
+        NoKind::Unknown { .. } => format!("{error}; `cryptand key generate --help` lists them"),
+        _ => error.to_string(),
+    })
 }
 
 /// Reads kinds from the command line, and gives a shell's completion all of them.
@@ -243,7 +72,7 @@ impl TypedValueParser for Parser {
         argument: Option<&clap::Arg>,
         value: &OsStr,
     ) -> Result<Kind, clap::Error> {
-        TypedValueParser::parse_ref(&Kind::parse, command, argument, value)
+        TypedValueParser::parse_ref(&parse, command, argument, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -258,20 +87,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_has_a_name_of_its_own_that_the_help_covers() {
-        let names: Vec<String> = Kind::all().map(Kind::name).collect();
-        let mut sorted = names.clone();
-        sorted.sort();
-        sorted.dedup();
-        assert_eq!(sorted.len(), names.len());
-        for (kind, name) in Kind::all().zip(&names) {
-            assert_eq!(Kind::parse(name), Ok(kind));
+    fn the_help_covers_every_kind() {
+        for name in Kind::all().map(Kind::name) {
             // Each part of a name stands in the help, by itself.
             let parts = HELP.split(|letter: char| letter.is_whitespace() || ",.:;()".contains(letter));
             let whole: Vec<&str> = parts.collect();
             let has = |text: &str| whole.contains(&text);
-            let (first, rest) = name.split_once('-').unwrap_or((name, ""));
-            let is_named = has(name)
+            let (first, rest) = name.split_once('-').unwrap_or((&name, ""));
+            let is_named = has(&name)
                 || has(&format!("{first}-TYPE")) && has(rest)
                 || has(&format!("{first}-USE")) && has(rest.trim_end_matches("-me"))
                 || has(&format!("CURVE-{rest}")) && has(first);
@@ -282,18 +105,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_what_there_is() {
-        let says = |name: &str, expected: &str| {
-            let error = Kind::parse(name).unwrap_err();
-            assert!(error.contains(expected), "{error}");
-        };
-        says("importer", "which of these: tdes-importer, aes128-importer, aes192-importer, aes256-importer");
-        says("p256", "which of these: p256-sign, p256-agree");
-        says("tdes-foo", "after `tdes-` there are data, datac");
-        says("ed25519-agree", "after `ed25519-` there are sign");
-        says("aes", "such begin with aes128, aes192, aes256; `cryptand key generate --help`");
-        says("rsa", "such begin with rsa1024, rsa2048, rsa3072, rsa4096; ");
-        says("blowfish", "no kind of key; `cryptand key generate --help`");
-        says("", "no kind of key; `cryptand key generate --help`");
+    fn an_unknown_name_is_answered_with_where_the_names_stand() {
+        for name in ["aes", "blowfish", ""] {
+            assert!(parse(name).unwrap_err().ends_with("; `cryptand key generate --help` lists them"));
+        }
+        assert!(parse("importer").unwrap_err().starts_with("which of these: tdes-importer"));
     }
 }

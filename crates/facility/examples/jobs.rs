@@ -9,8 +9,7 @@ use engine::{Engine, Options as EngineOptions, RsaPrivateItem, RsaPrivateKey};
 use facility::{Facility, Options, Reply, Ticket};
 use std::time::{Duration, Instant};
 use token::pka::{Attributes, ClearKey, Form, clear_token};
-use wire::frame::Arguments;
-use wire::verb::{Verb, clear_rsa_private as rsa};
+use wire::verb::{Filled, TypedAsk, TypedGot, clear_rsa_private as rsa};
 
 const ROUND: Duration = Duration::from_millis(200);
 const ROUNDS: usize = 7;
@@ -65,19 +64,11 @@ fn token_of(key: &RsaPrivateKey) -> Result<Vec<u8>, Failure> {
 
 fn through(facility: &Facility, tokens: &[Vec<u8>]) -> Result<(f64, u64), Failure> {
     let input = [7; BYTES];
-    let requests: Vec<Arguments<'_>> = tokens
-        .iter()
-        .map(|token| {
-            let mut arguments = Arguments::new(Verb::ClearRsaPrivate);
-            arguments.set_integer(rsa::KEY_LENGTH, token.len() as i64).set_bytes(rsa::KEY, token);
-            arguments.set_integer(rsa::DATA_LENGTH, BYTES as i64).set_bytes(rsa::DATA, &input);
-            arguments.set_integer(rsa::RESULT_LENGTH, BYTES as i64);
-            arguments
-        })
-        .collect();
-    let mut reply = Reply::new();
-    let mut tickets: Vec<Ticket> =
-        requests.iter().map(|request| facility.submit(0, request)).collect::<Result<_, _>>()?;
+    let asked = tokens.iter().map(|key| rsa::Ask { key, data: &input, result: BYTES, ..rsa::Ask::new() });
+    let asked: Vec<_> = asked.collect();
+    let (mut reply, mut filled) = (Reply::new(), Filled::default());
+    let begun = asked.iter().map(|ask| facility.submit(0, &ask.arguments(&mut filled)));
+    let mut tickets: Vec<Ticket> = begun.collect::<Result<_, _>>()?;
     let (mut begin, mut warm, mut done) = (Instant::now(), true, 0);
     while let Some(first) = Ticket::wait_any(&mut tickets) {
         for index in (first..tickets.len()).chain(0..first) {
@@ -86,10 +77,10 @@ fn through(facility: &Facility, tokens: &[Vec<u8>]) -> Result<(f64, u64), Failur
             }
             let Some(result) = tickets[index].try_wait_into(&mut reply) else { continue };
             result?;
-            assert_eq!(reply.arguments().bytes(rsa::RESULT).len(), BYTES, "{:?}", reply.codes());
+            assert_eq!(rsa::Got::of(&reply.arguments()).result.len(), BYTES, "{:?}", reply.codes());
             done += 1;
             if begin.elapsed() < ROUND {
-                facility.submit_into(&mut tickets[index], 0, &requests[index])?;
+                facility.submit_into(&mut tickets[index], 0, &asked[index].arguments(&mut filled))?;
             }
         }
         if warm && begin.elapsed() > ROUND / 10 {

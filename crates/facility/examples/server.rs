@@ -16,8 +16,7 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use wire::Label;
-use wire::frame::Arguments;
-use wire::verb::{Verb, mac_generate};
+use wire::verb::{MacFormat, MacMethod, Segment, TypedGot, mac_generate};
 
 /// Requests in flight, at the most: beyond, nothing more is read.
 const IN_FLIGHT_MAX: usize = 1000;
@@ -44,7 +43,7 @@ struct Server {
     epoll: OwnedFd,
     listener: OwnedFd,
     completions: Completions,
-    key: [u8; 64],
+    key: Label,
     clients: HashMap<u64, Client>,
     next_client: u64,
     /// Client and number of each request in flight, by the loop's number.
@@ -81,7 +80,7 @@ impl Server {
         epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
         epoll::add(&epoll, &completions, EventData::new_u64(COMPLETIONS), EventFlags::IN)?;
         epoll::add(&epoll, std::io::stdin(), EventData::new_u64(INPUT), EventFlags::IN)?;
-        let key = Label::new(label)?.to_field();
+        let key = Label::new(label)?;
         let (clients, asked) = (HashMap::new(), HashMap::new());
         let (next_client, next_number, most) = (CLIENTS, 0, 0);
         Ok(Self { epoll, listener, completions, key, clients, next_client, asked, next_number, most })
@@ -92,8 +91,9 @@ impl Server {
         loop {
             while let Some((number, answer)) = self.completions.collect(&mut reply) {
                 let mac = answer.is_ok().then_some(&reply).filter(|reply| reply.codes().is_ok());
-                let mac = mac
-                    .and_then(|reply| reply.arguments().bytes(mac_generate::MAC).get(..8)?.try_into().ok());
+                let got =
+                    |reply: &Reply| mac_generate::Got::of(&reply.arguments()).mac.get(..8)?.try_into().ok();
+                let mac = mac.and_then(got);
                 self.answer(number, mac);
             }
             // What was read and not asked, for there were too many, is asked now.
@@ -172,16 +172,17 @@ impl Server {
                 return;
             }
             let Some(text) = rest.get(..length) else { break };
-            let mut arguments = Arguments::new(Verb::MacGenerate);
-            arguments
-                .set_bytes(mac_generate::KEY_IDENTIFIER, &self.key)
-                .set_integer(mac_generate::TEXT_LENGTH, length as i64)
-                .set_bytes(mac_generate::TEXT, text)
-                .set_integer(mac_generate::RULE_ARRAY_COUNT, 3)
-                .set_bytes(mac_generate::RULE_ARRAY, b"X9.9-1  ONLY    MACLEN8 ")
-                .set_bytes(mac_generate::CHAINING_VECTOR, &[0; 18]);
+            let ask = mac_generate::Ask {
+                key_identifier: (&self.key).into(),
+                text,
+                method: Some(MacMethod::X99),
+                segment: Some(Segment::Only),
+                format: Some(MacFormat::Bytes8),
+                chaining_vector: Some(&[0; 18]),
+                ..mac_generate::Ask::new()
+            };
             self.next_number += 1;
-            if self.completions.submit(self.next_number, 0, &arguments).is_err() {
+            if self.completions.ask(self.next_number, 0, &ask).is_err() {
                 self.clients.remove(&id);
                 return;
             }

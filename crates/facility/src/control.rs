@@ -3,7 +3,7 @@
 pub(crate) mod connection;
 pub mod credential;
 pub mod officer;
-mod records;
+pub(crate) mod records;
 pub(crate) mod start;
 
 use crate::Facility;
@@ -19,10 +19,10 @@ use wire::pin::{DecimalisationTable, Digest, FailureRow};
 use wire::tenant::{Change, TenantRow};
 use wire::{KeyReference, Label};
 
-/// What the daemon says of an opened label.
+/// An opened label: its reference, its store and the length of its token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// What is put into requests.
+    /// The reference that stands for the label's token in requests.
     pub reference: KeyReference,
     /// Store that the label was found in.
     pub store: Store,
@@ -99,8 +99,8 @@ impl Facility {
         }
     }
 
-    /// What failures of PINs are counted, in the order of the digests; only those whose verifications are refused, if
-    /// told so.
+    /// The counted failures of PINs, in the order of their digests; with `refused`, only those whose verifications are
+    /// refused.
     ///
     /// # Errors
     /// [`FacilityError::Denied`] if the caller does not administer the home.
@@ -143,8 +143,8 @@ impl Facility {
         self.done("lift a quarantine", &ClientRequest::Lift { tenant: tenant.to_owned() }, Repeat::Never)
     }
 
-    /// Replaces a process that runs an older program by one that runs the installed program, and returns when that one
-    /// serves. For the daemon it returns as the old one ends, and the next call finds its successor.
+    /// Replaces a process that runs an older program by one that runs the installed program, and returns when the new
+    /// process serves. For the daemon it returns as the old process ends, and the next call finds the new one.
     ///
     /// # Errors
     /// [`FacilityError::Refused`] if the installed programs are not those of the manifest, or with the reason why the
@@ -162,7 +162,7 @@ impl Facility {
         self.done("reload the settings", &ClientRequest::Reload, Repeat::Safe)
     }
 
-    /// Stops the daemon, its cards and the keeper; with `lose_keys` also where master keys are lost by it.
+    /// Stops the daemon, its cards and the keeper; with `lose_keys` also if that loses master keys.
     ///
     /// # Errors
     /// [`FacilityError::Refused`] with [`Refusal::NotSealed`] if master keys in use are in no sealed copy.

@@ -42,44 +42,44 @@ pub enum FacilityError {
     // The caller.
     /// The verb ran, and refused, or found a value wrong.
     Verb {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
-        /// Its codes; the return code is not 0.
+        /// Return and reason code of the verb; the return code is not 0.
         codes: Codes,
     },
     /// The home cannot be opened.
     Home(HomeError),
     /// An argument does not match the verb table.
     Arguments {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
-        /// Which rule it broke.
+        /// The rule that the argument broke.
         cause: FrameError,
     },
     /// The arguments together are longer than a request can be.
     TooLong {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
         /// Length of the request in bytes.
         bytes: usize,
-        /// The bound.
+        /// Longest possible request in bytes.
         bytes_max: usize,
     },
     /// The daemon does not allow this user to do it; nothing ran.
     Denied {
-        /// What was asked for.
+        /// The home, socket or order that is denied.
         what: &'static str,
     },
     /// The caller's role does not permit the verb or one of its keywords, or what may be done with a label's key does
     /// not include it; nothing ran.
     Forbidden {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
     },
     /// The caller's tenant is in quarantine, because cards died over its requests; nothing ran. When a queue is
     /// requested, the daemon says for how long: [`Refusal::Quarantined`].
     Quarantined {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
     },
     /// As many requests are in flight as the queues of this process hold: collect some answers first.
@@ -89,21 +89,21 @@ pub enum FacilityError {
     },
     /// The file of a credential cannot be used.
     Credential {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why the file cannot be used.
         cause: io::Error,
     },
     /// The domain does not exist.
     Domain(u16),
     /// The home has no card that serves the verb, or none that the caller's selection allows.
     NotServed {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
     },
     /// The card's secret memory has no room for the request; nothing ran.
     CardFull {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
         /// Index of the card.
         card: u32,
@@ -112,13 +112,13 @@ pub enum FacilityError {
     /// The request was sent by the process that this one is a forked child of: only the parent can
     /// collect its answer.
     Forked {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
     },
     /// A key reference of the caller's own making is not valid, or a label's record was replaced
     /// again while the request was sent; nothing ran.
     StaleKey {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
     },
 
@@ -132,49 +132,49 @@ pub enum FacilityError {
     NoAutostart {
         /// The home's folder.
         home: PathBuf,
-        /// Why not.
+        /// Why this program may not start the daemon.
         why: NoAutostart,
     },
     /// The daemon went away during an operation, and did not come back in time.
     DaemonGone {
-        /// The operation.
+        /// Name of the operation, for people.
         operation: &'static str,
-        /// Whether it had an effect.
+        /// Whether the operation had an effect.
         ran: Ran,
     },
     /// The daemon did not answer in time.
     DaemonSilent {
-        /// The operation.
+        /// Name of the operation, for people.
         operation: &'static str,
-        /// How long it was waited for.
+        /// How long this process waited.
         waited: Duration,
     },
     /// The daemon refused, for the reason given.
     Refused {
-        /// The operation.
+        /// Name of the operation, for people.
         operation: &'static str,
-        /// The reason.
+        /// The reason that the daemon gave.
         refusal: Refusal,
     },
     /// No card that serves the verb became ready in time.
     NoCard {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
-        /// What kind of card it needs; none for any.
+        /// Personality of the cards that serve the verb; none if any card does.
         personality: Option<Personality>,
-        /// How long it was waited for.
+        /// How long this process waited.
         waited: Duration,
     },
     /// Every card that serves the verb has broken the rules of the link towards this process. Nothing more is sent to
     /// such a process of a card, only to a new process in its place.
     CardsUnsound {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
     },
     /// The card that took the request died, and the request is not sent again: either its verb is
     /// one that must not run twice, or it was the only suspect in the death of a second card.
     CardDied {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
         /// Cards that died with the request taken.
         cards: u32,
@@ -183,16 +183,16 @@ pub enum FacilityError {
     },
     /// No answer in time, from a card that lives.
     TimedOut {
-        /// The verb.
+        /// The verb that was called.
         verb: Verb,
-        /// How long it was waited for.
+        /// How long this process waited.
         waited: Duration,
     },
     /// The daemon or a card broke the protocol.
     Protocol {
-        /// During which operation.
+        /// Operation during which the protocol was broken.
         operation: &'static str,
-        /// Which rule.
+        /// The rule that was broken.
         cause: ProtocolError,
     },
 
@@ -201,14 +201,14 @@ pub enum FacilityError {
     Io {
         /// What was tried.
         operation: &'static str,
-        /// The system's answer.
+        /// The system's error.
         cause: io::Error,
     },
     /// The daemon could not be started.
     StartDaemon {
-        /// The program.
+        /// Path of the daemon's program.
         program: PathBuf,
-        /// Why not.
+        /// Why the daemon did not start.
         cause: StartError,
     },
 
@@ -222,14 +222,14 @@ pub enum FacilityError {
 pub enum StartError {
     /// The program could not be executed.
     Execute(io::Error),
-    /// It ended before it was ready; the status, and where it logs.
+    /// The daemon ended before it was ready.
     Ended {
-        /// Its exit status, for people.
+        /// Its exit status, as text for people.
         status: String,
-        /// What it said last.
+        /// The end of the daemon's output.
         said: String,
     },
-    /// It was not ready in time.
+    /// The daemon was not ready within this time.
     NotReady(Duration),
 }
 
@@ -256,7 +256,7 @@ pub enum ProtocolError {
 }
 
 impl FacilityError {
-    /// The same error for another request that it holds for.
+    /// A copy of this error, for another request that fails for the same reason.
     pub(crate) fn again(&self) -> Self {
         match self {
             Self::Denied { what } => Self::Denied { what },
@@ -272,7 +272,7 @@ impl FacilityError {
         }
     }
 
-    /// Who has to act.
+    /// Who has to act on this error.
     pub fn fault(&self) -> Fault {
         match self {
             Self::Home(HomeError::Io { .. }) => Fault::Machine,
@@ -319,7 +319,7 @@ impl FacilityError {
         }
     }
 
-    /// The codes that stand for this error where an interface has nothing else.
+    /// Return and reason codes for this error, for interfaces that can report nothing else.
     pub fn codes(&self) -> Codes {
         match self {
             Self::Verb { codes, .. } => *codes,
@@ -338,7 +338,8 @@ impl FacilityError {
     }
 }
 
-/// What keeps users out who are not named; everything else that is denied is an order.
+/// Values of `what` in [`FacilityError::Denied`] for users who are not admitted at all; any other value names a denied
+/// order.
 const BORDERS: [&str; 2] = ["the home", "the daemon's socket"];
 
 impl From<HomeError> for FacilityError {

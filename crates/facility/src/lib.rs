@@ -6,10 +6,12 @@
 //! | need | where |
 //! |---|---|
 //! | MACs, by typed calls | [`Facility::mac_generate`], [`Facility::mac_verify`] |
-//! | call any verb, on a card or in the daemon | [`Facility::call`], [`Facility::call_into`], [`Reply::ok`] |
+//! | call any verb by its own type, on a card or in the daemon | [`Facility::ask`], [`Answered`] |
+//! | the same by position, for callers that are generic | [`Facility::call`], [`Facility::call_into`], [`Reply::ok`] |
 //! | keep many requests in flight from one thread | [`Facility::submit`], [`Ticket`], [`Ticket::wait_any`] |
 //! | the same from an event loop, behind one descriptor | [`Facility::completions`], [`Completions`] |
 //! | signatures and premasters of private keys under labels | [`private_keys`] |
+//! | kinds of keys by name, and new keys of them | [`keys`], [`Facility::generate`] |
 //! | leave out lengths and counts that follow from the rest | [`fill_in`] |
 //! | use only certain cards | [`Facility::with_selection`] |
 //! | status, settings, backups, officers, key records | the functions of [`Facility`] with these names |
@@ -41,6 +43,7 @@
 mod cards;
 mod control;
 mod error;
+pub mod keys;
 mod local;
 mod reply;
 mod request;
@@ -163,7 +166,7 @@ impl Facility {
         &self.shared.home
     }
 
-    /// Who the caller is to the daemon.
+    /// The daemon's greeting: the caller's tenant and role.
     ///
     /// # Errors
     /// [`FacilityError`] of the control connection.
@@ -267,12 +270,12 @@ impl Facility {
         Ok(())
     }
 
-    /// Requests of this process in flight.
+    /// Number of requests that this process has in flight on queues.
     pub fn in_flight(&self) -> u64 {
         self.state().pool.in_flight()
     }
 
-    /// Queues of this process.
+    /// Number of queues that this process has attached.
     pub fn queues(&self) -> usize {
         self.state().pool.queues()
     }
@@ -392,7 +395,7 @@ impl Facility {
         self.shared.options.poll
     }
 
-    /// What this process holds: in a child of fork, its own.
+    /// State of this process; a child of fork has its own.
     pub(crate) fn state(&self) -> &State {
         self.shared.state.of_this_process(&self.shared.home, &self.shared.options)
     }
@@ -413,13 +416,13 @@ fn daemon_call(
         let (verb, bytes) = (entry.verb, payload.len());
         return Err(FacilityError::TooLong { verb, bytes, bytes_max: CALL_BYTES_MAX });
     }
-    // One of class once that was lost with its daemon may have run.
+    // A verb of class once may have run when its daemon was lost.
     let repeat = if entry.class == Class::Pure { Repeat::Safe } else { Repeat::Never };
     let card = selection.only_card();
     Ok((ClientRequest::Call { domain, card, verb: entry.verb as u16, payload }, repeat))
 }
 
-/// What the daemon says of a verb of its own.
+/// Reads the daemon's answer to a verb of its own into `reply`.
 fn called(verb: Verb, answer: ClientReply, reply: &mut Reply) -> Result<(), FacilityError> {
     let operation = verb.entry().name;
     match answer {

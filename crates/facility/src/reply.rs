@@ -23,7 +23,7 @@ pub struct Reply {
     timing: Option<Timing>,
 }
 
-/// The answer to what was asked of a verb by its own type ([`Facility::ask`](crate::Facility::ask)).
+/// The answer to a verb that was called by its own type ([`Facility::ask`](crate::Facility::ask)).
 #[must_use = "its codes say whether the verb did what was asked"]
 pub struct Answered<A> {
     reply: Reply,
@@ -31,12 +31,12 @@ pub struct Answered<A> {
 }
 
 impl<A: TypedAsk> Answered<A> {
-    /// Of a reply to this verb.
+    /// The typed answer in a reply to this verb.
     pub(crate) fn of(reply: Reply) -> Self {
         Self { reply, asked: PhantomData }
     }
 
-    /// Its return and reason code.
+    /// Return and reason code of the reply.
     pub fn codes(&self) -> Codes {
         self.reply.codes()
     }
@@ -49,7 +49,7 @@ impl<A: TypedAsk> Answered<A> {
         self.reply.ok().map(Self::of)
     }
 
-    /// Its outputs, as [`Reply::arguments`] has them.
+    /// The outputs by name, from [`Reply::arguments`].
     pub fn got(&self) -> A::Got<'_> {
         A::Got::of(&self.reply.arguments())
     }
@@ -69,7 +69,7 @@ pub struct Timing {
     pub batch_fill: u32,
     /// When the batch began.
     pub start_tsc: u64,
-    /// When the answer stood.
+    /// When the answer was ready.
     pub end_tsc: u64,
 }
 
@@ -90,7 +90,7 @@ impl Reply {
         self.verb
     }
 
-    /// Its return and reason code.
+    /// Return and reason code of the reply.
     pub fn codes(&self) -> Codes {
         self.codes
     }
@@ -107,9 +107,9 @@ impl Reply {
         }
     }
 
-    /// Its output arguments, by position in the verb table. All are absent where the verb was
-    /// refused. A key identifier that was given as a label is absent, too: the caller's field stays
-    /// as it is. One that a new token was to go to holds the label again.
+    /// The output arguments, by position in the verb table. All are absent if the verb was refused. A key identifier
+    /// that was given as a label is absent, too: the caller's field stays as it is. A key identifier whose label a new
+    /// token was written under holds the label again.
     pub fn arguments(&self) -> Arguments<'_> {
         if self.payload.is_empty() {
             return Arguments::new(self.verb);
@@ -125,7 +125,7 @@ impl Reply {
         arguments
     }
 
-    /// Where and when it was served; none for verbs of the daemon.
+    /// Where and when the request was served; none for verbs of the daemon.
     pub fn timing(&self) -> Option<Timing> {
         self.timing
     }
@@ -171,7 +171,7 @@ impl Reply {
                     arguments.set(by, Argument::Integer(LABEL_BYTES as i64));
                 }
             }
-            // What was read can be written.
+            // Arguments that were read can be written.
             let _ = arguments.write_reply(&mut payload);
         }
         self.wipe();

@@ -64,16 +64,16 @@ const PAUSE_LONGEST: Duration = Duration::from_millis(20);
 /// Room in a reply beside what its arguments ask for: padding that a verb adds.
 const REPLY_SLACK: usize = 64;
 
-/// The question for a label, for people.
+/// Name of the question for a label in error messages.
 pub(crate) const OPEN_LABEL: &str = "open a key label";
 
-/// What a request needs around it.
+/// What a request uses of its process.
 #[derive(Clone, Copy)]
 pub(crate) struct Surroundings<'a> {
     pub connection: &'a Connection,
     pub pool: &'a Pool,
     pub labels: &'a Labels,
-    /// Held by the one suspect that is in flight.
+    /// Held while the one suspect is in flight.
     pub alone: &'a Mutex<()>,
     /// Threads of this process that compute on their own.
     pub running: u64,
@@ -90,8 +90,8 @@ pub(crate) enum Stay {
     Wait(PollMode),
 }
 
-/// A label in a request: the position of its parameter, where its reference stands in the payload, and which one
-/// it was.
+/// A label in a request: the position of its parameter, where its reference stands in the payload, and which reference
+/// that is.
 struct Labelled {
     position: usize,
     at: usize,
@@ -111,7 +111,7 @@ impl From<FrameError> for Unwritten {
     }
 }
 
-/// One request.
+/// A request from its writing to its answer: payload, labels, and where it is in flight.
 pub(crate) struct Request {
     want: Want,
     payload: Vec<u8>,
@@ -135,10 +135,10 @@ pub(crate) struct Request {
     flight: Option<(Arc<Attached>, InFlight)>,
 }
 
-/// What became of preparing a request.
+/// Result of preparing a request.
 #[allow(clippy::large_enum_variant, reason = "lives on the stack of one call")]
 pub(crate) enum Prepared {
-    /// It can be sent.
+    /// The request can be sent.
     Request(Request),
     /// The codes are known here already.
     Answered(Codes),
@@ -237,8 +237,8 @@ impl Request {
         })
     }
 
-    /// Notes the labels of records that new tokens go to, and opens them. The arguments with what the records hold
-    /// in the place of the labels; none where there is no such label.
+    /// Notes the labels of records that new tokens go to, and opens them. Returns the arguments with the records'
+    /// content in the place of the labels; none if there is no such label.
     fn open_targets<'a>(
         &mut self,
         mut open: impl FnMut(&Label) -> Result<Opened, Unopened>,
@@ -256,12 +256,12 @@ impl Request {
         Ok(with_targets)
     }
 
-    /// Puts what the record of a target holds into the payload.
+    /// Puts the content of a target's record into the payload.
     fn put_target(&mut self, position: usize, held: Held) {
         let verb = self.want.entry.verb;
         self.targets.holds(position, held);
         let mut payload = buffer();
-        // What was written reads, and can be written again.
+        // The payload was written here, so it can be read and written again.
         if let Ok(mut arguments) = Arguments::read_request(verb, &self.payload) {
             held.put(&mut arguments, position);
             let _ = arguments.write_request(&mut payload);
@@ -324,7 +324,7 @@ impl Request {
                     let in_flight = around.pool.in_flight() as usize;
                     (around.answer_wait, FacilityError::Full { in_flight })
                 }
-                // What held its keys is gone again: it begins anew.
+                // The card that held the request's keys is gone: the search for a card begins anew.
                 Err(NotSent::NotReady) if self.want.tried != 0 => {
                     self.want.tried = 0;
                     continue;
@@ -425,7 +425,7 @@ impl Request {
         }
     }
 
-    /// Takes in what a card says; false where the request was sent again.
+    /// Takes in a card's reply; false if the request was sent again.
     fn interpret(
         &mut self,
         around: &Surroundings<'_>,
@@ -449,7 +449,7 @@ impl Request {
                 self.send(around, true)?;
                 return Ok(false);
             }
-            // Where no other card holds its keys, that is the answer.
+            // If no other card holds the request's keys, that refusal is the answer.
             Judged::WithoutKeys => return Ok(!self.send_to_holder(around)),
             Judged::StaleKey => {
                 if let Some(codes) = self.reopen(around)? {
@@ -463,8 +463,8 @@ impl Request {
         Ok(false)
     }
 
-    /// Sends a request to a card that holds its keys and was not tried; false where there is none. Only for a slot of
-    /// one that holds them is it waited.
+    /// Sends a request to a card that holds its keys and was not tried; false if there is none. Waits only for a slot
+    /// of a card that holds them.
     fn send_to_holder(&mut self, around: &Surroundings<'_>) -> bool {
         let (begin, mut pause) = (world::now(), PAUSE_FIRST);
         loop {
@@ -483,12 +483,13 @@ impl Request {
         }
     }
 
-    /// What to ask the daemon before the answer is given: that it writes the tokens which go to records.
+    /// The request by which the daemon writes new tokens into their records before the answer is given; none if there
+    /// are no such tokens.
     pub fn write_of_targets(&self, reply: &Reply) -> Option<ClientRequest> {
         self.targets.write(self.want.domain, reply)
     }
 
-    /// What a card says of the request, in a frame that can be believed.
+    /// What a card's reply means for the request, given that its frame is valid.
     fn judge(
         &mut self,
         pool: &Pool,
@@ -537,7 +538,7 @@ impl Request {
         Ok(())
     }
 
-    /// How long to pause then; none where it may go at once.
+    /// The pause before a refused request goes to another card; none if it may go at once.
     fn pause_after_refusal(&mut self, card_wait: Duration) -> Result<Option<Duration>, FacilityError> {
         let first = *self.refused_first.get_or_insert_with(world::now);
         let waited = world::elapsed(first);
@@ -599,7 +600,7 @@ impl Request {
         let _alone = around.alone.lock().unwrap_or_else(PoisonError::into_inner);
         self.once_more(around, reply).map_err(|error| match error.ran() {
             Ran::Maybe => error,
-            // Of this attempt that is true; the card before may have run it.
+            // This attempt did not run, but the card before may have run the request.
             Ran::No => FacilityError::CardDied { verb, cards: self.deaths, ran: Ran::Maybe },
         })
     }
@@ -656,7 +657,7 @@ impl Request {
     }
 }
 
-/// What a card says of a request.
+/// What a card's reply means for its request.
 pub(crate) enum Judged {
     /// It is answered.
     Answered,
@@ -728,7 +729,7 @@ pub(crate) enum Unopened {
 }
 
 impl Unopened {
-    /// The same for another request that it holds for.
+    /// A copy for another request with the same label.
     pub fn again(&self) -> Self {
         match self {
             Self::Codes(codes) => Self::Codes(*codes),
@@ -744,7 +745,7 @@ fn open(around: &Surroundings<'_>, label: &Label) -> Result<Opened, Unopened> {
     opened(operation, answer.map_err(Unopened::Failed)?.0)
 }
 
-/// What the record of a target holds, as the daemon says.
+/// Content of a target's record, from the daemon's answer.
 pub(crate) fn held(opened: Result<Opened, Unopened>) -> Result<Held, Unopened> {
     match opened {
         Ok(opened) if opened == NOT_YET => Ok(Held::NotYet),
@@ -754,7 +755,7 @@ pub(crate) fn held(opened: Result<Opened, Unopened>) -> Result<Held, Unopened> {
     }
 }
 
-/// What the daemon says to the question for a label.
+/// The opened label in a daemon's answer, or why the label was not opened.
 pub(crate) fn opened(operation: &'static str, answer: ClientReply) -> Result<Opened, Unopened> {
     match answer {
         ClientReply::Opened { reference, store, token_bytes } => Ok(Opened { reference, store, token_bytes }),
@@ -774,9 +775,9 @@ fn label_field(field: &[u8]) -> Option<&[u8; LABEL_BYTES]> {
         .then_some(field)
 }
 
-/// Whether a request holds a clear key, or its reply may: of a verb that takes clear keys as well as wrapped ones, what
-/// is wrapped, or sent as a reference, need not be wiped. Bytes that only look like a token without a key may be a
-/// clear key.
+/// Whether a request or its reply may hold a clear key, and must be wiped. Of a verb that takes clear keys as well as
+/// wrapped ones, wrapped keys and references need not be wiped. Bytes that only look like a token without a key may be
+/// a clear key.
 fn holds_clear_key(entry: &'static Entry, arguments: &Arguments<'_>) -> bool {
     let is_wrapped =
         |field| token::describe(field).is_ok_and(|described| matches!(described.holds, Holds::Wrapped(_)));

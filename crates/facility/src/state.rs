@@ -11,7 +11,7 @@ use crate::request::labels::Labels;
 use home::Home;
 use std::sync::{Mutex, OnceLock};
 
-/// What one process holds.
+/// The connection, queues and labels of one process.
 pub(crate) struct State {
     /// The process, by [`link::fork::epoch`].
     epoch: u64,
@@ -19,7 +19,7 @@ pub(crate) struct State {
     pub pool: Pool,
     pub labels: Labels,
     pub caller: Caller,
-    /// Held by the one suspect that is in flight.
+    /// Held while the one suspect is in flight.
     pub alone: Mutex<()>,
     /// The state of a child of fork.
     next: OnceLock<Box<State>>,
@@ -39,7 +39,7 @@ impl State {
         }
     }
 
-    /// This state, or in a child of fork the one that is its own.
+    /// The state of this process: this one, or in a child of fork the child's own.
     pub fn of_this_process(&self, home: &Home, options: &Options) -> &Self {
         let epoch = link::fork::epoch();
         let mut state = self;

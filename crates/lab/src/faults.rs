@@ -27,16 +27,17 @@ use std::time::{Duration, Instant};
 use wire::Label;
 use wire::code::LABEL_EXISTS;
 use wire::control::{self, CardRow, CardState, Store};
+use wire::verb::{Filled, TypedAsk};
 
 /// Length of a window.
 pub const WINDOW: Duration = Duration::from_millis(10);
 /// Share of the rate before a kill at which the rate is back.
 pub const BACK: f64 = 0.9;
-/// The least that this share is where the rate is as low between kills.
+/// The lower bound of this share, if the rate falls as low without a kill.
 pub const BACK_LEAST: f64 = 0.75;
-/// One stretch in so many between kills may be lower than that.
+/// One stretch in this many between kills may fall below [`BACK`].
 pub const ONE_IN: usize = 20;
-/// Windows over which it is to be that.
+/// Windows over which the rate must stay back.
 pub const STEADY: usize = 10;
 /// The promise: the rate is back within this after each kill, in milliseconds.
 const BACK_MS: f64 = 200.0;
@@ -56,10 +57,10 @@ const RECORD_EVERY: Duration = Duration::from_millis(20);
 /// How long a card may take to come back before the run is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// When which card was killed.
+/// The time of a kill, and the index of the card.
 type Kill = (Instant, u32);
 
-/// What came of killing cards.
+/// The outcome of a run that kills cards.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Cards killed.
@@ -68,25 +69,25 @@ pub struct Outcome {
     pub answered: u64,
     /// Requests that failed or were answered wrongly.
     pub lost: u64,
-    /// What was said of the first of those.
+    /// The error of the first lost request.
     pub first_loss: Option<String>,
     /// Key records acknowledged.
     pub records: u64,
-    /// Those that were written twice, or are there without having been asked for.
+    /// Key records that were written twice, or that exist although nothing asked for them.
     pub twice: u64,
     /// Share of the rate before a kill at which it counts as back.
     pub back_at: f64,
     /// How long each kill was felt, in milliseconds: up to the next kill at the most.
     pub back_ms: Vec<f64>,
-    /// How long after each kill the card that took its place answered requests, in milliseconds; likewise.
+    /// Time from each kill until the new card answered requests, in milliseconds: up to the next kill at the most.
     pub replaced_ms: Vec<f64>,
     /// From start to ready of each card that came back, in milliseconds.
     pub start_ms: Vec<f64>,
-    /// Answers in a window before the first kill, and from then on: medians.
+    /// Median number of answers in a window: before the first kill, and after it.
     pub rate: (f64, f64),
 }
 
-/// Kills a random card of two every second, for so long; gives the rows of what is promised of it.
+/// Kills a random card of two every second, for `seconds`; gives the rows on lost requests, key records and recovery.
 ///
 /// # Errors
 /// [`LabError::Facility`] where the home does not start, or a card does not come back; [`LabError::Interrupted`].
@@ -99,7 +100,7 @@ pub fn run(
     kill_cards(2, seconds, stop).map(|outcome| rows(&outcome))
 }
 
-/// Kills a random card of a throw-away home with so many coprocessors every second, for so long.
+/// Kills a random card of a throw-away home with `cards` coprocessors every second, for `seconds`.
 ///
 /// # Errors
 /// As [`run`].
@@ -130,12 +131,12 @@ pub fn kill_cards(cards: usize, seconds: f64, stop: &Arc<AtomicBool>) -> Result<
         facility.records(Some(Store::Des), "KILLS.*").map_err(|error| failed("list records", error))?;
     let mut outcome = load.outcome(&kills);
     outcome.start_ms = start_ms;
-    // Records whose answer was an error may be there as well.
+    // Records whose request got an error may exist as well.
     outcome.twice += (there.len() as u64).saturating_sub(outcome.records + outcome.lost);
     Ok(outcome)
 }
 
-/// The rows of an outcome.
+/// The rows of an outcome, with their promises.
 fn rows(outcome: &Outcome) -> Vec<Measure> {
     let kills = format!("{} cards killed, one a second", outcome.kills);
     let row = |case: String, unit: &str, runs: &[f64], promise| Measure {
@@ -170,7 +171,7 @@ fn rows(outcome: &Outcome) -> Vec<Measure> {
     ]
 }
 
-/// The load: what its threads share.
+/// The load: the state that its threads share.
 struct Load {
     token: Vec<u8>,
     begin: Instant,
@@ -189,7 +190,7 @@ struct Load {
 
 impl Load {
     fn new(seconds: f64, token: Vec<u8>) -> Self {
-        // A card that does not come back at once holds up the kills; what comes later is not counted.
+        // A card that is slow to come back delays the kills; answers after the last window are not counted.
         let length = WARM_UP.as_secs_f64() + seconds + 2.0 * KILL_EVERY.as_secs_f64();
         let windows = (length / WINDOW.as_secs_f64()) as usize;
         Self {
@@ -207,14 +208,15 @@ impl Load {
         }
     }
 
-    /// Keeps requests in flight until all is done, each with a value that no other of them has.
+    /// Keeps requests in flight until the run is done, each with a value that no other request in flight has.
     fn ask(&self, engine: &Engine, folder: &Path, loader: usize) -> Result<(), LabError> {
         let facility = open(folder)?;
         let requests = Requests::new(engine, &facility, loader)?;
         let mut asked: Vec<usize> = (0..IN_FLIGHT).collect();
-        let begun: Result<Vec<Ticket>, _> =
-            asked.iter().map(|number| facility.submit(0, &requests.arguments(*number))).collect();
-        let mut tickets = begun.map_err(|error| failed("begin the load", error))?;
+        let mut filled = Filled::default();
+        let begun = asked.iter().map(|at| facility.submit(0, &requests.ask(*at).arguments(&mut filled)));
+        let mut tickets =
+            begun.collect::<Result<Vec<Ticket>, _>>().map_err(|error| failed("begin the load", error))?;
         // Tickets whose answers were collected, to be sent off again.
         let mut free = Vec::with_capacity(IN_FLIGHT);
         let (mut next, mut reply) = (IN_FLIGHT, Reply::new());
@@ -232,7 +234,8 @@ impl Load {
                 && let Some(index) = free.pop()
             {
                 (asked[index], next) = (next, next + 1);
-                let request = requests.arguments(asked[index]);
+                let ask = requests.ask(asked[index]);
+                let request = ask.arguments(&mut filled);
                 let Err(error) = facility.submit_into(&mut tickets[index], 0, &request) else { continue };
                 free.push(index);
                 // No slot is free: nothing was sent, and the next answer brings one.
@@ -244,7 +247,7 @@ impl Load {
         }
     }
 
-    /// Books what became of a request.
+    /// Counts an answer as right or lost.
     fn judge(&self, answer: Option<Result<(), FacilityError>>, is_right: bool, reply: &Reply) {
         match answer {
             Some(Ok(())) if is_right => self.count(reply.timing().map_or(0, |timing| timing.card)),
@@ -291,7 +294,8 @@ impl Load {
         Ok(())
     }
 
-    /// Kills a random card every second; returns when and which, and how long each took from its start to ready.
+    /// Kills a random card every second; returns the kills, and the time of each new card from start to ready in
+    /// milliseconds.
     fn kill(&self, facility: &Facility, stop: &AtomicBool) -> Result<(Vec<Kill>, Vec<f64>), LabError> {
         let end = self.begin + WARM_UP + Duration::from_secs_f64(self.seconds);
         let (mut kills, mut start_ms) = (Vec::new(), Vec::new());
@@ -314,7 +318,7 @@ impl Load {
             kill_process(pid, Signal::KILL).map_err(|error| failed("kill a card", error))?;
             next += KILL_EVERY;
         }
-        // The last one is to come back as the others do.
+        // The last killed card gets the same time to come back as the others.
         std::thread::sleep(KILL_EVERY);
         ready(facility)?;
         Ok((kills, start_ms))
@@ -348,7 +352,8 @@ impl Load {
     }
 }
 
-/// The share of the rate before a kill at which it is back: what the rate itself keeps to between kills.
+/// The share of the rate before a kill at which the rate counts as back: [`BACK`], or less if the rate falls lower
+/// between kills.
 fn back_at(windows: &[f64], kills: &[usize]) -> f64 {
     let mut quiet: Vec<f64> = Vec::new();
     for kill in kills {
@@ -360,7 +365,7 @@ fn back_at(windows: &[f64], kills: &[usize]) -> f64 {
     quiet.get(quiet.len() / ONE_IN).map_or(BACK, |low| low.clamp(BACK_LEAST, BACK))
 }
 
-/// After how many milliseconds the rate was back at this share after each kill, given by its window.
+/// Milliseconds from each kill, given by its window, until the rate was back at this share.
 fn back(windows: &[f64], kills: &[usize], share: f64) -> Vec<f64> {
     let felt = |(index, kill): (usize, &usize)| {
         let rate = share * before(windows, *kill);
@@ -382,10 +387,10 @@ fn mean(windows: &[f64], from: usize) -> f64 {
     of.iter().sum::<f64>() / STEADY as f64
 }
 
-/// After how many milliseconds each card that was killed, given by window and index, answered again.
+/// Milliseconds from each kill, given by window and card index, until that card answered again.
 fn replaced(cards: &[u64], killed: &[(usize, u32)]) -> Vec<f64> {
     let felt = |(kill, card): &(usize, u32)| {
-        // What it answered before it was killed is collected a moment later.
+        // Answers from before the kill are collected a moment later.
         let answers = |from: &usize| cards.get(*from).is_some_and(|cards| cards & bit(*card) != 0);
         let windows = (kill + 2..kill + PER_KILL).find(answers).unwrap_or(kill + PER_KILL) - kill;
         windows as f64 * WINDOW.as_secs_f64() * 1000.0
@@ -397,7 +402,7 @@ fn bit(card: u32) -> u64 {
     1u64.checked_shl(card).unwrap_or(0)
 }
 
-/// The cards, once all of them are ready.
+/// The rows of all cards, once all of them are ready.
 fn ready(facility: &Facility) -> Result<Vec<CardRow>, LabError> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -413,7 +418,7 @@ fn ready(facility: &Facility) -> Result<Vec<CardRow>, LabError> {
 }
 
 fn open(folder: &Path) -> Result<Facility, LabError> {
-    // The keys are clear: what stays in its caller would meet no card, killed or not.
+    // With clear keys, requests served in the caller would never reach a card, killed or not.
     let options = Options { in_caller: false, ..Options::default() };
     Facility::open(folder, options).map_err(|error| failed("open the home", error))
 }

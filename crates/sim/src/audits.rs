@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// One answer in so many waits for a record.
+/// One answer in this many waits for a record.
 const RECORDED_IN: u32 = 3;
 
 /// Which answers of a card wait for a record; the records are written by a thread of the card, several at once.
@@ -21,14 +21,14 @@ pub struct Audits {
     log: Arc<Log>,
 }
 
-/// What both threads know. One runs at a time: nothing happens between a look and what follows from it.
+/// State that both threads share. One thread runs at a time: nothing happens between a look and what follows from it.
 #[derive(Default)]
 struct Log {
     /// Records asked for.
     asked: AtomicU64,
-    /// Those of them that are durable.
+    /// Requested records that are durable.
     durable: AtomicU64,
-    /// The thread that writes runs.
+    /// Whether the writing thread runs.
     writing: AtomicBool,
 }
 

@@ -4,20 +4,20 @@ use engine::{Engine, Options};
 use std::sync::OnceLock;
 use token::pka::{Attributes, ClearKey, Form, clear_token};
 use wire::frame::Arguments;
-use wire::verb::{Verb, clear_rsa_private as places};
+use wire::verb::{TypedGot, clear_rsa_private as rsa};
 
 /// Length of key, input and answer in bytes.
 const BYTES: usize = 128;
 
-/// A key in clear, and what it makes of an input.
+/// A clear key, an input, and the key's output for it.
 struct Known {
     token: Vec<u8>,
     input: [u8; BYTES],
     answer: Vec<u8>,
 }
 
-/// One for all runs: no step depends on which key it is, and to make one takes long. None where the engine
-/// makes none.
+/// One key for all runs: no step depends on which key it is, and generating one takes long. None if the engine
+/// generates none.
 fn known() -> Option<&'static Known> {
     static KNOWN: OnceLock<Option<Known>> = OnceLock::new();
     let make = || {
@@ -36,16 +36,12 @@ fn known() -> Option<&'static Known> {
 }
 
 /// A private operation with the key.
-pub fn request() -> Option<Arguments<'static>> {
+pub fn ask() -> Option<rsa::Ask<'static>> {
     let known = known()?;
-    let mut arguments = Arguments::new(Verb::ClearRsaPrivate);
-    arguments.set_integer(places::KEY_LENGTH, known.token.len() as i64).set_bytes(places::KEY, &known.token);
-    arguments.set_integer(places::DATA_LENGTH, BYTES as i64).set_bytes(places::DATA, &known.input);
-    arguments.set_integer(places::RESULT_LENGTH, BYTES as i64);
-    Some(arguments)
+    Some(rsa::Ask { key: &known.token, data: &known.input, result: BYTES, ..rsa::Ask::new() })
 }
 
-/// Whether this is the answer to it.
+/// Whether these outputs hold the right answer to [`ask`].
 pub fn is_right(arguments: &Arguments<'_>) -> bool {
-    known().is_some_and(|known| arguments.bytes(places::RESULT) == known.answer)
+    known().is_some_and(|known| rsa::Got::of(arguments).result == known.answer)
 }

@@ -13,24 +13,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::control::{PollMode, Store};
-use wire::verb::{Verb, one_way_hash};
+use wire::verb::{Filled, TypedAsk, Verb, one_way_hash};
 use wire::{Label, code};
 
-/// Requests that are in flight at once, at the most.
+/// Upper bound of requests that are in flight at once.
 const BURST_MAX: usize = 24;
-/// Requests that a loop takes in, at the most, and in one round.
+/// Upper bound of requests that a loop takes in, and that it takes in during one round.
 const LOOP_MAX: usize = 200;
 const LOOP_ROUND_MAX: usize = 100;
 /// How often a home without a daemon is tried again.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// A program that asks.
+/// A client program, which sends requests.
 pub struct Client {
     stage: Arc<Stage>,
     folder: PathBuf,
     random: fastrand::Rng,
     pid: u32,
-    /// The tenant that it shows itself to be; none to be taken for its user.
+    /// The tenant whose credential the client shows; none to be identified by its user.
     tenant: Option<u32>,
     /// Keys made so far.
     keys: u32,
@@ -46,9 +46,9 @@ struct Asked {
 struct Ciphered {
     number: u64,
     verb: Verb,
-    /// Its token is wrapped under this master key or a later one.
+    /// The token is wrapped under this master key or a later one.
     master_key: u64,
-    /// Its key is named by a label.
+    /// Whether the key is named by a label.
     by_label: bool,
 }
 
@@ -71,23 +71,23 @@ impl Looped {
 struct Key {
     label: Label,
     token: Vec<u8>,
-    /// Its token is wrapped under this master key or a later one.
+    /// The key's token is wrapped under this master key or a later one.
     master_key: u64,
 }
 
 impl Client {
-    /// A program that decides by this seed.
+    /// A client that decides by this seed.
     pub fn new(stage: Arc<Stage>, folder: PathBuf, seed: u64, tenant: Option<u32>) -> Self {
         Self { stage, folder, random: fastrand::Rng::with_seed(seed), pid: 0, keys: 0, tenant }
     }
 
-    /// Does what it came for.
+    /// Runs this many tasks, in several sessions with a facility each.
     pub fn run(mut self, tasks: u32) {
         self.pid = world::pid();
         let mut left = tasks;
         while left > 0 {
             let facility = self.open();
-            // What is given up without having been looked at is given up with the facility.
+            // Tickets that were never looked at are given up with the facility.
             let mut unread = Vec::new();
             let session = self.random.u32(1..=left);
             for _ in 0..session {
@@ -128,7 +128,7 @@ impl Client {
             return self.use_everywhere(facility);
         }
         if self.stage.state().plan.loaded && self.random.bool() {
-            // Keys go and come back slowly beside what a request takes.
+            // Master keys are lost and loaded again slowly, compared with the time of a request.
             world::sleep(Duration::from_micros(self.random.u64(1..60_000)));
             return if self.random.bool() { self.use_key(facility) } else { self.run_loop(facility) };
         }
@@ -184,17 +184,17 @@ impl Client {
 
     fn call(&mut self, facility: &Facility) {
         let asked = self.ask();
-        let result = facility.call(0, &hash(&asked.text));
+        let result = hash(&asked.text, |request| facility.call(0, request));
         self.ended(&asked, result);
     }
 
-    /// Many at once; all are collected, or some are given up.
+    /// Sends many requests at once; all are collected, or some are given up.
     fn burst(&mut self, facility: &Facility, gives_up: bool) {
         let mut asked = Vec::new();
         let mut tickets = Vec::new();
         for _ in 0..self.random.usize(1..=BURST_MAX) {
             let next = self.ask();
-            match facility.submit(0, &hash(&next.text)) {
+            match hash(&next.text, |request| facility.submit(0, request)) {
                 Ok(ticket) => {
                     asked.push(next);
                     tickets.push(ticket);
@@ -239,11 +239,15 @@ impl Client {
                     _ => Looped::Hash(self.ask()),
                 };
                 let sent = match &next {
-                    Looped::Hash(asked) => completions.submit(asked.number, 0, &hash(&asked.text)),
+                    Looped::Hash(asked) => {
+                        hash(&asked.text, |request| completions.submit(asked.number, 0, request))
+                    }
                     Looped::Cipher(asked) => {
                         let vector = marked_vector(asked.number);
                         let field = field.as_ref().map_or(&[][..], |field| field);
-                        completions.submit(asked.number, 0, &cipher(asked.verb, field, &[7; 64], &vector))
+                        cipher(asked.verb, field, &[7; 64], &vector, |request| {
+                            completions.submit(asked.number, 0, request)
+                        })
                     }
                 };
                 match sent {
@@ -285,7 +289,7 @@ impl Client {
     fn leave_unread(&mut self, facility: &Facility, unread: &mut Vec<Ticket>) {
         for _ in 0..self.random.usize(1..=BURST_MAX) {
             let asked = self.ask();
-            match facility.submit(0, &hash(&asked.text)) {
+            match hash(&asked.text, |request| facility.submit(0, request)) {
                 Ok(ticket) => {
                     unread.push(ticket);
                     self.stage.state().oracle.given_up(asked.number);
@@ -295,14 +299,16 @@ impl Client {
         }
     }
 
-    /// What may run in this process, one or some at once, beside what cards run.
+    /// Runs one or several requests that may run in this process, beside requests that cards run.
     fn use_clear_key(&mut self, facility: &Facility) {
-        let Some(request) = crate::clear::request() else { return };
+        let Some(ask) = crate::clear::ask() else { return };
+        let mut filled = Filled::default();
+        let request = ask.arguments(&mut filled);
         let beside = self.random.bool().then(|| self.ask());
-        let asked = beside.as_ref().map(|asked| facility.submit(0, &hash(&asked.text)));
+        let asked = beside.as_ref().map(|asked| hash(&asked.text, |request| facility.submit(0, request)));
         let count = if self.random.bool() { 0 } else { self.random.usize(1..=BURST_MAX) };
         let tickets: Vec<_> = (0..count).map(|_| facility.submit(0, &request)).collect();
-        // Before the others: where this client waits at ticks, one after the other takes long.
+        // Before the others: a client that waits at ticks takes long if it waits for one after the other.
         if let (Some(next), Some(ticket)) = (beside, asked) {
             self.ended(&next, ticket.and_then(Ticket::wait));
         }
@@ -350,7 +356,7 @@ impl Client {
         let mut state = self.stage.state();
         let now_ns = state.now_ns;
         match result {
-            // A disk is not held to the time of a card.
+            // The time limit of calm runs is for cards, not for a disk.
             Ok(()) => state.oracle.answered(number, true, false, now_ns),
             Err(error) => {
                 state.say(|| format!("request {number} failed: {error}"));
@@ -369,7 +375,8 @@ impl Client {
         Some(Key { label, token, master_key })
     }
 
-    /// A key that only cards can use: made, kept under a label, used through it, replaced meanwhile.
+    /// Makes a key that only cards can use, keeps it under a label, and uses it by the label, whose record is written
+    /// again now and then.
     fn use_key(&mut self, facility: &Facility) {
         let Some(Key { label, token, master_key: key }) = self.make_key(facility) else { return };
         let field = label.to_field();
@@ -385,14 +392,16 @@ impl Client {
         }
     }
 
-    /// The key of a label that another host changes, used again and again.
+    /// Uses the key of a label that another host changes, again and again.
     fn use_outside(&mut self, facility: &Facility) {
         let Ok(label) = Label::new(outside_key::LABEL) else { return };
         for _ in 0..self.random.usize(1..8) {
             let number = self.begin(Class::Pure);
             self.stage.state().oracle.needs_key(number);
             let (field, vector) = (label.to_field(), marked_vector(number));
-            let result = facility.call(0, &cipher(Verb::Encipher, &field, &outside_key::TEXT, &vector));
+            let result = cipher(Verb::Encipher, &field, &outside_key::TEXT, &vector, |request| {
+                facility.call(0, request)
+            });
             let mut state = self.stage.state();
             match result {
                 Ok(reply) if reply.codes() == code::OK => {
@@ -403,7 +412,7 @@ impl Client {
                     state.oracle.used_outside(number, None)
                 }
                 Ok(reply) => state.find(format!("request {number} was refused: {:?}", reply.codes())),
-                // A key that is replaced as often as it is opened.
+                // The key was replaced as often as it was opened.
                 Err(FacilityError::StaleKey { .. }) => state.oracle.given_up(number),
                 Err(error) => {
                     let calm = state.plan.fails_nothing();
@@ -415,7 +424,7 @@ impl Client {
         }
     }
 
-    /// A key that one card makes, and all others use at once.
+    /// Makes a key on one card, and uses it on all others at once.
     fn use_everywhere(&mut self, facility: &Facility) {
         let cards = self.stage.state().plan.coprocessors;
         let on = |card: u32| facility.with_selection(Selection::card(card));
@@ -424,7 +433,7 @@ impl Client {
             let busy: Vec<_> = (0..self.random.u32(0..8) * cards)
                 .map(|number| {
                     let asked = self.ask();
-                    let sent = on(number % cards).submit(0, &hash(&asked.text));
+                    let sent = hash(&asked.text, |request| on(number % cards).submit(0, request));
                     (asked, sent)
                 })
                 .collect();
@@ -444,8 +453,8 @@ impl Client {
         }
     }
 
-    /// Enciphers or deciphers under a token or a label, whose token is wrapped under this master key or a later
-    /// one; the answer where there is one.
+    /// Enciphers or deciphers under a token or a label, whose token is wrapped under this master key or a later one.
+    /// Returns the answer, if there is one.
     fn cipher(
         &mut self,
         facility: &Facility,
@@ -459,7 +468,7 @@ impl Client {
         self.judge_cipher(&asked, sent.and_then(Ticket::wait), expected)
     }
 
-    /// Sends off what [`Client::cipher`] asks.
+    /// Sends a request of [`Client::cipher`].
     fn send_cipher(
         &mut self,
         facility: &Facility,
@@ -470,7 +479,7 @@ impl Client {
     ) -> (Ciphered, Result<Ticket, FacilityError>) {
         let asked = self.begin_cipher(verb, Label::is_label_field(key), master_key);
         let vector = marked_vector(asked.number);
-        let sent = facility.submit(0, &cipher(verb, key, text, &vector));
+        let sent = cipher(verb, key, text, &vector, |request| facility.submit(0, request));
         (asked, sent)
     }
 
@@ -480,7 +489,7 @@ impl Client {
         Ciphered { number, verb, master_key, by_label }
     }
 
-    /// What became of it: the answer where there is one.
+    /// Reports the result of a cipher request to the oracle; returns the answer, if there is one.
     fn judge_cipher(
         &mut self,
         asked: &Ciphered,
@@ -504,7 +513,8 @@ impl Client {
                 }
                 let answer = reply.arguments().bytes(text_of(verb)).to_vec();
                 let right = expected.is_none_or(|expected| answer == expected);
-                // The daemon may have been asked for the label, and a disk is not held to the time of a card.
+                // The daemon may have been asked for the label: the time limit of calm runs is for cards, not for a
+                // disk.
                 state.oracle.answered(number, right, false, now_ns);
                 Some(answer)
             }
@@ -531,7 +541,7 @@ impl Client {
         self.judge(asked, result, calm);
     }
 
-    /// As [`Client::ended`], of an answer that was there for long perhaps.
+    /// As [`Client::ended`], of an answer that may have been there for long.
     fn ended_some_time(&mut self, asked: &Asked, result: Result<Reply, FacilityError>) {
         self.judge(asked, result, false);
     }

@@ -18,21 +18,21 @@ use wire::tenant::Change;
 
 /// How long everything may take once nothing goes wrong any more: longer than all waits together.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How often fate looks around, at the most.
+/// Shortest time between two looks of fate, in nanoseconds.
 const LOOK_NS: u64 = 30_000_000;
-/// How long a stopped process stays stopped, at the most.
+/// Longest time that a stopped process stays stopped, in nanoseconds.
 const STOPPED_NS_MAX: u64 = 4_000_000_000;
 
-/// How often an operator looks after cards that another left quiesced.
+/// How often an operator resumes cards that another operator left quiesced.
 const ROUND: Duration = Duration::from_secs(60);
 
-/// What befalls the others.
+/// The actor that causes faults.
 pub struct Fate {
     stage: Arc<Stage>,
     folder: PathBuf,
     clients: Vec<usize>,
     reloads: u32,
-    /// The key store, where it is not the home's own.
+    /// The key store that another host changes; none if the home uses its own.
     records: Option<Arc<Records>>,
     looked_after: Instant,
     /// The keeper that an officer was last sent to, to load the home's key.
@@ -56,7 +56,7 @@ impl Fate {
         }
     }
 
-    /// Runs everything to its end.
+    /// Runs the whole simulation to its end.
     pub fn run(mut self) {
         let (clients, tasks, seed) = {
             let state = self.stage.state();
@@ -183,7 +183,7 @@ impl Fate {
         }
     }
 
-    /// Has an officer load the key into a keeper that is another than last time.
+    /// Has an officer load the key into the keeper, if this is not the keeper of last time.
     fn send_officer(&mut self) {
         let keeper = self.running(Role::Keeper);
         if keeper.is_none() || keeper == self.loaded || self.running(Role::Officer).is_some() {
@@ -259,7 +259,7 @@ impl Fate {
         });
     }
 
-    /// Nothing goes wrong any more: what was used is given back, and everything can be ended.
+    /// Ends all faults, and checks that resources are given back and that every process can be ended.
     fn settle(&mut self) -> Result<(), String> {
         {
             let mut state = self.stage.state();
@@ -273,7 +273,7 @@ impl Fate {
         })?;
         let mut last = String::new();
         let cleared = self.until("all cards ready, and no queue of those who left", || {
-            // The one that answered may have been told to stop.
+            // The daemon that answered may have been told to stop.
             self.watch_daemon();
             let cards = facility.cards().ok()?;
             last = cards
@@ -313,7 +313,8 @@ impl Fate {
         }
     }
 
-    /// Nothing is in flight any more, of any tenant on any card.
+    /// Checks that no tenant has a request in flight on any card, and that each card's counts by tenant and by verb
+    /// agree.
     fn check_accounts(&self, facility: &Facility) -> Result<(), String> {
         let home = Home::open(&self.folder).map_err(|error| error.to_string())?;
         let accounts = Accounts::open(&home.accounts()).map_err(|error| format!("the accounts: {error}"))?;
@@ -350,7 +351,7 @@ impl Fate {
         Ok(())
     }
 
-    /// What was acknowledged is there, and what was said not to have run is not.
+    /// Checks that acknowledged records exist, and that records whose request did not run do not.
     fn check_records(&self, facility: &Facility) -> Result<(), String> {
         let records = self.stage.state().oracle.records();
         for (number, expected) in records {
@@ -372,7 +373,7 @@ fn resume_quiesced(facility: &Facility) {
     }
 }
 
-/// A home that was told to stop holds no socket of anybody.
+/// Checks that a stopped home has no socket left.
 fn check_home(folder: &Path) -> Result<(), String> {
     let run = folder.join("run");
     let entries = std::fs::read_dir(&run).map_err(|error| format!("{}: {error}", run.display()))?;

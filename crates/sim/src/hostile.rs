@@ -13,27 +13,27 @@ use std::time::Duration;
 /// How often a home without a daemon is tried again.
 const RETRY: Duration = Duration::from_millis(50);
 const TRIES: u32 = 400;
-/// How often it looks for others whose requests may share a pass with its own.
+/// How often the tenant looks for others whose requests may share a pass with its own.
 const LOOKS: u32 = 200;
-/// Poisoned requests that it has in flight at once, at the most.
+/// Upper bound of poisoned requests in flight at once.
 const BURST_MAX: usize = 4;
 
-/// The tenant.
+/// A hostile tenant's program.
 pub struct Hostile {
     stage: Arc<Stage>,
     folder: PathBuf,
     random: fastrand::Rng,
-    /// Its number among the tenants.
+    /// Number of the tenant.
     tenant: u32,
 }
 
 impl Hostile {
-    /// One that decides by this seed.
+    /// A hostile program that decides by this seed.
     pub fn new(stage: Arc<Stage>, folder: PathBuf, seed: u64, tenant: u32) -> Self {
         Self { stage, folder, random: fastrand::Rng::with_seed(seed), tenant }
     }
 
-    /// Tries so often to end cards.
+    /// Tries this many times to end cards.
     pub fn run(mut self, tries: u32) {
         let credential = Some(crate::tenants::credential(self.tenant));
         let card_wait = Duration::from_secs(90);
@@ -62,7 +62,7 @@ impl Hostile {
     fn burst(&mut self, facility: &Facility) -> bool {
         let pid = world::pid();
         let mut sent = Vec::new();
-        // It would be seen with others, where there are any.
+        // The hostile requests are to share a pass with requests of others, if there are any.
         if self.random.bool() {
             for _ in 0..LOOKS {
                 if self.stage.state().oracle.others_wait(pid) {
@@ -83,7 +83,7 @@ impl Hostile {
                 number
             };
             let text = oracle::mark(number);
-            sent.push((number, facility.submit(0, &hash(&text))));
+            sent.push((number, hash(&text, |request| facility.submit(0, request))));
         }
         let mut is_refused = false;
         for (number, ticket) in sent {
@@ -96,7 +96,7 @@ impl Hostile {
         is_refused
     }
 
-    /// What an administrator is shown.
+    /// Looks at the quarantine that an administrator is shown, and reports it to the oracle.
     fn look(&self) {
         let Some(facility) = self.open(&Options::default()) else { return };
         let Ok(status) = facility.status() else { return };

@@ -27,17 +27,17 @@ struct Arguments {
     trace: bool,
     /// Each seed is run a second time, and must take the same steps.
     twice: bool,
-    /// The first seed is none that was typed.
+    /// Whether the first seed was drawn, not typed.
     is_drawn: bool,
 }
 
-/// What a first seed is drawn from: far above those that are run every time, and short enough to be typed.
+/// Range from which a first seed is drawn: far above the seeds that are run every time, and short enough to be typed.
 const SEEDS_DRAWN: std::ops::Range<u64> = 1_000_000_000..1_000_000_000_000;
-/// Seeds that a day has to itself.
+/// Size of the range of seeds that belongs to one day.
 const SEEDS_A_DAY: u64 = 1_000_000;
 /// Seconds of a day.
 const DAY_S: u64 = 86_400;
-/// How often it is said how far a run is.
+/// How often the progress of a run is shown.
 const PROGRESS_EVERY: Duration = Duration::from_secs(30);
 
 fn arguments() -> Option<Arguments> {
@@ -146,7 +146,7 @@ fn tell(outcome: &Outcome) {
     }
 }
 
-/// Says how far a long run is, on standard error.
+/// Writes the progress of a long run to standard error.
 fn tell_progress(outcomes: &[Outcome], seeds: u64, taken: Duration) {
     let failed = outcomes.iter().filter(|outcome| !outcome.findings.is_empty()).count();
     let (done, taken) = (outcomes.len(), taken.as_secs_f64());

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// How much of a memory is looked at: heads and slots; blocks for long texts lie behind.
+/// How many bytes of a memory are compared: heads and slots; blocks for long texts lie behind.
 const LOOKED_BYTES: usize = 320 * 1024;
 
-/// A mapping.
+/// A mapping of a shared memory.
 pub struct Memory {
     process: Option<usize>,
     bytes: usize,
@@ -17,14 +17,14 @@ pub struct Memory {
     written: Option<OwnedFd>,
 }
 
-/// What a process that was killed had written.
+/// Hashes, taken at its death, of the memories that only a killed process could write.
 pub struct LastWords(Vec<(OwnedFd, u64, usize)>);
 
 impl Memory {
-    /// Of this process, of this length.
+    /// A mapping of this length by this process.
     ///
     /// # Errors
-    /// Of the system.
+    /// The system's error.
     pub fn new(process: Option<usize>, bytes: usize, fd: BorrowedFd<'_>) -> io::Result<Self> {
         let is_written = rustix::fs::fcntl_getfl(fd)?.contains(OFlags::RDWR);
         let written = if is_written { Some(fd.try_clone_to_owned()?) } else { None };
@@ -33,7 +33,7 @@ impl Memory {
 }
 
 impl Memory {
-    /// Writes where its process may write, for the test of the oracle.
+    /// Writes into a memory that its process may write, for the test of the oracle.
     pub fn scribble(&self) {
         if let Some(fd) = &self.written {
             let _ = rustix::io::pwrite(fd, b"scribble", 4_000);
@@ -50,7 +50,7 @@ pub fn word(memories: &BTreeMap<usize, Memory>, address: usize) -> (u64, usize) 
 }
 
 impl LastWords {
-    /// What stands in the memories that this process alone can write.
+    /// Hashes of the memories that this process alone can write.
     pub fn of(memories: &BTreeMap<usize, Memory>, process: usize) -> Self {
         let own = memories.values().filter(|memory| memory.process == Some(process));
         let mut words = Vec::new();
@@ -67,7 +67,7 @@ impl LastWords {
         Self(words)
     }
 
-    /// Length of a memory that was written since.
+    /// Length of a memory that was written since its hash was taken.
     pub fn changed(&self) -> Option<usize> {
         self.0.iter().find(|(fd, before, _)| hash(fd) != *before).map(|(_, _, bytes)| *bytes)
     }

@@ -12,7 +12,7 @@ use wire::control::{MasterKeyPattern, OfficerOrder, OfficerReply, Part, Register
 /// The register that wraps the keys which clients make.
 pub const REGISTER: Register = Register::Sym;
 const DOMAIN: u16 = 0;
-/// How often what a daemon or keeper that died left undone is tried again.
+/// How often a step is tried again that a daemon or keeper left undone when it died.
 const TRIES: u32 = 40;
 const RETRY: Duration = Duration::from_millis(50);
 
@@ -29,7 +29,7 @@ impl Officer {
         Self { stage, folder, random: fastrand::Rng::with_seed(seed) }
     }
 
-    /// Sets so many master keys, one after the other.
+    /// Sets this many master keys, one after the other.
     pub fn run(mut self, changes: u32) {
         for _ in 0..changes {
             world::sleep(Duration::from_micros(self.random.u64(1..30_000)));
@@ -39,7 +39,7 @@ impl Officer {
         }
     }
 
-    /// Loads and sets the one key of a home, unless its keeper has it.
+    /// Loads and sets the one key of a home, unless the home's keeper has it.
     pub fn load(self) {
         let parts = [0x37, 0x80].map(|byte| vec![byte; REGISTER.key_bytes()]);
         let is_set = self.ask(|facility| {
@@ -57,7 +57,7 @@ impl Officer {
         }
     }
 
-    /// Has something answered, whatever becomes of daemons; none where none answers for long.
+    /// Repeats a request until it gives a value; none after [`TRIES`] tries.
     fn ask<T>(&self, mut ask: impl FnMut(&Facility) -> Result<Option<T>, FacilityError>) -> Option<T> {
         for _ in 0..TRIES {
             let opened = Facility::open(&self.folder, Options::default());
@@ -69,7 +69,7 @@ impl Officer {
         None
     }
 
-    /// Loads a new key and sets it. What was refused, or not answered, is looked at in the registers.
+    /// Loads a new key and sets it. After a refusal, or without an answer, the registers show what was done.
     fn change(&mut self) -> Option<()> {
         let (first, last) = (self.part(), self.part());
         let pattern = self.ask(|facility| {
@@ -106,7 +106,7 @@ impl Officer {
         Some(())
     }
 
-    /// A card that gets nowhere while the key is set; none where nothing goes wrong.
+    /// A random card, to be delayed while the key is set; none in a calm run, and in half of the others.
     fn slow_card(&mut self) -> Option<usize> {
         let state = self.stage.state();
         let living = |process: &Process| process.role == Role::Card && !process.dead;
@@ -132,7 +132,7 @@ fn has_key(facility: &Facility) -> Result<bool, FacilityError> {
         .any(|row| (row.domain, row.register) == (DOMAIN, REGISTER) && row.current_pattern.is_some()))
 }
 
-/// Loads a part; the pattern of the key where it was the last.
+/// Loads a part; returns the pattern of the key after the last part.
 fn load(
     facility: &Facility,
     part: Part,

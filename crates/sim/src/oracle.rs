@@ -17,26 +17,26 @@ use std::collections::BTreeMap;
 use wire::code::{self, Codes};
 use wire::tenant::Limits;
 
-/// What stands before the number of a request in its payload.
+/// Mark that stands before the number of a request in its payload.
 const MARK: [u8; 8] = *b"\xC7\x01sim\xFE\x02#";
-/// What stands before it in a label.
+/// Mark that stands before the number of a request in a label.
 const LABEL_MARK: &str = "SIM.R";
-/// How often a request that may run twice may run.
+/// Upper bound of runs of a request of class pure.
 const RUNS_MAX: u32 = wire::bounds::TAKEN_MAX;
-/// Nothing that goes well takes longer, in nanoseconds: less than a waiter's look whether its card
-/// lives, so that a lost wake-up shows.
+/// Longest time of a request if nothing goes wrong, in nanoseconds: less than the time after which a waiter checks
+/// whether its card lives, so that a lost wake-up shows.
 const CALM_NS_MAX: u64 = wire::bounds::LIVENESS_WAIT_NS * 3 / 4;
 
-/// Requests that are looked at for one that waits.
+/// How many of the last requests are searched for one that waits.
 const LAST: usize = 64;
 
 /// How a card refuses a token whose master key it does not have.
 const KEY_NOT_KNOWN: [Codes; 2] = [code::MASTER_KEY_MISMATCH, code::MASTER_KEY_NOT_LOADED];
 
-/// How a request may be run.
+/// How often a request may be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Twice, where a card died with it.
+    /// Twice, if a card died with the request.
     Pure,
     /// Once.
     Once,
@@ -47,13 +47,13 @@ pub enum Class {
 pub enum End {
     /// The right answer.
     Answered,
-    /// None: nobody waited for it.
+    /// No answer: nobody waited for it.
     GivenUp,
     /// An error.
     Failed {
-        /// Whether it says that the request ran.
+        /// Whether the request ran, by what the error says.
         ran: Ran,
-        /// What it says.
+        /// Text of the error.
         error: String,
     },
 }
@@ -84,7 +84,7 @@ pub struct Counts {
     pub twice: u64,
     /// Processes that were killed, or lied.
     pub faults: u64,
-    /// Batches that began with a tenant at its limit, and more of it to be done.
+    /// Batches that began while a tenant was at its limit and had more requests waiting.
     pub bound: u64,
     /// Requests with clear keys that were answered.
     pub clear: u64,
@@ -94,13 +94,13 @@ pub struct Counts {
     pub observed: u64,
     /// Requests whose token was wrapped under the master key before the current one.
     pub old_keys: u64,
-    /// Requests with the key that another host changes whose answer had to be one and no other.
+    /// Requests with the key that another host changes for which only one answer was right.
     pub outside: u64,
     /// Requests whose answers waited for a record.
     pub recorded: u64,
-    /// Requests that were refused since their tenant may not encipher.
+    /// Requests that were refused because their tenant may not encipher.
     pub forbidden: u64,
-    /// Requests that a card answered which had no master key.
+    /// Requests that were answered by a card without a master key.
     pub without_key: u64,
     /// Cards that died of a hostile tenant's requests.
     pub poisoned: u64,
@@ -108,7 +108,7 @@ pub struct Counts {
     pub quarantines: u64,
 }
 
-/// Which master keys there were, as far as officers know.
+/// Numbers of the last master key that was begun and of the last that was set, as far as officers know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MasterKeys {
     begun: u64,
@@ -118,7 +118,8 @@ pub struct MasterKeys {
 }
 
 impl MasterKeys {
-    /// A keeper starts. It has the keys of the home's beginning: those that were set since went with the one before.
+    /// A keeper starts. The new keeper has the keys that the home began with: keys that were set since ended with the
+    /// keeper before.
     pub fn keeper_starts(&mut self) {
         self.keepers += 1;
     }
@@ -128,7 +129,7 @@ impl MasterKeys {
         self.begun += 1;
     }
 
-    /// It is set: no card wraps under another from now on.
+    /// The key is set: no card wraps under another from now on.
     pub fn done(&mut self) {
         self.done = self.begun;
     }
@@ -145,28 +146,28 @@ impl MasterKeys {
     }
 }
 
-/// What is known of all requests.
+/// Everything that the oracle knows of the requests.
 #[derive(Default)]
 pub struct Oracle {
-    /// What was found wrong.
+    /// Violations that were found.
     pub findings: Vec<String>,
-    /// Counts.
+    /// Counts of what happened.
     pub counts: Counts,
-    /// Master keys.
+    /// The master keys that were set.
     pub master_keys: MasterKeys,
-    /// What tenants may do.
+    /// The rights of the tenants.
     pub rights: Rights,
-    /// The key that another host changes.
+    /// State of the key that another host changes.
     pub outside: OutsideKey,
-    /// The tenant of whose requests cards die.
+    /// The hostile tenant, whose requests kill cards.
     pub hostile: Watched,
     requests: BTreeMap<u64, Request>,
     killed: Vec<u32>,
-    /// Requests whose answer waits for a record: of which card, and which.
+    /// Requests whose answer waits for a record: the card and the number of the record.
     audits: BTreeMap<u64, (u32, u64)>,
-    /// Records of a card that are durable.
+    /// Number of the last durable record, by card.
     recorded: BTreeMap<u32, u64>,
-    /// What the requests of clients are held to, by process number.
+    /// Limits of the clients, by process number.
     limits: BTreeMap<u32, Limits>,
 }
 
@@ -218,8 +219,8 @@ impl Oracle {
         }
     }
 
-    /// A card, with the master key or without, runs these requests together. One that a card died with may be the
-    /// cause: it is alone.
+    /// A card, with the master key or without, runs these requests together. A request that a card died with may be the
+    /// cause, so it must be alone in its batch.
     pub fn batch(&mut self, numbers: &[u64], holds_key: bool) {
         for number in numbers {
             if !holds_key && self.requests.get(number).is_some_and(|request| request.needs_key) {
@@ -235,7 +236,7 @@ impl Oracle {
         }
     }
 
-    /// Whether another process than this one waits for requests to run.
+    /// Whether requests of a process other than this one wait to be run.
     pub fn others_wait(&self, client: u32) -> bool {
         let last = self.requests.values().rev().take(LAST);
         last.into_iter().any(|request| request.client != client && request.end.is_none() && request.runs == 0)
@@ -246,7 +247,8 @@ impl Oracle {
         self.limits.insert(client, limits);
     }
 
-    /// A card begins with a batch while all cards together run some requests, these among them.
+    /// Notes that a card begins a batch: `batch` are its requests, `all` the requests that all cards run, these
+    /// included.
     pub fn in_flight(&mut self, batch: &[u64], all: &[u64]) {
         let of = |numbers: &[u64], client: u32| {
             let client_of = |number: &u64| self.requests.get(number).map(|request| request.client);
@@ -277,7 +279,8 @@ impl Oracle {
         self.findings.extend(exceeded);
     }
 
-    /// The answer to a request waits for this record of this card, or for none.
+    /// Notes the card and the number of the record for which the answer to a request waits; none if it waits for no
+    /// record.
     pub fn audit(&mut self, number: Option<u64>, record: Option<(u32, u64)>) {
         let Some(number) = number else { return };
         match record {
@@ -291,7 +294,7 @@ impl Oracle {
         self.recorded.insert(card, up_to);
     }
 
-    /// An answer is seen.
+    /// Notes that an answer is seen, and checks that its record is durable.
     fn seen(&mut self, number: u64) {
         let Some((card, record)) = self.audits.get(&number) else { return };
         self.counts.recorded += 1;
@@ -300,7 +303,7 @@ impl Oracle {
         }
     }
 
-    /// A request is run.
+    /// Notes that a request is run.
     pub fn executed(&mut self, number: u64) {
         let Some(request) = self.requests.get_mut(&number) else {
             return self.findings.push(format!("request {number} ran, which nobody made"));
@@ -319,7 +322,7 @@ impl Oracle {
         }
     }
 
-    /// A request was answered; rightly, or not.
+    /// Notes that a request was answered, rightly or wrongly.
     pub fn answered(&mut self, number: u64, right: bool, calm: bool, now_ns: u64) {
         self.counts.answered += 1;
         self.seen(number);
@@ -357,7 +360,7 @@ impl Oracle {
         }
     }
 
-    /// When a request began.
+    /// When a request began, in nanoseconds; 0 for an unknown request.
     pub fn begun_ns(&self, number: u64) -> u64 {
         self.requests.get(&number).map_or(0, |request| request.begun_ns)
     }
@@ -404,7 +407,7 @@ impl Oracle {
         }
     }
 
-    /// A request was refused as not permitted.
+    /// Notes that a request was refused as not permitted.
     pub fn forbidden(&mut self, number: u64) {
         self.counts.forbidden += 1;
         if let Some(request) = self.requests.get_mut(&number) {
@@ -412,7 +415,7 @@ impl Oracle {
         }
     }
 
-    /// A request failed.
+    /// Notes that a request failed with this error.
     pub fn failed(&mut self, number: u64, error: &FacilityError, calm: bool) {
         let (ran, text) = (error.ran(), error.to_string());
         match ran {
@@ -435,24 +438,24 @@ impl Oracle {
         request.end = Some(End::Failed { ran, error: text });
     }
 
-    /// Something went wrong that is not the fault of the code.
+    /// Counts a fault that is not the fault of the code.
     pub fn disturbed(&mut self) {
         self.counts.faults += 1;
     }
 
-    /// A process was killed: what it asked for has no end.
+    /// Notes that a process was killed: its requests have no end.
     pub fn killed(&mut self, pid: u32) {
         self.killed.push(pid);
     }
 
-    /// Nobody waits for the answer any more.
+    /// Notes that nobody waits for the answer any more.
     pub fn given_up(&mut self, number: u64) {
         if let Some(request) = self.requests.get_mut(&number) {
             request.end.get_or_insert(End::GivenUp);
         }
     }
 
-    /// Requests of class once and what must be true of their records: true where there is one.
+    /// Numbers of the requests of class once whose records are decided: true if the record must exist.
     pub fn records(&self) -> Vec<(u64, bool)> {
         let once = self.requests.iter().filter(|(_, request)| request.class == Class::Once);
         let known = once.filter_map(|(number, request)| match &request.end {
@@ -463,7 +466,7 @@ impl Oracle {
         known.collect()
     }
 
-    /// What is wrong once nothing runs any more.
+    /// Adds the violations that show once nothing runs any more.
     pub fn judge(&mut self, plan: &Plan) {
         if plan.is_only_hostile() {
             self.findings.extend(self.hostile.judge(plan));

@@ -1,7 +1,7 @@
 //! A key store with another writer: records in memory, which the daemon uses like a database that several hosts share,
 //! and a program of another host that replaces and deletes a key while the daemon uses it.
 
-/// The records that the daemon's own tests exchange the store for.
+/// The records in memory that the daemon's own tests use as a store.
 #[path = "../../daemon/examples/other_store/memory.rs"]
 #[allow(dead_code, reason = "a store that fails, or misses changes, is looked at there")]
 mod memory;
@@ -24,7 +24,7 @@ use wire::control::Store;
 use wire::verb::Verb;
 use wire::{Label, code};
 
-/// How often what was not answered is tried again.
+/// How often an unanswered request is tried again.
 const TRIES: u32 = 400;
 const RETRY: Duration = Duration::from_millis(50);
 
@@ -42,7 +42,7 @@ struct Shared {
 }
 
 impl Records {
-    /// No records.
+    /// An empty store.
     pub fn new() -> std::io::Result<Arc<Self>> {
         let news = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         Ok(Arc::new(Self { records: Mutex::default(), news }))
@@ -52,7 +52,7 @@ impl Records {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The other host puts a record there, or deletes it.
+    /// Puts or deletes a record, as the other host.
     fn change(&self, label: &Label, token: Option<Vec<u8>>) {
         let record = token.map(|token| Record { store: Store::Des, label: label.clone(), token });
         self.shared().memory.change(label, record);
@@ -64,7 +64,7 @@ impl Records {
         let _ = rustix::io::write(&self.news, &1u64.to_ne_bytes());
     }
 
-    /// Whether a daemon has acknowledged every change.
+    /// Whether a running daemon has acknowledged every change of this label's record.
     fn is_acknowledged(&self, label: &Label) -> bool {
         let shared = self.shared();
         shared.open && shared.memory.is_acknowledged(label)
@@ -83,7 +83,7 @@ impl SharedStore {
 }
 
 impl Drop for SharedStore {
-    /// What was told last was not acknowledged: the next daemon is told it.
+    /// Changes that were not acknowledged are told to the next daemon.
     fn drop(&mut self) {
         let mut shared = self.0.shared();
         shared.memory.left();
@@ -116,7 +116,7 @@ impl KeyStore for SharedStore {
     }
 }
 
-/// A program of another host.
+/// The program of another host, which changes records.
 pub struct OtherHost {
     stage: Arc<Stage>,
     folder: PathBuf,
@@ -130,7 +130,7 @@ impl OtherHost {
         Self { stage, folder: folder.to_owned(), records, random: fastrand::Rng::with_seed(seed) }
     }
 
-    /// Makes so many changes, one after the other.
+    /// Makes this many changes, one after the other.
     pub fn run(mut self, changes: u32) {
         let Ok(label) = Label::new(LABEL) else { return };
         let Some(keys) = (0..2).map(|_| self.key()).collect::<Option<Vec<_>>>() else { return };
@@ -165,7 +165,7 @@ impl OtherHost {
         false
     }
 
-    /// A key, and what [`TEXT`] is enciphered to under it.
+    /// A new key token, and the ciphertext of [`TEXT`] under it.
     fn key(&self) -> Option<(Vec<u8>, Vec<u8>)> {
         for _ in 0..TRIES {
             if let Ok(facility) = Facility::open(&self.folder, Options::default())
@@ -183,7 +183,7 @@ impl OtherHost {
         let (pid, now_ns) = (world::pid(), self.stage.state().now_ns);
         let number = self.stage.state().oracle.begin(pid, oracle::Class::Pure, now_ns);
         let vector = marked_vector(number);
-        let reply = facility.call(0, &cipher(Verb::Encipher, token, &TEXT, &vector));
+        let reply = cipher(Verb::Encipher, token, &TEXT, &vector, |request| facility.call(0, request));
         self.stage.state().oracle.given_up(number);
         let reply = reply.ok().filter(|reply| reply.codes() == code::OK)?;
         Some(reply.arguments().bytes(text_of(Verb::Encipher)).to_vec())

@@ -2,24 +2,24 @@
 
 use wire::control::PollMode;
 
-/// What a process is.
+/// Kind of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The control plane.
+    /// The daemon: the control plane.
     Daemon,
     /// A card.
     Card,
     /// The keeper of the master keys.
     Keeper,
-    /// A program that asks.
+    /// A client program, which sends requests.
     Client,
     /// A program of the home's owner that changes settings.
     Operator,
     /// A program of an officer, who changes master keys.
     Officer,
-    /// A program of a tenant of whose requests cards die.
+    /// A hostile tenant's program, whose requests kill cards.
     Hostile,
-    /// What kills, stops and starts; it is beyond harm.
+    /// The actor that kills, stops and starts the others; no fault strikes it.
     Fate,
 }
 
@@ -41,7 +41,7 @@ impl std::fmt::Display for Role {
 /// A fault of the code itself, put in to show that the oracle sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
-    /// Cards do not wake those who wait for an answer.
+    /// Cards do not wake clients that wait for an answer.
     LosesWakes,
     /// Clients do not ring sleeping cards.
     LosesRings,
@@ -49,7 +49,7 @@ pub enum Sabotage {
     ForgetsTaken,
     /// A card runs a request that it has run already.
     RunsTwice,
-    /// An answer is another request's.
+    /// A request gets the answer of another request.
     SwapsAnswers,
     /// A record is stored twice.
     StoresTwice,
@@ -65,17 +65,17 @@ pub enum Sabotage {
     ForgetsRecords,
     /// A card keeps a request of a tenant in flight for ever.
     KeepsInFlight,
-    /// Nobody is refused, however many cards die.
+    /// No tenant is quarantined, however many cards die.
     ForgetsDeaths,
     /// Cards wrap under a new master key before all have it.
     SpreadsAtOnce,
     /// A request goes to any card, whether that holds its keys or not.
     IgnoresKeys,
-    /// A client keeps its connection when it leaves.
+    /// A client keeps its connection after its end.
     Stays,
     /// A client stops for ever.
     Hangs,
-    /// A client does the same for ever.
+    /// A client repeats the same steps for ever.
     Circles,
     /// A client panics.
     Panics,
@@ -83,7 +83,7 @@ pub enum Sabotage {
     WritesDead,
 }
 
-/// What a seed is like.
+/// The content of a seed.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The seed.
@@ -96,23 +96,23 @@ pub struct Plan {
     pub accelerators: u32,
     /// How cards wait.
     pub poll: PollMode,
-    /// Programs that ask.
+    /// Number of client programs.
     pub clients: u32,
-    /// What each of them does, in number.
+    /// Number of tasks of each client.
     pub tasks: u32,
-    /// One step in so many gives up the turn.
+    /// One step in this many gives up the turn.
     pub steps_a_turn: u32,
     /// Waits end for no reason now and then.
     pub spurious: bool,
-    /// Who is woken may run so much later, in nanoseconds.
+    /// Longest delay from a wake-up until the woken actor runs, in nanoseconds.
     pub lag_ns: u64,
-    /// One step in so many kills its process; 0 for none.
+    /// One step in this many kills its process, for daemon, card, keeper and client; 0 for none.
     pub kill_in: [u32; 4],
-    /// One step in so many stops its process; 0 for none.
+    /// One step in this many stops its process, for daemon, card, keeper and client; 0 for none.
     pub stop_in: [u32; 4],
     /// Processors that a process may use: clients choose among cards by them.
     pub processors: u64,
-    /// Faults that are left.
+    /// Number of faults that may still happen.
     pub faults: u32,
     /// Whether some cards answer nonsense.
     pub liars: bool,
@@ -120,28 +120,28 @@ pub struct Plan {
     pub scarcity: bool,
     /// Whether time jumps.
     pub jumps: bool,
-    /// Settings are changed so often.
+    /// Number of changes of the settings.
     pub reloads: u32,
     /// Whether tenants have limits.
     pub limited: bool,
-    /// Master keys are changed so often.
+    /// Number of changes of the master keys.
     pub master_keys: u32,
-    /// Whether the home has no key of its own: an officer loads it, and again each time that a keeper has gone with it.
+    /// Whether the home has no key of its own: an officer loads it, again whenever a keeper ended.
     pub loaded: bool,
-    /// What tenants may do differs, and is changed so often; 0 where all may do everything.
+    /// Number of changes of the tenants' rights, which differ; 0 if all tenants may do everything.
     pub rights: u32,
-    /// The key store is one that another host changes, so often; 0 for the home's own.
+    /// Number of changes that another host makes to a shared key store; 0 for the home's own store.
     pub outside: u32,
     /// Whether answers of cards wait for records of a slow log.
     pub audits: bool,
-    /// A tenant tries so often to end cards by its requests; 0 where there is none.
+    /// Number of times that a hostile tenant tries to kill cards; 0 for no such tenant.
     pub hostile: u32,
-    /// What is broken on purpose.
+    /// The fault that is put into the code.
     pub sabotage: Option<Sabotage>,
 }
 
 impl Plan {
-    /// What this seed is like.
+    /// The plan of this seed.
     pub fn new(seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed ^ 0x5EED_05EE);
         let calm = random.u32(0..5) == 0;
@@ -188,7 +188,7 @@ impl Plan {
             reloads,
             limited,
             master_keys: if random.u32(0..3) == 0 { random.u32(1..9) } else { 0 },
-            // An operator sets tenants too, and both would not know of each other.
+            // An operator sets tenants as well, and would undo what the officer of rights sets.
             loaded: false,
             rights: match random.u32(0..3) {
                 0 if reloads == 0 && is_tenant(seed) => random.u32(1..12),
@@ -199,47 +199,47 @@ impl Plan {
             hostile: if odds_of_hostile(seed, calm) { random.u32(4..20) } else { 0 },
             sabotage: None,
         };
-        // It waits for long, and cards that never sleep would take more steps than a run has.
+        // The hostile tenant waits for long, and cards that never sleep would take more steps than a run has.
         if plan.poll == PollMode::Spin {
             plan.hostile = 0;
         }
-        // In every other such seed nothing else goes wrong, so that nobody else may notice.
+        // In every other seed with a hostile tenant nothing else goes wrong: no other client may notice the tenant.
         if plan.hostile > 0 && seed.is_multiple_of(2) {
             (plan.kill_in, plan.stop_in) = ([0; 4], [0; 4]);
             (plan.liars, plan.scarcity, plan.jumps, plan.audits) = (false, false, false, false);
             (plan.reloads, plan.master_keys, plan.rights, plan.outside) = (0, 0, 0, 0);
         }
-        // Who changes the key of all hosts makes it first, and wraps it no further.
+        // The other host makes its keys once, and does not wrap them under a new master key.
         if plan.outside > 0 {
             (plan.master_keys, plan.rights) = (0, 0);
         }
-        // Drawn apart, as the hostile tenant is: whoever replaces keys, or cards, must not be at it as well.
+        // Drawn apart, like the hostile tenant: nothing else may replace keys or cards in such a seed.
         let is_alone = plan.hostile == 0 && plan.outside == 0 && plan.reloads == 0;
         let mut random = fastrand::Rng::with_seed(seed ^ 0x10AD_ED00);
         if is_alone && random.u32(0..4) == 0 {
             (plan.loaded, plan.master_keys) = (true, 0);
-            // In most of them keeper and cards go, and both often enough that cards come back without.
+            // In most of these seeds keeper and cards are killed, both so often that cards start without a master key.
             if !calm && random.u32(0..4) != 0 {
                 (plan.kill_in[1], plan.kill_in[2]) = (random.u32(100..600), random.u32(60..400));
                 plan.faults += random.u32(2..8);
-                // With more to do they are there when that happens.
+                // With more tasks the clients still run when that happens.
                 plan.tasks += random.u32(20..50);
             }
         }
         plan
     }
 
-    /// Whether nothing goes wrong but that a tenant's requests end cards.
+    /// Whether nothing goes wrong except that a hostile tenant kills cards.
     pub fn is_only_hostile(&self) -> bool {
         let spared = [Role::Daemon, Role::Card, Role::Keeper, Role::Client].map(|role| self.odds(role));
         self.hostile > 0
             && spared == [(0, 0); 4]
-            // With an answer that waits for a record a card dies of another's request.
+            // If an answer waits for a record, a card may die with another tenant's request.
             && !(self.liars || self.scarcity || self.jumps || self.audits)
             && (self.reloads, self.master_keys, self.rights, self.outside) == (0, 0, 0, 0)
     }
 
-    /// Whether no request of a client may fail: what a hostile tenant ends is others' to serve.
+    /// Whether no request of a client may fail: other cards serve the requests of a card that a hostile tenant kills.
     pub fn fails_nothing(&self) -> bool {
         self.calm || self.is_only_hostile()
     }
@@ -262,7 +262,7 @@ impl Plan {
         goes_on(Role::Daemon) && goes_on(Role::Card) && !self.scarcity && !self.jumps && self.master_keys == 0
     }
 
-    /// Whether one more fault may happen.
+    /// Takes one of the faults that are left; false if none is left.
     pub fn spend(&mut self, _role: Role) -> bool {
         let may = self.faults > 0;
         self.faults = self.faults.saturating_sub(1);
@@ -274,7 +274,7 @@ impl Plan {
         self.liars && role == Role::Card && fastrand::Rng::with_seed(self.seed ^ index as u64).u32(0..3) == 0
     }
 
-    /// How much later somebody runs who is woken, in nanoseconds.
+    /// How much later a woken actor runs, in nanoseconds.
     pub fn delay_ns(&self, random: &mut fastrand::Rng) -> u64 {
         match random.u32(0..8) {
             0 if self.lag_ns > 0 => random.u64(1..=self.lag_ns),

@@ -81,7 +81,7 @@ fn begin_card(control: OwnedFd, stage: &Arc<Stage>) -> Option<(Server, Control)>
     Some((server, Control::new(channel, keeper, listener, identity, views)))
 }
 
-/// Which answers of a card wait: those that a log records, in some plans.
+/// The rule by which answers of a card wait for an audit log; none in plans without one.
 fn waits(stage: &Arc<Stage>, index: u32) -> Option<Box<dyn Waits>> {
     let audits = stage.state().plan.audits;
     let folder = stage.state().folder.clone();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::tenant::{Change, Tenant};
 
-/// How often what was refused, or not answered, is tried again.
+/// How often a refused or unanswered request is tried again.
 const TRIES: u32 = 400;
 const RETRY: Duration = Duration::from_millis(50);
 
@@ -28,7 +28,7 @@ impl RightsOfficer {
         Self { stage, folder, random: fastrand::Rng::with_seed(seed) }
     }
 
-    /// Makes so many changes, one after the other.
+    /// Makes this many changes, one after the other.
     pub fn run(mut self, changes: u32) {
         for _ in 0..changes {
             world::sleep(Duration::from_micros(self.random.u64(1..3_000_000)));
@@ -47,7 +47,7 @@ impl RightsOfficer {
         }
     }
 
-    /// Has a tenant set, whatever becomes of daemons; none where none answers for long.
+    /// Has the daemon set a tenant, with repetition; none if no daemon answers for long.
     fn change(&self, tenant: Tenant) -> Option<()> {
         if self.stage.state().sabotages(Sabotage::KeepsRights) {
             return Some(());

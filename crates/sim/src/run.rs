@@ -9,27 +9,27 @@ use home::{Development, Home, Programs, Settings};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The seed.
     pub seed: u64,
-    /// What was found wrong; empty where all is well.
+    /// Violations that were found; empty if there are none.
     pub findings: Vec<String>,
-    /// What the programs said last.
+    /// Last log lines of the programs.
     pub said: Vec<String>,
     /// Steps taken.
     pub steps: u64,
-    /// How long it took by its own clock, in nanoseconds.
+    /// Simulated time of the run, in nanoseconds.
     pub ns: u64,
     /// All steps and their times, hashed: the same for the same seed.
     pub hash: u64,
-    /// What happened.
+    /// Counts of what happened in the run.
     pub counts: Counts,
 }
 
 impl Outcome {
-    /// What makes this run of a seed another than an earlier one of the same seed; none where both took the same steps.
+    /// How this run of a seed differs from an earlier run of the same seed; none if both took the same steps.
     pub fn differs(&self, earlier: &Self) -> Option<String> {
         let told = |outcome: &Self| format!("{} steps, hash {:016x}", outcome.steps, outcome.hash);
         let is_same = (self.steps, self.hash) == (earlier.steps, earlier.hash);
@@ -43,7 +43,7 @@ impl Outcome {
 /// Runs a plan in a home of its own; with `trace`, says on standard error what happens.
 ///
 /// # Errors
-/// Of the system, before anything runs.
+/// The system's error, before anything runs.
 pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
     let base = folder()?;
     let folder = base.path().join("home");
@@ -73,7 +73,7 @@ pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
     let fate = Fate::new(Arc::clone(&stage), folder);
     stage.start_process(Role::Fate, move || fate.run())?;
     stage.begin();
-    // The sender lives in the stage: this is the end of the last actor, and nothing else.
+    // The sender lives in the stage, so this returns at the end of the last actor.
     let _ = ended.recv();
     stage.join();
     let mut state = stage.state();
@@ -89,7 +89,7 @@ pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
     Ok(Outcome { seed, findings, said, steps: state.steps, ns: state.now_ns, hash: state.hash, counts })
 }
 
-/// A folder in memory, where there is one: a home is written durably, which takes a disk its time.
+/// A folder in memory, if the system has one: durable writes of a home take long on a disk.
 fn folder() -> std::io::Result<tempfile::TempDir> {
     let memory = Path::new("/dev/shm");
     let named = tempfile::Builder::new().prefix("cryptand-sim-").tempdir_in(memory);

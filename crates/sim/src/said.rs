@@ -19,7 +19,7 @@ thread_local! {
 pub struct Said(Arc<Mutex<VecDeque<String>>>);
 
 impl Said {
-    /// What this thread says from now on is of this run.
+    /// Assigns what this thread logs from now on to this run.
     pub fn enter(&self) {
         OWN.set(Some(self.clone()));
     }
@@ -38,7 +38,7 @@ impl Said {
     }
 }
 
-/// Writes what is said to the run of the thread that says it.
+/// Writes log lines to the run of the thread that logs them.
 #[derive(Clone, Copy, Debug)]
 pub struct ToRun;
 
@@ -51,7 +51,7 @@ impl MakeWriter<'_> for ToRun {
 }
 
 impl Write for ToRun {
-    /// A whole line, as it is formatted.
+    /// Takes one whole formatted line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line).trim_end().to_owned();
         // A thread that ends says nothing any more.

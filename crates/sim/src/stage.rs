@@ -19,13 +19,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-/// What a killed actor unwinds with.
+/// Payload with which a killed actor unwinds.
 pub struct Killed;
 
-/// Steps in which no request begins or ends and no process starts or ends, at the most: beyond that somebody runs in
+/// Upper bound of steps in which no request begins or ends and no process starts or ends: beyond it an actor runs in
 /// circles.
 const STEPS_MAX: u64 = 4_000_000;
-/// Longest wait for time alone that is made longer where it was in vain, and how long it becomes at the most, in
+/// Longest timed wait that is stretched after vain waits, and the longest time to which it is stretched, in
 /// nanoseconds.
 const TICK_NS_MAX: u64 = 1_000_000;
 /// Looks at the counter in a row that take no longer than they take, and how far they are counted.
@@ -33,7 +33,8 @@ const SPINS_SHORT: u32 = 16;
 const SPINS_MAX: u32 = 1_000;
 /// Steps at which an actor looks whether there is something to do.
 const LOOKS: [&str; 2] = ["poll", "receive"];
-/// How long a card has its key, and a daemon lasts, before every client must find it, in nanoseconds.
+/// How long a card must have had its key, and a daemon must have run, before every client must find the card, in
+/// nanoseconds.
 const KNOWN_NS: u64 = 200_000_000;
 /// Stack of an actor; the wide kernels of cards need the most.
 const STACK_BYTES: usize = 4 << 20;
@@ -44,11 +45,11 @@ thread_local! {
 
 /// What an actor waits for, beside an instant.
 pub enum On {
-    /// Nothing else.
+    /// Nothing but the instant.
     Time,
-    /// That the answer is yes.
+    /// An affirmative answer to this question.
     Question(Question),
-    /// That one of these words is woken.
+    /// A wake-up of one of these words.
     Words(Vec<Word>),
     /// The end of another actor.
     Actor(usize),
@@ -63,7 +64,7 @@ enum Status {
     Waiting {
         on: On,
         until_ns: Option<u64>,
-        /// What it waited for has come; it goes on then.
+        /// When the actor goes on, if the awaited event has come.
         from_ns: Option<u64>,
     },
     Ended,
@@ -75,23 +76,23 @@ struct Actor {
     status: Status,
     place: &'static str,
     woken: bool,
-    /// What it waits for had not come at this count of [`State::changes`].
+    /// Count of [`State::changes`] at which the awaited event had not come.
     asked: Option<u64>,
-    /// May have changed something since its last step: all but who only looked at the counter.
+    /// Whether the actor may have changed something since its last step: true unless it only looked at the counter.
     acted: bool,
     /// Looks at the counter in a row.
     spins: u32,
-    /// Ticks in a row that nothing was done at.
+    /// Ticks in a row at which nothing was done.
     ticks: u32,
     thread: Option<Thread>,
     join: Option<JoinHandle<()>>,
 }
 
-/// A process.
+/// A simulated process.
 pub struct Process {
-    /// What it is.
+    /// Kind of the process.
     pub role: Role,
-    /// Its number.
+    /// Process number.
     pub pid: u32,
     /// The process that started it.
     pub parent: Option<usize>,
@@ -103,27 +104,28 @@ pub struct Process {
     pub killed: bool,
     /// Ended by a fault of its own.
     pub crashed: bool,
-    /// Since when it is stopped, as by SIGSTOP.
+    /// Since when the process is stopped, as by SIGSTOP, in nanoseconds.
     pub stopped_ns: Option<u64>,
-    /// Since when it has not been stopped.
+    /// Since when the process has not been stopped, in nanoseconds.
     pub undisturbed_ns: u64,
-    /// Since when it holds the master key that clients need; of cards.
+    /// Of cards: since when the card holds the master key that clients need.
     pub holds_ns: Option<u64>,
-    /// Has the master key that is current soon, and opens tokens of cards for which it is; of cards.
+    /// Of cards: whether the card has the master key that is about to be current, and so opens tokens of cards that
+    /// already use this key.
     pub expects: bool,
     /// All of its actors have ended.
     pub dead: bool,
     /// Collected by its parent.
     pub reaped: bool,
-    /// Whether it answers nonsense now and then.
+    /// Whether the process answers nonsense now and then.
     pub lies: bool,
-    /// Requests that it runs next.
+    /// Requests that the process runs next.
     pub admitted: Vec<u64>,
-    /// All that it runs next, in their order, with their numbers where they have one.
+    /// Everything that the process runs next, in order, each with its request number if it has one.
     pub taken: VecDeque<Option<u64>>,
-    /// Requests that it runs.
+    /// Requests that the process runs now.
     pub running: Vec<u64>,
-    /// Readable from its death on.
+    /// Pipe end that is readable from the death of the process on.
     pub end: OwnedFd,
     /// Inode of that pipe.
     pub inode: u64,
@@ -135,13 +137,13 @@ pub struct Process {
 pub struct State {
     /// The clock, in nanoseconds since the start.
     pub now_ns: u64,
-    /// What decides.
+    /// Random numbers from the seed: they decide every choice.
     pub random: fastrand::Rng,
-    /// What this seed is like.
+    /// The plan of this seed.
     pub plan: Plan,
     /// Processes, in the order of their starts.
     pub processes: Vec<Process>,
-    /// What must hold.
+    /// The checks of what must hold.
     pub oracle: Oracle,
     /// Memories by their address.
     pub memories: BTreeMap<usize, Memory>,
@@ -153,16 +155,16 @@ pub struct State {
     pub sockets: u64,
     /// The folder of the home.
     pub folder: PathBuf,
-    /// What the programs said last.
+    /// Last log lines of the programs.
     pub said: Said,
     /// Until when memory and descriptors may run out.
     pub scarce_until_ns: u64,
     /// Wake-ups and requests that were tampered with by the test of the oracle.
     pub sabotaged: u32,
     actors: Vec<Actor>,
-    /// How often somebody may have changed what others wait for.
+    /// How often an actor may have changed what others wait for.
     changes: u64,
-    /// What has been done, and the number of the step at which something last was.
+    /// Progress counts, and the number of the step at which they last changed.
     progress: ((u64, usize), u64),
     over: bool,
     trace: bool,
@@ -214,12 +216,12 @@ impl Stage {
         (stage, ended)
     }
 
-    /// The state, to be looked at or changed by whoever has the turn.
+    /// The state, to be read or changed by the actor that has the turn.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The instant of a time.
+    /// The instant of a simulated time, given in nanoseconds since the start.
     pub fn instant(&self, ns: u64) -> Instant {
         self.begin + Duration::from_nanos(ns)
     }
@@ -362,7 +364,7 @@ impl Stage {
         self.hand_over(state);
     }
 
-    /// Gives the turn to the next actor, by whoever has it and does not want it.
+    /// Gives the turn from the calling actor to the next one.
     fn hand_over(&self, mut state: MutexGuard<'_, State>) -> Option<usize> {
         let next = state.pick();
         let thread = next.and_then(|next| state.actors[next].thread.clone());
@@ -407,7 +409,7 @@ impl Stage {
         }
     }
 
-    /// A step of the calling actor; `spin` where it is one of many that look in vain.
+    /// Takes a step of the calling actor; with `spin`, one of many looks that find nothing.
     pub fn take_step(&self, place: &'static str, spin: bool) -> u64 {
         let mut state = self.state();
         let Some(number) = acting() else { return state.now_ns };
@@ -426,7 +428,7 @@ impl Stage {
         let turn = state.plan.steps_a_turn;
         let gives_up = state.random.u32(0..turn) == 0;
         if spin && spins > SPINS_SHORT && state.may_go_on(number) {
-            // Looking in vain for long is made short: it looks less often, and others act meanwhile.
+            // A long series of vain looks is shortened: the actor looks less often, and others act meanwhile.
             let from_ns = Some(state.now_ns + u64::from(spins) * 100);
             state.actors[number].status = Status::Waiting { on: On::Time, until_ns: None, from_ns };
             self.leave(state, number);
@@ -470,7 +472,7 @@ impl Stage {
         self.this.upgrade().unwrap_or_else(|| unreachable!("borrowed from its own reference"))
     }
 
-    /// What is known of a process.
+    /// What other processes can see of a process.
     pub fn seen(&self, pid: u32) -> Option<Seen> {
         let state = self.state();
         let process = state.processes.iter().find(|process| process.pid == pid)?;
@@ -499,14 +501,14 @@ impl State {
         self.processes.iter().position(|process| process.inode == inode)
     }
 
-    /// Whether the code is to be broken here in this way, as the plan says: now and then.
+    /// Whether to break the code here in this way, as the plan says: at random, one time in three.
     pub fn sabotages(&mut self, how: Sabotage) -> bool {
         let does = self.plan.sabotage == Some(how) && self.random.u32(0..3) == 0;
         self.sabotaged += u32::from(does);
         does
     }
 
-    /// The calling card runs these requests from now on; looks whether their tenants may have as many.
+    /// The calling card runs these requests from now on; the oracle checks the limits of the requests' tenants.
     pub fn run_batch(&mut self, numbers: Vec<u64>) {
         let Some(own) = self.own_index() else { return };
         let opens = self.processes[own].holds_ns.is_some() || self.processes[own].expects;
@@ -528,7 +530,7 @@ impl State {
         self.processes[own].running = batch;
     }
 
-    /// Notes what is wrong, and ends the run: everything that still acts unwinds.
+    /// Notes a violation, and ends the run: every actor unwinds.
     pub fn find(&mut self, finding: String) {
         self.say(|| format!("FINDING: {finding}"));
         self.oracle.findings.push(finding);
@@ -542,7 +544,7 @@ impl State {
         }
     }
 
-    /// Kills a process: it does nothing any more but end.
+    /// Kills a process: its actors only unwind from now on.
     pub fn kill(&mut self, process: usize, why: &str) {
         if !self.processes[process].dead && !self.processes[process].killed {
             self.processes[process].killed = true;
@@ -556,8 +558,8 @@ impl State {
     }
 
     /// A card that has held the master key of clients since a while before this time, and can be used: neither it nor
-    /// the daemon was stopped meanwhile, and nothing that the daemon needs for a queue ran out. None where faults are
-    /// in play after which a card is left alone.
+    /// the daemon was stopped meanwhile, and nothing that the daemon needs for a queue ran out. None in plans with
+    /// faults after which clients avoid a card.
     pub fn holder(&self, since_ns: u64) -> Option<u32> {
         let Plan { liars, scarcity, jumps, reloads, hostile, .. } = self.plan;
         if liars || scarcity || jumps || reloads > 0 || hostile > 0 {
@@ -607,7 +609,7 @@ impl State {
         memory::word(&self.memories, address)
     }
 
-    /// Who does not get on, and where.
+    /// The actors that have not ended, and where each stands.
     pub fn standing(&self) -> String {
         let acting = self.actors.iter().filter(|actor| !matches!(actor.status, Status::Ended));
         let lines: Vec<_> = acting.map(|actor| format!("{} at {}", actor.name, actor.place)).collect();
@@ -645,8 +647,8 @@ impl State {
         }
     }
 
-    /// How long an actor waits that would wait so long: who ticks in vain for long ticks less often, as who looks at
-    /// the counter does.
+    /// How long an actor waits that asks to wait `ns`: one that ticks in vain for long ticks less often, like one that
+    /// looks at the counter.
     fn stretch(&mut self, number: usize, ns: u64) -> u64 {
         if ns >= TICK_NS_MAX {
             return ns;
@@ -656,7 +658,7 @@ impl State {
         ns.saturating_mul(1 + u64::from(ticks / SPINS_SHORT)).min(TICK_NS_MAX)
     }
 
-    /// What may befall a process at this step.
+    /// Lets a fault strike a process at this step, at random.
     fn strike(&mut self, number: usize, _place: &'static str) {
         let index = self.actors[number].process;
         if self.over || self.processes[index].killed || self.processes[index].stopped_ns.is_some() {
@@ -688,7 +690,7 @@ impl State {
             if self.actors.iter().all(|actor| matches!(actor.status, Status::Ended)) {
                 return None;
             }
-            // Who looked at the counter may have done something after that.
+            // An actor that looked at the counter may have done something since.
             if !std::mem::replace(&mut looked_again, true) {
                 self.changes += 1;
                 continue;
@@ -703,7 +705,8 @@ impl State {
         }
     }
 
-    /// What an actor did since its last step may be what others wait for; `acts` where it may do more before its next.
+    /// Notes that an actor may have changed what others wait for since its last step; `acts` if it may change more
+    /// before its next.
     fn take_notice(&mut self, number: usize, acts: bool) {
         let acted = std::mem::replace(&mut self.actors[number].acted, acts);
         self.changes += u64::from(acted);
@@ -739,7 +742,7 @@ impl State {
             self.actors[number].asked = Some(self.changes);
             return false;
         }
-        // Who is woken runs when the machine lets it.
+        // A woken actor runs after a random delay.
         let delay_ns = self.plan.delay_ns(&mut self.random);
         let from = self.now_ns + delay_ns;
         if let Status::Waiting { from_ns, .. } = &mut self.actors[number].status {

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use wire::control::{Personality, PollMode};
 use wire::tenant::{CardChange, Change, Credential, Limits, Tenant};
 
-/// What a client shows.
+/// The credential of this client's tenant.
 pub fn credential(number: u32) -> Credential {
     Credential([number as u8 + 1; 32])
 }
@@ -18,7 +18,7 @@ pub fn all(plan: &Plan) -> Vec<Tenant> {
     (0..plan.clients).map(|number| tenant(number, plan.limited, &mut random)).collect()
 }
 
-/// What the home's settings say of them.
+/// The tenants as the home's settings hold them at the beginning.
 pub fn told(plan: &Plan) -> Vec<Tenant> {
     let first = |(number, tenant)| with(tenant, first(plan, number));
     let mut tenants: Vec<_> = (0..).zip(all(plan)).map(first).collect();
@@ -32,7 +32,8 @@ pub fn told(plan: &Plan) -> Vec<Tenant> {
     tenants
 }
 
-/// The limits that a client's requests are held to throughout; none where its tenant may be changed.
+/// The limits that a client's requests are held to throughout; none if the client shows no tenant, or if the tenant may
+/// be changed.
 pub fn limits(plan: &Plan, client: u32) -> Option<Limits> {
     let tenant = all(plan).into_iter().nth(client as usize)?;
     (is_tenant(plan.seed) && plan.reloads == 0).then_some(tenant.limits)
@@ -56,7 +57,7 @@ fn tenant(number: u32, limited: bool, random: &mut fastrand::Rng) -> Tenant {
     }
 }
 
-/// What an operator asks for; what it quiesces it lets serve again.
+/// Random changes of an operator: a quiesced card is resumed by the next change.
 pub fn changes(plan: &Plan, random: &mut fastrand::Rng) -> Vec<Change> {
     let card = random.u32(0..plan.coprocessors + plan.accelerators);
     let change = CardChange {

@@ -179,7 +179,7 @@ impl World for Stage {
         let mut state = self.state();
         state.sockets += 1;
         let pid = state.own().map_or(0, |process| process.pid);
-        // Unlike those of other runs in this process, and of other processes.
+        // The name differs from names of other runs in this process, and of other processes.
         let stage = std::ptr::from_ref(self).addr();
         format!("cryptand-sim {} {stage:x} {} {pid}", std::process::id(), state.sockets).into_bytes()
     }
@@ -228,7 +228,7 @@ impl World for Stage {
         let (index, own) = (state.index_of(process)?, state.own_index());
         let process = &mut state.processes[index];
         process.reaped |= process.dead;
-        // Of another's child the system does not say how it ended.
+        // The system tells only a parent how its child ended.
         if process.crashed && process.parent != own {
             return None;
         }

@@ -8,6 +8,7 @@
 //! one's, without the slowest tenth: beyond 4.5 either way a form can be told. It fails where an answer is not 48
 //! bytes, or where a form of the length and the size of right ones can be told.
 
+use facility::private_keys;
 use openssl::pkey::PKey;
 use openssl::rand::rand_bytes;
 use openssl::rsa::{Padding, Rsa};
@@ -15,8 +16,6 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 use system_tests::Installation;
 use wire::Label;
-use wire::frame::Arguments;
-use wire::verb::{Verb, tls_premaster as premaster};
 
 const BYTES: usize = 256;
 const SECRET: usize = 48;
@@ -95,17 +94,12 @@ fn main() -> ExitCode {
         .collect();
     let (mut times, mut wrong) = (vec![Vec::new(); FORMS.len()], 0u32);
     for (form, ciphertext) in &requests {
-        let mut arguments = Arguments::new(Verb::TlsPremaster);
-        arguments
-            .set_integer(premaster::ENCRYPTED_PREMASTER_LENGTH, ciphertext.len() as i64)
-            .set_bytes(premaster::ENCRYPTED_PREMASTER, ciphertext)
-            .set_integer(premaster::RSA_PRIVATE_KEY_LENGTH, label.len() as i64)
-            .set_bytes(premaster::RSA_PRIVATE_KEY, &label);
+        let ask = private_keys::premaster(&label, ciphertext);
         let begun = Instant::now();
-        let reply = facility.call(0, &arguments).expect("the card answers");
+        let answered = facility.ask(0, &ask).expect("the card answers");
         times[*form].push(begun.elapsed().as_nanos() as f64 / 1e3);
-        let is_whole = reply.arguments().bytes(premaster::PREMASTER_SECRET).len() == SECRET;
-        wrong += u32::from(!reply.codes().is_ok() || !is_whole);
+        let is_whole = answered.got().premaster_secret.len() == SECRET;
+        wrong += u32::from(!answered.codes().is_ok() || !is_whole);
     }
     let mut all: Vec<f64> = times.iter().flatten().copied().collect();
     all.sort_by(f64::total_cmp);

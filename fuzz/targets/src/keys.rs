@@ -7,8 +7,11 @@ use lab::load::keys::rsa_test_key;
 use token::pka::{self, Attributes, ClearKey, CrtComponents, Form, PkaToken, Usage};
 use wire::control::{Handout, MasterKeyPair, Register, TokenForm, TokenForms};
 use wire::frame::Arguments;
+use wire::point::PointSet;
 use wire::verb::{
-    Verb, clear_key_import_multiple as ckm, key_export as kex, key_generate as kgn, key_part_import as kpi,
+    ExportAlgorithm, ExportFormat, Filled, Key, KeyAlgorithm, KeyPart, KeyPartsLeast, Room, TokenOrigin,
+    TypedAsk, TypedGot, VariableAlgorithm, VariableKeyPart, VariableKeyType,
+    clear_key_import_multiple as ckm, key_export as kex, key_generate as kgn, key_part_import as kpi,
     key_part_import2 as kpi2, key_token_build as ktb, key_token_build2 as ktb2, pka_key_import as pki,
     pka_public_key_extract as pkx, symmetric_key_export as syx,
 };
@@ -20,7 +23,7 @@ const AES_128: usize = 11;
 const CRT_PUBLIC: usize = 18;
 const CRT_CLEAR: usize = 19;
 /// A token has at most this many bytes.
-const ROOM: i64 = wire::bounds::PKA_TOKEN_BYTES_MAX as i64;
+const ROOM: usize = wire::bounds::PKA_TOKEN_BYTES_MAX;
 
 /// The value of the DES keys of PINs.
 pub const PIN_VALUE: [u8; 16] =
@@ -94,9 +97,8 @@ impl Keys {
             let token = keys.generated(length, key_type);
             keys.tokens.push(token);
         }
-        for (algorithm, length) in
-            [("DES", 8), ("DES", 16), ("DES", 24), ("AES", 16), ("AES", 24), ("AES", 32)]
-        {
+        use KeyAlgorithm::{Aes, Des};
+        for (algorithm, length) in [(Des, 8), (Des, 16), (Des, 24), (Aes, 16), (Aes, 24), (Aes, 32)] {
             let clear: Vec<u8> = (0..length as u8).map(|index| odd(0x80 | (2 * index))).collect();
             let token = keys.imported(algorithm, &clear);
             keys.tokens.push(token);
@@ -116,7 +118,7 @@ impl Keys {
         keys.add_aes_pins(&mut secrets);
         keys.add_chips(&mut secrets);
         keys.add_protecting(&mut secrets);
-        let token = keys.entered_variable(&["CIPHER", "FF1"], &[0x15; 32]);
+        let token = keys.entered_variable(VariableKeyType::Cipher, &["FF1"], &[0x15; 32]);
         keys.tokens.push(token);
         secrets.retain(|secret| secret.len() >= 16);
         keys.secrets = secrets;
@@ -124,32 +126,32 @@ impl Keys {
         keys
     }
 
-    fn call<'a>(&mut self, request: &Arguments<'a>, output: usize) -> Vec<u8> {
+    fn call<A: TypedAsk>(
+        &mut self,
+        ask: &A,
+        output: impl for<'g> FnOnce(&'g A::Got<'_>) -> &'g [u8],
+    ) -> Vec<u8> {
         let mut payload = Vec::new();
-        request.write_request(&mut payload).expect("a request that fits");
+        ask.arguments(&mut Filled::default()).write_request(&mut payload).expect("a request that fits");
         let mut batch = Batch::new();
-        batch
-            .push(&Incoming {
-                verb: request.verb(),
-                domain: 0,
-                points: &wire::point::PointSet::EVERYTHING,
-                payload: &payload,
-            })
-            .expect("room");
+        let points = &PointSet::EVERYTHING;
+        batch.push(&Incoming { verb: A::VERB, domain: 0, points, payload: &payload }).expect("room");
         self.processor.run(&mut batch);
         let answer = &batch.answers()[0];
-        let name = request.verb().entry().name;
-        assert!(answer.codes.has_output(), "{name}: {}", answer.codes);
-        Arguments::read_reply(request.verb(), &answer.payload).expect("a reply").bytes(output).to_vec()
+        assert!(answer.codes.has_output(), "{}: {}", A::VERB.entry().name, answer.codes);
+        let reply = Arguments::read_reply(A::VERB, &answer.payload).expect("a reply");
+        output(&A::Got::of(&reply)).to_vec()
     }
 
     fn generated(&mut self, length: &str, key_type: &str) -> Vec<u8> {
-        let (length, key_type) = (padded(length), padded(key_type));
-        let mut request = Arguments::new(Verb::KeyGenerate);
-        request.set_bytes(kgn::KEY_FORM, b"OP  ").set_bytes(kgn::KEY_LENGTH, &length);
-        request.set_bytes(kgn::KEY_TYPE_1, &key_type).set_bytes(kgn::KEY_TYPE_2, b"        ");
-        request.set_bytes(kgn::GENERATED_KEY_IDENTIFIER_1, &[0; 64]);
-        self.call(&request, kgn::GENERATED_KEY_IDENTIFIER_1)
+        let request = kgn::Ask {
+            key_form: b"OP  ",
+            key_length: &padded(length),
+            key_type_1: &padded(key_type),
+            key_type_2: b"        ",
+            ..kgn::Ask::new()
+        };
+        self.call(&request, |got| got.generated_key_identifier_1)
     }
 
     /// An IMPORTER and an EXPORTER key of one value, a MAC key and a DATA key under it, and a MAC skeleton.
@@ -160,11 +162,13 @@ impl Keys {
         secrets.push(value);
         let exported = [MAC_DOUBLE, DATA_DOUBLE].map(|key| {
             let source = self.tokens[key].clone();
-            let mut request = Arguments::new(Verb::KeyExport);
-            request.set_bytes(kex::KEY_TYPE, b"TOKEN   ");
-            request.set_bytes(kex::SOURCE_KEY_IDENTIFIER, &source);
-            request.set_bytes(kex::EXPORTER_KEY_IDENTIFIER, &exporter);
-            self.call(&request, kex::TARGET_KEY_TOKEN)
+            let request = kex::Ask {
+                key_type: b"TOKEN   ",
+                source_key_identifier: (&source).into(),
+                exporter_key_identifier: (&exporter).into(),
+                ..kex::Ask::new()
+            };
+            self.call(&request, |got| got.target_key_token)
         });
         let skeleton = self.skeleton("MAC", &["DOUBLE"]);
         self.tokens.extend([importer, exporter]);
@@ -175,19 +179,11 @@ impl Keys {
     /// AES transport keys of one value, a CIPHER key, and what is wrapped under them.
     fn add_variable(&mut self, secrets: &mut Vec<Vec<u8>>) {
         let value: Vec<u8> = (0..16u8).map(|index| 0x50 + 2 * index).collect();
-        let importer = self.entered_variable(&["IMPORTER"], &value);
-        let exporter = self.entered_variable(&["EXPORTER"], &value);
-        let cipher =
-            self.entered_variable(&["CIPHER"], &value.iter().map(|byte| byte ^ 0xFF).collect::<Vec<_>>());
-        let rules = [padded("AES"), padded("AESKW")].concat();
-        let mut request = Arguments::new(Verb::SymmetricKeyExport);
-        request.set_integer(syx::RULE_ARRAY_COUNT, 2).set_bytes(syx::RULE_ARRAY, &rules);
-        request.set_integer(syx::SOURCE_KEY_IDENTIFIER_LENGTH, cipher.len() as i64);
-        request.set_bytes(syx::SOURCE_KEY_IDENTIFIER, &cipher);
-        request.set_integer(syx::RSA_PUBLIC_KEY_IDENTIFIER_LEN, exporter.len() as i64);
-        request.set_bytes(syx::RSA_PUBLIC_KEY_IDENTIFIER, &exporter);
-        request.set_integer(syx::RSA_ENCIPHERED_KEY_LENGTH, ROOM);
-        let external = self.call(&request, syx::RSA_ENCIPHERED_KEY);
+        let importer = self.entered_variable(VariableKeyType::Importer, &[], &value);
+        let exporter = self.entered_variable(VariableKeyType::Exporter, &[], &value);
+        let other: Vec<u8> = value.iter().map(|byte| byte ^ 0xFF).collect();
+        let cipher = self.entered_variable(VariableKeyType::Cipher, &[], &other);
+        let external = self.exported_under(ExportFormat::Aeskw, &cipher, &exporter);
         secrets.push(value);
         self.external = external.clone();
         self.tokens.extend([importer, exporter, cipher, external]);
@@ -235,14 +231,15 @@ impl Keys {
     /// The same of AES, with a key that verifies changes of PANs.
     fn add_aes_pins(&mut self, secrets: &mut Vec<Vec<u8>>) {
         let value = AES_PIN_VALUE.to_vec();
-        let kinds: [&[&str]; 4] = [
-            &["PINPROT", "DECRYPT", "PINXLATE", "REFORMAT", "RFMT4TO1", "EPINVER", "ISO-4"],
-            &["PINPROT", "ENCRYPT", "PINXLATE", "REFORMAT", "RFMT1TO4", "EPINGEN", "ISO-4"],
-            &["DKYGENKY", "D-ALL", "A-DUKPT"],
-            &["MAC", "VERIFY", "PTR2AUTH"],
+        use VariableKeyType::{DkyGenKy, Mac, PinProt};
+        let kinds: [(VariableKeyType, &[&str]); 4] = [
+            (PinProt, &["DECRYPT", "PINXLATE", "REFORMAT", "RFMT4TO1", "EPINVER", "ISO-4"]),
+            (PinProt, &["ENCRYPT", "PINXLATE", "REFORMAT", "RFMT1TO4", "EPINGEN", "ISO-4"]),
+            (DkyGenKy, &["D-ALL", "A-DUKPT"]),
+            (Mac, &["VERIFY", "PTR2AUTH"]),
         ];
-        for words in kinds {
-            let token = self.entered_variable(words, &value);
+        for (key_type, usage) in kinds {
+            let token = self.entered_variable(key_type, usage, &value);
             self.tokens.push(token);
         }
         secrets.push(value);
@@ -252,8 +249,8 @@ impl Keys {
     /// values.
     fn add_protecting(&mut self, secrets: &mut Vec<Vec<u8>>) {
         let value: Vec<u8> = (0..16u8).map(|index| 0x70 + 2 * index).collect();
-        for key_type in ["IMPORTER", "EXPORTER"] {
-            let token = self.entered_variable(&[key_type, "WR-TR31"], &value);
+        for key_type in [VariableKeyType::Importer, VariableKeyType::Exporter] {
+            let token = self.entered_variable(key_type, &["WR-TR31"], &value);
             self.tokens.push(token);
         }
         for (word, value) in [("CVVKEY-A", 0x11), ("CVVKEY-B", 0x13)] {
@@ -271,83 +268,85 @@ impl Keys {
                 .map(|(key_type, usage)| self.entered(key_type, usage, &value));
         let cryptograms = self.entered("DKYGENKY", &["DKYL0", "DMAC"], &value);
         let above = self.entered("DKYGENKY", &["DKYL1", "DMAC"], &value);
-        let aes = self.entered_variable(&["DKYGENKY"], &value);
+        let aes = self.entered_variable(VariableKeyType::DkyGenKy, &[], &value);
         self.tokens.extend([cryptograms, above, aes, messages_of_keys, messages_of_pins, of_pins]);
         secrets.push(value);
     }
 
     /// An AES key of variable length of this type and usage, entered in one part.
-    fn entered_variable(&mut self, words: &[&str], value: &[u8]) -> Vec<u8> {
-        let words: Vec<u8> = ["INTERNAL", "AES"].iter().chain(words).flat_map(|word| padded(word)).collect();
-        let mut request = Arguments::new(Verb::KeyTokenBuild2);
-        request.set_integer(ktb2::RULE_ARRAY_COUNT, words.len() as i64 / 8);
-        request.set_bytes(ktb2::RULE_ARRAY, &words);
-        request.set_integer(ktb2::TARGET_KEY_TOKEN_LENGTH, ROOM);
-        let mut token = self.call(&request, ktb2::TARGET_KEY_TOKEN);
-        for (words, part) in [(&["AES", "FIRST", "MIN1PART"][..], value), (&["AES", "COMPLETE"], &[])] {
-            let rules: Vec<u8> = words.iter().flat_map(|word| padded(word)).collect();
-            let mut request = Arguments::new(Verb::KeyPartImport2);
-            request.set_integer(kpi2::RULE_ARRAY_COUNT, words.len() as i64);
-            request.set_bytes(kpi2::RULE_ARRAY, &rules);
-            request.set_integer(kpi2::CLEAR_KEY_PART_LENGTH, 8 * part.len() as i64);
-            request.set_bytes(kpi2::CLEAR_KEY_PART, part);
-            request.set_integer(kpi2::KEY_IDENTIFIER_LENGTH, ROOM).set_bytes(kpi2::KEY_IDENTIFIER, &token);
-            token = self.call(&request, kpi2::KEY_IDENTIFIER);
+    fn entered_variable(&mut self, key_type: VariableKeyType, usage: &[&str], value: &[u8]) -> Vec<u8> {
+        let usage: Vec<_> = usage.iter().map(|word| padded(word)).collect();
+        let request = ktb2::Ask {
+            usage: &usage,
+            target_key_token: ROOM,
+            ..ktb2::Ask::new(TokenOrigin::Internal, VariableAlgorithm::Aes, key_type)
+        };
+        let mut token = self.call(&request, |got| got.target_key_token);
+        for (part, least, value) in [
+            (VariableKeyPart::First, Some(KeyPartsLeast::One), value),
+            (VariableKeyPart::Complete, None, &[]),
+        ] {
+            let request = kpi2::Ask {
+                least,
+                clear_key_part: value,
+                key_identifier: Room { given: &token, bytes: ROOM },
+                ..kpi2::Ask::new(VariableAlgorithm::Aes, part)
+            };
+            token = self.call(&request, |got| got.key_identifier);
         }
         token
     }
 
     fn skeleton(&mut self, key_type: &str, usage: &[&str]) -> Vec<u8> {
-        let key_type = padded(key_type);
-        let words: Vec<u8> = ["INTERNAL"].iter().chain(usage).flat_map(|word| padded(word)).collect();
-        let mut request = Arguments::new(Verb::KeyTokenBuild);
-        request.set_bytes(ktb::KEY_TYPE, &key_type);
-        request.set_integer(ktb::RULE_ARRAY_COUNT, (words.len() / 8) as i64);
-        request.set_bytes(ktb::RULE_ARRAY, &words);
-        self.call(&request, ktb::KEY_TOKEN)
+        let usage: Vec<_> = usage.iter().map(|word| padded(word)).collect();
+        let request = ktb::Ask {
+            key_type: Some(&padded(key_type)),
+            usage: &usage,
+            ..ktb::Ask::new(TokenOrigin::Internal)
+        };
+        self.call(&request, |got| got.key_token)
     }
 
     fn entered(&mut self, key_type: &str, usage: &[&str], value: &[u8]) -> Vec<u8> {
         let mut token = self.skeleton(key_type, usage);
-        for (step, part) in [("FIRST", value), ("LAST", &[0; 16])] {
-            let step = padded(step);
-            let mut request = Arguments::new(Verb::KeyPartImport);
-            request.set_integer(kpi::RULE_ARRAY_COUNT, 1).set_bytes(kpi::RULE_ARRAY, &step);
-            request.set_bytes(kpi::KEY_PART, part).set_bytes(kpi::KEY_IDENTIFIER, &token);
-            token = self.call(&request, kpi::KEY_IDENTIFIER);
+        for (step, part) in [(KeyPart::First, value), (KeyPart::Last, &[0; 16])] {
+            let request = kpi::Ask { key_part: part, key_identifier: (&token).into(), ..kpi::Ask::new(step) };
+            token = self.call(&request, |got| got.key_identifier);
         }
         token
     }
 
     fn exported(&mut self) -> Vec<u8> {
-        let rules = [padded("AES"), padded("PKCSOAEP")].concat();
         let (key, public) = (self.tokens[AES_128].clone(), self.tokens[CRT_PUBLIC].clone());
-        let mut request = Arguments::new(Verb::SymmetricKeyExport);
-        request.set_integer(syx::RULE_ARRAY_COUNT, 2).set_bytes(syx::RULE_ARRAY, &rules);
-        request.set_integer(syx::SOURCE_KEY_IDENTIFIER_LENGTH, key.len() as i64);
-        request.set_bytes(syx::SOURCE_KEY_IDENTIFIER, &key);
-        request.set_integer(syx::RSA_PUBLIC_KEY_IDENTIFIER_LEN, public.len() as i64);
-        request.set_bytes(syx::RSA_PUBLIC_KEY_IDENTIFIER, &public);
-        request.set_integer(syx::RSA_ENCIPHERED_KEY_LENGTH, ROOM);
-        self.call(&request, syx::RSA_ENCIPHERED_KEY)
+        self.exported_under(ExportFormat::Oaep, &key, &public)
     }
 
-    fn imported(&mut self, algorithm: &str, clear: &[u8]) -> Vec<u8> {
-        let algorithm = padded(algorithm);
-        let mut request = Arguments::new(Verb::ClearKeyImportMultiple);
-        request.set_integer(ckm::RULE_ARRAY_COUNT, 1).set_bytes(ckm::RULE_ARRAY, &algorithm);
-        request.set_integer(ckm::CLEAR_KEY_LENGTH, clear.len() as i64).set_bytes(ckm::CLEAR_KEY, clear);
-        request.set_bytes(ckm::TARGET_KEY_IDENTIFIER, &[0; 64]);
-        self.call(&request, ckm::TARGET_KEY_IDENTIFIER)
+    /// An AES key under an EXPORTER key or an RSA key.
+    fn exported_under(&mut self, format: ExportFormat, key: &[u8], under: &[u8]) -> Vec<u8> {
+        let request = syx::Ask {
+            algorithm: Some(ExportAlgorithm::Aes),
+            source_key_identifier: key.into(),
+            rsa_public_key_identifier: under.into(),
+            rsa_enciphered_key: ROOM,
+            ..syx::Ask::new(format)
+        };
+        self.call(&request, |got| got.rsa_enciphered_key)
+    }
+
+    fn imported(&mut self, algorithm: KeyAlgorithm, clear: &[u8]) -> Vec<u8> {
+        let request = ckm::Ask { algorithm: Some(algorithm), clear_key: clear, ..ckm::Ask::new() };
+        self.call(&request, |got| got.target_key_identifier)
     }
 
     /// The internal token of a clear one.
     pub(crate) fn private(&mut self, source: &[u8]) -> Vec<u8> {
-        let mut request = Arguments::new(Verb::PkaKeyImport);
-        request.set_integer(pki::SOURCE_KEY_TOKEN_LENGTH, source.len() as i64);
-        request.set_bytes(pki::SOURCE_KEY_TOKEN, source).set_bytes(pki::IMPORTER_KEY_IDENTIFIER, &[0; 64]);
-        request.set_integer(pki::TARGET_KEY_IDENTIFIER_LENGTH, ROOM);
-        self.call(&request, pki::TARGET_KEY_IDENTIFIER)
+        let request = pki::Ask {
+            source_key_token: source.into(),
+            importer_key_identifier: Key::Bytes(&[0; 64]),
+            target_key_identifier: Room::of(ROOM),
+            ..pki::Ask::new()
+        };
+        self.call(&request, |got| got.target_key_identifier)
     }
 
     /// An RSA key as internal token, as public token and as clear external token.
@@ -364,11 +363,9 @@ impl Keys {
             .to_vec();
         secrets.extend([key.d.clone(), key.p.clone(), key.q.clone()]);
         let private = self.private(&source);
-        let mut request = Arguments::new(Verb::PkaPublicKeyExtract);
-        request.set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, private.len() as i64);
-        request.set_bytes(pkx::SOURCE_KEY_IDENTIFIER, &private);
-        request.set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, ROOM);
-        let public = self.call(&request, pkx::TARGET_KEY_TOKEN);
+        let request =
+            pkx::Ask { source_key_identifier: (&private).into(), target_key_token: ROOM, ..pkx::Ask::new() };
+        let public = self.call(&request, |got| got.target_key_token);
         for token in [&private, &public] {
             assert!(
                 PkaToken::parse(token, &(engine::sha1, engine::sha256)).is_ok(),

@@ -9,7 +9,10 @@ use std::cell::RefCell;
 use wire::code::{self, Codes};
 use wire::frame::{Arguments, Outcome};
 use wire::point::PointSet;
-use wire::verb::{Verb, encrypted_pin_translate as ptr, encrypted_pin_translate2 as ptr2};
+use wire::verb::{
+    Filled, PinDerivation, PinDerivations, PinTranslation, TypedAsk, Verb, encrypted_pin_translate as ptr,
+    encrypted_pin_translate2 as ptr2,
+};
 
 thread_local! {
     static KEYS: RefCell<Keys> = RefCell::new(Keys::new());
@@ -50,6 +53,14 @@ struct Item {
     verb: Verb,
     payload: Vec<u8>,
     expected: Result<Vec<u8>, &'static [Codes]>,
+}
+
+impl Item {
+    fn new<A: TypedAsk>(ask: &A, expected: Result<Vec<u8>, &'static [Codes]>) -> Self {
+        let mut payload = Vec::new();
+        ask.arguments(&mut Filled::default()).write_request(&mut payload).expect("a request that fits");
+        Self { verb: A::VERB, payload, expected }
+    }
 }
 
 fn compare(keys: &mut Keys, items: &[Item]) {
@@ -138,26 +149,19 @@ fn by_tdes(keys: &Keys, serial: &[u8; 10]) -> Item {
     let block = key.as_ref().map_or(CLEAR.to_vec(), |key| single(Tdes2, true, key, &CLEAR));
     let inbound = profile("ISO-0", &[&serial[..], &[b' '; 14]].concat());
     let outbound = profile("ISO-0", &[]);
-    let rules = [padded("TRANSLAT"), padded("DUKPT-IP")].concat();
-    let mut request = Arguments::new(Verb::EncryptedPinTranslate);
-    request.set_bytes(ptr::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &keys.tokens[keys.pins + 3]);
-    request.set_bytes(ptr::OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &keys.tokens[keys.pins + 1]);
-    request.set_bytes(ptr::INPUT_PIN_PROFILE, &inbound).set_bytes(ptr::PAN_DATA_IN, PAN);
-    request.set_bytes(ptr::PIN_BLOCK_IN, &block);
-    request.set_integer(ptr::RULE_ARRAY_COUNT, 2).set_bytes(ptr::RULE_ARRAY, &rules);
-    request.set_bytes(ptr::OUTPUT_PIN_PROFILE, &outbound).set_bytes(ptr::PAN_DATA_OUT, PAN);
-    request.set_integer(ptr::SEQUENCE_NUMBER, 1);
-    Item {
-        verb: Verb::EncryptedPinTranslate,
-        payload: written(&request),
-        expected: key.map(|_| CLEAR.to_vec()).ok_or(NO_SERIAL),
-    }
-}
-
-fn written(request: &Arguments<'_>) -> Vec<u8> {
-    let mut payload = Vec::new();
-    request.write_request(&mut payload).expect("a request that fits");
-    payload
+    let request = ptr::Ask {
+        input_pin_encrypting_key_identifier: (&keys.tokens[keys.pins + 3]).into(),
+        output_pin_encrypting_key_identifier: (&keys.tokens[keys.pins + 1]).into(),
+        input_pin_profile: &inbound,
+        pan_data_in: Some(PAN),
+        pin_block_in: block.first_chunk().expect("a block of DES"),
+        derivations: Some(PinDerivations::In),
+        output_pin_profile: &outbound,
+        pan_data_out: Some(PAN),
+        sequence_number: 1,
+        ..ptr::Ask::new(PinTranslation::Translate)
+    };
+    Item::new(&request, key.map(|_| CLEAR.to_vec()).ok_or(NO_SERIAL))
 }
 
 /// ANSI X9.24-3: the key of so many bytes that a key derives.
@@ -215,25 +219,18 @@ fn by_aes(keys: &Keys, one: &[u8; 14]) -> Item {
     let (inbound, outbound) = (profile(format, &data), profile(format, &[]));
     let output = &keys.tokens[keys.pins + if is_aes { 6 } else { 1 }];
     let base = &keys.tokens[keys.pins + 7];
-    let rules = [padded("TRANSLAT"), padded("ADUKPTIP")].concat();
-    let mut request = Arguments::new(Verb::EncryptedPinTranslate2);
-    request.set_integer(ptr2::RULE_ARRAY_COUNT, 2).set_bytes(ptr2::RULE_ARRAY, &rules);
-    request.set_integer(ptr2::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH, base.len() as i64);
-    request.set_bytes(ptr2::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, base);
-    request.set_integer(ptr2::OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH, output.len() as i64);
-    request.set_bytes(ptr2::OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, output);
-    request.set_integer(ptr2::INPUT_PIN_PROFILE_LENGTH, inbound.len() as i64);
-    request.set_bytes(ptr2::INPUT_PIN_PROFILE, &inbound);
-    request.set_integer(ptr2::OUTPUT_PIN_PROFILE_LENGTH, outbound.len() as i64);
-    request.set_bytes(ptr2::OUTPUT_PIN_PROFILE, &outbound);
-    request.set_integer(ptr2::INPUT_PAN_DATA_LENGTH, 12).set_bytes(ptr2::INPUT_PAN_DATA, PAN);
-    request.set_integer(ptr2::OUTPUT_PAN_DATA_LENGTH, 12).set_bytes(ptr2::OUTPUT_PAN_DATA, PAN);
-    request.set_integer(ptr2::INPUT_PIN_BLOCK_LENGTH, block.len() as i64);
-    request.set_bytes(ptr2::INPUT_PIN_BLOCK, &block).set_integer(ptr2::OUTPUT_PIN_BLOCK_LENGTH, 16);
+    let request = ptr2::Ask {
+        derivation_in: Some(PinDerivation::AesIn),
+        input_pin_encrypting_key_identifier: base.into(),
+        output_pin_encrypting_key_identifier: output.into(),
+        input_pin_profile: &inbound,
+        output_pin_profile: &outbound,
+        input_pan_data: PAN,
+        output_pan_data: PAN,
+        input_pin_block: &block,
+        output_pin_block: 16,
+        ..ptr2::Ask::new(PinTranslation::Translate)
+    };
     let clear = if is_aes { CLEAR4.to_vec() } else { CLEAR.to_vec() };
-    Item {
-        verb: Verb::EncryptedPinTranslate2,
-        payload: written(&request),
-        expected: key.map(|_| clear).ok_or(NO_DATA),
-    }
+    Item::new(&request, key.map(|_| clear).ok_or(NO_DATA))
 }

@@ -11,7 +11,9 @@ use cca::{Batch, Incoming};
 use std::cell::RefCell;
 use wire::code;
 use wire::frame::{Arguments, Outcome};
-use wire::verb::{Direction, Kind, Length, Parameter, Verb, mac_generate as mgn};
+use wire::verb::{
+    Direction, Filled, Kind, Length, MacMethod, Parameter, TypedAsk, Verb, mac_generate as mgn,
+};
 
 thread_local! {
     static KEYS: RefCell<Keys> = RefCell::new(Keys::new());
@@ -120,13 +122,15 @@ pub(crate) fn within_fields(payload: &[u8], reply: &Arguments<'_>) {
 }
 
 fn mac_request(token: &[u8]) -> Vec<u8> {
-    let mut request = Arguments::new(Verb::MacGenerate);
-    request.set_bytes(mgn::KEY_IDENTIFIER, token);
-    request.set_integer(mgn::TEXT_LENGTH, 11).set_bytes(mgn::TEXT, b"a good text");
-    request.set_integer(mgn::RULE_ARRAY_COUNT, 1).set_bytes(mgn::RULE_ARRAY, b"X9.19OPT");
-    request.set_bytes(mgn::CHAINING_VECTOR, &[0; 18]);
+    let request = mgn::Ask {
+        key_identifier: token.into(),
+        text: b"a good text",
+        method: Some(MacMethod::X919),
+        chaining_vector: Some(&[0; 18]),
+        ..mgn::Ask::new()
+    };
     let mut payload = Vec::new();
-    request.write_request(&mut payload).expect("a request that fits");
+    request.arguments(&mut Filled::default()).write_request(&mut payload).expect("a request that fits");
     payload
 }
 

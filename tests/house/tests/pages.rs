@@ -1,6 +1,6 @@
 //! The pages' code examples are files that are compiled, and their links have targets.
 
-use house_tests::root;
+use house_tests::{root, sources};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,15 +17,16 @@ fn pages() -> Vec<PathBuf> {
 
 #[test]
 fn examples_in_rust_are_files_that_are_compiled() {
-    let example = fs::read_to_string(root().join("crates/facility/examples/hello_mac.rs")).unwrap();
-    for name in ["README.md", "docs/programs.md"] {
+    let examples = sources("crates/facility/examples", "rs");
+    for (name, count) in [("README.md", 1), ("docs/programs.md", 2)] {
         let page = fs::read_to_string(root().join(name)).unwrap();
-        let shown = page.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
-        let shown = shown.unwrap_or_else(|| panic!("{name} shows an example in Rust"));
-        assert!(
-            example.ends_with(shown),
-            "{name}: its example is not what crates/facility/examples/hello_mac.rs says"
-        );
+        let shown = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+        let shown: Vec<_> = shown.collect();
+        assert_eq!(shown.len(), count, "{name}: examples in Rust");
+        for example in shown {
+            let is_a_file = examples.iter().any(|source| source.text.ends_with(example));
+            assert!(is_a_file, "{name}: no file of crates/facility/examples ends so:\n{example}");
+        }
     }
 }
 

@@ -4,119 +4,78 @@
 //! The key, the signature and the sealed block in `known/` were made by OpenSSL; the tokens hold that
 //! key under the master key below. Nothing here touches the registers of the processor under test.
 
-use crate::batch::{Batch, Incoming};
+use super::{SelfTestFailure, Test, expect};
+use crate::batch::Batch;
 use crate::processor::Processor;
 use engine::{Curve, EcPrivateKey, EcdsaSignItem, Engine};
+use wire::code;
 use wire::control::{Handout, MasterKeyPair};
-use wire::frame::{Arguments, Outcome};
-use wire::verb::{Verb, digital_signature_generate as sign, digital_signature_verify as verify, pka_decrypt};
-use wire::{Codes, code};
+use wire::verb::{
+    RsaFormat, SignatureFormat, digital_signature_generate as sign, digital_signature_verify as verify,
+    pka_decrypt,
+};
 
 /// Runs the tests.
 ///
 /// # Errors
 /// Names the first answer that is wrong.
-pub(super) fn run(engine: Engine) -> Result<(), &'static str> {
+pub(super) fn run(engine: Engine) -> Result<(), SelfTestFailure> {
     curves(&engine)?;
     let mut keys: [MasterKeyPair; 4] = Default::default();
     keys[APKA].current = MASTER_KEY.to_vec();
     let mut processor = Processor::new(engine, 1);
-    processor.load(&Handout { domain: 0, keys }).map_err(|_| "loading the APKA master key")?;
+    expect(processor.load(&Handout { domain: 0, keys }).is_ok(), "loading the APKA master key")?;
+    let mut test = Test { processor, batch: Batch::new() };
+    let format = Some(SignatureFormat::Pkcs11);
     for token in [CRT_TOKEN, ME_TOKEN] {
-        let generate = sign_request(token);
-        let signed = answer(&mut processor, &generate, sign::SIGNATURE_FIELD);
+        let request = sign::Ask {
+            format,
+            pka_private_key_id: token.into(),
+            hash: SIGNED,
+            signature_field: SIGNATURE.len(),
+            ..sign::Ask::new()
+        };
+        let signed = test.ask(0, &request, |got| got.signature_field);
         expect(signed == (code::OK, SIGNATURE.to_vec()), "an RSA signature under a wrapped key")?;
     }
     let mut wrong = SIGNATURE.to_vec();
     wrong[100] ^= 1;
     for (signature, codes) in [(SIGNATURE, code::OK), (&wrong, code::SIGNATURE_NOT_VERIFIED)] {
-        let request = verify_request(signature);
-        let verified = answer(&mut processor, &request, verify::SIGNATURE_FIELD).0;
+        let request = verify::Ask {
+            format,
+            pka_public_key_id: CRT_TOKEN.into(),
+            hash: SIGNED,
+            signature_field: signature,
+            ..verify::Ask::new()
+        };
+        let verified = test.ask(0, &request, |_| &[]).0;
         expect(verified == codes, "the verification of an RSA signature")?;
     }
-    let opened = answer(&mut processor, &decrypt_request(), pka_decrypt::KEY_VALUE);
+    let request = pka_decrypt::Ask {
+        enciphered_key: SEALED,
+        rsa_private_key: CRT_TOKEN.into(),
+        key_value: SEALED.len(),
+        ..pka_decrypt::Ask::new(RsaFormat::Oaep)
+    };
+    let opened = test.ask(0, &request, |got| got.key_value);
     expect(opened == (code::OK, OPENED.to_vec()), "opening a block sealed by OAEP")
 }
 
-/// Two signatures with P-256, verified: in lanes where the processor has them. What lanes need once a process is made
-/// by that, before any request is there.
-fn curves(engine: &Engine) -> Result<(), &'static str> {
+/// Two signatures with P-256, verified; in lanes if the processor has them. The run also makes what lanes need once a
+/// process, before any request is there.
+fn curves(engine: &Engine) -> Result<(), SelfTestFailure> {
     let operation = "two ECDSA signatures";
-    let key = EcPrivateKey::from_bytes(Curve::P256, &[0x5A; 32]).map_err(|_| operation)?;
+    let key =
+        EcPrivateKey::from_bytes(Curve::P256, &[0x5A; 32]).map_err(|_| SelfTestFailure { operation })?;
     let digests = [[0x11; 32], [0x22; 32]];
     let mut items = digests.each_ref().map(|digest| EcdsaSignItem::new(&key, digest));
     engine.ecdsa_sign_verified_batch(&mut items);
     expect(items.iter().all(|item| item.result.is_ok()), operation)
 }
 
-fn expect(fits: bool, operation: &'static str) -> Result<(), &'static str> {
-    if fits { Ok(()) } else { Err(operation) }
-}
-
-fn sign_request(token: &[u8]) -> Arguments<'_> {
-    let mut request = Arguments::new(Verb::DigitalSignatureGenerate);
-    request.set_integer(sign::RULE_ARRAY_COUNT, 1).set_bytes(sign::RULE_ARRAY, b"PKCS-1.1");
-    request.set_integer(sign::PKA_PRIVATE_KEY_ID_LENGTH, token.len() as i64);
-    request.set_bytes(sign::PKA_PRIVATE_KEY_ID, token);
-    request.set_integer(sign::HASH_LENGTH, SIGNED.len() as i64).set_bytes(sign::HASH, SIGNED);
-    request.set_integer(sign::SIGNATURE_FIELD_LENGTH, SIGNATURE.len() as i64);
-    request
-}
-
-fn verify_request(signature: &[u8]) -> Arguments<'_> {
-    let mut request = Arguments::new(Verb::DigitalSignatureVerify);
-    request.set_integer(verify::RULE_ARRAY_COUNT, 1).set_bytes(verify::RULE_ARRAY, b"PKCS-1.1");
-    request.set_integer(verify::PKA_PUBLIC_KEY_ID_LENGTH, CRT_TOKEN.len() as i64);
-    request.set_bytes(verify::PKA_PUBLIC_KEY_ID, CRT_TOKEN);
-    request.set_integer(verify::HASH_LENGTH, SIGNED.len() as i64).set_bytes(verify::HASH, SIGNED);
-    request.set_integer(verify::SIGNATURE_FIELD_LENGTH, signature.len() as i64);
-    request.set_bytes(verify::SIGNATURE_FIELD, signature);
-    request
-}
-
-fn decrypt_request() -> Arguments<'static> {
-    let mut request = Arguments::new(Verb::PkaDecrypt);
-    request.set_integer(pka_decrypt::RULE_ARRAY_COUNT, 1).set_bytes(pka_decrypt::RULE_ARRAY, b"PKCSOAEP");
-    request.set_integer(pka_decrypt::ENCIPHERED_KEY_LENGTH, SEALED.len() as i64);
-    request.set_bytes(pka_decrypt::ENCIPHERED_KEY, SEALED);
-    request.set_integer(pka_decrypt::RSA_PRIVATE_KEY_LENGTH, CRT_TOKEN.len() as i64);
-    request.set_bytes(pka_decrypt::RSA_PRIVATE_KEY, CRT_TOKEN);
-    request.set_integer(pka_decrypt::KEY_VALUE_LENGTH, SEALED.len() as i64);
-    request
-}
-
-/// Runs one request; codes of 16/336 stand for anything that is not an answer.
-fn answer(processor: &mut Processor, request: &Arguments<'_>, output: usize) -> (Codes, Vec<u8>) {
-    let none = (code::SELF_CHECK, Vec::new());
-    let mut payload = Vec::new();
-    let mut batch = Batch::new();
-    if request.write_request(&mut payload).is_err()
-        || batch
-            .push(&Incoming {
-                verb: request.verb(),
-                domain: 0,
-                points: &wire::point::PointSet::EVERYTHING,
-                payload: &payload,
-            })
-            .is_err()
-    {
-        return none;
-    }
-    processor.run(&mut batch);
-    match batch.answers() {
-        [answer] if answer.outcome == Outcome::Answered => {
-            match Arguments::read_reply(request.verb(), &answer.payload) {
-                Ok(reply) => (answer.codes, reply.bytes(output).to_vec()),
-                Err(_) => none,
-            }
-        }
-        _ => none,
-    }
-}
-
 /// Place of the APKA register in a handout.
 const APKA: usize = 3;
-/// X'60' to X'7F'.
+/// The bytes X'60' to X'7F'.
 const MASTER_KEY: [u8; 32] = {
     let mut key = [0; 32];
     let mut at = 0;

@@ -15,6 +15,10 @@ use openssl::symm::{Cipher, Crypter, Mode};
 use token::pka::ecc::EccCurve;
 use wire::frame::{Arguments, Outcome};
 use wire::point::PointSet;
+use wire::verb::{
+    AesAlgorithm, AesKeyRule, AesMethod, Filled, TestAlgorithm, TestProcess, TypedAsk, key_test as kyt,
+    symmetric_algorithm_encipher as sae,
+};
 use wire::{Verb, code};
 
 /// A role with everything, the legacy points among it.
@@ -139,14 +143,16 @@ fn enciphered_by_openssl(cipher: Cipher, key: &[u8]) -> Vec<u8> {
 
 /// The block under an AES key of a token.
 fn aes(processor: &mut Processor, token: &[u8]) -> Answered {
-    use wire::verb::symmetric_algorithm_encipher::*;
-    let rules = keywords(&["AES", "ECB", "KEYIDENT"]);
-    let mut arguments = Arguments::new(Verb::SymmetricAlgorithmEncipher);
-    arguments.set_integer(RULE_ARRAY_COUNT, 3).set_bytes(RULE_ARRAY, &rules);
-    arguments.set_integer(KEY_LENGTH, token.len() as i64).set_bytes(KEY_IDENTIFIER, token);
-    arguments.set_integer(BLOCK_SIZE, 16).set_integer(CLEAR_TEXT_LENGTH, 16).set_bytes(CLEAR_TEXT, &BLOCK);
-    arguments.set_integer(CIPHER_TEXT_LENGTH, 16);
-    let (codes, text) = ask(processor, &arguments, CIPHER_TEXT);
+    let request = sae::Ask {
+        method: Some(AesMethod::Ecb),
+        key_rule: Some(AesKeyRule::Identifier),
+        key_identifier: token.into(),
+        block_size: 16,
+        clear_text: &BLOCK,
+        cipher_text: 16,
+        ..sae::Ask::new(AesAlgorithm::Aes)
+    };
+    let (codes, text) = ask(processor, &request.arguments(&mut Filled::default()), sae::CIPHER_TEXT);
     if codes.is_ok() { Ok(text) } else { Err(codes) }
 }
 
@@ -160,12 +166,14 @@ fn aes_cipher(bits: u16) -> Cipher {
 
 /// The verification pattern of a DES key: zeros under it.
 fn des_pattern(processor: &mut Processor, token: &[u8]) -> Vec<u8> {
-    use wire::verb::key_test::*;
-    let rules = keywords(&["GENERATE", "ENC-ZERO"]);
-    let mut arguments = Arguments::new(Verb::KeyTest);
-    arguments.set_integer(RULE_ARRAY_COUNT, 2).set_bytes(RULE_ARRAY, &rules);
-    arguments.set_bytes(KEY_IDENTIFIER, token).set_bytes(VALUE_1, &[0; 8]).set_bytes(VALUE_2, &[0; 8]);
-    let (codes, pattern) = ask(processor, &arguments, VALUE_2);
+    let request = kyt::Ask {
+        algorithm: Some(TestAlgorithm::EncZero),
+        key_identifier: token.into(),
+        value_1: Some(&[0; 8]),
+        value_2: Some(&[0; 8]),
+        ..kyt::Ask::new(TestProcess::Generate)
+    };
+    let (codes, pattern) = ask(processor, &request.arguments(&mut Filled::default()), kyt::VALUE_2);
     assert_eq!(codes, code::OK);
     pattern[..4].to_vec()
 }

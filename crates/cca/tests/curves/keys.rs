@@ -6,6 +6,7 @@ use openssl::bn::BigNum;
 use token::pka::ecc::{Derivation, EccCurve, EccToken, EccValue};
 use token::pka::{Origin, Source, Usage};
 use wire::point::{Point, PointSet};
+use wire::verb::{Filled, Key, PkaOutput, Room, TypedAsk, pka_key_generate as pkg};
 use wire::{Codes, code};
 
 #[test]
@@ -165,16 +166,18 @@ fn clear_keys_and_signatures_have_points() {
         batch.answers()[0].codes
     };
     let skeleton = skeleton(&mut processor, EccCurve::P256, &[]);
-    use wire::verb::pka_key_generate::*;
-    for (word, denied) in [("CLEAR", code::ACCESS_DENIED), ("MASTER", code::OK)] {
-        let rules = keywords(&[word]);
-        let mut arguments = Arguments::new(wire::Verb::PkaKeyGenerate);
-        arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, &rules);
-        arguments.set_integer(SKELETON_KEY_TOKEN_LENGTH, skeleton.len() as i64);
-        arguments.set_bytes(SKELETON_KEY_TOKEN, &skeleton).set_bytes(TRANSPORT_KEY_IDENTIFIER, &[0; 64]);
-        arguments.set_integer(GENERATED_KEY_IDENTIFIER_LENGTH, CAPACITY);
-        assert_eq!(codes(&mut processor, &arguments, &NO_CLEAR), denied, "{word}");
-        assert_eq!(codes(&mut processor, &arguments, OWNER), code::OK, "{word}");
+    for (output, denied) in [(PkaOutput::Clear, code::ACCESS_DENIED), (PkaOutput::Master, code::OK)] {
+        let request = pkg::Ask {
+            output: Some(output),
+            skeleton_key_token: (&skeleton).into(),
+            transport_key_identifier: Key::Bytes(&[0; 64]),
+            generated_key_identifier: Room::of(CAPACITY as usize),
+            ..pkg::Ask::new()
+        };
+        let mut filled = Filled::default();
+        let arguments = request.arguments(&mut filled);
+        assert_eq!(codes(&mut processor, &arguments, &NO_CLEAR), denied, "{output:?}");
+        assert_eq!(codes(&mut processor, &arguments, OWNER), code::OK, "{output:?}");
     }
     for curve in [EccCurve::P256, EccCurve::Ed25519] {
         let token = Peer::new(curve).internal(&mut processor, &[]);

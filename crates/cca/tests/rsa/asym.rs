@@ -6,7 +6,11 @@ use openssl::sha::{sha1, sha256};
 use openssl::symm::{Cipher, Crypter, Mode};
 use token::pka::{Form, PkaToken, Source, Usage};
 use wire::control::{Register, TokenForm, TokenForms};
-use wire::{Codes, Verb, code};
+use wire::verb::{
+    Filled, PrivateKeyTranslation, Room, TokenChange, TypedAsk, pka_key_token_change as ktc,
+    pka_key_translate as pkt,
+};
+use wire::{Codes, code};
 
 const FORMAT: usize = 8 + 28;
 const SOURCE: usize = 8 + 29;
@@ -45,13 +49,10 @@ fn master_key() -> Vec<u8> {
 }
 
 fn token_change(processor: &mut cca::Processor, token: &[u8]) -> (Codes, Vec<u8>) {
-    use wire::verb::pka_key_token_change::*;
-    let mut arguments = wire::frame::Arguments::new(Verb::PkaKeyTokenChange);
-    arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, b"RTCMK   ");
     let mut field = token.to_vec();
     field.resize(CAPACITY as usize, 0);
-    arguments.set_integer(KEY_IDENTIFIER_LENGTH, CAPACITY).set_bytes(KEY_IDENTIFIER, &field);
-    ask(processor, &arguments, KEY_IDENTIFIER)
+    let request = ktc::Ask { key_identifier: (&field).into(), ..ktc::Ask::new(TokenChange::Current) };
+    ask(processor, &request.arguments(&mut Filled::default()), ktc::KEY_IDENTIFIER)
 }
 
 /// The token of a key as the layout says, written without the cards.
@@ -245,21 +246,20 @@ fn tokens_follow_their_master_key() {
 
 #[test]
 fn a_token_is_translated_from_under_the_asym_master_key() {
-    use wire::verb::pka_key_translate::{
-        RULE_ARRAY, RULE_ARRAY_COUNT, SOURCE_KEY_IDENTIFIER, SOURCE_KEY_IDENTIFIER_LENGTH, TARGET_KEY_TOKEN,
-        TARGET_KEY_TOKEN_LENGTH,
-    };
     let key = openssl_key(1024);
     let token = written(key, 0x82, 0x24, &SECRET);
-    let mut arguments = wire::frame::Arguments::new(Verb::PkaKeyTranslate);
-    arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, b"INTDWAKW");
-    arguments.set_integer(SOURCE_KEY_IDENTIFIER_LENGTH, token.len() as i64);
-    arguments.set_bytes(SOURCE_KEY_IDENTIFIER, &token).set_integer(TARGET_KEY_TOKEN_LENGTH, CAPACITY);
+    let request = pkt::Ask {
+        source_key_identifier: (&token).into(),
+        target_key_token: Room::of(CAPACITY as usize),
+        ..pkt::Ask::new(PrivateKeyTranslation::Internal)
+    };
+    let mut filled = Filled::default();
+    let arguments = request.arguments(&mut filled);
     // In every home that opens such tokens, whatever it makes.
     for form in [TokenForm::Compatible, TokenForm::Authenticated] {
         let mut processor = processor();
         processor.set_token_forms(TokenForms { form, open_compatible: true });
-        let (codes, translated) = ask(&mut processor, &arguments, TARGET_KEY_TOKEN);
+        let (codes, translated) = ask(&mut processor, &arguments, pkt::TARGET_KEY_TOKEN);
         let view = PkaToken::parse(&translated, &(sha1, sha256)).unwrap();
         let private = view.private().unwrap();
         assert_eq!((codes, private.form, private.usage), (code::OK, Form::CrtAes, Usage::KeyManagement));
@@ -269,9 +269,9 @@ fn a_token_is_translated_from_under_the_asym_master_key() {
         let length = key.public_decrypt(&signature, &mut opened, Padding::PKCS1).unwrap();
         assert_eq!(opened[..length], digest_info());
         processor.set_token_forms(TokenForms { form: TokenForm::Authenticated, open_compatible: false });
-        assert_eq!(ask(&mut processor, &arguments, TARGET_KEY_TOKEN).0, code::TOKEN_VERSION);
+        assert_eq!(ask(&mut processor, &arguments, pkt::TARGET_KEY_TOKEN).0, code::TOKEN_VERSION);
     }
     let mut older = with_keys(true, &[1, 9, 3, 4], &[0, 2, 0, 0]);
     older.set_token_forms(COMPATIBLE);
-    assert_eq!(ask(&mut older, &arguments, TARGET_KEY_TOKEN).0, code::OLD_MASTER_KEY);
+    assert_eq!(ask(&mut older, &arguments, pkt::TARGET_KEY_TOKEN).0, code::OLD_MASTER_KEY);
 }

@@ -12,6 +12,7 @@ use wire::control::{Handout, MasterKeyPair, Register};
 use wire::frame::{Arguments, Outcome};
 use wire::point::PointSet;
 use wire::role::BUILT_IN;
+use wire::verb::{Filled, Key, Room, TypedAsk};
 
 /// An answer, or the codes of a refusal.
 pub type Answered = Result<Vec<u8>, Codes>;
@@ -133,25 +134,25 @@ pub fn key_generate_into(
 }
 
 pub fn key_import(processor: &mut Processor, source: &[u8]) -> Answered {
-    key_import_into(processor, source, CAPACITY)
+    key_import_into(processor, source, CAPACITY as usize)
 }
 
-pub fn key_import_into(processor: &mut Processor, source: &[u8], capacity: i64) -> Answered {
+pub fn key_import_into(processor: &mut Processor, source: &[u8], capacity: usize) -> Answered {
     use wire::verb::pka_key_import::*;
-    let mut arguments = Arguments::new(Verb::PkaKeyImport);
-    arguments.set_integer(SOURCE_KEY_TOKEN_LENGTH, source.len() as i64).set_bytes(SOURCE_KEY_TOKEN, source);
-    arguments.set_bytes(IMPORTER_KEY_IDENTIFIER, &[0; 64]);
-    arguments.set_integer(TARGET_KEY_IDENTIFIER_LENGTH, capacity);
-    answered(ask(processor, &arguments, TARGET_KEY_IDENTIFIER))
+    let request = Ask {
+        source_key_token: source.into(),
+        importer_key_identifier: Key::Bytes(&[0; 64]),
+        target_key_identifier: Room::of(capacity),
+        ..Ask::new()
+    };
+    answered(ask(processor, &request.arguments(&mut Filled::default()), TARGET_KEY_IDENTIFIER))
 }
 
 pub fn public_key_extract(processor: &mut Processor, source: &[u8], capacity: i64) -> Answered {
     use wire::verb::pka_public_key_extract::*;
-    let mut arguments = Arguments::new(Verb::PkaPublicKeyExtract);
-    arguments.set_integer(SOURCE_KEY_IDENTIFIER_LENGTH, source.len() as i64);
-    arguments.set_bytes(SOURCE_KEY_IDENTIFIER, source);
-    arguments.set_integer(TARGET_KEY_TOKEN_LENGTH, capacity);
-    answered(ask(processor, &arguments, TARGET_KEY_TOKEN))
+    let request =
+        Ask { source_key_identifier: source.into(), target_key_token: capacity as usize, ..Ask::new() };
+    answered(ask(processor, &request.arguments(&mut Filled::default()), TARGET_KEY_TOKEN))
 }
 
 pub fn encrypt(processor: &mut Processor, words: &[&str], key: &[u8], value: &[u8]) -> Answered {

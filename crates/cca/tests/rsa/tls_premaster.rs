@@ -8,22 +8,21 @@ use std::collections::HashSet;
 use wire::frame::Arguments;
 use wire::point::PointSet;
 use wire::role::BuiltIn;
-use wire::verb::tls_premaster as premaster;
-use wire::{Codes, Verb, code};
+use wire::verb::{
+    Filled, KeyAlgorithm, Room, RsaFormat, TransportFormat, TypedAsk, pka_decrypt as pkd,
+    symmetric_key_import as syi, tls_premaster as premaster,
+};
+use wire::{Codes, code};
 
 const SECRET: usize = 48;
 
-fn request<'a>(key: &'a [u8], ciphertext: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::TlsPremaster);
-    arguments.set_integer(premaster::ENCRYPTED_PREMASTER_LENGTH, ciphertext.len() as i64);
-    arguments.set_bytes(premaster::ENCRYPTED_PREMASTER, ciphertext);
-    arguments.set_integer(premaster::RSA_PRIVATE_KEY_LENGTH, key.len() as i64);
-    arguments.set_bytes(premaster::RSA_PRIVATE_KEY, key);
-    arguments
+fn request<'a>(key: &'a [u8], ciphertext: &'a [u8]) -> premaster::Ask<'a> {
+    premaster::Ask { encrypted_premaster: ciphertext, rsa_private_key: key.into(), ..premaster::Ask::new() }
 }
 
 fn opened(processor: &mut cca::Processor, key: &[u8], ciphertext: &[u8]) -> Result<Vec<u8>, Codes> {
-    let (codes, output) = ask(processor, &request(key, ciphertext), premaster::PREMASTER_SECRET);
+    let (request, mut filled) = (request(key, ciphertext), Filled::default());
+    let (codes, output) = ask(processor, &request.arguments(&mut filled), premaster::PREMASTER_SECRET);
     if codes == code::OK { Ok(output) } else { Err(codes) }
 }
 
@@ -169,12 +168,9 @@ fn only_a_key_made_for_it_opens_secrets_and_it_opens_nothing_else() {
     // Not even in a role that lets one key do everything.
     let token = internal_token(&mut processor, "RSA-AESC", "TLS-ONLY", key);
     let every = &PointSet::EVERYTHING;
-    for words in [&["PKCS-1.2"][..], &["PKCSOAEP"], &["ZERO-PAD"]] {
-        assert_eq!(
-            decrypt_as(&mut processor, every, words, &token, &ciphertext),
-            code::KEY_USAGE,
-            "{words:?}"
-        );
+    for format in [RsaFormat::Pkcs1, RsaFormat::Oaep, RsaFormat::ZeroPad] {
+        let codes = decrypt_as(&mut processor, every, format, &token, &ciphertext);
+        assert_eq!(codes, code::KEY_USAGE, "{format:?}");
     }
     assert_eq!(import_as(&mut processor, every, &token, &ciphertext), code::KEY_USAGE);
     // Two signatures over any data are the private operation on any block.
@@ -205,13 +201,12 @@ fn a_server_of_tls_has_the_verbs_that_it_needs() {
     let ciphertext = sealed(key, &secret(5));
     let points = server("tls-server");
     assert_eq!(sign_as(&mut processor, points, &["PKCS-PSS", "SHA-256"], &token, &salted), code::OK);
-    assert_eq!(answer_as(&mut processor, points, &request(&token, &ciphertext)), code::OK);
-    assert_eq!(decrypt_as(&mut processor, points, &["PKCS-1.2"], &token, &ciphertext), code::ACCESS_DENIED);
-    assert_eq!(
-        answer_as(&mut processor, server("guest"), &request(&token, &ciphertext)),
-        code::ACCESS_DENIED
-    );
-    assert_eq!(answer_as(&mut processor, server("trusted"), &request(&token, &ciphertext)), code::OK);
+    assert_eq!(asked_as(&mut processor, points, &request(&token, &ciphertext)), code::OK);
+    let refused = decrypt_as(&mut processor, points, RsaFormat::Pkcs1, &token, &ciphertext);
+    assert_eq!(refused, code::ACCESS_DENIED);
+    let refused = asked_as(&mut processor, server("guest"), &request(&token, &ciphertext));
+    assert_eq!(refused, code::ACCESS_DENIED);
+    assert_eq!(asked_as(&mut processor, server("trusted"), &request(&token, &ciphertext)), code::OK);
 }
 
 fn answer_as(processor: &mut cca::Processor, points: &PointSet, arguments: &Arguments<'_>) -> Codes {
@@ -227,33 +222,35 @@ fn answer_as(processor: &mut cca::Processor, points: &PointSet, arguments: &Argu
     batch.answers()[0].codes
 }
 
+fn asked_as(processor: &mut cca::Processor, points: &PointSet, ask: &impl TypedAsk) -> Codes {
+    answer_as(processor, points, &ask.arguments(&mut Filled::default()))
+}
+
 fn decrypt_as(
     processor: &mut cca::Processor,
     points: &PointSet,
-    words: &[&str],
+    format: RsaFormat,
     key: &[u8],
     block: &[u8],
 ) -> Codes {
-    use wire::verb::pka_decrypt::*;
-    let rules = keywords(words);
-    let mut arguments = Arguments::new(Verb::PkaDecrypt);
-    arguments.set_integer(RULE_ARRAY_COUNT, words.len() as i64).set_bytes(RULE_ARRAY, &rules);
-    arguments.set_integer(ENCIPHERED_KEY_LENGTH, block.len() as i64).set_bytes(ENCIPHERED_KEY, block);
-    arguments.set_integer(RSA_PRIVATE_KEY_LENGTH, key.len() as i64).set_bytes(RSA_PRIVATE_KEY, key);
-    arguments.set_integer(KEY_VALUE_LENGTH, CAPACITY);
-    answer_as(processor, points, &arguments)
+    let request = pkd::Ask {
+        enciphered_key: block,
+        rsa_private_key: key.into(),
+        key_value: CAPACITY as usize,
+        ..pkd::Ask::new(format)
+    };
+    asked_as(processor, points, &request)
 }
 
 fn import_as(processor: &mut cca::Processor, points: &PointSet, key: &[u8], block: &[u8]) -> Codes {
-    use wire::verb::symmetric_key_import::*;
-    let rules = keywords(&["AES", "PKCS-1.2"]);
-    let mut arguments = Arguments::new(Verb::SymmetricKeyImport);
-    arguments.set_integer(RULE_ARRAY_COUNT, 2).set_bytes(RULE_ARRAY, &rules);
-    arguments.set_integer(RSA_ENCIPHERED_KEY_LENGTH, block.len() as i64).set_bytes(RSA_ENCIPHERED_KEY, block);
-    arguments.set_integer(RSA_PRIVATE_KEY_IDENTIFIER_LEN, key.len() as i64);
-    arguments.set_bytes(RSA_PRIVATE_KEY_IDENTIFIER, key);
-    arguments.set_integer(TARGET_KEY_IDENTIFIER_LENGTH, 64).set_bytes(TARGET_KEY_IDENTIFIER, &[0; 64]);
-    answer_as(processor, points, &arguments)
+    let request = syi::Ask {
+        algorithm: Some(KeyAlgorithm::Aes),
+        rsa_enciphered_key: block,
+        rsa_private_key_identifier: key.into(),
+        target_key_identifier: Room::from(&[0; 64][..]),
+        ..syi::Ask::new(TransportFormat::Pkcs1)
+    };
+    asked_as(processor, points, &request)
 }
 
 fn sign_as(

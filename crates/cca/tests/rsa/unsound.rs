@@ -9,7 +9,7 @@ use cca::{Batch, Incoming, Processor};
 use engine::{Engine, Options};
 use wire::control::{Handout, MasterKeyPair};
 use wire::frame::{Arguments, Outcome};
-use wire::verb::digital_signature_generate as dsg;
+use wire::verb::{Filled, SignatureFormat, TypedAsk, TypedGot, digital_signature_generate as dsg};
 use wire::{Verb, code};
 
 const TOKEN: &[u8] = include_bytes!("../known/unsound.token");
@@ -29,25 +29,24 @@ fn development() -> Processor {
     processor
 }
 
-fn signing<'a>(rules: &'a [u8], block: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
-    arguments.set_integer(dsg::RULE_ARRAY_COUNT, 1).set_bytes(dsg::RULE_ARRAY, rules);
-    arguments.set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, TOKEN.len() as i64);
-    arguments.set_bytes(dsg::PKA_PRIVATE_KEY_ID, TOKEN);
-    arguments.set_integer(dsg::HASH_LENGTH, block.len() as i64).set_bytes(dsg::HASH, block);
-    arguments.set_integer(dsg::SIGNATURE_FIELD_LENGTH, CAPACITY);
-    arguments
+fn signing(block: &[u8]) -> dsg::Ask<'_> {
+    dsg::Ask {
+        format: Some(SignatureFormat::ZeroPad),
+        pka_private_key_id: TOKEN.into(),
+        hash: block,
+        signature_field: CAPACITY as usize,
+        ..dsg::Ask::new()
+    }
 }
 
 #[test]
 fn a_wrong_result_under_generated_numbers_is_withheld_and_said_to_be_unsound() {
     let mut processor = development();
-    let rules = keywords(&["ZERO-PAD"]);
     let mut batch = Batch::new();
     let blocks: [&[u8]; 3] = [b"right", BLOCK, b"right again"];
     for block in blocks {
         let mut payload = Vec::new();
-        signing(&rules, block).write_request(&mut payload).unwrap();
+        signing(block).arguments(&mut Filled::default()).write_request(&mut payload).unwrap();
         let verb = Verb::DigitalSignatureGenerate;
         batch.push(&Incoming { verb, domain: 0, points: OWNER, payload: &payload }).unwrap();
     }
@@ -58,7 +57,7 @@ fn a_wrong_result_under_generated_numbers_is_withheld_and_said_to_be_unsound() {
     }
     assert_eq!((wrong.outcome, wrong.codes, wrong.is_unsound), (Outcome::Answered, code::SELF_CHECK, true));
     let reply = Arguments::read_reply(Verb::DigitalSignatureGenerate, &wrong.payload).unwrap();
-    assert!(reply.bytes(dsg::SIGNATURE_FIELD).is_empty());
+    assert!(dsg::Got::of(&reply).signature_field.is_empty());
     // What the batch answers next says nothing of it.
     batch.clear();
     batch.push(&Incoming { verb: Verb::Null, domain: 0, points: OWNER, payload: &[] }).unwrap();

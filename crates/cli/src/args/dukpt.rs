@@ -1,8 +1,9 @@
 //! The command line of `cryptand dukpt`.
 
 use super::payment::{LINES_HELP, Many, by_name};
-use crate::kind::{self, Kind};
+use crate::kind;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use facility::keys::Kind;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::PathBuf;
 
@@ -154,7 +155,7 @@ mod kind_by_name {
     /// From its name.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Kind>, D::Error> {
         let known = |name: String| {
-            Kind::parse(&name).map_err(|error| serde::de::Error::custom(format!("{name}: {error}")))
+            kind::parse(&name).map_err(|error| serde::de::Error::custom(format!("{name}: {error}")))
         };
         Option::<String>::deserialize(deserializer)?.map(known).transpose()
     }

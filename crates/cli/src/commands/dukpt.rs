@@ -11,12 +11,15 @@ mod serial;
 use super::key;
 use crate::args::dukpt::{BaseKind, Dukpt};
 use crate::failure::Failure;
-use crate::kind::{Kind, Words};
 use crate::session;
+use facility::keys::{Kind, Usage, Wanted};
 use std::path::Path;
+use token::KeyType;
+use token::control_vector::KeyForm;
+use token::variable::VariableType;
 use wire::Label;
 
-/// `cryptand dukpt`.
+/// Runs the subcommands of `cryptand dukpt`.
 pub fn run(asked: Option<&Path>, order: &Dukpt) -> Result<(), Failure> {
     match order {
         Dukpt::Show { ksn, next, json } => serial::show(ksn, *next, *json),
@@ -26,25 +29,23 @@ pub fn run(asked: Option<&Path>, order: &Dukpt) -> Result<(), Failure> {
     }
 }
 
-/// The kind of a base key, and what it says.
-fn kind_of(kind: BaseKind) -> (&'static str, &'static [&'static str]) {
-    let aes: &[&str] = &["A-DUKPT", "D-ALL", "DKYL0"];
+/// The kind and the usage keywords of a base key.
+fn kind_of(kind: BaseKind) -> (Kind, &'static [&'static str]) {
+    let aes = |bits| (Kind::Aes(bits, VariableType::DkyGenKy), &["A-DUKPT", "D-ALL", "DKYL0"][..]);
     match kind {
-        BaseKind::Tdes => ("tdes-keygenky", &["UKPT"]),
-        BaseKind::Aes128 => ("aes128-dkygenky", aes),
-        BaseKind::Aes192 => ("aes192-dkygenky", aes),
-        BaseKind::Aes256 => ("aes256-dkygenky", aes),
+        BaseKind::Tdes => (Kind::Des(KeyForm::Double, KeyType::KeyGenKy), &["UKPT"]),
+        BaseKind::Aes128 => aes(128),
+        BaseKind::Aes192 => aes(192),
+        BaseKind::Aes256 => aes(256),
     }
 }
 
 fn base(asked: Option<&Path>, label: &str, kind: BaseKind, domain: u16) -> Result<(), Failure> {
     let label = Label::new(label).map_err(|error| Failure::Usage(format!("{label}: {error}")))?;
-    let (name, usage) = kind_of(kind);
-    let kind = Kind::parse(name).map_err(Failure::Usage)?;
-    let usage: Vec<String> = usage.iter().map(ToString::to_string).collect();
-    let wanted = key::Wanted { kind, usage: &Words::new(&usage, &[]), derives: None };
+    let (kind, usage) = kind_of(kind);
+    let usage = Usage::new(usage, &[]);
     let facility = session::connect(asked)?;
-    let token = key::generated(&facility, domain, &wanted)?;
+    let token = facility.generate(domain, &Wanted { usage: Some(&usage), ..Wanted::from(kind) })?;
     key::record(&facility, kind.store(), &label, &token)?;
     eprintln!("{label}: generated and recorded");
     Ok(())

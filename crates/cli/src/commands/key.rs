@@ -3,13 +3,11 @@
 //! | need | module |
 //! |---|---|
 //! | check that a partner holds the same key | [`check`] |
-//! | make a key of any kind | [`generate`] |
 //! | bring a clear private key in | [`import`] |
 //! | enter a key in clear parts | [`part`] |
 //! | exchange public keys with programs that do not know tokens | [`public`] |
 
 mod check;
-mod generate;
 mod import;
 mod part;
 mod public;
@@ -19,13 +17,13 @@ use crate::args::{Key, StoreName};
 use crate::describe::describe;
 use crate::encoded;
 use crate::failure::{Failure, Next};
-use crate::kind::{Kind, Words};
 use crate::output::{print, print_json, table};
 use crate::prompt;
 use crate::session;
 use check::Given;
+use facility::keys::{Kind, Usage, Wanted};
 use facility::{Facility, FacilityError};
-pub(super) use generate::{Wanted, generated};
+pub(super) use import::imported;
 use std::path::Path;
 use token::Format;
 use wire::control::{RecordRow, Refusal, Store};
@@ -34,18 +32,18 @@ use wire::{Codes, Label};
 const TOKEN_BYTES: usize = 64;
 const EMPTY_TOKEN: [u8; TOKEN_BYTES] = [0; TOKEN_BYTES];
 
-/// `cryptand key`.
+/// Runs the subcommands of `cryptand key`.
 pub fn run(asked: Option<&Path>, key: &Key) -> Result<(), Failure> {
     let facility = session::connect(asked)?;
     match key {
         Key::List { pattern, store, json } => list(&facility, pattern, store.map(Store::from), *json),
         Key::Generate { label, kind, usage, derived_usage, derives, domain } => {
-            let usage = Words::new(usage, derived_usage);
-            let wanted = Wanted { kind: *kind, usage: &usage, derives: *derives };
+            let usage = Usage::new(usage, derived_usage);
+            let wanted = Wanted { kind: *kind, usage: Some(&usage), derives: *derives };
             generate(&facility, &parse(label)?, &wanted, *domain)
         }
         Key::Part { label, step, kind, usage, parts, check_value, domain } => {
-            let words = Words::new(usage, &[]);
+            let words = Usage::new(usage, &[]);
             let begins = kind.map(|kind| part::Begun { kind, words: &words, parts: *parts });
             let sheet = part::sheet(check_value.as_deref())?;
             part::run(&facility, &parse(label)?, *domain, *step, begins, &sheet)
@@ -103,13 +101,13 @@ fn list(facility: &Facility, pattern: &str, store: Option<Store>, json: bool) ->
 }
 
 fn generate(facility: &Facility, label: &Label, wanted: &Wanted<'_>, domain: u16) -> Result<(), Failure> {
-    let token = generate::generated(facility, domain, wanted)?;
+    let token = facility.generate(domain, wanted)?;
     record(facility, wanted.kind.store(), label, &token)?;
     eprintln!("{label}: generated and recorded");
     Ok(())
 }
 
-/// Makes sure that there is a key pair under a label: an existing one stays, otherwise one of this kind is made.
+/// Keeps the key pair under a label, or makes one of this kind if the label has no record.
 pub fn generate_where_missing(
     facility: &Facility,
     label: &Label,
@@ -120,7 +118,7 @@ pub fn generate_where_missing(
     if rows.iter().any(|row| row.label == *label) {
         return Ok(());
     }
-    generate(facility, label, &Wanted { kind, usage: &Words::default(), derives: None }, domain)
+    generate(facility, label, &Wanted::from(kind), domain)
 }
 
 fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Result<(), Failure> {
@@ -140,7 +138,7 @@ fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Resu
     Ok(())
 }
 
-/// The record of a label, in whichever store it is.
+/// The record of a label, from the first store that has one.
 pub(super) fn find(facility: &Facility, label: &Label) -> Result<(Store, Vec<u8>), Failure> {
     find_row(facility, label).map(|(row, token)| (row.store, token))
 }
@@ -188,7 +186,7 @@ fn delete(facility: &Facility, label: &Label, token_only: bool, yes: bool) -> Re
     Ok(facility.record_delete(row.store, label, token_only)?)
 }
 
-fn complete(verb: &'static str, codes: Codes) -> Result<(), Failure> {
+pub(super) fn complete(verb: &'static str, codes: Codes) -> Result<(), Failure> {
     if codes.is_ok() { Ok(()) } else { Err(Failure::Verb { verb, codes }) }
 }
 

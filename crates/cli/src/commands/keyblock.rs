@@ -1,4 +1,4 @@
-//! `cryptand keyblock`: keys of labels in key blocks of TR-31, and what their headers say.
+//! `cryptand keyblock`: keys of labels in TR-31 key blocks, and the headers of such blocks.
 
 use super::payment::call::Taken;
 use super::payment::hints::{Said, hint};
@@ -15,11 +15,14 @@ use token::Format;
 use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::Store;
 use wire::frame::Arguments;
-use wire::verb::{KeyBlockMode, KeyBlockUsage, Verb, tr31_key_export, tr31_key_import};
+use wire::verb::{
+    Filled, KeyBlockExport, KeyBlockMethod, KeyBlockMode, KeyBlockPlace, KeyBlockUsage, KeyBlockVector, Room,
+    TypedAsk, tr31_key_export, tr31_key_import,
+};
 use wire::{Codes, Label};
 use zeroize::Zeroizing;
 
-/// `cryptand keyblock`.
+/// Runs the subcommands of `cryptand keyblock`.
 pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
     match order {
         Keyblock::Import { block, label, under, keywords, domain } => {
@@ -33,17 +36,17 @@ pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
             import(&session::connect(asked)?, given, (&label, &under), keywords, *domain)
         }
         Keyblock::Export { label, under, version, usage, mode, exportability, out, record, domain } => {
-            let mut words = vec![method(*version)];
-            words.extend(meaning(usage, mode.as_deref())?);
-            words.push(match exportability {
-                BlockExport::E => "EXP-TRST",
-                BlockExport::N => "EXP-NONE",
-                BlockExport::S => "EXP-ANY",
-            });
+            let exportability = match exportability {
+                BlockExport::E => KeyBlockExport::Trusted,
+                BlockExport::N => KeyBlockExport::None,
+                BlockExport::S => KeyBlockExport::Any,
+            };
+            let block = block(*version, usage, mode.as_deref())?;
+            let ask = tr31_key_export::Ask { export: Some(exportability), ..block };
             let (label, under) = (parse(label)?, parse(under)?);
             let recorded = record.as_deref().map(parse).transpose()?;
             let facility = session::connect(asked)?;
-            let text = export(&facility, (&label, &under), &words, *domain)?;
+            let text = export(&facility, (&label, &under), ask, *domain)?;
             match (out, recorded) {
                 (Some(path), _) => write_new(path, format!("{text}\n").as_bytes()),
                 (None, Some(recorded)) => {
@@ -71,10 +74,6 @@ fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     Err(Failure::Usage(format!("{}: no TR-31 block begins like that", shown(path))))
 }
 
-fn rules(words: &[&str]) -> Vec<u8> {
-    words.iter().flat_map(|word| format!("{word:8}").into_bytes()).collect()
-}
-
 fn import(
     facility: &Facility,
     (block, recorded): (&[u8], Option<&Label>),
@@ -86,28 +85,30 @@ fn import(
     if let Some(long) = keywords.iter().find(|word| word.is_empty() || word.len() > 8 || !word.is_ascii()) {
         return Err(Failure::Usage(format!("--as {long}: a keyword has one to eight characters")));
     }
-    let mut words = vec!["INTERNAL"];
-    words.extend(keywords.iter().map(String::as_str));
-    let (array, under_label, under) = (rules(&words), under, under.to_field());
-    let mut arguments = Arguments::new(Verb::Tr31KeyImport);
+    let words = ["INTERNAL"].into_iter().chain(keywords.iter().map(String::as_str));
+    let array: String = words.map(|word| format!("{word:8}")).collect();
+    let ask = Ask {
+        tr31_key_block: block.into(),
+        unwrap_kek_identifier: under.into(),
+        output_key_identifier: Room::of(TOKEN_BYTES_MAX),
+        ..Ask::new(KeyBlockPlace::Internal)
+    };
+    let mut filled = Filled::default();
+    let mut arguments = ask.arguments(&mut filled);
+    // The caller's keywords are sent unchecked.
     arguments
-        .set_integer(RULE_ARRAY_COUNT, words.len() as i64)
-        .set_bytes(RULE_ARRAY, &array)
-        .set_integer(TR31_KEY_BLOCK_LENGTH, block.len() as i64)
-        .set_bytes(TR31_KEY_BLOCK, block)
-        .set_integer(UNWRAP_KEK_IDENTIFIER_LENGTH, under.len() as i64)
-        .set_bytes(UNWRAP_KEK_IDENTIFIER, &under)
-        .set_integer(OUTPUT_KEY_IDENTIFIER_LENGTH, TOKEN_BYTES_MAX as i64);
+        .set_integer(RULE_ARRAY_COUNT, 1 + keywords.len() as i64)
+        .set_bytes(RULE_ARRAY, array.as_bytes());
     let reply = facility.call(domain, &arguments)?;
     let importer = "an IMPORTER key (--type tdes-importer; for blocks of version D aes256-importer --usage IMPORT,WR-TR31 and the \
                     kind of the key, such as WR-PIN)";
-    let mut keys = vec![("--under", under_label, importer)];
+    let mut keys = vec![("--under", under, importer)];
     keys.extend(
         recorded.map(|label| ("--recorded", label, "a key block, which `cryptand key write` records")),
     );
-    complete(Verb::Tr31KeyImport, &words, reply.codes(), &keys)?;
+    complete(&arguments, RULE_ARRAY, reply.codes(), &keys)?;
     let token = reply.arguments().bytes(OUTPUT_KEY_IDENTIFIER).to_vec();
-    // Of variable length are AES keys alone.
+    // Variable-length tokens here hold AES keys only.
     let store = if token.get(4) == Some(&0x05) { Store::Aes } else { Store::Des };
     key::record(facility, store, label, &token)?;
     eprintln!("{label}: imported and recorded");
@@ -117,21 +118,19 @@ fn import(
 fn export(
     facility: &Facility,
     (label, under): (&Label, &Label),
-    words: &[&str],
+    block: tr31_key_export::Ask<'static>,
     domain: u16,
 ) -> Result<String, Failure> {
     use tr31_key_export::*;
-    let (array, source, under_label, under) = (rules(words), label.to_field(), under, under.to_field());
-    let mut arguments = Arguments::new(Verb::Tr31KeyExport);
-    arguments
-        .set_integer(RULE_ARRAY_COUNT, words.len() as i64)
-        .set_bytes(RULE_ARRAY, &array)
-        .set_bytes(KEY_VERSION_NUMBER, b"00")
-        .set_integer(SOURCE_KEY_IDENTIFIER_LENGTH, source.len() as i64)
-        .set_bytes(SOURCE_KEY_IDENTIFIER, &source)
-        .set_integer(WRAP_KEK_IDENTIFIER_LENGTH, under.len() as i64)
-        .set_bytes(WRAP_KEK_IDENTIFIER, &under)
-        .set_integer(TR31_KEY_BLOCK_LENGTH, TOKEN_BYTES_MAX as i64);
+    let ask = Ask {
+        key_version_number: b"00",
+        source_key_identifier: label.into(),
+        wrap_kek_identifier: under.into(),
+        tr31_key_block: TOKEN_BYTES_MAX,
+        ..block
+    };
+    let mut filled = Filled::default();
+    let arguments = ask.arguments(&mut filled);
     let reply = facility.call(domain, &arguments)?;
     let keys = [
         (
@@ -141,47 +140,48 @@ fn export(
         ),
         (
             "--under",
-            under_label,
+            under,
             "an EXPORTER key (--type tdes-exporter; for version D aes256-exporter --usage EXPORT,WR-TR31 and the kind of the key, \
              such as WR-PIN)",
         ),
     ];
-    complete(Verb::Tr31KeyExport, words, reply.codes(), &keys)?;
+    complete(&arguments, RULE_ARRAY, reply.codes(), &keys)?;
     Ok(String::from_utf8_lossy(reply.arguments().bytes(TR31_KEY_BLOCK)).into_owned())
 }
 
-/// Whether the verb did it; otherwise what these keys, by their options, have to be.
+/// Checks that the verb succeeded. The error names the options and the key types that they take.
 fn complete(
-    verb: Verb,
-    words: &[&str],
+    asked: &Arguments<'_>,
+    rule_array: usize,
     codes: Codes,
     keys: &[(&'static str, &Label, &'static str)],
 ) -> Result<(), Failure> {
     if codes.is_ok() {
         return Ok(());
     }
-    let array = rules(words);
-    let words = array.as_chunks().0;
+    let (verb, words) = (asked.verb(), asked.bytes(rule_array).as_chunks().0);
     let takes: Vec<Taken> = keys.iter().map(|(option, _, what)| (*option, *what)).collect();
     let labels: Vec<_> = keys.iter().map(|(option, label, _)| (*option, label.to_string())).collect();
     let said = Said { takes: &takes, labels: &labels, controls: &[] };
     Err(Failure::Payment { verb: verb.entry().name, codes, hint: hint(verb, words, codes, &said) })
 }
 
-fn method(version: BlockVersion) -> &'static str {
-    match version {
-        BlockVersion::A => "VARXOR-A",
-        BlockVersion::B => "VARDRV-B",
-        BlockVersion::C => "VARXOR-C",
-        BlockVersion::D => "VARDRV-D",
-    }
-}
-
-/// The keywords of usage and mode, which people know by the codes of X9.143.
-fn meaning(usage: &str, mode: Option<&str>) -> Result<Vec<&'static str>, Failure> {
+/// The header fields of a block: version, usage and mode, by the codes of X9.143.
+fn block(
+    version: BlockVersion,
+    usage: &str,
+    mode: Option<&str>,
+) -> Result<tr31_key_export::Ask<'static>, Failure> {
+    use tr31_key_export::Ask;
+    let new = Ask::new(match version {
+        BlockVersion::A => KeyBlockMethod::A,
+        BlockVersion::B => KeyBlockMethod::B,
+        BlockVersion::C => KeyBlockMethod::C,
+        BlockVersion::D => KeyBlockMethod::D,
+    });
     if usage.eq_ignore_ascii_case("cv") {
         return match mode {
-            None => Ok(vec!["ATTR-CV"]),
+            None => Ok(Ask { vector: Some(KeyBlockVector::Alone), ..new }),
             Some(_) => Err(Failure::Usage("--usage cv: the control vector says the mode".to_owned())),
         };
     }
@@ -196,7 +196,7 @@ fn meaning(usage: &str, mode: Option<&str>) -> Result<Vec<&'static str>, Failure
         let known: Vec<&str> = MODES.iter().map(|(code, _)| *code).collect();
         Failure::Usage(format!("--mode {mode}: one of {}", known.join(", ")))
     })?;
-    Ok(vec![usage_word.1.keyword().text, mode_word.1.keyword().text])
+    Ok(Ask { usage: Some(usage_word.1), mode: Some(mode_word.1), ..new })
 }
 
 const USAGES: [(&str, KeyBlockUsage); 17] = [

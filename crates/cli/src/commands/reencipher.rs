@@ -10,17 +10,18 @@
 use super::unsealed;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
-use facility::{Facility, Ticket};
+use facility::{Facility, FacilityError, Ticket};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use token::{Format, VariableToken};
-use wire::Verb;
 use wire::bounds::{CONTROL_BYTES_MAX, LABEL_BYTES, PKA_TOKEN_BYTES_MAX, REPLACEMENTS_MAX};
 use wire::control::{MasterKeyName, Record, RegisterRow, Replacement};
-use wire::frame::Arguments;
-use wire::verb::{key_token_change as ktc, key_token_change2 as ktc2, pka_key_token_change as pka_ktc};
+use wire::verb::{
+    Filled, TokenChange, TypedAsk, VariableAlgorithm, key_token_change as ktc, key_token_change2 as ktc2,
+    pka_key_token_change as pka_ktc,
+};
 
-/// What became of the records, as it is printed for programs.
+/// The result for the records, as JSON prints it.
 #[derive(Default, Serialize)]
 struct Outcome {
     dry_run: bool,
@@ -28,11 +29,11 @@ struct Outcome {
     reenciphered: u64,
     /// Records that somebody else changed meanwhile: the next run handles them, if they are still under an old key.
     changed_meanwhile: u64,
-    /// Left as they are, and why.
+    /// Records that were left as they are, each with its reason.
     failed: Vec<Failed>,
 }
 
-/// A record that stays as it is.
+/// A record that was left as it is, with the reason.
 #[derive(Serialize)]
 struct Failed {
     label: String,
@@ -112,7 +113,7 @@ fn change(
             outcome.reenciphered += 1;
             continue;
         }
-        let ticket = facility.submit(domain, &request(&field_of(&record.token)))?;
+        let ticket = submit(facility, domain, &field_of(&record.token))?;
         asked.push((record, ticket));
         if asked.len() == BATCH {
             replace(
@@ -168,7 +169,8 @@ fn replace(
     Ok(())
 }
 
-/// The field in which a token is changed: of an RSA key with room for a longer one, which it may become.
+/// The field in which a token is changed: for an RSA key, with room for a longer token, since the change may lengthen
+/// it.
 pub(super) fn field_of(token: &[u8]) -> Vec<u8> {
     let mut field = token.to_vec();
     if Format::of(token) == Format::PkaInternal {
@@ -177,37 +179,28 @@ pub(super) fn field_of(token: &[u8]) -> Vec<u8> {
     field
 }
 
-/// The change of the token that starts this field, by the verb for its form.
-pub(super) fn request(token: &[u8]) -> Arguments<'_> {
-    let mut arguments;
+/// The request that changes the PKA token at the start of this field.
+pub(super) fn change_of_pka(token: &[u8]) -> pka_ktc::Ask<'_> {
+    pka_ktc::Ask { key_identifier: token.into(), ..pka_ktc::Ask::new(TokenChange::Current) }
+}
+
+/// Submits the change of the token at the start of this field, by the verb for the token's form.
+fn submit(facility: &Facility, domain: u16, token: &[u8]) -> Result<Ticket, FacilityError> {
+    let mut filled = Filled::default();
     match Format::of(token) {
-        Format::PkaInternal => {
-            arguments = Arguments::new(Verb::PkaKeyTokenChange);
-            arguments
-                .set_integer(pka_ktc::RULE_ARRAY_COUNT, 1)
-                .set_bytes(pka_ktc::RULE_ARRAY, b"RTCMK   ")
-                .set_integer(pka_ktc::KEY_IDENTIFIER_LENGTH, token.len() as i64)
-                .set_bytes(pka_ktc::KEY_IDENTIFIER, token);
-        }
+        Format::PkaInternal => facility.submit(domain, &change_of_pka(token).arguments(&mut filled)),
         Format::VariableInternal => {
             let is_aes = VariableToken::parse(token).is_ok_and(|token| token.key_type().is_aes());
-            let rules: &[u8; 16] = if is_aes { b"RTCMK   AES     " } else { b"RTCMK   HMAC    " };
-            arguments = Arguments::new(Verb::KeyTokenChange2);
-            arguments
-                .set_integer(ktc2::RULE_ARRAY_COUNT, 2)
-                .set_bytes(ktc2::RULE_ARRAY, rules)
-                .set_integer(ktc2::KEY_IDENTIFIER_LENGTH, token.len() as i64)
-                .set_bytes(ktc2::KEY_IDENTIFIER, token);
+            let algorithm = if is_aes { VariableAlgorithm::Aes } else { VariableAlgorithm::Hmac };
+            let new = ktc2::Ask::new(TokenChange::Current, algorithm);
+            let ask = ktc2::Ask { key_identifier: token.into(), ..new };
+            facility.submit(domain, &ask.arguments(&mut filled))
         }
         _ => {
-            arguments = Arguments::new(Verb::KeyTokenChange);
-            arguments
-                .set_integer(ktc::RULE_ARRAY_COUNT, 1)
-                .set_bytes(ktc::RULE_ARRAY, b"RTCMK   ")
-                .set_bytes(ktc::KEY_IDENTIFIER, token);
+            let ask = ktc::Ask { key_identifier: token.into(), ..ktc::Ask::new(TokenChange::Current) };
+            facility.submit(domain, &ask.arguments(&mut filled))
         }
     }
-    arguments
 }
 
 /// The domain whose old master key a record's token is under.
@@ -235,8 +228,8 @@ fn text(outcome: &Outcome) -> String {
     text
 }
 
-/// Records that are changed and replaced together. Whoever opens a label meanwhile waits for the transaction that the
-/// key store is at, and requests share their pass with these: so many take it some milliseconds.
+/// Records that are changed and replaced together. A batch takes a few milliseconds: openers of a label wait for the
+/// key store's transaction, and other requests share a pass with the batch.
 const BATCH: usize = 64;
 const _: () = assert!(BATCH <= REPLACEMENTS_MAX);
 

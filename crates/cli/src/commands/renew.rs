@@ -16,20 +16,19 @@ use token::des::DesToken;
 use token::describe;
 use token::pka::is_asym;
 use wire::control::{Record, RecordRow, RegisterRow, Replacement, Store, TokenForm};
-use wire::frame::Arguments;
-use wire::verb::{Verb, key_test as kyt, pka_key_token_change as pka_ktc};
+use wire::verb::{TestAlgorithm, TestProcess, key_test as kyt};
 
-/// What became of a record.
+/// The result for one record.
 #[derive(Serialize)]
 struct Row {
     label: String,
-    /// The domain whose master key its token is under.
+    /// The domain whose master key wraps the record's token.
     domain: Option<u16>,
-    /// Why it was not renewed; none where it was, or would be.
+    /// Why the record was not renewed; none if it was renewed, or would be.
     failed: Option<String>,
 }
 
-/// What is printed for programs.
+/// The results of the command, as JSON prints them.
 #[derive(Serialize)]
 struct Renewed {
     looked_at: usize,
@@ -37,7 +36,7 @@ struct Renewed {
     records: Vec<Row>,
 }
 
-/// Renews all records of these labels whose tokens are in another form than the one that is made.
+/// Renews all records of these labels whose tokens are not in the authenticated form.
 pub fn run(
     facility: &Facility,
     pattern: &str,
@@ -86,7 +85,7 @@ pub fn run(
     if failed == 0 { Ok(()) } else { Err(Failure::NotRenewed(failed)) }
 }
 
-/// Renews one record; why not, where that is so.
+/// Renews one record; returns why it was not renewed, or none if it was.
 fn renew(
     facility: &Facility,
     row: &RecordRow,
@@ -95,16 +94,16 @@ fn renew(
     lose_keys: bool,
 ) -> Result<Option<String>, Failure> {
     let field = reencipher::field_of(token);
-    let (arguments, at) = if row.store == Store::Pka {
-        (reencipher::request(&field), pka_ktc::KEY_IDENTIFIER)
+    let (codes, renewed) = if row.store == Store::Pka {
+        let answered = facility.ask(domain, &reencipher::change_of_pka(&field))?;
+        (answered.codes(), answered.got().key_identifier.to_vec())
     } else {
-        (test(&field), kyt::KEY_IDENTIFIER)
+        let answered = facility.ask(domain, &test(&field))?;
+        (answered.codes(), answered.got().key_identifier.to_vec())
     };
-    let reply = facility.call(domain, &arguments)?;
-    if !reply.codes().has_output() {
-        return Ok(Some(reply.codes().to_string()));
+    if !codes.has_output() {
+        return Ok(Some(codes.to_string()));
     }
-    let renewed = reply.arguments().bytes(at).to_vec();
     if renewed.is_empty() || is_outdated(&renewed) {
         return Ok(Some(
             "cards make compatible tokens: set form = \"authenticated\" in [tokens] first".into(),
@@ -113,21 +112,20 @@ fn renew(
     let record = Record { store: row.store, label: row.label.clone(), token: token.to_vec() };
     match facility.token_replace(vec![Replacement { record, token: renewed }], lose_keys)?.first() {
         Some(true) => Ok(None),
-        // Who changed the record meanwhile meant what is there now.
+        // The record was changed meanwhile: the newer content stays.
         _ => Ok(Some("the record was changed meanwhile".into())),
     }
 }
 
 /// A test of the symmetric key of the token that is this field.
-fn test(field: &[u8]) -> Arguments<'_> {
-    let mut arguments = Arguments::new(Verb::KeyTest);
-    arguments
-        .set_integer(kyt::RULE_ARRAY_COUNT, 2)
-        .set_bytes(kyt::RULE_ARRAY, b"GENERATEENC-ZERO")
-        .set_bytes(kyt::KEY_IDENTIFIER, field)
-        .set_bytes(kyt::VALUE_1, &[0; 8])
-        .set_bytes(kyt::VALUE_2, &[0; 8]);
-    arguments
+fn test(field: &[u8]) -> kyt::Ask<'_> {
+    kyt::Ask {
+        algorithm: Some(TestAlgorithm::EncZero),
+        key_identifier: field.into(),
+        value_1: Some(&[0; 8]),
+        value_2: Some(&[0; 8]),
+        ..kyt::Ask::new(TestProcess::Generate)
+    }
 }
 
 /// Whether a token's key is wrapped in CCA's form, or by the method of this system that does not tell changes of every

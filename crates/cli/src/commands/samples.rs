@@ -1,28 +1,27 @@
 //! The sample keys of a development home, reproducible from its seed; listed in docs/officers.md.
 
+use super::key::{complete, imported};
 use crate::failure::Failure;
 use facility::Facility;
 use pkcs1::RsaPrivateKey;
 use pkcs1::der::{Decode, SecretDocument};
 use token::pka::{self, Attributes, ClearKey, CrtComponents, Form, Usage};
+use wire::Label;
 use wire::control::Store;
-use wire::frame::Arguments;
-use wire::verb::{Verb, clear_key_import_multiple as ckm, pka_key_import as pki};
-use wire::{Codes, Label};
+use wire::verb::{KeyAlgorithm, clear_key_import_multiple as ckm};
 use zeroize::Zeroizing;
 
-/// A symmetric sample key: label, store, algorithm keyword, length in bytes.
-const SYMMETRIC: &[(&str, Store, &[u8; 8], usize)] = &[
-    ("DEV.DES.DATA", Store::Des, b"DES     ", 8),
-    ("DEV.TDES.DATA", Store::Des, b"DES     ", 16),
-    ("DEV.AES128.DATA", Store::Aes, b"AES     ", 16),
-    ("DEV.AES192.DATA", Store::Aes, b"AES     ", 24),
-    ("DEV.AES256.DATA", Store::Aes, b"AES     ", 32),
+/// A symmetric sample key: label, store, algorithm, length in bytes.
+const SYMMETRIC: &[(&str, Store, KeyAlgorithm, usize)] = &[
+    ("DEV.DES.DATA", Store::Des, KeyAlgorithm::Des, 8),
+    ("DEV.TDES.DATA", Store::Des, KeyAlgorithm::Des, 16),
+    ("DEV.AES128.DATA", Store::Aes, KeyAlgorithm::Aes, 16),
+    ("DEV.AES192.DATA", Store::Aes, KeyAlgorithm::Aes, 24),
+    ("DEV.AES256.DATA", Store::Aes, KeyAlgorithm::Aes, 32),
 ];
 const RSA_LABEL: &str = "DEV.RSA2048.KEY";
 /// The key under [`RSA_LABEL`], as an RSAPrivateKey (RFC 8017, appendix A.1.2). Anyone has it.
 const RSA_KEY: &str = include_str!("../../data/dev-rsa2048.pem");
-const TOKEN_BYTES: usize = 64;
 
 /// How many of the sample keys have no record.
 pub fn missing(facility: &Facility) -> Result<usize, Failure> {
@@ -34,39 +33,22 @@ fn is_there(facility: &Facility, label: &str) -> Result<bool, Failure> {
     Ok(!facility.records(None, label)?.is_empty())
 }
 
-/// Makes the sample keys in a card and records them; those that have a record stay.
+/// Makes the sample keys in a card and records them; existing records are kept.
 pub fn record(facility: &Facility, seed: u64) -> Result<(), Failure> {
     for (label, store, algorithm, length) in SYMMETRIC {
         if is_there(facility, label)? {
             continue;
         }
         let key = clear_value(label, seed, *length, *store == Store::Des);
-        let mut arguments = Arguments::new(Verb::ClearKeyImportMultiple);
-        arguments
-            .set_integer(ckm::RULE_ARRAY_COUNT, 1)
-            .set_bytes(ckm::RULE_ARRAY, &algorithm[..])
-            .set_integer(ckm::CLEAR_KEY_LENGTH, *length as i64)
-            .set_bytes(ckm::CLEAR_KEY, &key)
-            .set_bytes(ckm::TARGET_KEY_IDENTIFIER, &[0; TOKEN_BYTES]);
-        let reply = facility.call(0, &arguments)?;
-        complete("clear-key-import-multiple", reply.codes())?;
-        let token = reply.arguments().bytes(ckm::TARGET_KEY_IDENTIFIER).to_vec();
-        store_token(facility, *store, label, token)?;
+        let ask = ckm::Ask { algorithm: Some(*algorithm), clear_key: &key, ..ckm::Ask::new() };
+        let answered = facility.ask(0, &ask)?;
+        complete("clear-key-import-multiple", answered.codes())?;
+        store_token(facility, *store, label, answered.got().target_key_identifier)?;
     }
     if is_there(facility, RSA_LABEL)? {
         return Ok(());
     }
-    let source = rsa_token()?;
-    let mut arguments = Arguments::new(Verb::PkaKeyImport);
-    arguments
-        .set_integer(pki::SOURCE_KEY_TOKEN_LENGTH, source.len() as i64)
-        .set_bytes(pki::SOURCE_KEY_TOKEN, &source)
-        .set_bytes(pki::IMPORTER_KEY_IDENTIFIER, &[0; TOKEN_BYTES])
-        .set_integer(pki::TARGET_KEY_IDENTIFIER_LENGTH, wire::bounds::PKA_TOKEN_BYTES_MAX as i64);
-    let reply = facility.call(0, &arguments)?;
-    complete("pka-key-import", reply.codes())?;
-    let token = reply.arguments().bytes(pki::TARGET_KEY_IDENTIFIER).to_vec();
-    store_token(facility, Store::Pka, RSA_LABEL, token)
+    store_token(facility, Store::Pka, RSA_LABEL, &imported(facility, 0, None, &rsa_token()?)?)
 }
 
 /// The sample RSA key, as a clear external token for signatures and data.
@@ -87,13 +69,9 @@ fn rsa_token() -> Result<Zeroizing<Vec<u8>>, Failure> {
         .map_err(|_| Failure::Unexpected("the sample RSA key"))
 }
 
-fn store_token(facility: &Facility, store: Store, label: &str, token: Vec<u8>) -> Result<(), Failure> {
+fn store_token(facility: &Facility, store: Store, label: &str, token: &[u8]) -> Result<(), Failure> {
     let label = Label::new(label).map_err(|error| Failure::Usage(error.to_string()))?;
-    Ok(facility.record_create(store, &label, &token)?)
-}
-
-fn complete(verb: &'static str, codes: Codes) -> Result<(), Failure> {
-    if codes.is_ok() { Ok(()) } else { Err(Failure::Verb { verb, codes }) }
+    Ok(facility.record_create(store, &label, token)?)
 }
 
 /// The clear value of a symmetric sample key, as docs/officers.md defines it.

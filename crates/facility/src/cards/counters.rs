@@ -1,18 +1,17 @@
-//! What a card says about itself on its status page.
+//! The counts that a card writes on its status page.
 
 use crate::{Facility, FacilityError, Selection};
 use link::{Counter, StatusView};
-use wire::Verb;
 use wire::control::CardState;
-use wire::frame::Arguments;
+use wire::verb::null;
 
-/// What a card has done since its process began. Words of one page that the card writes, not read What a card has done
-/// since its process began. The card writes these words of its page one by one, so they are not read at one instant.
+/// What a card has done since its process began. The card writes these words of its page one by one, so they are not
+/// read at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CardCounters {
     /// Generation of the card's process: counts of different generations do not compare.
     pub generation: u64,
-    /// Where it stands in its life; none where the page says something unknown.
+    /// State of the card; none if the page holds an unknown state.
     pub state: Option<CardState>,
     /// Requests taken and not answered.
     pub queue_length: u64,
@@ -68,7 +67,7 @@ impl Facility {
         if let Some(counters) = pool.look_at(card, CardCounters::read) {
             return Ok(counters);
         }
-        let _ = self.with_selection(Selection::card(card)).call(0, &Arguments::new(Verb::Null))?;
+        let _ = self.with_selection(Selection::card(card)).ask(0, &null::Ask::new())?;
         // The queue may be lost again by now; then there is nothing to be read.
         Ok(pool.look_at(card, CardCounters::read).unwrap_or_default())
     }

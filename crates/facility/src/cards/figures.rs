@@ -38,7 +38,7 @@ const REFILLS: u64 = 4;
 /// A pass counts as late once it has taken this many times its usual time.
 const LATE: u64 = 2;
 
-/// What one reading of a status page gives.
+/// One reading of a card's status page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
     /// Whether the card serves.
@@ -47,9 +47,9 @@ pub(crate) struct Reading {
     pub queue_length: u64,
     /// Queues with requests that wait or run, when the last pass began; 0 if unknown.
     pub claimants: u64,
-    /// Changes with every pass.
+    /// The heartbeat of the status page: changes with every pass.
     pub heartbeat: u64,
-    /// How long ago that was.
+    /// Time since the last heartbeat, in nanoseconds.
     pub since_heartbeat_ns: u64,
     /// Processor that the card runs on.
     pub processor: Option<u32>,
@@ -57,11 +57,11 @@ pub(crate) struct Reading {
     pub service: ServiceTime,
 }
 
-/// One verb on one card.
+/// Measured times of one verb on one card.
 #[derive(Debug, Default)]
 struct Service {
     read_ns: AtomicU64,
-    /// Requests that the card had served then, and when that number last changed.
+    /// Served requests at the last reading, and the time at which this count last changed.
     requests: AtomicU64,
     changed_ns: AtomicU64,
     pass_ns: AtomicU64,
@@ -77,7 +77,7 @@ pub(crate) struct Figures {
     /// Hash of heartbeat and queue length of the last reading: tells whether the card has written its page since.
     said: AtomicU64,
     others: AtomicU64,
-    /// Queues of others that those are in.
+    /// Queues of other processes that hold the requests in `others`.
     other_queues: AtomicU64,
     late_ns: AtomicU64,
     /// One bit: the processor modulo 64; 0 if unknown.
@@ -86,7 +86,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// For a card about which nothing is known.
+    /// Figures of a card about which nothing is known.
     pub fn new() -> Self {
         Self {
             own: AtomicU64::new(0),
@@ -100,7 +100,7 @@ impl Figures {
         }
     }
 
-    /// Requests of this process there.
+    /// Requests of this process in flight on the card.
     pub fn own(&self) -> u64 {
         self.own.load(Relaxed)
     }

@@ -29,7 +29,8 @@ pub struct Observation {
     samples: SamplesView,
 }
 
-/// A copy of a card's samples. It is not a snapshot: sums of its parts may differ by the requests in progress.
+/// A copy of a card's samples. It is not taken at one instant: sums of its parts may differ by the requests in
+/// progress.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// The card's own counts.

@@ -30,10 +30,10 @@ use wire::verb::Entry;
 
 pub(crate) use ask::KEYS_WAIT;
 
-/// Most queues that one process attaches to one card and domain: with 64 slots each, 1,024
-/// requests in flight.
+/// Upper bound of queues that one process attaches to one card and domain: with 64 slots each, 1,024 requests in
+/// flight.
 pub const QUEUES_PER_CARD_AND_DOMAIN_MAX: usize = 16;
-/// Queues that are chosen among without room for as many cards as there may be.
+/// Up to this many queues, a choice uses small arrays instead of arrays with room for every possible card.
 const QUEUES_FEW: usize = 4;
 const _: () = assert!(CARDS_MAX <= 64, "sets of cards are 64-bit masks");
 
@@ -41,24 +41,24 @@ const _: () = assert!(CARDS_MAX <= 64, "sets of cards are 64-bit masks");
 pub(crate) struct Attached {
     /// Index of its card.
     pub card: u32,
-    /// What the card is for.
+    /// Personality of the card: coprocessor or accelerator.
     pub personality: Personality,
-    /// Which process of the card.
+    /// Generation of the card's process.
     pub generation: u64,
     /// Domain of the queue.
     pub domain: u16,
-    /// Its number within the daemon.
+    /// Number of the queue within the daemon.
     pub number: u64,
     /// The queue itself.
     pub queue: ClientQueue,
-    /// Where an event loop keeps what it has in flight there.
+    /// Place of this queue in an event loop's table of queues.
     pub place: AtomicU32,
     /// What is known about the card; all queues to one process of it share this.
     figures: Arc<Figures>,
     /// Whether the daemon listed the card without keys when the queue was made; valid until the card publishes its
     /// keys.
     was_sealed: bool,
-    /// The connection that it was made over.
+    /// Number of the connection that the queue was made over.
     connection: u64,
     lost: AtomicBool,
 }
@@ -74,7 +74,7 @@ impl Attached {
         !want.long || self.queue.blocks() > 0
     }
 
-    /// Whether it is out of use for sending.
+    /// Whether the queue is no longer used for sending.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
@@ -128,19 +128,19 @@ pub(crate) struct Want {
     pub avoid: Option<u32>,
     /// Master-key registers that it may need: it goes to cards that hold them, if any does.
     pub registers: RegisterSet,
-    /// Cards that answered that they hold no master key for it, a bit each: it is sent only to cards that hold one and
-    /// have not been tried.
+    /// Cards that answered that they hold no master key for the request, a bit each: the request is sent only to cards
+    /// that hold one and have not been tried.
     pub tried: u64,
-    /// Whether it must have a batch of its own: a card died with it.
+    /// Whether the request must have a batch of its own, because a card died with it.
     pub alone: bool,
-    /// It holds a clear key, or its reply may.
+    /// Whether the request holds a clear key, or its reply may.
     pub secret: bool,
-    /// It does not fit a slot, or its reply does not: the queue must have bulk blocks.
+    /// Whether the request or its reply is too long for a slot: the queue must have bulk blocks.
     pub long: bool,
 }
 
 impl Want {
-    /// The same request after a card answered that it holds no key for it: it goes to a card that does.
+    /// Notes that a card answered that it holds no key for the request: the request then goes to a card that does.
     pub fn note_without_keys(&mut self, card: u32) {
         self.tried |= bit(card);
         if self.registers.is_empty() {
@@ -170,24 +170,24 @@ impl Want {
 /// Why a request was not sent.
 #[derive(Debug)]
 pub(crate) enum NotSent {
-    /// All slots, or all blocks for long texts, of all cards that serve it are in use.
+    /// All slots of all cards that serve the request are in use, or, for a long request, all blocks.
     Full,
-    /// No card that serves it is ready; there may be one in a moment.
+    /// No card that serves the request is ready; one may be ready in a moment.
     NotReady,
     /// Anything else.
     Failed(FacilityError),
 }
 
-/// What the daemon last said about its cards.
+/// The daemon's last list of its cards, with its age.
 #[derive(Default)]
 struct Rows {
     rows: Vec<CardRow>,
     asked: bool,
-    /// When it said so, by the time-stamp counter.
+    /// When the daemon said so, by the time-stamp counter.
     asked_tsc: u64,
     /// Whether the daemon answered.
     answered: bool,
-    /// How long its answer is believed.
+    /// How long the daemon's answer is used without a new question.
     fresh: Duration,
 }
 
@@ -201,9 +201,9 @@ pub(crate) struct Pool {
     ready: AtomicU64,
     /// When the daemon may be asked again if there is a queue to use, by the time-stamp counter.
     ask_tsc: AtomicU64,
-    /// Whether it did not answer, and is not to be asked until then.
+    /// Whether the daemon did not answer, so that it is not asked before `ask_tsc`.
     is_silent: AtomicBool,
-    /// Whether a card was lost since it was asked.
+    /// Whether a card was lost since the daemon was last asked.
     has_lost: AtomicBool,
     /// For each card the process of it that broke the rules: nothing more is sent to it.
     shunned: Mutex<BTreeMap<u32, u64>>,
@@ -240,7 +240,7 @@ impl Pool {
             let bytes = payload.len().max(reply_bytes);
             let chosen = self.choose(connection.forsaken(), want, bytes, running, &skip);
             let lacks = chosen.as_ref().is_some_and(|choice| choice.lacks);
-            // Those that hold its keys may be the ones that are full: they are waited for.
+            // The cards that hold the request's keys may be full: then their slots are waited for.
             let chosen = chosen.filter(|_| !(lacks && full));
             let may_widen = match &chosen {
                 Some(choice) => (lacks || choice.wants_another()) && self.may_widen(want, choice.cards),
@@ -254,18 +254,18 @@ impl Pool {
                     None if want.tried != 0 && !full => More::WithKeys,
                     None => More::Any,
                 };
-                // Once for each request: either there is one more queue after it, or there is none. Only of cards that
-                // may hold keys each is looked at.
+                // Once for each request: a queue was attached, or none could be. With `More::WithKeys` this repeats
+                // until every card that may hold the keys was looked at.
                 widened = more != More::WithKeys;
                 match self.widen(connection, want, force, more) {
                     Ok(true) => continue,
-                    // Another thread may have attached the one that holds them.
+                    // Another thread may have attached the card that holds the keys.
                     Ok(false) if more == More::WithKeys => {
                         widened = true;
                         continue;
                     }
                     Ok(false) => {}
-                    // What there is will do.
+                    // The attached queues suffice.
                     Err(_) if chosen.is_some() || full => widened = true,
                     Err(error) => return Err(error),
                 }
@@ -289,8 +289,8 @@ impl Pool {
         Err(if full { NotSent::Full } else { self.why_none(want, force) })
     }
 
-    /// Writes a request into a queue of the card with the least expected wait, to be handed over later, without
-    /// asking the daemon; and whether it should be asked for one more queue.
+    /// Writes a request into a queue of the card with the least expected wait, to be handed over later, without asking
+    /// the daemon. Returns also whether the daemon should be asked for one more queue.
     pub fn stage(
         &self,
         forsaken: u64,
@@ -387,7 +387,7 @@ impl Pool {
         Some(read(attached.queue.status()))
     }
 
-    /// Requests in flight on all queues.
+    /// Number of requests in flight on all queues.
     pub fn in_flight(&self) -> u64 {
         let table = self.read();
         let mut last: Option<&Arc<Figures>> = None;
@@ -429,7 +429,7 @@ impl Pool {
         self.read().iter().any(serves)
     }
 
-    /// Queues in use.
+    /// Number of queues in use.
     pub fn queues(&self) -> usize {
         self.read().len()
     }
@@ -437,7 +437,7 @@ impl Pool {
     /// A queue for a request if it or its reply is this many bytes long, except those with a number in `skip`.
     fn choose(&self, forsaken: u64, want: &Want, bytes: usize, running: u64, skip: &[u64]) -> Option<Choice> {
         let table = self.read();
-        // What is noted of each card is cleared first: most processes have few queues.
+        // Most processes have few queues, and small arrays are cleared faster.
         match table.len() {
             0..=QUEUES_FEW => self.choose_of::<QUEUES_FEW>(&table, forsaken, want, bytes, running, skip),
             _ => self.choose_of::<CARDS_MAX>(&table, forsaken, want, bytes, running, skip),
@@ -502,8 +502,8 @@ impl Pool {
             return None;
         }
         if !most.is_empty() {
-            // Which of them the request needs, its keys say, which are not opened here. A card that holds all that any
-            // holds can do whatever any can.
+            // Which registers the request needs depends on its keys, which are not opened here. A card that holds every
+            // register that any card holds can run whatever another card can.
             let has_all = held[..count].contains(&most);
             let mut kept = 0;
             for index in 0..count {
@@ -588,7 +588,7 @@ impl Attached {
     }
 }
 
-/// What is written into a slot.
+/// The request to write into a slot, with its flags.
 fn written<'a>(want: &Want, payload: &'a [u8], reply_bytes_max: usize) -> link::Request<'a> {
     let (verb, alone, secret) = (want.entry.verb as u16, want.alone, want.secret);
     link::Request { verb, payload, reply_bytes_max, alone, secret }
@@ -606,7 +606,7 @@ impl Choice {
     }
 }
 
-/// A moment of the time-stamp counter.
+/// The value of the time-stamp counter when this span has passed from now.
 fn after(span: Duration) -> u64 {
     link::tsc().saturating_add(span_tsc(span))
 }

@@ -37,7 +37,7 @@ const UNKNOWN_NS: u64 = 1;
 pub(crate) struct Candidate {
     /// Requests on the card, own and others'.
     pub before: u64,
-    /// Those of others among them.
+    /// Requests of other processes among `before`.
     pub others: u64,
     /// Requests that go before a further one by the card's turns.
     pub ahead: u64,
@@ -66,12 +66,12 @@ pub(crate) struct Around {
     pub dice: u64,
 }
 
-/// A choice.
+/// The chosen card, and its promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chosen {
     /// Index of the candidate.
     pub index: usize,
-    /// What it promises, in nanoseconds.
+    /// The card's promise, in nanoseconds.
     pub promise_ns: u64,
     /// The time of a pass on that card, in nanoseconds.
     pub pass_ns: u64,
@@ -138,7 +138,7 @@ impl Whole {
 pub(crate) fn choose(candidates: impl Iterator<Item = Candidate> + Clone, around: &Around) -> Option<Chosen> {
     let whole = Whole::of(candidates.clone(), around);
     let count = whole.count as u64;
-    // Where others load them, some cards one after the other, wherever the dice begin.
+    // If others load the cards, consecutive cards from a random first one are compared.
     let first = if whole.is_shared { around.dice % count.max(1) } else { 0 };
     let order = |index: usize| (index as u64 + count - first) % count;
     let stays = |index| around.stay == Some(index) && !whole.is_shared;

@@ -26,7 +26,7 @@ use wire::tenant::Credential;
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(60);
 /// How long a daemon may take to greet.
 pub(crate) const GREETING_WAIT: Duration = Duration::from_secs(10);
-/// Most requests whose answers are late and will be discarded.
+/// Upper bound of requests whose late answers are still to be discarded.
 const OUTSTANDING_MAX: usize = 16;
 /// How long to wait for a daemon that went away, if the caller can wait.
 pub(crate) const RECONNECT_WAIT: Duration = Duration::from_secs(10);
@@ -36,12 +36,12 @@ const AHEAD_MAX: Duration = Duration::from_millis(10);
 const PAUSE_FIRST: Duration = Duration::from_millis(1);
 const PAUSE_LONGEST: Duration = Duration::from_millis(100);
 
-/// Who the caller is to the daemon.
+/// The daemon's greeting: the caller's tenant and role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
     /// Tenant that the caller's queues belong to.
     pub tenant: u32,
-    /// Its name; of a tenant that is only a user, the user's name or number.
+    /// Name of the tenant; for a tenant that is only a user, the user's name or number.
     pub tenant_name: String,
     /// What the caller may do.
     pub role: String,
@@ -54,8 +54,7 @@ pub struct Welcome {
 pub(crate) enum Patience {
     /// Fail at once: the caller has another way.
     None,
-    /// Wait for the daemon to come back, up to [`RECONNECT_WAIT`], or as long as a card is waited for where that is
-    /// longer.
+    /// Wait for the daemon to come back, up to [`RECONNECT_WAIT`], or as long as for a card, if that is longer.
     Reconnect,
 }
 
@@ -84,7 +83,7 @@ pub(crate) struct Connection {
     start_daemon: bool,
     /// How long this process waits for a card, and for a daemon that knows of one.
     card_wait: Duration,
-    /// Whether it goes through the observers' socket.
+    /// Whether the connection goes through the observers' socket.
     observe: bool,
     /// Shown at every greeting.
     credential: Option<Credential>,
@@ -193,7 +192,7 @@ impl Connection {
                 let ran = if repeat == Repeat::Never { Ran::Maybe } else { Ran::No };
                 return Err(FacilityError::DaemonGone { operation, ran });
             }
-            // Where a daemon is waited for, each that comes and goes is one that was waited for.
+            // While a daemon is waited for, one that comes and goes again does not end the wait.
             again &= !sent || world::elapsed(begin) < self.wait(patience);
         }
     }
@@ -231,10 +230,10 @@ impl Connection {
                     started = true;
                     continue;
                 }
-                // It is about to serve, or to end.
+                // The other daemon is about to serve, or to end.
                 Some(Ok(Started::OtherRuns)) => (failed, RECONNECT_WAIT),
                 None if started => (failed, RECONNECT_WAIT),
-                // Whoever may start it again perhaps does.
+                // Another user or a service manager, which may start the daemon, perhaps does.
                 Some(Err(error @ FacilityError::NoAutostart { .. })) => (error, self.wait(patience)),
                 Some(Err(error)) => return Err(error),
                 None => (failed, self.wait(patience)),
@@ -270,8 +269,8 @@ impl Connection {
         })?;
         let hello = ClientRequest::Hello { version: CONTROL_VERSION, credential, completions: false };
         let answer = channel.send(&hello, &[]).and_then(|()| {
-            // What a first request has to know, too: one wait for the daemon instead of two. That it took no more
-            // than the greeting is told by its answer to that.
+            // A first request needs the list of cards as well: requested with the greeting, it costs one wait for the
+            // daemon instead of two. A daemon that took only the greeting shows that in its answer to the greeting.
             let is_ahead = !self.observe && channel.try_send(&ClientRequest::Cards, &[]).is_ok();
             asked_ahead = is_ahead.then(world::now);
             // Found out while the daemon is at work: a first request needs it as well.
@@ -295,7 +294,7 @@ impl Connection {
                 operation: "greet the daemon",
                 cause: ProtocolError::UnexpectedAnswer,
             }),
-            // It is just going down, or just coming up.
+            // The daemon is just stopping, or just starting.
             Err(ChannelError::Closed) => Err(not_running()),
             Err(ChannelError::TimedOut) => {
                 Err(FacilityError::DaemonSilent { operation: "greet the daemon", waited: GREETING_WAIT })
@@ -305,8 +304,9 @@ impl Connection {
     }
 }
 
-/// Connects to the daemon of a home: through the socket for administrators where this process reaches it and shows
-/// no credential, else through that for guests, or where a daemon of an earlier release listens.
+/// Connects to the daemon of a home: through the socket for administrators if this process reaches that socket and
+/// shows no credential. Else through the socket for guests, or, if there is none, the socket of a daemon of an earlier
+/// release.
 pub(crate) fn connect(
     home: &Home,
     has_credential: bool,
@@ -324,7 +324,8 @@ pub(crate) fn connect(
         Err(cause) if cause.kind() == NotFound => connect(&home.earlier_socket())?,
         connected => connected?,
     };
-    // A daemon that has just begun makes the administrators' socket first: where another one is there, it is, too.
+    // A starting daemon makes the administrators' socket first: once another socket is there, the administrators'
+    // socket is there as well.
     let admin = if has_credential { None } else { admin(&mut connect) };
     admin.unwrap_or(Ok(guest))
 }

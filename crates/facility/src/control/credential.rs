@@ -62,7 +62,7 @@ pub fn to_text(credential: &Credential) -> Zeroizing<String> {
     text
 }
 
-/// One end of line may follow. Any number of them would hide what comes behind as much as is read.
+/// Removes one line end. If any number were removed, they could hide text beyond the bytes that are read.
 fn without_line_end(text: &str) -> &str {
     let line = text.strip_suffix('\n').unwrap_or(text);
     line.strip_suffix('\r').unwrap_or(line)
@@ -82,7 +82,7 @@ fn parse(text: &str) -> Option<Credential> {
 }
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
-/// Longer than a credential with its end of line: what follows it is noticed.
+/// Bytes read of a file: more than a credential and its line end, so that text after them is noticed.
 const TEXT_BYTES_MAX: u64 = 80;
 
 #[cfg(test)]

@@ -4,17 +4,21 @@ use crate::Facility;
 use crate::control::connection::Repeat;
 use crate::control::{refusals, unexpected};
 use crate::error::FacilityError;
-use crate::reply::Reply;
+use crate::reply::{Answered, Reply};
 use wire::Label;
-use wire::bounds::TOKEN_BYTES_MAX;
+use wire::bounds::{LABEL_BYTES, TOKEN_BYTES_MAX};
 use wire::control::{ClientReply, ClientRequest, Refusal, Store};
 use wire::frame::Arguments;
 use wire::verb::{
-    Verb, aes_key_record_create, aes_key_record_delete, aes_key_record_read, aes_key_record_write,
-    des_key_record_create, des_key_record_delete, des_key_record_read, des_key_record_write,
-    key_records_write, pka_key_record_create, pka_key_record_delete, pka_key_record_read,
-    pka_key_record_write,
+    Filled, RecordDeletion, RecordWriting, TypedAsk, Verb, aes_key_record_create as akrc,
+    aes_key_record_delete as akrd, aes_key_record_read as akrr, aes_key_record_write as akrw,
+    des_key_record_create as krc, des_key_record_delete as krd, des_key_record_read as krr,
+    des_key_record_write as krw, key_records_write, pka_key_record_create as pkrc,
+    pka_key_record_delete as pkrd, pka_key_record_read as pkrr, pka_key_record_write as pkrw,
 };
+
+/// In place of a second label where one record is written.
+pub(crate) const NO_LABEL: [u8; LABEL_BYTES] = [b' '; LABEL_BYTES];
 
 impl Facility {
     /// Creates a key record; an empty token makes a record without a key (DES only).
@@ -22,35 +26,27 @@ impl Facility {
     /// # Errors
     /// [`FacilityError::Refused`] with the codes of the verb, such as 8/44 where the label exists.
     pub fn record_create(&self, store: Store, label: &Label, token: &[u8]) -> Result<(), FacilityError> {
-        let (field, length) = (label.to_field(), token.len() as i64);
-        let mut arguments;
+        let (operation, field) = ("create a key record", &label.to_field());
         match store {
             Store::Des if token.is_empty() => {
-                arguments = Arguments::new(Verb::DesKeyRecordCreate);
-                arguments.set_bytes(des_key_record_create::KEY_LABEL, &field);
+                self.record(operation, &krc::Ask { key_label: field, ..krc::Ask::new() }).map(drop)
             }
             // The verb of this store makes records without a key alone.
             Store::Des => {
-                use key_records_write::*;
-                arguments = Arguments::new(Verb::KeyRecordsWrite);
-                arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, b"CREATE  ");
-                arguments.set_bytes(KEY_LABEL_1, &field).set_bytes(KEY_LABEL_2, &NO_LABEL);
-                arguments.set_integer(KEY_TOKEN_1_LENGTH, length).set_bytes(KEY_TOKEN_1, token);
+                let new = key_records_write::Ask::new(RecordWriting::Create);
+                let (key_label_1, key_label_2) = (field, &NO_LABEL);
+                let ask = key_records_write::Ask { key_label_1, key_token_1: token, key_label_2, ..new };
+                self.record(operation, &ask).map(drop)
             }
             Store::Aes => {
-                use aes_key_record_create::*;
-                arguments = Arguments::new(Verb::AesKeyRecordCreate);
-                arguments.set_bytes(KEY_LABEL, &field);
-                arguments.set_integer(KEY_TOKEN_LENGTH, length).set_bytes(KEY_TOKEN, token);
+                let ask = akrc::Ask { key_label: field, key_token: token, ..akrc::Ask::new() };
+                self.record(operation, &ask).map(drop)
             }
             Store::Pka => {
-                use pka_key_record_create::*;
-                arguments = Arguments::new(Verb::PkaKeyRecordCreate);
-                arguments.set_bytes(KEY_LABEL, &field);
-                arguments.set_integer(KEY_TOKEN_LENGTH, length).set_bytes(KEY_TOKEN, token);
+                let ask = pkrc::Ask { key_label: field, key_token: token, ..pkrc::Ask::new() };
+                self.record(operation, &ask).map(drop)
             }
         }
-        self.record("create a key record", &arguments).map(drop)
     }
 
     /// The token of a key record; empty where the record holds none.
@@ -58,29 +54,21 @@ impl Facility {
     /// # Errors
     /// [`FacilityError::Refused`] with the codes of the verb, such as 8/30 for an unknown label.
     pub fn record_read(&self, store: Store, label: &Label) -> Result<Vec<u8>, FacilityError> {
-        let (field, room) = (label.to_field(), TOKEN_BYTES_MAX as i64);
-        let mut arguments;
-        let at = match store {
+        let (operation, key_label, room) = ("read a key record", &label.to_field(), TOKEN_BYTES_MAX);
+        let token = match store {
             Store::Des => {
-                arguments = Arguments::new(Verb::DesKeyRecordRead);
-                arguments.set_bytes(des_key_record_read::KEY_LABEL, &field);
-                des_key_record_read::KEY_TOKEN
+                let ask = krr::Ask { key_label, ..krr::Ask::new() };
+                self.record(operation, &ask)?.got().key_token.to_vec()
             }
             Store::Aes => {
-                use aes_key_record_read::*;
-                arguments = Arguments::new(Verb::AesKeyRecordRead);
-                arguments.set_bytes(KEY_LABEL, &field).set_integer(KEY_TOKEN_LENGTH, room);
-                KEY_TOKEN
+                let ask = akrr::Ask { key_label, key_token: room, ..akrr::Ask::new() };
+                self.record(operation, &ask)?.got().key_token.to_vec()
             }
             Store::Pka => {
-                use pka_key_record_read::*;
-                arguments = Arguments::new(Verb::PkaKeyRecordRead);
-                arguments.set_bytes(KEY_LABEL, &field).set_integer(KEY_TOKEN_LENGTH, room);
-                KEY_TOKEN
+                let ask = pkrr::Ask { key_label, key_token: room, ..pkrr::Ask::new() };
+                self.record(operation, &ask)?.got().key_token.to_vec()
             }
         };
-        let reply = self.record("read a key record", &arguments)?;
-        let token = reply.arguments().bytes(at).to_vec();
         // A DES record without a key reads as the null token.
         Ok(if token.iter().all(|byte| *byte == 0) { Vec::new() } else { token })
     }
@@ -90,28 +78,23 @@ impl Facility {
     /// # Errors
     /// [`FacilityError::Refused`] with the codes of the verb.
     pub fn record_write(&self, store: Store, label: &Label, token: &[u8]) -> Result<(), FacilityError> {
-        let (field, length) = (label.to_field(), token.len() as i64);
-        let mut arguments;
+        let (operation, field) = ("write a key record", &label.to_field());
         match store {
             Store::Des => {
-                use des_key_record_write::*;
-                arguments = Arguments::new(Verb::DesKeyRecordWrite);
-                arguments.set_bytes(KEY_TOKEN, token).set_bytes(KEY_LABEL, &field);
+                // By position: the daemon says what is wrong with a token of another length.
+                let mut arguments = Arguments::new(Verb::DesKeyRecordWrite);
+                arguments.set_bytes(krw::KEY_TOKEN, token).set_bytes(krw::KEY_LABEL, field);
+                self.record_by(operation, &arguments).map(drop)
             }
             Store::Aes => {
-                use aes_key_record_write::*;
-                arguments = Arguments::new(Verb::AesKeyRecordWrite);
-                arguments.set_bytes(KEY_LABEL, &field);
-                arguments.set_integer(KEY_TOKEN_LENGTH, length).set_bytes(KEY_TOKEN, token);
+                let ask = akrw::Ask { key_label: field, key_token: token, ..akrw::Ask::new() };
+                self.record(operation, &ask).map(drop)
             }
             Store::Pka => {
-                use pka_key_record_write::*;
-                arguments = Arguments::new(Verb::PkaKeyRecordWrite);
-                arguments.set_bytes(KEY_LABEL, &field);
-                arguments.set_integer(KEY_TOKEN_LENGTH, length).set_bytes(KEY_TOKEN, token);
+                let ask = pkrw::Ask { key_label: field, key_token: token, ..pkrw::Ask::new() };
+                self.record(operation, &ask).map(drop)
             }
         }
-        self.record("write a key record", &arguments).map(drop)
     }
 
     /// Deletes a key record, or only its token.
@@ -119,31 +102,26 @@ impl Facility {
     /// # Errors
     /// [`FacilityError::Refused`] with the codes of the verb.
     pub fn record_delete(&self, store: Store, label: &Label, token_only: bool) -> Result<(), FacilityError> {
-        let (verb, rules, identifier) = match store {
+        let (operation, field) = ("delete a key record", &label.to_field());
+        let deletion = if token_only { RecordDeletion::Token } else { RecordDeletion::Record };
+        match store {
             Store::Des => {
-                use des_key_record_delete::*;
-                (Verb::DesKeyRecordDelete, RULE_ARRAY_COUNT, KEY_IDENTIFIER)
+                let ask = krd::Ask { key_identifier: field, ..krd::Ask::new(deletion) };
+                self.record(operation, &ask).map(drop)
             }
             Store::Aes => {
-                use aes_key_record_delete::*;
-                (Verb::AesKeyRecordDelete, RULE_ARRAY_COUNT, KEY_LABEL)
+                let ask = akrd::Ask { key_label: field, ..akrd::Ask::new(deletion) };
+                self.record(operation, &ask).map(drop)
             }
             Store::Pka => {
-                use pka_key_record_delete::*;
-                (Verb::PkaKeyRecordDelete, RULE_ARRAY_COUNT, KEY_IDENTIFIER)
+                let ask = pkrd::Ask { key_identifier: field, ..pkrd::Ask::new(deletion) };
+                self.record(operation, &ask).map(drop)
             }
-        };
-        let field = label.to_field();
-        let mut arguments = Arguments::new(verb);
-        arguments
-            .set_integer(rules, 1)
-            .set_bytes(rules + 1, if token_only { b"TOKEN-DL" } else { b"LABEL-DL" });
-        arguments.set_bytes(identifier, &field);
-        self.record("delete a key record", &arguments).map(drop)
+        }
     }
 
-    /// The certificate chain beside a PKA key record, in DER ([`wire::chain`]); empty for none. For who may open the
-    /// label.
+    /// The certificate chain beside a PKA key record, in DER ([`wire::chain`]); empty for none. Requires the right to
+    /// open the label.
     ///
     /// # Errors
     /// [`FacilityError::Refused`] with 8/30 for a label that the PKA key store does not have, 8/90 for one that the
@@ -157,7 +135,7 @@ impl Facility {
     }
 
     /// Puts a certificate chain beside a PKA key record, in place of the one that it has: durable when it returns. An
-    /// empty one takes it away. For who may write the record.
+    /// empty chain removes it. Requires the right to write the record.
     ///
     /// # Errors
     /// [`FacilityError::Refused`] with 8/30 for an unknown label, or with what is wrong with the chain's form or length
@@ -168,7 +146,16 @@ impl Facility {
     }
 
     /// Calls a verb of key records; what it refuses is an error.
-    fn record(&self, operation: &'static str, arguments: &Arguments<'_>) -> Result<Reply, FacilityError> {
+    fn record<A: TypedAsk>(
+        &self,
+        operation: &'static str,
+        ask: &A,
+    ) -> Result<Answered<A::Of>, FacilityError> {
+        self.record_by(operation, &ask.arguments(&mut Filled::default())).map(Answered::of)
+    }
+
+    /// As `record`, with the arguments by position.
+    fn record_by(&self, operation: &'static str, arguments: &Arguments<'_>) -> Result<Reply, FacilityError> {
         let verb = arguments.verb();
         match refusals(operation, self.ask_verb(operation, 0, arguments)?)? {
             ClientReply::Called { codes, payload } if codes.has_output() => {
@@ -184,6 +171,3 @@ impl Facility {
         }
     }
 }
-
-/// In place of a second label where there is one record.
-const NO_LABEL: [u8; 64] = [b' '; 64];

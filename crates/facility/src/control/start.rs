@@ -27,9 +27,9 @@ const SAID_BYTES_MAX: usize = 2000;
 /// The result of starting a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Started {
-    /// It is ready.
+    /// The started daemon is ready.
     Ready,
-    /// Another one holds the home: it is about to serve, or to end.
+    /// Another daemon holds the home: that daemon is about to serve, or to end.
     OtherRuns,
 }
 

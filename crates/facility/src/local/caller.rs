@@ -28,13 +28,14 @@ use wire::code::{self, Codes};
 use wire::frame::{Argument, Arguments};
 use wire::verb::{Verb, clear_rsa_private as places};
 
-/// Lanes of the engine for RSA keys, and of a step within them: so many requests take half as long.
+/// Lanes of the engine for RSA keys, and lanes of a step: a batch of `STEP` requests takes half as long as one of all
+/// lanes.
 pub(crate) const LANES: usize = 8;
 const STEP: usize = LANES / 2;
-/// Most requests that one thread holds.
+/// Upper bound of requests that one thread holds.
 const HELD_MAX: usize = 256;
-/// Threads that run batches are counted in so many places, each for as long as a thread that goes on needs
-/// to begin its next.
+/// Places in which threads that run batches are counted, and how long after a batch its thread still counts, in
+/// nanoseconds.
 const PLACES: usize = 64;
 const AT_IT_NS: u64 = 10_000_000;
 /// Polls of a held request after which the polling thread runs it.
@@ -84,7 +85,7 @@ pub(crate) struct Work {
     block: SecretBytes,
 }
 
-/// How a held request is.
+/// State of a held request.
 enum State {
     Waiting(Work),
     Running(Verb),
@@ -95,7 +96,7 @@ enum State {
 /// A request held by a ticket until its thread waits.
 pub(crate) struct Held {
     state: Mutex<State>,
-    /// Its answer is there.
+    /// Opened when the answer is there.
     done: Latch,
     looks: AtomicU32,
     verb: Verb,
@@ -116,13 +117,13 @@ struct Pass<'a> {
 /// How long one kind of work takes here.
 #[derive(Default)]
 struct Time {
-    /// Undisturbed, and as of late, in nanoseconds; 0 before the first.
+    /// Time without disturbance, and recent average, in nanoseconds; 0 before the first request.
     best_ns: AtomicU64,
     recent_ns: AtomicU64,
     measured_tsc: AtomicU64,
 }
 
-/// What a process needs to run requests itself.
+/// Engine, prepared keys and measured times with which a process runs requests itself.
 pub(crate) struct Caller {
     engine: OnceLock<Option<Engine>>,
     keys: Box<[RwLock<Vec<Kept>>]>,
@@ -136,15 +137,15 @@ pub(crate) struct Caller {
     level: AtomicU64,
 }
 
-/// What one thread holds.
+/// Held requests of one thread, and the figures by which it decides how many to hold.
 #[derive(Default)]
 struct Mine {
     held: Vec<Arc<Held>>,
     /// Requests that were under way when this thread last waited.
     under_way: usize,
-    /// When it last began a batch, by the time-stamp counter.
+    /// When this thread last began a batch, by the time-stamp counter.
     batch_tsc: u64,
-    /// Its place among the threads that run batches, counted from 1; 0 before its first.
+    /// Place of this thread among the threads that run batches, counted from 1; 0 before its first batch.
     place: usize,
     /// Waits for cards in a row that were in vain.
     misses: u32,
@@ -160,7 +161,7 @@ pub(crate) fn serves(verb: Verb) -> bool {
 }
 
 impl Caller {
-    /// With nothing known.
+    /// A caller that has measured nothing yet.
     pub fn new() -> Self {
         Self {
             engine: OnceLock::new(),
@@ -223,8 +224,8 @@ impl Caller {
         held[0].collect(reply);
     }
 
-    /// Holds a request for this thread, where its share is not full; with so many requests of this
-    /// process in flight on cards. Gives it back where it is.
+    /// Holds a request for this thread, given the number of this process's requests in flight on cards. Gives the
+    /// request back if the thread's share is full.
     pub fn hold(&self, work: Work, in_flight: u64, processors: u64) -> Result<Holding, Work> {
         if self.running() >= processors {
             return Err(work);
@@ -249,7 +250,7 @@ impl Caller {
         let _ = MINE.try_with(|mine| {
             let mine = &mut *mine.borrow_mut();
             mine.held.retain(|other| {
-                // The one that is asked for, those whose ticket is gone, and those of a parent by fork.
+                // Removes the requested one, those whose ticket is gone, and those of the parent of a fork.
                 if Arc::ptr_eq(other, held) || Arc::strong_count(other) == 1 || other.epoch != epoch {
                     return false;
                 }
@@ -321,7 +322,7 @@ impl Caller {
 }
 
 impl Mine {
-    /// Notes a batch that begins; the place of this thread.
+    /// Notes that a batch begins, and returns the place of this thread.
     fn begins(&mut self, threads: &AtomicUsize, now_tsc: u64) -> usize {
         self.batch_tsc = now_tsc;
         if self.place == 0 {
@@ -341,7 +342,8 @@ impl Mine {
         if is_own && has_room(self.held.len(), self.under_way) {
             return true;
         }
-        // Dropped tickets, such as another thread saw to, and those of a parent by fork.
+        // Removes requests whose ticket was dropped, that another thread has begun, or that belong to the parent of a
+        // fork.
         self.held.retain(|held| held.epoch == epoch && Arc::strong_count(held) > 1 && held.is_waiting());
         has_room(self.held.len(), self.under_way)
     }
@@ -373,7 +375,7 @@ pub(crate) fn waits_for_cards(sent_tsc: u64) -> Option<Duration> {
     (waits == Ok(true)).then_some(CARDS_WAIT)
 }
 
-/// Notes whether such a wait brought an answer.
+/// Notes whether a wait for cards ([`waits_for_cards`]) brought an answer.
 pub(crate) fn waited_for_cards(answered: bool) {
     let _ = MINE.try_with(|mine| {
         let mine = &mut *mine.borrow_mut();
@@ -381,9 +383,9 @@ pub(crate) fn waited_for_cards(answered: bool) {
     });
 }
 
-/// How many of the requests under way a thread runs itself: all of those that go through half of the
-/// lanes; beyond that half of the lanes while the rest do not fill a card's, then all lanes. Two go side
-/// by side where there is a second processor for this thread's cards; where there is none, all stay.
+/// How many of the requests under way a thread runs itself. With fewer than two processors, all. Of two, one, so that a
+/// card runs the other beside it. Else all below half of the lanes, then half of the lanes, and from twice the lanes on
+/// all lanes.
 fn share(under_way: usize, processors: u64) -> usize {
     match under_way {
         _ if processors < 2 => HELD_MAX,
@@ -404,7 +406,7 @@ impl std::ops::Deref for Holding {
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        // What the caller gave is not kept until its thread happens to look through what it holds.
+        // The request is dropped now, not when its thread next goes through its held requests.
         if self.0.is_forked() {
             return;
         }
@@ -437,7 +439,7 @@ impl Held {
         self.verb
     }
 
-    /// Whether it belongs to the parent of this process, which alone can have its answer.
+    /// Whether the request belongs to the parent of this process, which alone can have the answer.
     pub fn is_forked(&self) -> bool {
         self.epoch != link::fork::epoch()
     }
@@ -447,7 +449,7 @@ impl Held {
         self.done.is_open()
     }
 
-    /// Gives the answer, where it runs.
+    /// Stores the answer, if the request is running.
     fn answer(&self, result: Result<SecretBytes, Codes>) {
         let mut state = self.lock();
         if let State::Running(verb) = *state {
@@ -457,7 +459,7 @@ impl Held {
         }
     }
 
-    /// Whether the answer is there; the thread that looks too often has to make it.
+    /// Whether the answer is there. After [`LOOKS_MAX`] looks the looking thread computes it.
     pub fn look(self: &Arc<Self>, caller: &Caller) -> bool {
         if self.is_waiting() && self.looks.fetch_add(1, Relaxed) + 1 >= LOOKS_MAX {
             caller.finish(self);
@@ -465,7 +467,7 @@ impl Held {
         self.is_over()
     }
 
-    /// Makes the answer, or waits for the thread that does.
+    /// Computes the answer, or waits for the thread that does.
     pub fn wait(self: &Arc<Self>, caller: &Caller) -> bool {
         caller.finish(self);
         // Another thread may be at it, for one pass.
@@ -473,7 +475,7 @@ impl Held {
         self.is_over()
     }
 
-    /// Whether nobody has begun with it.
+    /// Whether no thread has begun with the request.
     pub fn is_waiting(&self) -> bool {
         matches!(*self.lock(), State::Waiting(_))
     }
@@ -515,7 +517,7 @@ impl Time {
     fn learn(&self, begin_tsc: u64, end_tsc: u64) {
         let ns = link::tsc_to_ns(end_tsc.saturating_sub(begin_tsc)).max(1);
         let (best_ns, recent_ns) = (self.best_ns.load(Relaxed), self.recent_ns.load(Relaxed));
-        // What was never so fast again fades.
+        // A best time that is never reached again fades.
         let best_ns = if best_ns == 0 { ns } else { ns.min(best_ns + best_ns / 1024 + 1) };
         let recent_ns = if recent_ns == 0 { ns } else { recent_ns - recent_ns / 8 + ns / 8 };
         self.best_ns.store(best_ns, Relaxed);

@@ -149,7 +149,7 @@ impl Facility {
 }
 
 impl Clear {
-    /// The functions of an engine.
+    /// The clear-key functions, computed by this engine.
     pub fn new(engine: Engine) -> Self {
         Self { engine }
     }
@@ -196,8 +196,8 @@ impl Clear {
         self.cipher(CipherDirection::Decipher, rule_array, key, initialization_vector, chain, text, out)
     }
 
-    /// A MAC of `text` into `mac`; the length written is that of the keywords: 4 bytes for the MACs
-    /// of ANSI and a block for CMAC where none says otherwise, 0 for `FIRST` and `MIDDLE`.
+    /// A MAC of `text` into `mac`; the length written is that of the keywords: 4 bytes for the MACs of ANSI and a block
+    /// for CMAC if no keyword says otherwise, 0 for `FIRST` and `MIDDLE`.
     ///
     /// `chain` is zeroed by `ONLY` and `FIRST`, and carries the chaining value from segment to
     /// segment. Segments but the last are whole blocks.
@@ -293,7 +293,7 @@ impl Clear {
         let mut block = *chain;
         if mode != Mode::Ecb && !rules.say(Rules::CONTINUE) {
             let short = ClearError::VectorLength { bytes: initialization_vector.len() };
-            // Of a length that is known here: no call for a block.
+            // The length is known to the compiler here: no call for a block.
             match block_bytes {
                 16 => block = *initialization_vector.first_chunk().ok_or(short)?,
                 _ => block[..8].copy_from_slice(initialization_vector.get(..8).ok_or(short)?),
@@ -330,7 +330,7 @@ impl<'a> ClearKey<'a> {
     }
 }
 
-/// What the keywords of one call say: a bit for each keyword that it holds.
+/// The keywords of one call, a bit for each.
 #[derive(Clone, Copy)]
 struct Rules(u32);
 
@@ -412,7 +412,7 @@ impl Rules {
         })
     }
 
-    /// Whether they hold one of these keywords.
+    /// Whether the rules hold one of these keywords.
     #[inline]
     fn say(self, any: u32) -> bool {
         self.0 & any != 0
@@ -441,7 +441,7 @@ impl Rules {
         })
     }
 
-    /// The MAC algorithm, and the length of a MAC where no keyword says it.
+    /// The MAC algorithm, and the length of a MAC if no keyword gives it.
     fn mac_algorithm(self, key_bytes: usize) -> Result<(MacAlgorithm, usize), ClearError> {
         let (algorithm, bytes) = match (self.0 & Self::METHOD, self.0 & Self::ALGORITHM, key_bytes) {
             (Self::X9_9, 0 | Self::DES, _) => (MacAlgorithm::X99, 4),
@@ -460,7 +460,7 @@ impl Rules {
         }
     }
 
-    /// The length of a MAC, where a keyword says it.
+    /// The length of a MAC in bytes, if a keyword gives it.
     fn mac_bytes(self) -> Option<usize> {
         match self.0 & Self::LENGTH {
             Self::MACLEN4 => Some(4),
@@ -509,7 +509,7 @@ fn room(out: &[u8], needed: usize) -> Result<(), ClearError> {
 fn unprepared(error: KeyError, key_bytes: usize) -> ClearError {
     match error {
         KeyError::WeakCipher(_) | KeyError::WeakMac(_) | KeyError::WeakHash(_) => ClearError::Weak,
-        // All others say that no key of the algorithm is as long.
+        // All others mean that the algorithm has no key of this length.
         _ => ClearError::KeyLength { bytes: key_bytes },
     }
 }

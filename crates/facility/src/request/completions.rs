@@ -54,9 +54,9 @@ use wire::control::PollMode;
 use wire::frame::Arguments;
 use wire::verb::{Filled, Place, TypedAsk, Verb};
 
-/// Requests that a loop holds, at the most: those of 16 full queues on each of 16 cards.
+/// Upper bound of requests that a loop holds: those of 16 full queues on each of 16 cards.
 pub const LOOP_REQUESTS_MAX: usize = 16 * 1024;
-/// How often a loop that does not sleep looks at what is not an answer, in nanoseconds.
+/// How often a loop that does not sleep polls for events other than answers, in nanoseconds.
 const EVENTS_EVERY_NS: u64 = 1_000_000;
 /// How often a loop that has anything under way looks whether it can go on, and whether cards live.
 const TICK: Duration = Duration::from_nanos(wire::bounds::LIVENESS_WAIT_NS);
@@ -68,7 +68,7 @@ const TICK: Duration = Duration::from_nanos(wire::bounds::LIVENESS_WAIT_NS);
 /// what is submitted fails so; the child makes its own with [`Facility::completions`].
 pub struct Completions {
     facility: Facility,
-    /// The process that it belongs to ([`link::fork::epoch`]).
+    /// The process that these requests belong to ([`link::fork::epoch`]).
     epoch: u64,
     pool: Pool,
     labels: Labels,
@@ -76,18 +76,18 @@ pub struct Completions {
     sources: Sources,
     queues: Queues,
     requests: Requests,
-    /// Those that are to be collected.
+    /// Requests that are to be collected.
     over: VecDeque<u32>,
-    /// Those that wait for a queue or a slot.
+    /// Requests that wait for a queue or a slot.
     waiting: VecDeque<u32>,
-    /// Those whose labels are being opened, those that the daemon is asked for, and those that pause.
+    /// Requests whose labels are being opened, requests that the daemon is asked for, and requests that pause.
     labelled: Vec<u32>,
     called: VecDeque<u32>,
     paused: Vec<u32>,
-    /// Those that a card died with, and the one of them that is sent.
+    /// Requests that a card died with, and the one of them that is sent.
     suspects: VecDeque<u32>,
     suspect: Option<u32>,
-    /// Whether something happened that may let those that wait go on.
+    /// Whether an event may let waiting requests go on.
     may_go_on: bool,
     /// When a queue may be asked for again after the daemon refused one.
     ask_at: Instant,
@@ -158,8 +158,8 @@ impl Completions {
     ///
     /// # Errors
     /// [`FacilityError::Full`] with [`LOOP_REQUESTS_MAX`] requests, [`FacilityError::Arguments`],
-    /// [`FacilityError::TooLong`], [`FacilityError::Forked`]. What becomes of a request that was taken in is
-    /// collected, errors too.
+    /// [`FacilityError::TooLong`], [`FacilityError::Forked`]. The result of a request that was taken in is collected,
+    /// errors too.
     pub fn ask<A: TypedAsk>(&mut self, number: u64, domain: u16, ask: &A) -> Result<(), FacilityError> {
         let mut filled = Filled::default();
         self.submit(number, domain, &ask.arguments(&mut filled))
@@ -206,8 +206,8 @@ impl Completions {
         Ok(())
     }
 
-    /// The next request that is over, by the caller's number, and what became of it; the answer is in `reply`.
-    /// None where there is none now: the round is over, and what was submitted in it is handed to the cards. Requests
+    /// The next finished request: its number as the caller gave it, and its result; the answer is in `reply`. None if
+    /// no request has finished: the round then ends, and the requests submitted in it are handed to the cards. Requests
     /// come in the order in which they end.
     pub fn collect(&mut self, reply: &mut Reply) -> Option<(u64, Result<(), FacilityError>)> {
         if self.is_forked() {
@@ -256,7 +256,8 @@ impl Completions {
     }
 
     /// Ends the round before the caller sleeps on the descriptor: from here on it becomes readable when there is
-    /// something to collect or to go on with. False where there is already; then it may stay quiet.
+    /// something to collect or to go on with. False if there is something already; the descriptor may then stay
+    /// unreadable.
     pub fn arm(&mut self) -> bool {
         if self.is_forked() {
             self.leave_to_parent();
@@ -282,7 +283,7 @@ impl Completions {
     }
 
     /// Waits until something can be collected, for callers that have no other descriptor to watch; false after the
-    /// timeout, and at once where nothing is in flight and there is none. It may also return for no reason.
+    /// timeout, and at once if nothing is in flight and no timeout is given. It may also return without a reason.
     pub fn wait(&mut self, timeout: Option<Duration>) -> bool {
         if timeout.is_none() && self.requests.len() == 0 {
             return false;
@@ -310,12 +311,12 @@ impl Completions {
         self.requests.len()
     }
 
-    /// Queues attached.
+    /// Number of queues attached.
     pub fn queues(&self) -> usize {
         self.pool.queues()
     }
 
-    /// Whether it belongs to the process that this one is a forked child of.
+    /// Whether these requests belong to the parent of this process, which is a child of fork.
     pub fn is_forked(&self) -> bool {
         self.epoch != link::fork::epoch()
     }
@@ -351,7 +352,7 @@ impl Completions {
         self.requests.add(Entry { number, verb, request, state: State::Waiting, since })
     }
 
-    /// The request is to be collected.
+    /// Ends a request, which is then to be collected.
     fn end(&mut self, key: u32, end: End) {
         self.suspect.take_if(|suspect| *suspect == key);
         if let Some(entry) = self.requests.get(key) {
@@ -385,7 +386,7 @@ impl Completions {
         ))
     }
 
-    /// In a child of fork: nothing in here is its own.
+    /// In a child of fork: lets go of everything, since all of it is the parent's.
     fn leave_to_parent(&mut self) {
         self.control.abandon();
         self.queues.abandon();

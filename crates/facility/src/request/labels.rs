@@ -23,7 +23,7 @@ pub(crate) struct OpenLabel {
 /// Placeholder for the reference of a label that is not opened yet: no generation of a key is 0.
 const UNOPENED: KeyReference = KeyReference { slot: u32::MAX, generation: 0 };
 
-/// What an event loop puts into its table for a label that it asks the daemon about.
+/// Entry of an event loop's table for a label that the daemon is still asked about.
 pub(crate) const NOT_YET: Opened = Opened { reference: UNOPENED, store: Store::Des, token_bytes: 0 };
 
 impl OpenLabel {
@@ -32,7 +32,7 @@ impl OpenLabel {
         self.reference() != UNOPENED
     }
 
-    /// Its reference is this one, as the daemon says.
+    /// Sets the reference that the daemon gave.
     pub fn opened(&self, reference: KeyReference) {
         *self.reference.lock().unwrap_or_else(PoisonError::into_inner) = reference;
     }
@@ -45,7 +45,7 @@ impl OpenLabel {
         }
     }
 
-    /// What to put into a request now.
+    /// The reference to put into a request now.
     pub fn reference(&self) -> KeyReference {
         *self.reference.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -36,8 +36,8 @@ pub struct SignatureRequest {
 }
 
 impl SignatureRequest {
-    /// By the key under a label, over a digest of this hash; none for a hash that cards do not sign in this way, and
-    /// for a digest of another length.
+    /// A request for a signature by the key under a label, over a digest of this hash. None for a hash that cards do
+    /// not sign in this way, and for a digest of another length.
     pub fn new(label: &Field, padding: Padding, hash: HashAlgorithm, digest: &[u8]) -> Option<Self> {
         let method = match hash {
             HashAlgorithm::Sha256 => SignatureHash::Sha256,
@@ -60,7 +60,7 @@ impl SignatureRequest {
         Some(Self { label: *label, format, hash, data })
     }
 
-    /// What the verb is asked.
+    /// The arguments of the verb (CSNDDSG).
     pub fn ask(&self) -> dsg::Ask<'_> {
         dsg::Ask { hash_method: self.hash, ..signature(&self.label, self.format, &self.data) }
     }

@@ -30,7 +30,7 @@ impl Request {
         self.want.entry.verb
     }
 
-    /// What it needs of a card.
+    /// What the request needs of a card.
     pub fn wants(&self) -> &Want {
         &self.want
     }
@@ -55,7 +55,7 @@ impl Request {
     /// Takes the daemon's answer about a label, if the request uses it.
     ///
     /// # Errors
-    /// Why it cannot be sent with that label.
+    /// Why the request cannot be sent with that label.
     pub fn heard_label(&mut self, label: &Label, outcome: &Result<Opened, Unopened>) -> Result<(), Unopened> {
         let labelled = self.labels.iter().map(|labelled| &labelled.label);
         for unopened in labelled.filter(|unopened| unopened.label == *label && !unopened.is_open()) {
@@ -78,7 +78,8 @@ impl Request {
         self.resent += 1;
     }
 
-    /// Writes it into a queue, to be handed over later; and whether the daemon should be asked for another queue.
+    /// Writes the request into a queue, to be handed over later; returns also whether the daemon should be asked for
+    /// another queue.
     pub fn stage(&mut self, pool: &Pool, forsaken: u64) -> (Result<(), NotSent>, bool) {
         self.measure();
         let (staged, wants_more) = pool.stage(forsaken, &self.want, &self.payload, self.reply_bytes_max);
@@ -94,7 +95,7 @@ impl Request {
         (staged, wants_more)
     }
 
-    /// Where it is in flight.
+    /// Queue and slot in which the request is in flight.
     pub fn flight(&self) -> Option<(&Arc<Attached>, &InFlight)> {
         self.flight.as_ref().map(|(attached, in_flight)| (attached, in_flight))
     }
@@ -128,7 +129,7 @@ impl Request {
         Some(self.judge(pool, reply, &attached, &header))
     }
 
-    /// What happens to it after its queue was lost: its card died, or broke the rules.
+    /// What happens to the request after its queue was lost: the card died, or broke the rules.
     pub fn bereaved(&mut self) -> Fate {
         let Some((attached, in_flight)) = self.flight.take() else { return Fate::Free };
         attached.done();
@@ -165,14 +166,14 @@ impl Request {
         }
     }
 
-    /// Gives up waiting for its answer.
+    /// Gives up waiting for the request's answer.
     pub fn abandon(&mut self) {
         if let Some((attached, _)) = self.flight.take() {
             attached.done();
         }
     }
 
-    /// The request's error for this attempt's error, if an earlier card may have run it.
+    /// The error of the whole request in place of this attempt's error, if an earlier card may have run the request.
     pub fn blame(&self, error: &FacilityError) -> Option<FacilityError> {
         let is_suspect = self.deaths > 0 && error.ran() == Ran::No;
         let died = FacilityError::CardDied { verb: self.verb(), cards: self.deaths, ran: Ran::Maybe };
@@ -204,7 +205,7 @@ impl Request {
         FacilityError::NoCard { verb: self.verb(), personality, waited }
     }
 
-    /// How long ago it was sent.
+    /// Time since the request was sent.
     pub fn in_flight_for(&self) -> Duration {
         Duration::from_nanos(link::tsc_to_ns(link::tsc().saturating_sub(self.sent_tsc)))
     }

@@ -11,6 +11,7 @@
 //! the write leaves an error that says whether it may have been done ([`FacilityError::ran`]); two records are never
 //! half written.
 
+use crate::control::records::NO_LABEL;
 use crate::control::{refusals, unexpected};
 use crate::error::FacilityError;
 use crate::reply::Reply;
@@ -19,38 +20,32 @@ use wire::bounds::{LABEL_BYTES, TOKEN_BYTES_MAX};
 use wire::code;
 use wire::control::{ClientReply, ClientRequest, Refusal};
 use wire::frame::{Argument, Arguments};
-use wire::verb::key_records_write::{
-    KEY_LABEL_1, KEY_LABEL_2, KEY_TOKEN_1, KEY_TOKEN_1_LENGTH, KEY_TOKEN_2, KEY_TOKEN_2_LENGTH, RULE_ARRAY,
-    RULE_ARRAY_COUNT,
-};
-use wire::verb::{Entry, Kind, Length, Role, Verb};
+use wire::verb::{Entry, Filled, Kind, Length, RecordWriting, Role, TypedAsk, Verb, key_records_write};
 use wire::{Codes, KeyReference, Label};
 
-/// Tokens that one verb makes, at the most.
+/// Upper bound of tokens that one verb makes.
 const TARGETS_MAX: usize = 2;
-/// Length of a field that no length stands before.
+/// Length in bytes of a key field without a length parameter.
 const FIELD_BYTES: usize = 64;
-/// In place of the token of a record without a key.
+/// The null token: stands in place of the token of a record without a key.
 const NULL_TOKEN: [u8; FIELD_BYTES] = [0; FIELD_BYTES];
-/// In place of a second label where one record is written.
-const NO_LABEL: [u8; LABEL_BYTES] = [b' '; LABEL_BYTES];
 
-/// The write, for people.
+/// Name of the write in error messages.
 pub(crate) const WRITE_TARGETS: &str = "write what a verb made under its label";
 
-/// What a record holds that a new token goes to.
+/// Content of a record that a new token goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// The daemon has not said it yet.
+    /// The daemon has not told the record's content yet.
     NotYet,
-    /// No key.
+    /// The record holds no key.
     Nothing,
     /// The key of this reference.
     Key(KeyReference),
 }
 
 impl Held {
-    /// Puts it where its label was, and makes room for the token that comes back.
+    /// Puts the record's content where the label was, and makes room for the token that comes back.
     pub fn put(self, arguments: &mut Arguments<'_>, position: usize) {
         let kind = arguments.verb().entry().parameters[position].kind;
         if let Kind::Key { length: Length::By(by), .. } = kind {
@@ -80,7 +75,7 @@ struct Target {
 pub(crate) struct Targets(Vec<Target>);
 
 impl Targets {
-    /// Positions of the parameters that a verb writes a token to which it made.
+    /// Positions of the parameters in which a verb returns a token that it made.
     pub fn positions(entry: &Entry) -> impl Iterator<Item = usize> {
         let parameters = entry.parameters.iter().enumerate();
         let made =
@@ -123,7 +118,7 @@ impl Targets {
         self.0.iter().filter(|target| target.held == Held::NotYet).map(|target| &target.label)
     }
 
-    /// Has the daemon be asked about all of them again.
+    /// Marks all labels to be asked about again.
     pub fn close(&mut self) {
         self.0.iter_mut().for_each(|target| target.held = Held::NotYet);
     }
@@ -144,7 +139,7 @@ impl Targets {
     /// Takes the daemon's answer to the write, and replaces the tokens by the labels.
     ///
     /// # Errors
-    /// What the daemon refuses without codes of a verb.
+    /// A refusal of the daemon that has no codes of a verb.
     pub fn written(&self, answer: ClientReply, reply: &mut Reply) -> Result<(), FacilityError> {
         let verb = reply.verb();
         match answer {
@@ -168,16 +163,16 @@ type Labelled<'a> = ([u8; LABEL_BYTES], &'a [u8]);
 
 /// The payload of key-records-write for one token or two.
 fn payload(first: Labelled<'_>, second: Option<Labelled<'_>>) -> Vec<u8> {
-    let mut arguments = Arguments::new(Verb::KeyRecordsWrite);
-    arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, b"REPLACE ");
-    arguments.set_bytes(KEY_LABEL_1, &first.0).set_bytes(KEY_LABEL_2, &NO_LABEL);
-    arguments.set_integer(KEY_TOKEN_1_LENGTH, first.1.len() as i64).set_bytes(KEY_TOKEN_1, first.1);
-    if let Some((label, token)) = &second {
-        arguments.set_bytes(KEY_LABEL_2, label);
-        arguments.set_integer(KEY_TOKEN_2_LENGTH, token.len() as i64).set_bytes(KEY_TOKEN_2, token);
-    }
+    let second = second.unwrap_or((NO_LABEL, &[]));
+    let ask = key_records_write::Ask {
+        key_label_1: &first.0,
+        key_token_1: first.1,
+        key_label_2: &second.0,
+        key_token_2: second.1,
+        ..key_records_write::Ask::new(RecordWriting::Replace)
+    };
     let mut payload = Vec::new();
     // Every argument is of the table's kind.
-    arguments.write_request(&mut payload).unwrap_or_default();
+    ask.arguments(&mut Filled::default()).write_request(&mut payload).unwrap_or_default();
     payload
 }

@@ -21,7 +21,7 @@ pub struct Ticket {
     pub(crate) reply: Reply,
 }
 
-/// How far a ticket is.
+/// State of a ticket.
 #[allow(clippy::large_enum_variant, reason = "a box would be an allocation for each request")]
 pub(crate) enum Progress {
     InFlight(Request),
@@ -100,9 +100,8 @@ impl Ticket {
         self.collect(&mut reply).unwrap_or(Ok(())).map(|()| reply)
     }
 
-    /// Waits until one of these tickets has its answer, and says which; it is then collected with
-    /// [`Ticket::try_wait`]. Tickets that were collected are passed over; `None` where there is no
-    /// other.
+    /// Waits until one of these tickets has its answer, and says which; it is then collected with [`Ticket::try_wait`].
+    /// Collected tickets are passed over; `None` if all tickets are collected.
     pub fn wait_any(tickets: &mut [Self]) -> Option<usize> {
         let liveness_tsc = liveness_tsc();
         loop {
@@ -134,7 +133,7 @@ impl Ticket {
                 }
             }
             if let Some((index, held)) = held {
-                // What can be done here is done before anything is slept for.
+                // Held requests run here before the thread sleeps.
                 caller::waits_for(under_way);
                 // A timer shows nothing before it ticks.
                 if !matches!(mode, Some(PollMode::Every { .. })) && Self::gets_from_cards(tickets) {
@@ -163,8 +162,8 @@ impl Ticket {
         }
     }
 
-    /// Waits a little for requests on cards, where a batch that is to run here should not go before; true
-    /// where one of them is over.
+    /// Waits a little for requests on cards, if a batch of this thread should not run first; true if a request on a
+    /// card is over.
     fn gets_from_cards(tickets: &[Self]) -> bool {
         let on_cards = tickets.iter().filter_map(|ticket| match &ticket.progress {
             Progress::InFlight(request) => Some(request),
@@ -179,7 +178,7 @@ impl Ticket {
         is_over
     }
 
-    /// In a child of fork: what the parent holds is not run here as well.
+    /// In a child of fork: requests that the parent holds are not run here as well.
     fn leave_to_parent(&mut self) {
         if let Progress::Held(held) = &self.progress
             && held.is_forked()

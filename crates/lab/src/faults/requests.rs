@@ -1,4 +1,4 @@
-//! What is asked of the cards that are killed: clear-key RSA-2048, each request with a value of its own.
+//! The requests to cards that are killed: RSA-2048 with clear keys, each request with a value of its own.
 
 use super::failed;
 use crate::load::operation::RsaForm;
@@ -6,8 +6,7 @@ use crate::load::requests::{Maker, Tokens};
 use crate::load::{LabError, keys};
 use engine::{Engine, RsaPublicItem, RsaPublicKey};
 use facility::{Facility, Reply};
-use wire::frame::Arguments;
-use wire::verb::{self, Verb};
+use wire::verb::{TypedGot, clear_rsa_private as rsa};
 
 /// Values that a thread asks for in turn; more than it can have in flight.
 const VALUES: usize = 1024;
@@ -17,12 +16,12 @@ const BYTES: usize = BITS as usize / 8;
 /// Private operations and the answers that they must get.
 pub(super) struct Requests {
     token: Vec<u8>,
-    /// What is sent, and what must come back.
+    /// Each value that is sent, with the answer that it must get.
     values: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Requests {
-    /// Those of one thread, with a key of its own, whose token a card builds.
+    /// Requests of one thread, with a key of its own, whose token a card builds.
     pub fn new(engine: &Engine, facility: &Facility, thread: usize) -> Result<Self, LabError> {
         let key = keys::rsa_test_key(BITS, thread).ok_or_else(|| failed("make a key", "no test key"))?;
         let public = RsaPublicKey::new(&key.n, &key.e).map_err(|error| failed("make a key", error))?;
@@ -40,26 +39,18 @@ impl Requests {
     }
 
     /// The request of a number; it repeats after [`VALUES`].
-    pub fn arguments(&self, number: usize) -> Arguments<'_> {
-        use verb::clear_rsa_private::*;
-        let mut arguments = Arguments::new(Verb::ClearRsaPrivate);
-        arguments
-            .set_integer(KEY_LENGTH, self.token.len() as i64)
-            .set_bytes(KEY, &self.token)
-            .set_integer(DATA_LENGTH, BYTES as i64)
-            .set_bytes(DATA, &self.values[number % VALUES].0)
-            .set_integer(RESULT_LENGTH, BYTES as i64);
-        arguments
+    pub fn ask(&self, number: usize) -> rsa::Ask<'_> {
+        rsa::Ask { key: &self.token, data: &self.values[number % VALUES].0, result: BYTES, ..rsa::Ask::new() }
     }
 
-    /// Whether this is the answer to the request of a number.
+    /// Whether the reply is the right answer to request `number`.
     pub fn is_answered(&self, number: usize, reply: &Reply) -> bool {
-        use verb::clear_rsa_private::RESULT;
-        reply.codes().has_output() && reply.arguments().bytes(RESULT) == self.values[number % VALUES].1
+        let result = rsa::Got::of(&reply.arguments()).result;
+        reply.codes().has_output() && result == self.values[number % VALUES].1
     }
 }
 
-/// A value below any modulus that tells thread and number.
+/// A value below any modulus that identifies thread and number.
 fn value(thread: usize, number: usize) -> Vec<u8> {
     let mut value = vec![thread as u8 + 1; BYTES];
     value[0] = 0;

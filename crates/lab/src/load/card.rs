@@ -1,7 +1,7 @@
 //! Jobs kept in the slots of cards, or called through the facility one after the other.
 //!
-//! Which card a request goes to is the facility's choice among the cards of the workload, as it is
-//! for programs. Every answer's codes are looked at and its content compared with what it must be.
+//! The facility chooses the card of each request among the cards of the workload, as it does for programs. Every
+//! answer's codes are checked, and its content is compared with the expected content.
 
 use super::pacing::{
     Context, InTurn, Outcome, Pass, Schedule, Window, each_in_threads, run, shares, wait_until,
@@ -17,25 +17,25 @@ use std::time::{Duration, Instant};
 /// One of several loads that run at the same time, each through a facility of its own: a tenant, or a way of
 /// waiting.
 pub(crate) struct Load<'a> {
-    /// Whose cards serve it, and how it waits.
+    /// The facility whose cards serve the load; it also decides how the load waits.
     pub facility: &'a Facility,
-    /// What it does: by calls, or in slots of cards, as its interface says; where that is the engine's, a thread with
-    /// one job calls, and one with more keeps them in flight.
+    /// The workload: by calls or in slots of cards, as its interface says. With the engine's interface, a thread with
+    /// one job calls, and a thread with more jobs keeps them in flight.
     pub workload: &'a Workload,
-    /// Requests that differ in their key; further jobs use the same again.
+    /// Number of requests with different keys; further jobs use these requests again.
     pub keys: usize,
 }
 
 impl<'a> Load<'a> {
-    /// A load whose jobs have a key each.
+    /// A load with one key for each job.
     pub fn of(facility: &'a Facility, workload: &'a Workload) -> Self {
         Self { facility, workload, keys: usize::MAX }
     }
 }
 
-/// What loads gave that ran at the same time.
+/// The result of loads that ran at the same time.
 pub(crate) struct Together {
-    /// Each load, in order; without the processor time of daemon and cards.
+    /// The outcome of each load, in order; without the processor time of daemon and cards.
     pub each: Vec<Outcome>,
     /// Processor time of the daemon, in seconds.
     pub daemon_s: f64,
@@ -43,7 +43,7 @@ pub(crate) struct Together {
     pub cards_s: f64,
 }
 
-/// Runs one load.
+/// Runs one load; the outcome includes the processor time of daemon and cards.
 pub(super) fn measure_alone(
     load: Load<'_>,
     engine: &Engine,
@@ -83,7 +83,7 @@ pub(super) fn measure_together(
                 return Slots { workload, engine, facility, first }.run(pass, &mut jobs, context);
             }
             let mut reply = Reply::new();
-            // Every call compares.
+            // Every call compares its answer.
             let call = |number, request: &mut Request, _| {
                 facility.call_into(DOMAIN, &request.arguments(), &mut reply).map_err(failed)?;
                 request.check(engine, workload, number, &reply).map(drop)
@@ -136,7 +136,8 @@ impl Slots<'_> {
         jobs: &mut [Request],
         context: Context<'_>,
     ) -> Result<Outcome, LabError> {
-        // The first round makes the queues and shows that every job is answered rightly. A window has time for that.
+        // The first round makes the queues and shows that every job gets the right answer. A window leaves time for
+        // that.
         let mut reply = Reply::new();
         for (index, job) in jobs.iter_mut().enumerate().filter(|_| context.window.is_none()) {
             self.facility.call_into(DOMAIN, &job.arguments(), &mut reply).map_err(failed)?;
@@ -149,9 +150,10 @@ impl Slots<'_> {
         }
     }
 
-    /// Answers before the opening of a window warm up, those after its close are waited for and not counted: no request
-    /// is left behind. The rate is the number of answers over the time from the last one before the window to the last
-    /// one within it: whole turns, however few. Without a window all answers count, the last of each job among them.
+    /// A closed loop. Answers before the window opens warm up; answers after it closes are collected but not counted,
+    /// so that no request is left behind. The rate is the number of answers over the time from the last answer before
+    /// the window to the last answer within it: whole turns, however few. Without a window all answers count, the last
+    /// of each job included.
     fn closed(
         &self,
         jobs: &mut [Request],
@@ -181,7 +183,7 @@ impl Slots<'_> {
             if context.window.is_some() && now >= closes && end_s.is_none() {
                 end_s = Some(thread_seconds());
             }
-            // Whatever else is there is taken in the same round; the lowest job must not starve the rest.
+            // All other answers that are ready are taken in the same round: the lowest job must not starve the rest.
             for index in (first..tickets.len()).chain(0..first) {
                 if index != first && !tickets[index].is_done() {
                     continue;
@@ -197,7 +199,7 @@ impl Slots<'_> {
                     self.when_free(context, || self.facility.submit_into(ticket, DOMAIN, &job.arguments()))?;
                     sent[index] = (now, tickets[index].card());
                 }
-                // While the card has the next request.
+                // The answer is compared while the card works on the next request.
                 let compared = jobs[index].check(self.engine, self.workload, self.first + index, &reply)?;
                 outcome.answers_compared += u64::from(compared);
                 if now < opens {
@@ -228,8 +230,8 @@ impl Slots<'_> {
         let mut free: VecDeque<usize> = (0..jobs.len()).collect();
         let mut tickets: Vec<Option<(Ticket, Instant)>> = jobs.iter().map(|_| None).collect();
         loop {
-            // Requests that are due go out while a job is free to carry them; the others wait, and
-            // their latency runs from the time at which they should have gone.
+            // Requests that are due go out while a job is free to carry them; the others wait, and their latency runs
+            // from their intended start.
             while let Some(intended) = schedule.next() {
                 if intended > Instant::now() {
                     break;
@@ -267,7 +269,7 @@ impl Slots<'_> {
         Ok(outcome)
     }
 
-    /// Sends a request once a slot is free: where there are more jobs than slots, the next answer frees one.
+    /// Sends a request once a slot is free: with more jobs than slots, the next answer frees one.
     fn when_free<T>(
         &self,
         context: Context<'_>,

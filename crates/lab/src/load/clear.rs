@@ -39,7 +39,7 @@ fn in_turn<'a>(workload: &'a Workload, clear: &'a Clear, first: usize, jobs: Vec
     InTurn { jobs, first, turn: 0, is_far: false, call }
 }
 
-/// Which function of the facility a job calls.
+/// The function of the facility that a job calls.
 #[derive(Clone, Copy)]
 enum Function {
     Encipher,
@@ -115,7 +115,7 @@ impl Job {
     }
 }
 
-/// A keyword array.
+/// Keywords as a keyword array.
 fn words(words: &[&str]) -> Vec<u8> {
     words.iter().flat_map(|word| format!("{word:8}").into_bytes()).collect()
 }

@@ -8,11 +8,11 @@ use wire::control::Personality;
 /// A workload that makes no sense, or that its interface does not serve.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// A number is out of range; which, and what can be run.
+    /// A number is out of range; the text names it and the range.
     Range(String),
     /// The operation does not take data of this length.
     Bytes {
-        /// The operation.
+        /// The operation that was asked for.
         operation: Operation,
         /// The length asked for.
         bytes: usize,
@@ -25,12 +25,12 @@ pub enum Refusal {
     Personality {
         /// The operation.
         operation: Operation,
-        /// The personality.
+        /// The personality of the cards.
         personality: Personality,
     },
     /// The facility has no clear-key call for the operation.
     Facility(Operation),
-    /// The home has fewer such cards that are ready.
+    /// The home has too few ready cards of this personality.
     TooFewCards {
         /// The personality.
         personality: Personality,
@@ -48,7 +48,7 @@ pub enum Refusal {
     },
     /// The other library has no such operation, or is not there.
     Peer(Operation),
-    /// A helper at another level refused; what it said.
+    /// A helper at another level refused, with this text.
     Helper(String),
     /// The target has no home, so there is no card and no facility.
     NoHome,
@@ -95,28 +95,28 @@ impl std::fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Why there is no figure.
+/// The reason for a missing figure.
 #[derive(Debug)]
 pub enum LabError {
     /// The workload is refused.
     Refused(Refusal),
-    /// An answer differs from what it must be: the figures are worthless and thrown away.
+    /// An answer differs from the expected one: the figures are worthless and thrown away.
     WrongAnswer {
         /// The operation.
         operation: Operation,
         /// The job, from 0.
         job: usize,
-        /// What is wrong with the answer.
+        /// The difference, for people.
         what: &'static str,
     },
     /// The engine refused.
     Engine {
         /// The operation.
         operation: Operation,
-        /// What the engine said.
+        /// Error text of the engine.
         cause: String,
     },
-    /// A verb ended with codes that it must not end with here.
+    /// A verb ended with unexpected codes.
     Codes {
         /// The verb's name.
         verb: &'static str,
@@ -125,33 +125,33 @@ pub enum LabError {
     },
     /// The facility refused or failed.
     Facility {
-        /// What was tried.
+        /// The failed action, with its object.
         what: &'static str,
-        /// What the facility said.
+        /// Error text of the facility.
         cause: String,
     },
     /// A home cannot be made or opened.
     Home(home::HomeError),
     /// A file, a process or a clock failed.
     Io {
-        /// What was tried.
+        /// The failed action, with its object.
         what: &'static str,
         /// The cause.
         cause: io::Error,
     },
-    /// A program that is measured failed; what it was and what it said.
+    /// A measured program failed: its name and its error text.
     Program(String),
     /// The run was interrupted.
     Interrupted,
 }
 
 impl LabError {
-    /// A [`LabError::Io`] for this attempt, of whatever is one: a file's error, or that of JSON.
+    /// Makes a [`LabError::Io`] of a file's or of JSON's error; `what` is the failed action.
     pub fn io<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> Self {
         move |cause| Self::Io { what, cause: cause.into() }
     }
 
-    /// A [`LabError::Facility`] for this attempt.
+    /// Makes a [`LabError::Facility`] of an error; `what` is the failed action.
     pub fn facility<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> Self {
         move |cause| Self::Facility { what, cause: cause.to_string() }
     }

@@ -18,15 +18,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use wire::control::LevelLimit;
-use wire::frame::Arguments;
-use wire::verb::Verb;
+use wire::verb::null;
 
 /// Tells a program that it is to be a helper; its value is the home's folder, or empty.
 const HELPER: &str = "CRYPTAND_LAB_HELPER";
 /// Tells a program to time its first request; its value is the home's folder.
 const FIRST: &str = "CRYPTAND_LAB_FIRST";
 
-/// An answer of the helper: a measurement, or why there is none.
+/// An answer of the helper: a measurement, or the reason for none.
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Measured(Box<Measurement>),
@@ -45,8 +44,8 @@ pub(crate) fn serve_if_asked() -> Option<Result<(), LabError>> {
 /// Times the first request of this process, and says how long it took, in nanoseconds.
 fn serve_first(folder: &Path) -> Result<(), LabError> {
     let begin = Instant::now();
-    let null = Arguments::new(Verb::Null);
-    let called = Facility::open(folder, facility::Options::default()).and_then(|home| home.call(0, &null));
+    let called =
+        Facility::open(folder, facility::Options::default()).and_then(|home| home.ask(0, &null::Ask::new()));
     match called {
         // For the process that started this one; if it has gone, nobody wants the time.
         Ok(_) => drop(writeln!(std::io::stdout(), "{}", begin.elapsed().as_nanos())),
@@ -55,7 +54,7 @@ fn serve_first(folder: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Has a new process of this program make its first request; how long that took it, in microseconds.
+/// Starts a process of this program that makes its first request; gives the time of that request in microseconds.
 ///
 /// # Errors
 /// [`LabError::Io`] where it does not start or says nothing.
@@ -120,7 +119,7 @@ impl Helper {
         Self::spawn(child::this()?, home)
     }
 
-    /// Starts a helper on a home by a command that runs what is added to it.
+    /// Starts a helper on a home by `command`, to which the helper's program and arguments are added.
     ///
     /// # Errors
     /// [`LabError::Io`].
@@ -163,7 +162,7 @@ impl Helper {
 
 impl Drop for Helper {
     fn drop(&mut self) {
-        // The end of its input is the end of the helper.
+        // Closing its input ends the helper.
         drop(self.input.take());
         let _ = self.child.wait();
     }
@@ -182,7 +181,7 @@ impl WithHelpers {
         Self { target, helper: None, peer: Peer::find() }
     }
 
-    /// The target.
+    /// The target that runs workloads at this process's own level.
     pub fn target(&self) -> &Target {
         &self.target
     }

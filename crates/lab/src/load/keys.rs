@@ -28,7 +28,7 @@ pub fn payment_key(job: usize, number: u64) -> Vec<u8> {
     test_bytes(0x9A11 + number, job, 16).into_iter().map(odd).collect()
 }
 
-/// A key of a cipher.
+/// A key of a cipher, in its length.
 pub fn cipher_key(cipher: Cipher, job: usize) -> Vec<u8> {
     if is_aes(cipher) { test_bytes(0xAE5, job, cipher.key_bytes()) } else { des_key(job, cipher.key_bytes()) }
 }

@@ -2,12 +2,12 @@
 
 use super::{LabError, Measurement, Workload};
 
-/// Steps of the search; each halves what is unknown.
+/// Steps of the search; each halves the range.
 const STEPS: usize = 7;
 
-/// Finds the highest rate at which 99 of 100 requests take at most `p99_ns`, in open loops below
-/// the rate of the closed one. Gives the run at that rate, or the closed run where the workload keeps the
-/// latency at full load; none where it does not keep it at a hundredth of that.
+/// Finds the highest rate at which 99 of 100 requests take at most `p99_ns`, in open loops below the rate of the closed
+/// one. Gives the run at that rate, or the closed run if it keeps the latency at full load. None if a hundredth of that
+/// rate does not keep it either.
 ///
 /// # Errors
 /// Those of `run`.

@@ -1,6 +1,6 @@
 //! Published answers that the engine must give before it is measured.
 //!
-//! What a job compares with is worked out by the same engine; these vectors tie it to the standards.
+//! The answers that jobs are compared with come from the same engine; these vectors tie it to the standards.
 
 use super::LabError;
 use super::native::{engine_mode, refused};
@@ -31,8 +31,8 @@ pub(super) fn check(engine: &Engine, operation: Operation) -> Result<(), LabErro
     Ok(())
 }
 
-/// Whether a vector is one of an operation: a cipher has those of all its modes; GCM has one of its own with AES-128.
-/// The DES MACs are followed step by step for every job, and their step is DES.
+/// Whether a vector belongs to an operation: a cipher has the vectors of all its modes; GCM has one of its own with
+/// AES-128. The DES MACs have the vectors of DES, for each job's expected MAC is worked out in single-DES steps.
 fn is_like(operation: Operation, known: Operation) -> bool {
     match (operation, known) {
         (Operation::Cipher { cipher, mode, .. }, Operation::Cipher { cipher: of, mode: known, .. }) => {

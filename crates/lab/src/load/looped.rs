@@ -9,7 +9,7 @@ use engine::Engine;
 use facility::{Facility, Reply};
 use std::time::{Duration, Instant};
 
-/// Keeps a workload's jobs in flight from one loop, which sleeps on its descriptor where nothing is answered. Requests
+/// Keeps a workload's jobs in flight from one loop, which sleeps on its descriptor while no answer is ready. Requests
 /// are made through `home`, which must reach a coprocessor.
 pub(super) fn measure(
     workload: &Workload,
@@ -24,7 +24,7 @@ pub(super) fn measure(
     let mut jobs = jobs.collect::<Result<Vec<_>, _>>()?;
     let mut completions = facility.completions().map_err(failed)?;
     let mut reply = Reply::new();
-    // The first round makes the queues and shows that every job is answered rightly.
+    // The first round makes the queues and shows that every job gets the right answer.
     for round in 0..2 {
         for (number, job) in jobs.iter().enumerate() {
             completions.submit(number as u64, DOMAIN, &job.arguments()).map_err(failed)?;

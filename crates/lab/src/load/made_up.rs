@@ -1,4 +1,4 @@
-//! A made-up bench: nothing is measured, every path of what reads measurements is.
+//! A made-up bench: it measures nothing, so that tests can run all code that reads measurements.
 
 use super::{Bench, Interface, LabError, Measurement, ProcessorSeconds, Refusal, Workload};
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use crate::load::operation::Operation;
 use serde::{Deserialize, Serialize};
 use wire::control::Personality;
 
-/// Processor time of everyone who took part, in seconds.
+/// Processor time of callers, daemon and cards, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorSeconds {
     /// The threads of the workload.
@@ -18,16 +18,16 @@ pub struct ProcessorSeconds {
 }
 
 impl ProcessorSeconds {
-    /// All of it.
+    /// The sum of all three, in seconds.
     pub fn total(&self) -> f64 {
         self.caller + self.daemon + self.cards
     }
 }
 
-/// What a workload gave.
+/// The figures of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// What was done.
+    /// The operation.
     pub operation: Operation,
     /// Length of the data of one operation in bytes.
     pub bytes: usize,
@@ -37,13 +37,13 @@ pub struct Measurement {
     pub processors: usize,
     /// How the operation was reached.
     pub interface: Interface,
-    /// Level of whoever did the work: the engine, or the cards.
+    /// Level that did the work: of the engine, or of the cards.
     pub level: String,
-    /// Requests that it would like in one batch.
+    /// Requests that the engine prefers in one batch.
     pub lanes: usize,
-    /// Cards that shared the jobs; 0 where none did.
+    /// Cards that shared the jobs; 0 without cards.
     pub cards: usize,
-    /// Personality of the cards, where there were any.
+    /// Personality of the cards; none without cards.
     pub personality: Option<Personality>,
     /// Operations per second.
     pub ops_per_s: f64,
@@ -53,17 +53,17 @@ pub struct Measurement {
     pub p50_ns: u64,
     /// 99 of 100 requests took at most this long, in nanoseconds.
     pub p99_ns: u64,
-    /// Operations in all.
+    /// Number of operations in the run.
     pub operations: u64,
-    /// Answers that were compared in full with what they must be.
+    /// Answers that were compared in full with the expected ones.
     pub answers_compared: u64,
     /// How long it ran, in seconds.
     pub seconds: f64,
-    /// Requests per second that were to be sent, in an open loop.
+    /// Intended requests per second of an open loop; none for the closed loop.
     pub rate: Option<f64>,
     /// Whether clear keys were prepared once.
     pub prepared: bool,
-    /// Processor time while it ran.
+    /// Processor time during the run.
     pub processor_s: ProcessorSeconds,
     /// Processor time as a share of all processors that are online.
     pub utilisation: f64,

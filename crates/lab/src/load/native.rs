@@ -1,10 +1,9 @@
 //! Jobs given to the engine in the caller's thread.
 //!
-//! A thread's jobs are one batch. Each job has its own key, chaining value and data; ciphers work on
-//! their data in place, so that the output of one call is the input of the next, as in the published
-//! loops. Before the first call the engine's answers are held against published vectors, and what
-//! each job must give is worked out another way than the one that is measured (singly instead of in a batch,
-//! by the definition, by the inverse).
+//! A thread's jobs are one batch. Each job has its own key, chaining value and data; ciphers work on their data in
+//! place, so that the output of one call is the input of the next, as in the published loops. Before the first call the
+//! engine's answers are compared with published vectors. The expected answer of each job is computed another way than
+//! the measured one: singly instead of in a batch, by the definition, or by the inverse.
 
 mod batch;
 mod ciphers;
@@ -83,7 +82,7 @@ pub(super) fn measure(
     }
 }
 
-/// A workload on its way through the threads.
+/// A workload with the state that its threads need.
 #[derive(Clone, Copy)]
 struct Way<'a> {
     workload: &'a Workload,
@@ -91,7 +90,7 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// Makes each thread's jobs and has them carried.
+    /// Makes each thread's jobs and runs them.
     fn run<J: Send>(
         &self,
         job: impl Fn(usize) -> Result<J, String>,
@@ -108,7 +107,7 @@ impl Way<'_> {
     }
 }
 
-/// The engine's mode of a cipher, whose GCM is one of its own.
+/// The engine's mode for a cipher mode; CTR for GCM, which has an interface of its own.
 pub(super) const fn engine_mode(mode: Mode) -> engine::Mode {
     match mode {
         Mode::Ecb => engine::Mode::Ecb,
@@ -117,7 +116,7 @@ pub(super) const fn engine_mode(mode: Mode) -> engine::Mode {
     }
 }
 
-/// What the engine said, as an error of the lab.
+/// Makes an error of the lab of the engine's error text.
 pub(super) fn refused(operation: Operation) -> impl Fn(String) -> LabError + Copy {
     move |cause| LabError::Engine { operation, cause }
 }
@@ -126,7 +125,7 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Compares an answer with what it must be.
+/// Compares an answer with the expected one.
 pub(super) fn expect(workload: &Workload, job: usize, got: &[u8], expected: &[u8]) -> Result<(), LabError> {
     if got == expected {
         Ok(())

@@ -12,7 +12,7 @@ pub const fn is_aes(cipher: Cipher) -> bool {
     cipher.block_bytes() == 16
 }
 
-/// Names of what is measured, as they stand in the name of an operation.
+/// Values with their names within the name of an operation.
 type Names<T, const N: usize> = [(&'static str, T); N];
 
 const CIPHERS: Names<Cipher, 5> = [
@@ -85,14 +85,14 @@ pub struct RsaKey {
     pub form: RsaForm,
 }
 
-/// What is measured of the verbs of payments.
+/// The measured operations of payments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Payment {
-    /// A PIN block of ISO-0 under another key, as it is.
+    /// A PIN block of ISO-0 from one key under another, in the same format.
     PinTranslate,
-    /// The PIN of a block of ISO-0 in one of ISO-3.
+    /// The PIN of an ISO-0 block, in a block of ISO-3.
     PinReformat,
-    /// A PIN block from one key of DUKPT under another, of counters with five bits set.
+    /// A PIN block from one key of DUKPT under another; both counters have five bits set.
     PinTranslateDukpt,
     /// A right PIN in a block under a key of DUKPT, verified by IBM-PIN.
     PinVerifyDukpt,
@@ -100,21 +100,21 @@ pub enum Payment {
     PinGenerate,
     /// The offset of a PIN in a block of ISO-0, by the method of IBM 3624.
     PinGenerateAlternate,
-    /// A right card verification value of three digits.
+    /// A right card verification value of three digits, verified.
     CvvVerify,
-    /// A TDES key of a key block of version B.
+    /// A TDES key, imported from a key block of version B.
     Tr31ImportB,
-    /// An AES-128 key of a key block of version D.
+    /// An AES-128 key, imported from a key block of version D.
     Tr31ImportD,
     /// A right request cryptogram of a chip card, verified and answered: option A, session key of EMV common.
     ArqcVerify,
-    /// A PIN block of ISO-4 from a key of AES DUKPT, of a counter with five bits set, under a fixed key of AES-128.
+    /// A PIN block of ISO-4 from a key of AES DUKPT, whose counter has five bits set, under a fixed key of AES-128.
     PinTranslateAesDukpt,
-    /// 16 digits by FF1 under a key of AES-256.
+    /// 16 digits enciphered by FF1 under a key of AES-256.
     Ff1,
 }
 
-/// One operation.
+/// An operation that can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Operation {
@@ -124,7 +124,7 @@ pub enum Operation {
         cipher: Cipher,
         /// The mode.
         mode: Mode,
-        /// Which way.
+        /// Enciphering or deciphering.
         direction: Direction,
     },
     /// A MAC.
@@ -168,7 +168,7 @@ pub const PLAIN_VERBS: [Verb; 7] = [
     Verb::KeyTest,
 ];
 
-/// Verbs that can be measured with an RSA key, and the forms of it.
+/// Verbs that can be measured with an RSA key, each with the key forms that it takes.
 pub const RSA_VERBS: [(Verb, &[RsaForm]); 6] = [
     (Verb::DigitalSignatureGenerate, &[RsaForm::Crt, RsaForm::Me]),
     (Verb::DigitalSignatureVerify, &[RsaForm::Me]),
@@ -196,7 +196,7 @@ const PAYMENTS: [(&str, Payment); 12] = [
 /// Sizes of RSA keys that the list of operations names; others from 512 to 4096 are served too.
 pub const RSA_BITS: [u32; 4] = [512, 1024, 2048, 4096];
 
-/// A verb's RSA key where its name gives none: 1024 bits, in the first form that the verb serves.
+/// Bits of a verb's RSA key if its name gives none; the form is the first that the verb serves.
 const RSA_BITS_DEFAULT: u32 = 1024;
 
 impl Operation {
@@ -258,7 +258,7 @@ impl Operation {
         matches!(self, Self::Verb { .. } | Self::Payment(_) | Self::KeyGenerate2Opex)
     }
 
-    /// Length of the block that the data must fill, in bytes; 1 where any length goes.
+    /// Length of the block that the data must fill, in bytes; 1 for any length.
     pub const fn block_bytes(self) -> usize {
         match self {
             Self::Cipher { cipher, mode: Mode::Ecb | Mode::Cbc, .. } => cipher.block_bytes(),

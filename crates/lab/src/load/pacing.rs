@@ -13,35 +13,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Calls between two that are timed and compared, where calls are short.
+/// Short calls are timed and compared once in this many.
 const ROUND: u32 = 64;
-/// A call of this length or more is timed each time.
+/// A call of at least this length is timed each time.
 const LONG_CALL: Duration = Duration::from_micros(20);
-/// Longest latency that is told apart.
+/// Longest latency that is recorded, in nanoseconds; longer ones count as this one.
 const LATENCY_NS_MAX: u64 = 600_000_000_000;
 
 /// One thread's jobs, answered in the thread.
 pub(crate) trait Caller {
     /// Jobs that one call can carry.
     fn jobs(&self) -> usize;
-    /// Whether every call is worth a look at the clock: it leaves the process.
+    /// Whether every call is long enough to be timed, because it leaves the process.
     fn is_far(&self) -> bool {
         false
     }
     /// Carries this many jobs, at least one, in one call.
     fn call(&mut self, jobs: usize) -> Result<(), LabError>;
-    /// Makes one call on known input for every job that the next call would carry, and compares the
-    /// answers in full; says how many.
+    /// Makes one call on known input for every job that the next call would carry, and compares the answers in full;
+    /// gives their number.
     fn call_compared(&mut self) -> Result<u64, LabError>;
 }
 
-/// Jobs that are called one after the other; `call` is told the job's number, the job, and whether it is to compare the
-/// answer.
+/// Jobs that are called one after the other. `call` gets the job's number, the job, and whether to compare the answer.
 pub(crate) struct InTurn<J, F> {
     pub jobs: Vec<J>,
     /// Number of the first job.
     pub first: usize,
-    /// Place of the next one.
+    /// Place of the job that is called next.
     pub turn: usize,
     pub is_far: bool,
     pub call: F,
@@ -75,7 +74,7 @@ impl<J, F: FnMut(usize, &mut J, bool) -> Result<(), LabError>> Caller for InTurn
     }
 }
 
-/// What the loops of all threads gave.
+/// The sums of all threads' loops.
 pub(crate) struct Outcome {
     pub operations: u64,
     pub answers_compared: u64,
@@ -85,7 +84,7 @@ pub(crate) struct Outcome {
     pub daemon_s: f64,
     pub cards_s: f64,
     pub latency_ns: Histogram<u64>,
-    /// Operations by index of the card that did them, where that was looked at.
+    /// Operations by index of the card that did them; empty if that was not counted.
     pub by_card: BTreeMap<u32, u64>,
 }
 
@@ -121,28 +120,28 @@ impl Outcome {
     }
 }
 
-/// What the loops of a workload need besides their callers.
+/// The surroundings of a workload's loops, besides their callers.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
-    /// Set where the run is to end.
+    /// Raised to end the run.
     pub stop: &'a AtomicBool,
-    /// Processor time so far of the daemon and of all cards, in seconds: asked where the figures begin and where they
-    /// end.
+    /// Reads the processor time so far of the daemon and of all cards, in seconds: called at the start and at the end
+    /// of the counted time.
     pub others: &'a (dyn Fn() -> (f64, f64) + Sync),
-    /// When is counted; none counts all answers.
+    /// The counted time; none counts all answers.
     pub window: Option<Window>,
 }
 
-/// When is counted: everyone over the same time, so that one tenant can be set beside another.
+/// The counted time: the same for all threads, so that tenants can be compared.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
-    /// From the start of everyone to the opening.
+    /// From the common start to the opening.
     pub warm: Duration,
     /// From the opening to the close.
     pub open: Duration,
 }
 
-/// How often a thread that waits looks whether the run is to end.
+/// How often a waiting thread checks whether the run is to end.
 const LOOK_WAIT: Duration = Duration::from_millis(100);
 
 impl Context<'_> {
@@ -160,14 +159,14 @@ impl Context<'_> {
     }
 }
 
-/// Where all threads meet when they are warm: what came before is no part of the figure.
+/// The gate at which all threads meet when they are warm: work before it is not counted.
 struct Gate {
     barrier: Barrier,
     begin: OnceLock<Instant>,
 }
 
 impl Gate {
-    /// Waits until every thread is here, and the one that watches them has let them through.
+    /// Waits until every thread is here and the watching thread has opened the gate; gives the time of the opening.
     fn pass(&self) -> Instant {
         self.barrier.wait();
         self.barrier.wait();
@@ -175,15 +174,14 @@ impl Gate {
     }
 }
 
-/// A thread's way through the gate. Dropped by a thread that fails before it, it lets the others
-/// through.
+/// A thread's pass through the gate. If a thread fails before the gate, dropping its pass lets the others through.
 pub(crate) struct Pass<'a> {
     gate: &'a Gate,
     passed: bool,
 }
 
 impl Pass<'_> {
-    /// Waits until every thread is here; when all began.
+    /// Waits until every thread is here; gives the time at which all began.
     pub fn go(&mut self) -> Instant {
         self.passed = true;
         self.gate.pass()
@@ -198,7 +196,7 @@ impl Drop for Pass<'_> {
     }
 }
 
-/// Runs one loop for each thread at the same time and adds up what they gave.
+/// Runs one loop in each thread at the same time, and sums up their outcomes.
 pub(crate) fn in_threads<C: Send>(
     context: Context<'_>,
     callers: Vec<C>,
@@ -211,8 +209,8 @@ pub(crate) fn in_threads<C: Send>(
     Ok(total)
 }
 
-/// Runs one loop for each thread at the same time: what each gave, in order, and the processor time of the
-/// daemon and of all cards meanwhile, in seconds.
+/// Runs one loop in each thread at the same time: the outcome of each, in order, and the processor time of the daemon
+/// and of all cards meanwhile, in seconds.
 pub(crate) fn each_in_threads<C: Send>(
     context: Context<'_>,
     callers: Vec<C>,
@@ -246,7 +244,7 @@ pub(crate) fn each_in_threads<C: Send>(
     })
 }
 
-/// Splits jobs over threads as evenly as they go.
+/// Splits jobs over threads as evenly as possible.
 pub(crate) fn shares(workload: &Workload) -> Vec<std::ops::Range<usize>> {
     let (jobs, threads) = (workload.jobs, workload.processors);
     (0..threads).map(|thread| thread * jobs / threads..(thread + 1) * jobs / threads).collect()
@@ -259,7 +257,7 @@ pub(crate) fn run(
     mut caller: impl Caller,
     context: Context<'_>,
 ) -> Result<Outcome, LabError> {
-    // What is not warm at the first call is not part of the figure.
+    // The first call warms up and is not counted.
     caller.call_compared()?;
     pass.go();
     match workload.rate {
@@ -345,11 +343,11 @@ fn open(seconds: f64, rate: f64, mut caller: impl Caller, context: Context<'_>) 
     let mut calls = 0u32;
     while let Some(intended) = schedule.next() {
         wait_until(intended);
-        // Whatever is due goes in one call, up to the jobs that a call carries.
+        // All requests that are due go in one call, up to the jobs that a call carries.
         let jobs = schedule.late(Instant::now()).clamp(1, caller.jobs() as u64) as usize;
         calls = calls.wrapping_add(1);
         if calls % ROUND == 1 && schedule.late(Instant::now()) <= 1 {
-            // A compared call stands for nothing in the schedule: it is made while none is late.
+            // A compared call answers no request of the schedule: it is made while none is late.
             outcome.answers_compared += caller.call_compared()?;
         }
         caller.call(jobs)?;
@@ -489,7 +487,7 @@ mod tests {
         let mut caller = Counting { stall: Some((3, Duration::from_millis(10))), ..counting() };
         let outcome = alone(&workload(Some(10_000.0)), &mut caller, false).unwrap();
         assert_eq!(outcome.operations, 200);
-        // The stall of 10 ms delays some 100 requests: all of them saw it, not one.
+        // The stall of 10 ms delays some 100 requests, and each of their latencies shows it.
         let delayed = outcome.latency_ns.count_between(1_000_000, LATENCY_NS_MAX);
         assert!(delayed >= 80, "{delayed}");
     }

@@ -1,6 +1,6 @@
 //! Another library, measured by its own benchmark: `openssl speed`, where the machine has it.
 //!
-//! Nothing of it is linked. It times whole seconds only, so that quick reports go without.
+//! The library is not linked. Its benchmark times whole seconds only, so quick reports leave it out.
 
 use crate::load::operation::{Cipher, Direction, Hash, Mode, Operation};
 use crate::load::{Interface, LabError, Measurement, ProcessorSeconds, Refusal, Workload};
@@ -13,7 +13,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// The library of the machine, by name and version; none where there is none.
+    /// The OpenSSL of the machine; none if it has none.
     pub fn find() -> Option<Self> {
         let output = Command::new("openssl").arg("version").stdin(Stdio::null()).output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -21,12 +21,12 @@ impl Peer {
         (output.status.success() && name.starts_with("OpenSSL 3")).then_some(Self { name })
     }
 
-    /// Its name and version.
+    /// Name and version of the library.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The workload of the peer that stands beside one of ours; none where it has no such operation.
+    /// The peer's workload to compare with one of ours; none if the peer has no such operation.
     pub fn beside(workload: &Workload) -> Option<Workload> {
         let alone = workload.interface != Interface::Card && workload.jobs == 1 && workload.level.is_none();
         (alone && algorithm(workload.operation).is_some()).then(|| Workload {
@@ -96,7 +96,7 @@ impl Peer {
     }
 }
 
-/// The peer's name of an operation, and whether it deciphers.
+/// The peer's name of an operation, and whether it deciphers; none if it has no such operation.
 fn algorithm(operation: Operation) -> Option<(&'static str, bool)> {
     match operation {
         Operation::Cipher { cipher, mode: Mode::Cbc, direction } => {

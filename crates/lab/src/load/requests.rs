@@ -1,7 +1,7 @@
 //! Requests to cards: one for each job, with a key of its own and the answer that it must get.
 //!
-//! Keys become secure keys the way that programs make them: clear test keys are imported, skeletons
-//! built, through verbs of a coprocessor. Clear-key RSA takes a token that a coprocessor has built.
+//! Keys become secure keys as programs make them: through verbs of a coprocessor, clear test keys are imported and
+//! skeletons built. Clear-key RSA takes a token that a coprocessor has built.
 
 mod key_blocks;
 mod payments;
@@ -33,7 +33,7 @@ const P256_BITS: usize = 256;
 const DERIVES_AES_CIPHER_128: [u8; 4] = [2, 4, 0, 128];
 /// Domain whose master keys wrap the keys of workloads.
 pub(crate) const DOMAIN: u16 = 0;
-/// Of answers that take work to check, one in this many is.
+/// One answer in this many is checked in full if the check is costly.
 const DEEP_CHECK: u64 = 64;
 
 /// One argument of a request.
@@ -43,20 +43,20 @@ enum Value {
     Bytes(Vec<u8>),
 }
 
-/// What an answer must be.
+/// The expected answer.
 #[derive(Clone)]
 enum Expected {
-    /// Nothing but codes of zero.
+    /// Codes of zero only.
     Done,
-    /// These bytes first in the argument at this position.
+    /// The argument at this position begins with these bytes.
     Bytes(usize, Vec<u8>),
-    /// As many bytes as this, not the same as in the last answer.
+    /// The argument at this position has this many bytes, and differs from the last answer.
     Fresh(usize, usize),
-    /// A token that begins with this byte, not the same as in the last answer.
+    /// The argument at this position is a token that begins with this byte, and differs from the last answer.
     Token(usize, u8),
-    /// PKCS #1 v1.5 that this key opens to this value.
+    /// The argument at this position is PKCS #1 v1.5, and this key opens it to this value.
     Sealed(usize, Arc<RsaPrivateKey>, Vec<u8>),
-    /// A signature of this digest that this key verifies.
+    /// The argument at this position is a signature of this digest, and this key verifies it.
     Signed(usize, Arc<EcPublicKey>, Vec<u8>),
 }
 
@@ -71,12 +71,12 @@ pub(crate) struct Request {
     case: Option<Case>,
 }
 
-/// What a request asks for, with clear keys, as other programs compute it.
+/// The same request for a program other than a card: with clear keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Case {
-    /// The fields that programs are given, in the order that they know.
+    /// The fields for the program, in the order that it expects.
     pub given: Vec<Vec<u8>>,
-    /// What they must say.
+    /// The answer that the program must give.
     pub answer: Vec<u8>,
 }
 
@@ -85,18 +85,18 @@ impl Request {
         Self { verb, values: Vec::new(), expected, last: Vec::new(), answers: 0, case: None }
     }
 
-    /// With what other programs are given in its place, and what they must say.
+    /// The request with a case for other programs: their fields, and their expected answer.
     fn beside(self, given: &[&[u8]], answer: impl Into<Vec<u8>>) -> Self {
         let given = given.iter().map(|field| field.to_vec()).collect();
         Self { case: Some(Case { given, answer: answer.into() }), ..self }
     }
 
-    /// What other programs are given in its place; none where there is nothing to give.
+    /// The case for other programs; none if the request has none.
     pub fn case(&self) -> Option<&Case> {
         self.case.as_ref()
     }
 
-    /// The bytes of the argument at this position; empty where it has none.
+    /// The bytes of the argument at this position; empty if the request has no such argument.
     pub fn given(&self, position: usize) -> &[u8] {
         let found = self.values.iter().find(|(at, _)| *at == position);
         match found {
@@ -137,7 +137,7 @@ impl Request {
         arguments
     }
 
-    /// Compares an answer with what it must be; says whether it was compared in full.
+    /// Compares an answer with the expected one; tells whether it was compared in full.
     pub fn check(
         &mut self,
         engine: &Engine,
@@ -219,12 +219,12 @@ pub(crate) struct Maker<'a> {
     tokens: &'a mut Tokens,
 }
 
-/// What was made for workloads on a home so far.
+/// The keys and requests made so far for workloads on a home.
 #[derive(Default)]
 pub(crate) struct Tokens {
     /// Tokens of test keys, by kind and job.
     tokens: HashMap<(String, usize), Vec<u8>>,
-    /// Private keys of tests: several services are measured with each.
+    /// Private keys for tests: several services are measured with each.
     privates: HashMap<(u32, RsaForm, usize), Arc<RsaPrivateKey>>,
     /// Requests that carry no text: each pass of a report asks for them again.
     requests: HashMap<(Operation, usize), Request>,
@@ -238,7 +238,7 @@ impl<'a> Maker<'a> {
 
     /// The request of a job.
     pub fn request(&mut self, workload: &Workload, job: usize) -> Result<Request, LabError> {
-        // A text may be long, and a size without test keys has another key at each start of a workload.
+        // A text may be long, and a size without test keys gets a new key each time a workload starts.
         let has_test_key = workload.rsa().is_none_or(|(bits, _)| RSA_BITS.contains(&bits));
         let is_kept = has_test_key && !workload.operation.takes_bytes();
         if let Some(kept) = self.tokens.requests.get(&(workload.operation, job)) {
@@ -377,7 +377,7 @@ impl<'a> Maker<'a> {
             .integer(RESULT_LENGTH, result_bytes))
     }
 
-    /// A key for two places: each job has an EXPORTER key of its own.
+    /// An AES-256 key in two copies, one under an EXPORTER key; each job has an EXPORTER key of its own.
     fn key_generate2_opex(&mut self) -> Result<Request, LabError> {
         use verb::key_generate2::*;
         let exporter = self.call(&generate2("OP", "EXPORTER", Expected::Done), GENERATED_KEY_IDENTIFIER_1)?;
@@ -387,7 +387,7 @@ impl<'a> Maker<'a> {
             .integer(GENERATED_KEY_IDENTIFIER_2_LENGTH, VARIABLE_TOKEN_ROOM))
     }
 
-    /// An AES-128 key that two keys of P-256 agree on; it must be the one that the other party has.
+    /// An AES-128 key that two keys of P-256 agree on; the other party must get the same key.
     fn ecdh(&mut self) -> Result<Request, LabError> {
         use verb::ec_diffie_hellman::{KEY_BIT_LENGTH, OUTPUT_KEY_IDENTIFIER};
         let (ours, theirs) = (self.deriving_key()?, self.deriving_key()?);
@@ -398,7 +398,7 @@ impl<'a> Maker<'a> {
         Ok(self::Request { expected: Expected::Bytes(OUTPUT_KEY_IDENTIFIER, expected), ..request })
     }
 
-    /// A new private key of P-256 that derives AES CIPHER keys of 128 bits.
+    /// A new private key of P-256 from which AES CIPHER keys of 128 bits are derived.
     fn deriving_key(&self) -> Result<Vec<u8>, LabError> {
         use verb::pka_key_generate::*;
         use verb::pka_key_token_build::{self as build, KEY_DERIVATION_DATA, KEY_DERIVATION_DATA_LENGTH};
@@ -420,7 +420,7 @@ impl<'a> Maker<'a> {
         self.call(&request, GENERATED_KEY_IDENTIFIER)
     }
 
-    /// The public key beside a private one.
+    /// The public key of a private key's token.
     fn public_part(&self, token: &[u8]) -> Result<Vec<u8>, LabError> {
         use verb::pka_public_key_extract::*;
         let request = self::Request::new(Verb::PkaPublicKeyExtract, Expected::Done)
@@ -429,7 +429,7 @@ impl<'a> Maker<'a> {
         self.call(&request, TARGET_KEY_TOKEN)
     }
 
-    /// A signature of a digest under a key of P-256, which was imported.
+    /// A signature of a digest under an imported key of P-256.
     fn ecdsa(&mut self, job: EcdsaJob) -> Result<Request, LabError> {
         use verb::digital_signature_generate::*;
         let (value, point) = (job.private.to_bytes(), job.private.public_bytes());
@@ -521,7 +521,7 @@ impl<'a> Maker<'a> {
             }
             _ => {
                 use verb::symmetric_key_import::*;
-                // The same clear key, imported in the clear, is the token that must come out.
+                // The expected token: the same clear key, imported in the clear.
                 let clear = keys::des_key(job, 16);
                 let enciphered = raise(&padded(&clear)?)?;
                 let expected = self.data_key(&clear, false, job)?;
@@ -535,7 +535,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// As in the published tables: an external token in CRT form, an internal one in ME form.
+    /// As in the published tables: an external token in CRT form, or an internal token in ME form.
     fn pka_key_generate(&mut self, bits: u32, form: RsaForm) -> Result<Request, LabError> {
         use verb::pka_key_generate::*;
         const GENERATED_BYTES: usize = wire::bounds::PKA_TOKEN_BYTES_MAX;
@@ -564,7 +564,7 @@ impl<'a> Maker<'a> {
         Ok(token)
     }
 
-    /// A DES key of double length, whose value nobody knows.
+    /// A random DES key of double length.
     fn generated(&mut self, key_type: &str) -> Result<Vec<u8>, LabError> {
         use verb::key_generate::*;
         let request = self::Request::new(Verb::KeyGenerate, Expected::Done)
@@ -589,7 +589,7 @@ impl<'a> Maker<'a> {
         self.call(&request, KEY_TOKEN)
     }
 
-    /// A token of an RSA key: clear, or imported where a usage is given.
+    /// A token of an RSA key: clear, or imported with a usage if one is given.
     fn rsa_token(
         &mut self,
         key: &RsaPrivateKey,
@@ -604,7 +604,7 @@ impl<'a> Maker<'a> {
         }
         let clear = self.build_rsa(&structure(key, form), form, imported, imported.is_some())?;
         let token = if imported.is_some() { self.import_pka(clear)? } else { clear };
-        // A size without test keys has another key at each start of a workload.
+        // A size without test keys gets a new key each time a workload starts.
         if keys::rsa_test_key(bits, job).is_some() {
             self.tokens.tokens.insert(name, token.clone());
         }
@@ -620,7 +620,7 @@ impl<'a> Maker<'a> {
     ) -> Result<Vec<u8>, LabError> {
         let mut rules = vec![match form {
             RsaForm::Public => "RSA-PUBL",
-            // What is imported has one of the newer sections, X'30' or X'31', under the APKA master key.
+            // An imported key has one of the newer sections, X'30' or X'31', under the APKA master key.
             RsaForm::Crt if is_imported => "RSA-AESC",
             RsaForm::Crt => "RSA-CRT",
             RsaForm::Me => "RSA-AESM",
@@ -629,7 +629,7 @@ impl<'a> Maker<'a> {
         self.build_pka(structure, &rules)
     }
 
-    /// A token with the key, if it is one, in the clear.
+    /// Builds a token of a key-values structure; a key in it stays clear.
     fn build_pka(&mut self, structure: &[u8], rules: &[&str]) -> Result<Vec<u8>, LabError> {
         use verb::pka_key_token_build::*;
         let request = self::Request::new(Verb::PkaKeyTokenBuild, Expected::Done)
@@ -654,7 +654,7 @@ impl<'a> Maker<'a> {
         self.call_for(request, [output]).map(|[output]| output)
     }
 
-    /// These outputs of a call.
+    /// Calls a request; gives its outputs at these positions.
     fn call_for<const N: usize>(
         &self,
         request: &Request,
@@ -743,7 +743,7 @@ fn generate_structure(bits: u32, form: RsaForm) -> Vec<u8> {
     out
 }
 
-/// The verbs of both directions have what goes in, and what comes out, at the same places.
+/// The verbs of both directions have their input and their output at the same places.
 const _: () = {
     use verb::{clear_rsa_private as private, clear_rsa_public as public};
     use verb::{

@@ -1,4 +1,4 @@
-//! Where workloads run: this process's engine, and a home with its cards where one is needed.
+//! The targets of workloads: this process's engine, and if needed a home with its cards.
 //!
 //! A throw-away home is a development home in a temporary folder, with the weak algorithms that the
 //! originals served, started through the same facility that any program uses. It is stopped and
@@ -27,23 +27,23 @@ const STOP_WAIT: Duration = Duration::from_secs(10);
 /// The seed of throw-away homes: their master keys are known to anyone.
 const SEED: u64 = 990;
 
-/// What a throw-away home has.
+/// The cards and settings of a throw-away home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// Coprocessors; one is always there, to make keys.
+    /// Number of coprocessors; at least one is there, to make keys.
     pub coprocessors: usize,
-    /// Accelerators.
+    /// Number of accelerators.
     pub accelerators: usize,
-    /// Level that its cards are held to.
+    /// Level that the cards are held to; none for the machine's best.
     pub level: Option<LevelLimit>,
-    /// How its cards, and the callers, wait.
+    /// How cards and callers wait.
     pub poll: PollMode,
-    /// Processor that its cards are bound to; none leaves it to the system.
+    /// Processor that the cards are bound to; none leaves it to the system.
     pub processor: Option<u32>,
 }
 
 impl Needs {
-    /// What a workload needs; none where it runs in the caller's thread alone.
+    /// The home that a workload needs; none if it runs in the caller's thread alone.
     pub fn of(workload: &Workload) -> Option<Self> {
         use crate::load::operation::Operation;
         use wire::control::Personality::{Accelerator, Coprocessor};
@@ -71,7 +71,7 @@ impl Default for Needs {
     }
 }
 
-/// Where workloads run.
+/// The engine of this process, and the home if there is one.
 pub struct Target {
     engine: Engine,
     home: Option<Opened>,
@@ -94,7 +94,7 @@ impl Target {
     /// This process's engine alone, weak algorithms on.
     ///
     /// # Errors
-    /// [`LabError::Engine`]-like refusals of the engine, as [`Refusal::Level`].
+    /// [`LabError::Facility`] if the engine cannot be made.
     pub fn native(stop: Arc<AtomicBool>) -> Result<Self, LabError> {
         Ok(Self {
             engine: engine()?,
@@ -105,8 +105,8 @@ impl Target {
         })
     }
 
-    /// The home in a folder; its daemon is started where none runs. The credential that the environment names is
-    /// shown.
+    /// The home in a folder; its daemon is started if none runs. The target shows the credential that the environment
+    /// names.
     ///
     /// # Errors
     /// [`LabError::Facility`].
@@ -127,8 +127,8 @@ impl Target {
         Self::throwaway_with(needs, stop, |_, _| Ok(()))
     }
 
-    /// As [`Target::throwaway`], with other settings than those of the needs; what belongs to them may be laid
-    /// into the folder, which is removed with the home.
+    /// As [`Target::throwaway`], with other settings than those of `needs`. Files of these settings may be put into the
+    /// folder, which is removed with the home.
     pub(crate) fn throwaway_with(
         needs: &Needs,
         stop: Arc<AtomicBool>,
@@ -163,12 +163,12 @@ impl Target {
         self.tenants.bring(&home.facility, tenants)
     }
 
-    /// How a tenant that was brought opens the home.
+    /// The options with which a tenant of [`Target::bring`] opens the home.
     pub(crate) fn options_as(&self, tenant: &str, options: facility::Options) -> facility::Options {
         facility::Options { credential: self.tenants.credential(tenant), ..options }
     }
 
-    /// The home as a tenant that was brought opens it.
+    /// Opens the home as a tenant of [`Target::bring`].
     ///
     /// # Errors
     /// As [`Target::open_again`].
@@ -176,7 +176,8 @@ impl Target {
         self.open_again(self.options_as(tenant, options))
     }
 
-    /// Writes what a tenant that was brought shows into a file beside the home, which is removed with it.
+    /// Writes the credential of a tenant of [`Target::bring`] into a file beside the home, which is removed with the
+    /// home.
     ///
     /// # Errors
     /// [`LabError::Io`]; [`Refusal::NoHome`].
@@ -187,7 +188,7 @@ impl Target {
         Ok(path)
     }
 
-    /// What a workload needs: the engine alone, or a throw-away home.
+    /// A target for a workload: the engine alone, or a throw-away home.
     ///
     /// # Errors
     /// As [`Target::throwaway`].
@@ -203,12 +204,12 @@ impl Target {
         &self.engine
     }
 
-    /// The facility, where there is a home.
+    /// The facility of the home; none without a home.
     pub fn facility(&self) -> Option<&Facility> {
         self.home.as_ref().map(|home| &home.facility)
     }
 
-    /// Folder of the home, where there is one.
+    /// Folder of the home; none without a home.
     pub fn folder(&self) -> Option<&Path> {
         self.facility().map(|facility| facility.home().folder())
     }
@@ -258,7 +259,8 @@ impl Target {
         self.together_within(None, loads, &|| processes.seconds())
     }
 
-    /// As [`Target::together`], counted within a window; `others` is asked where the figures begin and where they end.
+    /// As [`Target::together`], counted within a window; `others` is called at the start and at the end of the counted
+    /// time.
     ///
     /// # Errors
     /// As [`Target::run`].
@@ -276,8 +278,7 @@ impl Target {
         card::measure_together(loads, &self.engine, home, &mut self.tokens, context)
     }
 
-    /// What other programs are given in the place of a workload's requests; none of it where an operation has no such
-    /// cases.
+    /// The cases of a workload's requests for other programs; empty if the operation has none.
     ///
     /// # Errors
     /// As [`Target::run`].
@@ -339,8 +340,8 @@ impl Target {
         Ok(cards)
     }
 
-    /// The level that was asked for must be the level that works: the engine's own code and the
-    /// bound library, or the cards'.
+    /// Checks that the level asked for is the level in use: of the engine's own code and the bound library, or of the
+    /// cards.
     fn check_level(&self, workload: &Workload, cards: &[CardRow]) -> Result<(), LabError> {
         let Some(asked) = workload.level.map(level_name) else { return Ok(()) };
         let refuse = |got| Err(Refusal::Level { asked, got }.into());
@@ -396,7 +397,7 @@ impl Drop for Opened {
         }
         let pids: Vec<u32> =
             self.facility.status().map(|status| Processes::of(&status).all()).unwrap_or_default();
-        // A daemon that does not answer has ended; the folder goes in any case.
+        // A daemon that does not answer has ended; the folder is removed in any case.
         let _ = self.facility.shutdown(true);
         let end = Instant::now() + STOP_WAIT;
         while pids.iter().any(|pid| alive(*pid)) && Instant::now() < end {
@@ -405,13 +406,13 @@ impl Drop for Opened {
     }
 }
 
-/// Whether a process runs; one that has ended and waits to be collected does not.
+/// Whether a process runs; a zombie does not.
 fn alive(pid: u32) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     text.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-/// A workload as it must make sense on cards.
+/// The workload with the interface of cards, to be checked.
 fn on_card(workload: &Workload) -> Workload {
     Workload { interface: Interface::Card, ..workload.clone() }
 }
@@ -420,7 +421,7 @@ fn open_with(folder: &Path, options: facility::Options) -> Result<Facility, LabE
     Facility::open(folder, options).map_err(LabError::facility("open the home"))
 }
 
-/// The programs of a home: those that belong to this one.
+/// The programs of a home: those installed with this one.
 pub(crate) fn programs() -> Result<Programs, LabError> {
     beside("find cryptand-daemon and cryptand-card beside this program", Programs::beside)
 }

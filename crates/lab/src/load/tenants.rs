@@ -1,4 +1,4 @@
-//! The tenants of a throw-away home: each shows a credential that anyone can know, and they are changed while it runs.
+//! The tenants of a throw-away home: their credentials are not secret, and they are changed while the home runs.
 
 use super::{LabError, keys};
 use facility::Facility;
@@ -9,31 +9,31 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use wire::tenant::{Change, Credential, Dedicated, Limits, Tenant};
 
-/// Stream of test bytes that credentials are taken from.
+/// Stream of test bytes that credentials are made of.
 const CREDENTIALS: u64 = 0x7E4A;
 
-/// A tenant that shares all cards within these limits, and may do what the home's owner may.
+/// A tenant that shares all cards within these limits, with all rights of the home's owner.
 pub(crate) fn sharing(name: impl Into<String>, limits: Limits) -> Tenant {
     Tenant { role: Some(wire::role::OWNER.into()), limits, also_shared: true, ..Tenant::new(name, 0) }
 }
 
-/// So many requests in flight over all cards, at the most.
+/// Limits of at most `most` requests in flight over all cards.
 pub(crate) fn in_flight(most: u32) -> Limits {
     Limits { in_flight_max: most, ..Limits::default() }
 }
 
-/// A tenant with all of these cards for its own.
+/// The tenant with these cards as its own, and the shared ones too if `also_shared`.
 pub(crate) fn owning(tenant: Tenant, cards: impl Iterator<Item = u32>, also_shared: bool) -> Tenant {
     let dedicated = cards.map(|card| Dedicated { card, share_percent: 100 }).collect();
     Tenant { dedicated, also_shared, ..tenant }
 }
 
-/// Tenants of these limits, equal but for them.
+/// A tenant for each of these limits, equal but for them.
 pub(crate) fn guests(limits: &[Limits]) -> Vec<Tenant> {
     (1..).zip(limits).map(|(number, limits)| sharing(format!("guest-{number}"), *limits)).collect()
 }
 
-/// The tenants that a home knows by now.
+/// The tenants that a home has so far, with their credentials.
 #[derive(Default)]
 pub(crate) struct Tenants {
     known: BTreeMap<String, (Tenant, Credential)>,
@@ -46,7 +46,7 @@ impl Tenants {
     /// [`LabError::Facility`] where a change is refused.
     pub fn bring(&mut self, home: &Facility, wanted: &[Tenant]) -> Result<(), LabError> {
         let change = |change| home.change(change).map_err(LabError::facility("change the tenants of a home"));
-        // Cards first become free, then somebody's.
+        // Cards are first freed, then given to a tenant.
         for (name, (tenant, credential)) in &mut self.known {
             if !tenant.dedicated.is_empty() && wanted.iter().all(|tenant| tenant.name != *name) {
                 *tenant = sharing(name.clone(), Limits::default());
@@ -70,13 +70,13 @@ impl Tenants {
         Ok(())
     }
 
-    /// What a tenant shows.
+    /// The credential of a tenant; none if the home does not have it.
     pub fn credential(&self, name: &str) -> Option<Credential> {
         self.known.get(name).map(|(_, credential)| credential.clone())
     }
 }
 
-/// A tenant as the daemon is told of it.
+/// The tenant in the form that the daemon takes.
 fn described(tenant: &Tenant, credential: &Credential) -> Tenant {
     let digest = engine::sha256(&credential.0);
     let text = digest.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// Processor time that a process has used so far, in seconds; none where it is gone.
+/// Processor time that a process has used so far, in seconds; none if it has ended.
 ///
 /// Read from `schedstat` of every thread (nanoseconds); where the kernel keeps none, from `stat`
 /// (hundredths of a second).
@@ -21,7 +21,7 @@ pub fn process_seconds(pid: u32) -> Option<f64> {
 
 fn from_stat(pid: u32) -> Option<f64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold anything; fields 14 and 15 count from before it.
+    // The name, in parentheses, may contain any character; fields 14 and 15 are counted from its end.
     let after_name = text.rsplit_once(')')?.1;
     let mut fields = after_name.split_whitespace().skip(11);
     let user: f64 = fields.next()?.parse().ok()?;
@@ -29,7 +29,7 @@ fn from_stat(pid: u32) -> Option<f64> {
     Some((user + system) / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// Resident memory of a process in bytes; none where it is gone or hides it.
+/// Resident memory of a process in bytes; none if it has ended or hides it.
 pub fn resident_bytes(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
     let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! Two cards: which gets how much.
+//! Two cards: the share of each that each system gets.
 //!
 //! As on z/TPF, one system is the client of all connections, whose requests are public operations, and one the
 //! server, whose requests are private ones. Either both share both cards, or the server has the first for
@@ -20,11 +20,11 @@ pub const BOTH_SHARED: &str = "both-shared";
 pub const ONE_SHARED: &str = "one-shared";
 /// Place of the client among the loads of a case.
 pub const CLIENT: usize = 0;
-/// Place of the server.
+/// Place of the server among the loads of a case.
 pub const SERVER: usize = 1;
 /// The card that is shared in both cases.
 pub const SHARED_CARD: u32 = FIRST_CARD + 1;
-/// Requests that each system keeps under way: two full cards'.
+/// Requests that each system keeps in flight: as many as two cards hold.
 const JOBS: usize = 16;
 
 /// The cases; two are few enough for any report.
@@ -48,7 +48,7 @@ fn case(name: &str, tenants: Vec<Tenant>, client_cards: u64) -> Case {
     }
 }
 
-/// The part of the page.
+/// The section of the page on two cards.
 pub(super) fn show(page: Page<'_>) -> Markup {
     let head = heading(Experiment::Balance, "Two cards in balance", true);
     let remark = PreEscaped(
@@ -98,7 +98,7 @@ pub(super) fn show(page: Page<'_>) -> Markup {
     html! { (head) p.remark { (remark) } (charts) (page::table(&columns, rows)) }
 }
 
-/// A system's published share of a card: of two shared ones only.
+/// A system's published share of a card; published for two shared cards only.
 fn published_share(page: Page<'_>, case: &str, system: &str, card: u32) -> Option<f64> {
     if case != BOTH_SHARED {
         return None;

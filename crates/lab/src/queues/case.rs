@@ -1,4 +1,4 @@
-//! A case of an experiment: a house of cards and tenants, and what each tenant asks of it.
+//! A case of an experiment: a house of cards and tenants, and the load of each tenant.
 
 use super::models::{TimedCard, timing_text};
 use crate::load::operation::Operation;
@@ -10,10 +10,10 @@ use wire::tenant::{Limits, Tenant};
 /// Index of the first card that carries load; the coprocessor before it makes the keys.
 pub const FIRST_CARD: u32 = 1;
 
-/// Answers of each job that a window of a second holds, at the least.
+/// Minimum of answers of each job in a window, for each second that is asked for.
 const ROUNDS_PER_SECOND: f64 = 20.0;
 
-/// What is looked at.
+/// The subject of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Experiment {
@@ -21,7 +21,7 @@ pub enum Experiment {
     Shared,
     /// One tenant, and many.
     Tenants,
-    /// Two cards: which gets how much.
+    /// The share of two cards that each system gets.
     Balance,
     /// How the rate grows with the jobs.
     Jobs,
@@ -30,7 +30,7 @@ pub enum Experiment {
 }
 
 impl Experiment {
-    /// Every one, in the order of the report.
+    /// Every experiment, in the order of the report.
     pub const ALL: [Self; 5] = [Self::Shared, Self::Tenants, Self::Balance, Self::Jobs, Self::Waiting];
 
     /// The name on the command line.
@@ -51,21 +51,21 @@ impl std::fmt::Display for Experiment {
     }
 }
 
-/// A house: cards that carry load, how everyone waits, and the tenants that it knows.
+/// A house: cards that carry load, the way that cards and callers wait, and the tenants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rig {
-    /// Accelerators, the first at [`FIRST_CARD`]; none is a card as it is.
+    /// Accelerators, the first at index [`FIRST_CARD`]; none is a card that is not timed.
     pub cards: Vec<Option<TimedCard>>,
     /// How the cards wait.
     pub poll: PollMode,
     /// How callers wait.
     pub caller_poll: PollMode,
-    /// Its tenants.
+    /// The tenants of the house.
     pub tenants: Vec<Tenant>,
 }
 
 impl Rig {
-    /// So many equal cards for one tenant without limits, everyone waiting as is the default.
+    /// A rig of `cards` equal cards for one tenant without limits, with the default way of waiting.
     pub fn of(cards: usize, card: Option<TimedCard>) -> Self {
         Self {
             cards: vec![card; cards],
@@ -75,29 +75,30 @@ impl Rig {
         }
     }
 
-    /// Whether the same processes serve another rig: tenants are changed while they run.
+    /// Whether the same processes can serve another rig: tenants may differ, because they are changed while the
+    /// processes run.
     pub fn is_served_like(&self, other: &Self) -> bool {
         let processes = |rig: &Self| (rig.cards.clone(), rig.poll, rig.caller_poll);
         processes(self) == processes(other)
     }
 
-    /// Whether any of its cards is timed.
+    /// Whether any card of the rig is timed.
     pub fn is_timed(&self) -> bool {
         self.cards.iter().any(Option::is_some)
     }
 
-    /// What the timed program reads.
+    /// The text of the cards' timings for the program of timed cards.
     pub fn timing_text(&self) -> String {
         timing_text(FIRST_CARD, &self.cards)
     }
 
-    /// The timing of the card at an index.
+    /// The timing of the card at an index; none if it is not timed.
     pub fn card(&self, index: u32) -> Option<TimedCard> {
         let place = index.checked_sub(FIRST_CARD)?;
         self.cards.get(place as usize).copied().flatten()
     }
 
-    /// The first cards that carry load, as bits by index.
+    /// The first `cards` cards that carry load, as bits by index.
     pub fn first(cards: usize) -> u64 {
         (FIRST_CARD..).take(cards).fold(0, |bits, index| bits | 1 << index)
     }
@@ -108,39 +109,39 @@ pub(super) fn bits(cards: u64) -> Vec<u32> {
     (0..u64::BITS).filter(|index| cards >> index & 1 == 1).collect()
 }
 
-/// What one tenant asks.
+/// The load of one tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Index of the tenant within its rig.
     pub tenant: usize,
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
-    /// Requests that it keeps under way.
+    /// Requests that the tenant keeps in flight.
     pub jobs: usize,
-    /// Cards that it uses, as bits by index.
+    /// Cards that the tenant uses, as bits by index.
     pub cards: u64,
 }
 
 /// One case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// What it belongs to.
+    /// The experiment of the case.
     pub experiment: Experiment,
-    /// Its name within the experiment.
+    /// Name of the case within the experiment.
     pub name: String,
-    /// The house.
+    /// The house that the case needs.
     pub rig: Rig,
-    /// Who asks for what, all at once.
+    /// The loads of the tenants, which all run at once.
     pub loads: Vec<Load>,
 }
 
 impl Case {
-    /// The name among all cases.
+    /// Name of the case among all experiments.
     pub fn id(&self) -> String {
         format!("{}/{}", self.experiment, self.name)
     }
 
-    /// How long the timed cards take to answer all that is under way once, in seconds; 0 for cards as they are.
+    /// Seconds that the timed cards take to answer all requests in flight once; 0 without timed cards.
     pub fn round_seconds(&self) -> f64 {
         let cards = |load: &Load| {
             bits(load.cards)
@@ -153,8 +154,8 @@ impl Case {
         self.loads.iter().map(of).sum()
     }
 
-    /// How long is measured where so many seconds are asked for: as long as many tenants need to have
-    /// [`ROUNDS_PER_SECOND`] answers of each job in a second that is asked for.
+    /// Length of the window in seconds if `seconds` are asked for: longer with many tenants, so that each job gets
+    /// [`ROUNDS_PER_SECOND`] answers for each second asked for.
     pub fn window_seconds(&self, seconds: f64) -> f64 {
         seconds.max(self.round_seconds() * ROUNDS_PER_SECOND * seconds)
     }

@@ -1,4 +1,4 @@
-//! A rig as running processes: a throw-away home with its cards, timed where they are to be, and its tenants.
+//! A rig as running processes: a throw-away home with its cards, timed if the rig says so, and its tenants.
 
 use super::case::{Case, Load, Rig, bits};
 use super::outcome::{CardRun, LoadRun, Run};
@@ -16,14 +16,14 @@ use wire::control::PollMode;
 
 /// The program of timed cards, beside the released one.
 const TIMED_PROGRAM: &str = "cryptand-card-timed";
-/// Requests that differ in their key; further jobs use the same again.
+/// Number of requests with different keys; further jobs use these requests again.
 const KEYS: usize = 8;
-/// Jobs that one thread carries, at the most.
+/// Maximum number of jobs of a thread.
 const JOBS_OF_A_THREAD: usize = 16;
-/// Warming up, as a share of the window, and at the least.
+/// Warm-up: a share of the window, and a minimum.
 const WARM_SHARE: f64 = 0.2;
 const WARM_MIN: Duration = Duration::from_millis(60);
-/// Turns of all requests under way that warm up.
+/// Turns of all requests in flight that warm up.
 const ROUNDS_WARM: u32 = 2;
 
 /// A running rig.
@@ -52,12 +52,12 @@ impl House {
         Ok(Self { rig: rig.clone(), target })
     }
 
-    /// The rig that runs.
+    /// The rig of the running house.
     pub fn rig(&self) -> &Rig {
         &self.rig
     }
 
-    /// Runs a case of this rig for so many seconds.
+    /// Runs a case of this rig for `seconds`.
     ///
     /// # Errors
     /// [`LabError`] of the first load that fails.
@@ -74,7 +74,7 @@ impl House {
         let round = Duration::from_secs_f64(case.round_seconds());
         let open = Duration::from_secs_f64(case.window_seconds(seconds));
         let warm = open.mul_f64(WARM_SHARE).max(WARM_MIN).max(round * ROUNDS_WARM);
-        // A card may be one tenant's own: it is looked at by one that uses it.
+        // A card may belong to one tenant alone, so it is read through a tenant that uses it.
         let watched = cards.iter().filter_map(|card| {
             let place = case.loads.iter().position(|load| load.cards >> card & 1 == 1)?;
             Some((*card, &ways[place]))
@@ -91,7 +91,7 @@ impl House {
         let together = self.target.together_within(Some(Window { warm, open }), &loads, &look)?;
         let looks: Vec<(Instant, Result<Vec<CardCounters>, _>)> =
             looks.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // The first look, before the window, attached what the other two read.
+        // The first reading, before the window, made the attachments that the other two use.
         let [_, (opened, before), (closed, after)] = looks.try_into().map_err(|_| LabError::Interrupted)?;
         let failed = LabError::facility("read the counters of a card");
         let before: Vec<CardCounters> = before.map_err(failed)?;
@@ -117,7 +117,7 @@ impl House {
         Ok(run)
     }
 
-    /// A tenant's own way to the cards.
+    /// Opens the home as the tenant of a load, with that load's cards.
     fn open(&self, case: &Case, load: &Load) -> Result<Facility, LabError> {
         let options = facility::Options { poll: self.rig.caller_poll, ..Default::default() };
         let way = self.target.open_as(&case.rig.tenants[load.tenant].name, options)?;
@@ -151,7 +151,7 @@ impl House {
     }
 }
 
-/// What a load keeps under way, by threads that each look at all of theirs in turn.
+/// The workload of a load: each thread carries a share of its jobs in turn.
 fn workload(load: &Load) -> Workload {
     let processors = load.jobs.div_ceil(JOBS_OF_A_THREAD);
     Workload { jobs: load.jobs, processors, ..Workload::of(load.operation) }
@@ -175,7 +175,7 @@ pub(crate) fn timed(programs: &mut Programs, folder: &Path, timings: &str) -> Re
     Ok(())
 }
 
-/// Links the program of timed cards, which lies beside the released one, into a folder, with its timings.
+/// Links the program of timed cards, which lies beside the released one, into a folder, and writes its timings there.
 fn timed_program(released: &Path, folder: &Path, timings: &str) -> Result<PathBuf, LabError> {
     let own = released.with_file_name(TIMED_PROGRAM);
     if !own.is_file() {
@@ -186,7 +186,7 @@ fn timed_program(released: &Path, folder: &Path, timings: &str) -> Result<PathBu
         });
     }
     let link = folder.join(TIMED_PROGRAM);
-    // Another file system has no link to it.
+    // A hard link to another file system is impossible.
     if fs::hard_link(&own, &link).is_err() {
         fs::copy(&own, &link).map_err(LabError::io("copy the program of timed cards"))?;
     }

@@ -1,4 +1,4 @@
-//! How the rate grows with the jobs, on timed cards and on cards as they are, and where it stops growing.
+//! How the rate grows with the jobs, on timed cards and on others, and where it stops growing.
 
 use super::case::{Case, Experiment, Load, Rig};
 use super::models::{Model, PRIVATE, TimedCard};
@@ -12,22 +12,22 @@ use maud::{Markup, PreEscaped, html};
 pub const JOBS: [usize; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 32, 48, 64, 96];
 /// Jobs of the quick sweep.
 const JOBS_QUICK: [usize; 4] = [1, 4, 8, 96];
-/// Jobs beyond which a rate counts as grown no more: this share of the best is the knee.
+/// The knee is the fewest jobs whose rate is at least this share of the best.
 const KNEE: f64 = 0.95;
 
-/// Cards that the jobs go to.
+/// The cards of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
     /// One timed card.
     One(Model),
-    /// Twelve timed PCICA cards, half as fast.
+    /// Twelve timed PCICA cards, at half their speed.
     Twelve,
-    /// One accelerator as it is.
+    /// One accelerator that is not timed.
     Real,
 }
 
 impl On {
-    /// Every one.
+    /// Every set of cards.
     pub const ALL: [Self; 5] = [
         Self::One(Model::Pcica),
         Self::One(Model::Pcixcc),
@@ -63,7 +63,7 @@ impl On {
         }
     }
 
-    /// What timed cards should give with so many jobs: one answer for each in the time that one takes, up to
+    /// The expected rate of timed cards with this many jobs: one answer for each job in the time of a request, up to
     /// the full rate.
     fn asked(self, jobs: usize) -> Option<f64> {
         let rates = |cards: f64| {
@@ -77,13 +77,13 @@ impl On {
         }
     }
 
-    /// The published row with so many jobs.
+    /// The published row with this many jobs; none if no such row was published.
     const fn published(self, jobs: usize) -> Option<&'static str> {
         match (self, jobs) {
             (Self::One(Model::Pcica), 1) => Some("z990.4.4.pka.pkd-crt-1024.1c1j.ops"),
             (Self::One(Model::Pcica), 8) => Some("z990.4.4.pka.pkd-crt-1024.1c8j.ops"),
             (Self::One(Model::Pcixcc), 1) => Some("z990.4.5.3.pka.pkd-crt-1024.1c1j.ops"),
-            // Seven jobs fill it.
+            // Published with seven jobs, which fill the card.
             (Self::One(Model::Pcixcc), 8) => Some("z990.4.5.3.pka.pkd-crt-1024.1c7j.ops"),
             (Self::One(Model::Cex2c), 1) => Some("z990.5.2.3.pka.pkd-crt-1024.cex2c.ops"),
             _ => None,
@@ -91,12 +91,12 @@ impl On {
     }
 }
 
-/// Name of a case.
+/// Name of the case with these cards and this many jobs.
 pub fn name(on: On, jobs: usize) -> String {
     format!("{}/{jobs}", on.name())
 }
 
-/// The cases.
+/// The cases of the sweep over jobs, fewer for a quick report.
 pub fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = Vec::new();
     for on in On::ALL {
@@ -115,7 +115,7 @@ pub fn cases(extent: Extent) -> Vec<Case> {
     cases
 }
 
-/// The fewest jobs with which the rate comes near to its best.
+/// The fewest jobs with which the rate reaches `KNEE` of its best.
 pub fn knee(outcomes: &Outcomes, on: On) -> Option<usize> {
     let rates: Vec<(usize, f64)> = JOBS
         .into_iter()
@@ -125,7 +125,7 @@ pub fn knee(outcomes: &Outcomes, on: On) -> Option<usize> {
     rates.into_iter().find(|(_, rate)| *rate >= KNEE * best && best > 0.0).map(|(jobs, _)| jobs)
 }
 
-/// The part of the page.
+/// The section of the page on jobs; needs the outcomes of the sweep.
 pub(super) fn show(page: Page<'_>) -> Markup {
     let head = heading(Experiment::Jobs, "Jobs from 1 to 96", false);
     let remark = PreEscaped(
@@ -184,7 +184,7 @@ pub(super) fn show(page: Page<'_>) -> Markup {
     html! { (head) p.remark { (remark) } (charts) (page::table(&columns, rows)) }
 }
 
-/// Rates over jobs: of timed cards as shares of what they give when full.
+/// Rates over jobs; those of timed cards as shares of their full rate.
 fn chart(page: Page<'_>, timed: bool) -> String {
     const INKS: [Ink; 4] = [Ink::Ours, Ink::OursSecond, Ink::Software, Ink::Peer];
     let shown = On::ALL.into_iter().filter(|on| (*on != On::Real) == timed);

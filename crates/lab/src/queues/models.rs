@@ -1,4 +1,4 @@
-//! The published cards as timed cards: what a request takes alone, and how many run side by side.
+//! The published cards as timed cards: the time of a request alone, and the number of requests that run side by side.
 //!
 //! A card is known by two published rates of an operation: with one job, which is the reciprocal of what a
 //! request takes, and with as many jobs as fill it. Their ratio is the parallelism. For RSA with 1024 bits:
@@ -30,7 +30,7 @@ pub const DEPTH: usize = 8;
 pub const PRIVATE: Operation = Operation::Rsa { bits: 1024, form: RsaForm::Crt };
 /// The public operation of the experiments.
 pub const PUBLIC: Operation = Operation::Rsa { bits: 1024, form: RsaForm::Public };
-/// Verbs and operations that timed cards have a pace for.
+/// Verbs that timed cards have a pace for, with their operations.
 const VERBS: [(&str, Operation); 5] = [
     ("clear-rsa-private", PRIVATE),
     ("clear-rsa-public", PUBLIC),
@@ -47,11 +47,11 @@ pub enum Model {
     Pcica,
     /// Coprocessor of the z990.
     Pcixcc,
-    /// The same as guests of z/VM used it, for clear keys past the secure-key services.
+    /// PCIXCC as guests of z/VM used it, for clear keys past the secure-key services.
     PcixccZvm,
-    /// Coprocessor after it, two on a feature.
+    /// The coprocessor after PCIXCC, two on a feature.
     Cex2c,
-    /// The same feature's cards as accelerators.
+    /// The cards of CEX2C's feature as accelerators.
     Cex2a,
 }
 
@@ -65,7 +65,7 @@ pub struct Rates {
 }
 
 impl Model {
-    /// Every one.
+    /// Every model.
     pub const ALL: [Self; 5] = [Self::Pcica, Self::Pcixcc, Self::PcixccZvm, Self::Cex2c, Self::Cex2a];
 
     /// The name in cases.
@@ -110,11 +110,11 @@ impl Model {
 /// A timed card of a rig.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TimedCard {
-    /// What it is timed as.
+    /// The card whose rates it has.
     pub model: Model,
-    /// How many times slower than that; more cards than two processors could serve still fit on them.
+    /// Divisor of the model's speed, so that more cards fit on two processors.
     pub slower: u32,
-    /// Answers become visible at multiples of it, in microseconds; 0: as soon as they are due.
+    /// Answers become visible at multiples of this interval, in microseconds; 0 for as soon as they are due.
     pub poll_us: u32,
 }
 
@@ -124,7 +124,7 @@ impl TimedCard {
         Self { model, slower: 1, poll_us: 0 }
     }
 
-    /// The rates that it has.
+    /// The rates of the card: those of its model over `slower`.
     pub fn rates(self, operation: Operation) -> Option<Rates> {
         let rates = self.model.rates(operation)?;
         let by = f64::from(self.slower.max(1));
@@ -132,7 +132,7 @@ impl TimedCard {
     }
 }
 
-/// What the timed program reads: the timings of cards, the first of which has this index. A card without a
+/// The text of timings for the program of timed cards: the first of `cards` has the index `first`. A card without a
 /// timing answers at once.
 pub fn timing_text(first: u32, cards: &[Option<TimedCard>]) -> String {
     let mut text = String::from("# Timings of the cards of a throw-away home.\n");
@@ -144,8 +144,8 @@ pub fn timing_text(first: u32, cards: &[Option<TimedCard>]) -> String {
     text
 }
 
-/// The same for one card, the first, whose private operations have these rates: for forms and lengths of keys that are
-/// published apart.
+/// The text of timings for one card, the first, whose private operations have these rates: for forms and lengths of
+/// keys that were published separately.
 pub fn timing_text_of(rates: Rates) -> String {
     let mut text = String::from("# Timing of the card of a throw-away home.\n");
     let private = VERBS.iter().filter(|(_, operation)| *operation == PRIVATE);

@@ -1,4 +1,4 @@
-//! What a run of a case gave, and what several runs of it sum up to.
+//! The result of a run of a case, and the summary of several runs.
 
 use super::case::{Case, Experiment};
 use crate::kit::statistics::{Summary, compare, median};
@@ -6,42 +6,42 @@ use crate::load::ProcessorSeconds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One run.
+/// One run of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// How long was measured, in seconds.
+    /// The measured time, in seconds.
     pub seconds: f64,
     /// One entry for each load of the case.
     pub loads: Vec<LoadRun>,
     /// The cards that carried load.
     pub cards: Vec<CardRun>,
-    /// Processor time of everyone.
+    /// Processor time of callers, daemon and cards.
     pub processor_s: ProcessorSeconds,
-    /// Answers that were compared with what they must be.
+    /// Answers that were compared with the expected ones.
     pub answers_compared: u64,
 }
 
-/// What one tenant got.
+/// The result of one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadRun {
     /// Operations a second.
     pub ops_per_s: f64,
     /// Half of its requests took at most this long, in nanoseconds.
     pub p50_ns: u64,
-    /// 99 of 100 took at most this long, in nanoseconds.
+    /// The 99th percentile of its requests' times, in nanoseconds.
     pub p99_ns: u64,
     /// Operations a second by card.
     pub by_card: BTreeMap<u32, f64>,
 }
 
-/// What one card did.
+/// The work of one card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CardRun {
-    /// Its index.
+    /// Index of the card.
     pub card: u32,
     /// Operations a second.
     pub ops_per_s: f64,
-    /// Share of its time that it was at work: of a timed card, of its published full rate.
+    /// Share of the time that the card was at work; for a timed card, its rate over the published full rate.
     pub utilisation: f64,
     /// Requests of a batch, on average.
     pub fill: f64,
@@ -67,7 +67,7 @@ impl Run {
     /// Requests of a batch, on average over the cards that ran any.
     fn fill(&self) -> f64 {
         let ran = self.cards.iter().filter(|card| card.ops_per_s > 0.0 && card.fill > 0.0);
-        // A card ran its rate over its fill in batches.
+        // A card's batches a second are its rate over its fill.
         let (rate, batches) = ran.fold((0.0, 0.0), |(rate, batches), card| {
             (rate + card.ops_per_s, batches + card.ops_per_s / card.fill)
         });
@@ -81,13 +81,13 @@ impl Run {
     }
 }
 
-/// Jain's index of fairness: 1 where all get the same, 1 / n where one of n gets all.
+/// Jain's index of fairness: 1 if all shares are equal, 1 / n if one of n has everything.
 pub fn jain(shares: &[f64]) -> f64 {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     if squares > 0.0 { sum * sum / (shares.len() as f64 * squares) } else { 1.0 }
 }
 
-/// The largest share over the smallest; none where somebody got nothing.
+/// The largest share over the smallest; none if a share is 0.
 pub fn max_over_min(shares: &[f64]) -> Option<f64> {
     let (min, max) = shares.iter().fold((f64::INFINITY, 0.0f64), |(min, max), x| (min.min(*x), max.max(*x)));
     (min > 0.0 && min.is_finite()).then(|| max / min)
@@ -96,37 +96,37 @@ pub fn max_over_min(shares: &[f64]) -> Option<f64> {
 /// A case with all of its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What it belongs to.
+    /// The experiment of the case.
     pub experiment: Experiment,
-    /// Its name within the experiment.
+    /// Name of the case within the experiment.
     pub name: String,
     /// Whether timed cards took part.
     pub timed: bool,
-    /// Tenants that asked.
+    /// Number of tenants with a load.
     pub tenants: usize,
-    /// Requests that they kept under way.
+    /// Requests that the tenants kept in flight.
     pub jobs: usize,
     /// Operations a second of all tenants.
     pub ops_per_s: Summary,
     /// Median latency in nanoseconds, median over the tenants.
     pub p50_ns: Summary,
-    /// Latency that 99 of 100 requests keep, in nanoseconds, median over the tenants.
+    /// 99th percentile of latency in nanoseconds, median over the tenants.
     pub p99_ns: Summary,
-    /// The same of the tenant that has it worst.
+    /// 99th percentile of latency in nanoseconds, of the tenant for which it is longest.
     pub p99_worst_ns: Summary,
     /// Share of their time that the cards were at work, on average.
     pub utilisation: Summary,
     /// Requests of a batch, on average.
     pub fill: Summary,
-    /// Fairness of the tenants' rates.
+    /// Jain's index of the tenants' rates.
     pub jain: Summary,
-    /// Largest over smallest rate of a tenant; none where one got nothing in some run.
+    /// Largest over smallest rate of a tenant; none if a tenant got nothing in some run.
     pub max_over_min: Option<Summary>,
     /// Processor time of the callers for one operation, in nanoseconds; median.
     pub caller_ns: f64,
-    /// Of the daemon.
+    /// Processor time of the daemon for one operation, in nanoseconds; median.
     pub daemon_ns: f64,
-    /// Of the cards.
+    /// Processor time of the cards for one operation, in nanoseconds; median.
     pub cards_ns: f64,
     /// Rates of each load, medians, in the order of the case.
     pub each: Vec<Each>,
@@ -145,14 +145,14 @@ pub struct Each {
     pub ops_per_s: f64,
     /// Median latency in nanoseconds.
     pub p50_ns: f64,
-    /// Latency that 99 of 100 requests keep, in nanoseconds.
+    /// 99th percentile of latency in nanoseconds.
     pub p99_ns: f64,
     /// Share of its operations that each card did.
     pub shares: BTreeMap<u32, Summary>,
 }
 
 impl Outcome {
-    /// Sums up the runs of a case; none where there is none.
+    /// Sums up the runs of a case; none without runs.
     pub fn new(case: &Case, runs: &[Run]) -> Option<Self> {
         let values = |value: &dyn Fn(&Run) -> f64| runs.iter().map(value).collect::<Vec<f64>>();
         let summary = |value: &dyn Fn(&Run) -> f64| Summary::of(&values(value));
@@ -189,7 +189,7 @@ impl Outcome {
         })
     }
 
-    /// The rate over that of another case, as neighbouring runs give it.
+    /// The rate over that of another case, by the ratios of neighbouring runs.
     pub fn over(&self, other: &Self) -> Option<Summary> {
         Some(compare(&self.rates, &other.rates)?.ratio)
     }

@@ -1,12 +1,12 @@
-//! The part of a report's page on queues and tenants: what all experiments share of it.
+//! The part of a report's page on queues and tenants: the elements that all experiments share.
 
 use super::{Experiment, Outcome, Outcomes, balance, jobs, shared, tenants, waiting};
 use crate::published::Row;
 use maud::{Markup, PreEscaped, html};
 
-/// Where the part begins.
+/// Anchor of the part in the page.
 pub(crate) const ANCHOR: &str = "queues";
-/// Its heading.
+/// Heading of the part.
 pub(crate) const TITLE: &str = "Queues and tenants";
 
 /// The part; empty where no experiment ran.
@@ -39,7 +39,7 @@ pub(crate) fn section(outcomes: &Outcomes, published: &[Row]) -> Markup {
 
 const TIMED: PreEscaped<&str> = PreEscaped("<span class=\"timed\">timed</span>");
 
-/// An experiment's heading; says whether it ran on timed cards.
+/// An experiment's heading, with a remark if it ran on timed cards.
 pub(super) fn heading(experiment: Experiment, title: &str, timed: bool) -> Markup {
     html! { h3 id={ (ANCHOR) "-" (experiment) } { (title) @if timed { " " (TIMED) } } }
 }
@@ -49,7 +49,7 @@ pub(super) fn count(count: u64) -> String {
     count.to_string()
 }
 
-/// What a part of the page is made from.
+/// The data of a part of the page.
 #[derive(Clone, Copy)]
 pub(super) struct Page<'a> {
     pub outcomes: &'a Outcomes,

@@ -1,4 +1,4 @@
-//! Queues: what cards give when they are full, shared, limited, unequal or called by one lonely job.
+//! Queues: rates and times of cards that are full, shared, limited, unequal or called by a single job.
 //!
 //! Each group of rows makes its own throw-away home. Sides run in turn, round by round, with the order turned
 //! over each time; every answer is looked at by the loops of [`crate::load`]. The load is RSA-2048 with
@@ -30,10 +30,10 @@ use wire::control::{Personality, PollMode};
 
 /// The load of most rows.
 const RSA: Operation = Operation::Rsa { bits: 2048, form: RsaForm::Crt };
-/// Sides of a queue row work so many times as long as those of an engine row: threads must meet first.
+/// A side of a queue row works this many times as long as a side of an engine row: its threads must meet first.
 const LONGER: f64 = 5.0;
 
-/// How thoroughly rows are measured.
+/// Rounds and seconds with which rows are measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     /// Rounds of each side.
@@ -47,13 +47,13 @@ impl Effort {
         Self { rounds: options.rounds, seconds: options.seconds * LONGER }
     }
 
-    /// Fewer rounds, for rows of many cases.
+    /// At most `rounds` rounds, for rows of many cases.
     fn at_most(self, rounds: usize) -> Self {
         Self { rounds: self.rounds.min(rounds), ..self }
     }
 
-    /// For rates that are compared to a few parts in a hundred: so long that what is in flight at the end, and
-    /// who began first, is less than one.
+    /// Longer rounds, for rates that are compared to a few parts in a hundred: the requests in flight at the end, and
+    /// the order of the start, must weigh less than that.
     fn longer(self) -> Self {
         Self { seconds: self.seconds * LONGER, ..self }
     }
@@ -63,7 +63,7 @@ impl Effort {
     }
 }
 
-/// What makes the rows of a group.
+/// A function that measures the rows of a group.
 type Group = fn(Effort, &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError>;
 
 /// The groups, each with the words that `--filter` finds it by.
@@ -100,22 +100,22 @@ pub fn run(
     Ok(rows)
 }
 
-/// A program of the home whose clear-key requests go to cards.
+/// Opens the home as a program whose clear-key requests go to cards.
 fn on_cards(target: &Target, poll: PollMode) -> Result<Facility, LabError> {
     target.open_again(facility::Options { poll, ..cards_only() })
 }
 
-/// How a program opens a home whose clear-key requests are to go to cards.
+/// Options of a program whose clear-key requests go to cards.
 fn cards_only() -> facility::Options {
     facility::Options { in_caller: false, ..facility::Options::default() }
 }
 
-/// A program of the home as it comes.
+/// Opens the home as a program with default options.
 fn as_it_comes(target: &Target) -> Result<Facility, LabError> {
     target.open_again(facility::Options::default())
 }
 
-/// Only the accelerators.
+/// The selection of accelerators only.
 fn accelerators() -> Selection {
     Selection::personality(Personality::Accelerator)
 }
@@ -135,12 +135,12 @@ fn one(target: &mut Target, facility: &Facility, workload: &Workload) -> Result<
     Ok(outcome)
 }
 
-/// Threads that carry these jobs on this machine.
+/// Number of threads that carry these jobs on this machine.
 fn threads(jobs: usize) -> usize {
     jobs.min(processors_online())
 }
 
-/// A row of two sides that ran in turn, each round with its figures.
+/// A row of two sides that ran in turn; `rounds` has the figures of both sides.
 fn of_rounds(case: &str, unit: &str, peer: &str, rounds: &[(f64, f64)], promise: Promise) -> Measure {
     let (ours, theirs): (Vec<f64>, Vec<f64>) = rounds.iter().copied().unzip();
     Measure::compared(case, unit, peer, compare(&ours, &theirs), Some(promise))
@@ -160,7 +160,7 @@ fn in_turn<T: Copy>(
         .collect()
 }
 
-/// What is spread over the middle of the values, in percent: largest less smallest.
+/// The largest value less the smallest, in percent of the median.
 fn spread_percent(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     let summary = Summary::of(values);

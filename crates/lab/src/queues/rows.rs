@@ -20,7 +20,7 @@ pub(crate) fn rows(sheet: &mut Sheet, outcomes: &Outcomes) {
     }
 }
 
-/// A figure: the end of its name, metric, unit, and what it is.
+/// A figure: the end of its name, its metric, unit and summary.
 type Figure = (String, &'static str, &'static str, Summary);
 
 fn figures(outcome: &Outcome) -> Vec<Figure> {

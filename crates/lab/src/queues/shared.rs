@@ -24,9 +24,9 @@ pub const VIRTUAL_QUEUES: u32 = 8;
 pub const CARDS: [usize; 4] = [1, 2, 4, 6];
 /// The published cards of the sweep.
 pub const MODELS: [Model; 2] = [Model::Pcica, Model::PcixccZvm];
-/// Most cards of a house.
+/// Cards of the largest house.
 const CARDS_MAX: usize = CARDS[CARDS.len() - 1];
-/// Requests that the tenant would have under way for each card: more than a card holds.
+/// Requests that the tenant would keep in flight for each card: more than a card holds.
 const JOBS_PER_CARD: usize = 12;
 
 /// How the tenant reaches the cards.
@@ -41,7 +41,7 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// Every one.
+    /// Every way.
     pub const ALL: [Self; 3] = [Self::Window, Self::Limited, Self::Own];
 
     const fn name(self) -> &'static str {
@@ -78,12 +78,12 @@ pub const fn window_us(model: Model) -> u32 {
     }
 }
 
-/// Name of a case.
+/// Name of the case with this model, number of cards and way to the cards.
 pub fn name(model: Model, cards: usize, queue: Queue) -> String {
     format!("{}/{cards}/{}", model.name(), queue.name())
 }
 
-/// The cases.
+/// The cases on shared cards and on the tenant's own, fewer for a quick report.
 pub fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = Vec::new();
     for model in MODELS {
@@ -115,7 +115,7 @@ fn case(model: Model, cards: usize, queue: Queue) -> Case {
     }
 }
 
-/// Rate of cards of its own over that of shared ones.
+/// Rate of a case on the tenant's own cards over the rate of the same cards by `queue`.
 pub fn gain(outcomes: &Outcomes, model: Model, cards: usize, queue: Queue) -> Option<Summary> {
     let of = |queue| outcomes.of(Experiment::Shared, &name(model, cards, queue));
     of(Queue::Own)?.over(of(queue)?)
@@ -127,7 +127,7 @@ pub fn published_id(model: Model, cards: usize, queue: Queue, what: &str) -> Str
     format!("zvm.{table}.{}{cards}.{what}", model.title().to_lowercase())
 }
 
-/// The part of the page.
+/// The section of the page on shared cards.
 pub(super) fn show(page: Page<'_>) -> Markup {
     let head = heading(Experiment::Shared, "One tenant: shared cards against cards of its own", true);
     let remark = PreEscaped(
@@ -192,7 +192,7 @@ fn chart(page: Page<'_>, model: Model) -> String {
 
 fn table_row(page: Page<'_>, model: Model, cards: usize, queue: Queue) -> Option<TableRow> {
     let outcome = page.of(Experiment::Shared, &name(model, cards, queue))?;
-    // The originals had no queue of eight without z/VM's interval.
+    // The originals collected answers at z/VM's interval in every case, so no figure is printed for the limit alone.
     let printed = |queue: Queue, what| match queue {
         Queue::Limited => None,
         _ => page.row(&published_id(model, cards, queue, what)),

@@ -11,18 +11,18 @@ use crate::published::Claim;
 use Expect::{About, AtLeast, AtMost};
 use Model::{Pcica, PcixccZvm as Pcixcc};
 
-/// Cards count as full from here on.
+/// Utilisation from which a card counts as full.
 const FULL: f64 = 0.95;
 /// A load is spread over all of n cards where each did at least this share of an n-th.
 const SPREAD: f64 = 0.5;
 /// A measured rate is not above a limit that it exceeds by no more than this share.
 const ABOVE: f64 = 1.02;
 
-/// What a statement is held against.
+/// The test of a statement.
 struct Test {
     figures: Vec<Figure>,
     expect: Expect,
-    /// What the reported figure is multiplied by: 100 for per cent.
+    /// Factor of the reported figure: 100 for per cent.
     unit: f64,
     compared: String,
 }
@@ -134,7 +134,7 @@ const TESTS: &[(&str, Make)] = &[
         )
     }),
     ("lnx.c.poll-gain-low-load", |all| {
-        // How much adaptive waiting gains over ticks with one connection, against how much with eight.
+        // The gain of adaptive waiting over ticks with one connection, over the gain with eight.
         let ratios = waiting::CARDS.into_iter().filter_map(|card| {
             let of = |mode, count| all.of(Experiment::Waiting, &waiting::name(card, mode, count));
             let gain = |count| of("adaptive", count)?.over(of("every 10 ms", count)?);
@@ -146,7 +146,7 @@ const TESTS: &[(&str, Make)] = &[
     }),
 ];
 
-/// Holds the statements against the outcomes. Statements without a test, or whose cases did not run, are left out.
+/// Judges the statements by the outcomes. Statements without a test, or whose cases did not run, are left out.
 pub(crate) fn judge(claims: &[Claim], outcomes: &Outcomes) -> Vec<Judged> {
     let judged = claims.iter().filter_map(|claim| {
         let (_, make) = TESTS.iter().find(|(id, _)| *id == claim.id)?;
@@ -188,7 +188,7 @@ fn models(all: &Outcomes, queue: Queue) -> Option<Test> {
     test(vec![Figure::of(&ratio)], AtLeast(1.0), compared)
 }
 
-/// The least that a card did, as a share of what each would do if all did the same.
+/// The smallest work of a card, as a share of an equal part for each.
 fn spread(all: &Outcomes, queue: Queue) -> Option<Test> {
     let each = shared::MODELS.into_iter().flat_map(|model| [2, 4, 6].map(|cards| (model, cards)));
     let least = each.filter_map(|(model, cards)| {
@@ -200,7 +200,7 @@ fn spread(all: &Outcomes, queue: Queue) -> Option<Test> {
     test(least.collect(), AtLeast(SPREAD), "share of the least used of several cards over an equal share")
 }
 
-/// The rate of a tenant with eight requests in flight over what eight queues, or the cards, allow.
+/// The rate of a tenant with eight requests in flight over the rate that eight queues, or the cards, permit.
 fn one_guest_limit(all: &Outcomes) -> Option<Test> {
     let each = shared::MODELS.into_iter().flat_map(|model| shared::CARDS.map(|cards| (model, cards)));
     let ratios = each.filter_map(|(model, cards)| {
@@ -214,7 +214,7 @@ fn one_guest_limit(all: &Outcomes) -> Option<Test> {
     Some(Test { expect: AtMost(ABOVE), ..test(ratios.collect(), About(1.0), compared)? })
 }
 
-/// Outcomes of ticks with so many connections.
+/// Outcomes of ticks with this many connections.
 fn ticking(all: &Outcomes, connections: usize) -> impl Iterator<Item = &Outcome> {
     let name = move |card| waiting::name(card, "every 10 ms", connections);
     waiting::CARDS.into_iter().filter_map(move |card| all.of(Experiment::Waiting, &name(card)))

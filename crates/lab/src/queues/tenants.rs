@@ -22,9 +22,9 @@ pub const GUESTS: [usize; 2] = [1, 30];
 pub const TENANTS: [usize; 8] = [1, 2, 4, 8, 15, 30, 60, 120];
 /// Tenants of the quick sweep.
 const TENANTS_QUICK: [usize; 3] = [1, 30, 120];
-/// Cards of the sweep, and how much slower than published they are.
+/// Cards of the sweep, and the divisor of their published speed.
 pub const CARDS: usize = 12;
-/// See [`CARDS`].
+/// Divisor of the published speed of the [`CARDS`].
 pub const SLOWER: u32 = 2;
 
 /// Name of a case on cards as published.
@@ -37,7 +37,7 @@ pub fn sweep_name(tenants: usize) -> String {
     format!("{}/{CARDS}-slow/{tenants}", Model::Pcica.name())
 }
 
-/// The cases.
+/// The cases with one tenant and many, fewer for a quick report.
 pub fn cases(extent: Extent) -> Vec<Case> {
     let published = PUBLISHED.into_iter().flat_map(|(model, cards)| {
         let card = TimedCard::of(model);
@@ -62,7 +62,7 @@ fn case(name: String, card: TimedCard, cards: usize, tenants: usize) -> Case {
     }
 }
 
-/// The part of the page.
+/// The section of the page on many tenants.
 pub(super) fn show(page: Page<'_>) -> Markup {
     let head = heading(Experiment::Tenants, "One tenant, thirty, and a hundred and twenty", true);
     let remark = PreEscaped(
@@ -114,7 +114,7 @@ pub(super) fn show(page: Page<'_>) -> Markup {
     html! { (head) p.remark { (remark) } (charts) (page::table(&columns, rows)) }
 }
 
-/// What was published of a row.
+/// The published figures of a row.
 #[derive(Default)]
 struct Printed {
     rate: Option<f64>,
@@ -159,7 +159,7 @@ fn rate_chart(page: Page<'_>) -> String {
     )
 }
 
-/// The tenants' rates over their mean: those of the slowest and of the fastest; and the latencies over those of one.
+/// A chart of the slowest and the fastest tenant's rate over their mean, and of latencies over that of one tenant.
 fn share_chart(page: Page<'_>) -> String {
     let rates = |pick: fn(f64, f64) -> f64, first: f64| {
         let share = move |outcome: &Outcome| {

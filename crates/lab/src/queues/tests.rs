@@ -1,4 +1,4 @@
-//! Plans, runs and pages of made-up houses: nothing is measured.
+//! Plans, runs and pages of made-up houses, which measure nothing.
 
 use super::outcome::tests::run as made_run;
 use super::*;
@@ -7,8 +7,8 @@ use crate::kit::chart::tests::clipped;
 use crate::published::{Sheet, claims, measurements, read_measurements};
 use std::collections::{BTreeMap, HashSet};
 
-/// Houses in which timed cards give what they should: as many jobs as a tenant may have under way, up to the full rate,
-/// spread evenly.
+/// Houses in which timed cards have their expected rates: as many jobs as a tenant may have in flight, up to the full
+/// rate, spread evenly.
 struct MadeUpHouses {
     runs: BTreeMap<String, usize>,
     interrupt_after: usize,
@@ -50,7 +50,7 @@ fn load_of(case: &Case, load: &Load) -> Vec<(u32, f64)> {
     let rates = case.rig.card(cards[0]).and_then(|card| card.rates(load.operation));
     let (one, full) = rates.map_or((10_000.0, 40_000.0), |rates| (rates.one_job, rates.full));
     let window = case.rig.card(cards[0]).map_or(0, |card| card.poll_us);
-    // What is collected at intervals takes whole ones.
+    // Answers that are collected at intervals take whole intervals.
     let taken = 1.0 / one;
     let taken =
         if window > 0 { (taken * 1e6 / f64::from(window)).ceil() * f64::from(window) / 1e6 } else { taken };
@@ -96,7 +96,7 @@ fn a_quick_plan_is_short_and_few_houses_are_started() {
         Plan { thoroughness: Thoroughness { seconds_max: None, ..quick.thoroughness }, ..quick.clone() };
     assert!(seconds(&quick) <= 30.0 && seconds(&uncut) < 60.0, "{}", seconds(&uncut));
     assert!(seconds(&full) > 300.0 && seconds(&full) < 1800.0, "{}", seconds(&full));
-    // Neighbours that the same processes serve stand together, so that no house is started twice.
+    // Cases that the same processes serve are neighbours, so that no house is started twice.
     for plan in [&quick, &full] {
         let firsts: Vec<&Rig> = plan.groups().map(|group| &group[0].rig).collect();
         for (index, rig) in firsts.iter().enumerate() {
@@ -141,7 +141,7 @@ fn statements_are_held_against_the_outcomes() {
     }
     assert!((of("zvm.c.dedicated-ratio-max-util").measured.unwrap() - 13.3).abs() < 0.1);
     assert!(of("zvm.c.shared-pcica-flat").compared.contains("timed cards"));
-    // Cards that a limit of eight keeps from their work speak against the full rate.
+    // Cards that a limit of eight keeps idle count against the full rate.
     let mut poor = outcomes.clone();
     for outcome in poor.0.iter_mut().filter(|outcome| outcome.name == "pcica/6/own") {
         outcome.utilisation = crate::kit::statistics::Summary::of(&[0.13]).unwrap();

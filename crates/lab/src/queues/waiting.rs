@@ -1,4 +1,4 @@
-//! How cards and callers wait, and what that costs: spinning, adaptive, sleeping, and at ticks of 10 ms.
+//! The ways in which cards and callers wait, and their costs: spinning, adaptive, sleeping, and at ticks of 10 ms.
 //!
 //! With ticks the caller looks for answers at the ticks alone, as the originals did without their polling thread,
 //! and the card waits adaptively; in the other modes both wait in the same way.
@@ -15,7 +15,7 @@ use wire::control::PollMode;
 
 /// The tick of the originals' timer in microseconds.
 pub const TICK_US: u32 = 10_000;
-/// The modes, with their names.
+/// The ways of waiting, with their names.
 pub const MODES: [(&str, PollMode); 4] = [
     ("spin", PollMode::Spin),
     ("adaptive", PollMode::Adaptive),
@@ -24,16 +24,16 @@ pub const MODES: [(&str, PollMode); 4] = [
 ];
 /// Connections: each has one request under way.
 pub const CONNECTIONS: [usize; 2] = [1, 8];
-/// A timed PCICA card, and a card as it is.
+/// A timed PCICA card, and a card that is not timed.
 pub const CARDS: [Option<TimedCard>; 2] = [Some(TimedCard::of(Model::Pcica)), None];
 
-/// Name of a case.
+/// Name of the case with this card, way of waiting and number of connections.
 pub fn name(card: Option<TimedCard>, mode: &str, connections: usize) -> String {
     let card = card.map_or("accelerator", |card| card.model.name());
     format!("{card}/{}/{connections}", mode.replace(' ', "-"))
 }
 
-/// The cases.
+/// The cases of the ways of waiting, fewer for a quick report.
 pub fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = Vec::new();
     for card in CARDS {
@@ -61,7 +61,7 @@ pub fn cases(extent: Extent) -> Vec<Case> {
     cases
 }
 
-/// The part of the page.
+/// The section of the page on ways of waiting.
 pub(super) fn show(page: Page<'_>) -> Markup {
     let head = heading(Experiment::Waiting, "Ways of waiting", false);
     let remark = PreEscaped(

@@ -1,5 +1,5 @@
-//! What must hold for a tenant whose requests kill cards: it is refused after so many deaths, for so long, and no other
-//! is.
+//! What must hold for a tenant whose requests kill cards: the tenant is refused after a number of deaths, for a time,
+//! and no other tenant is.
 //!
 //! Its poisoned requests are known by their numbers, which no code under test can see.
 
@@ -10,12 +10,13 @@ use std::collections::BTreeSet;
 use wire::control::Refusal;
 use wire::tenant::{ConfinedRow, Confinement};
 
-/// Name of the tenant.
+/// Name of the hostile tenant.
 pub const NAME: &str = "hostile";
-/// From the daemon's saying that it is refused to that no card takes anything of it, where nothing holds them up.
+/// Longest time from the daemon's report of a quarantine until no card takes a request of the tenant, if nothing delays
+/// the cards, in nanoseconds.
 const TOLD_NS: u64 = 1_000_000_000;
 
-/// When tenants of this plan are refused: after so many deaths, for so long.
+/// The rules of quarantine in this plan: after how many deaths, and for how long.
 pub fn rules(plan: &Plan) -> Quarantine {
     Quarantine { deaths: 1 + plan.seed as u32 % 3, window_s: 600, first_s: 4, longest_s: 20 }
 }
@@ -29,25 +30,25 @@ pub fn is_quarantine(error: &FacilityError) -> bool {
     )
 }
 
-/// What is known of the hostile tenant.
+/// Requests, deaths and quarantines of the hostile tenant.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
     poisoned: BTreeSet<u64>,
-    /// Cards that died with poisoned requests and nothing else, and with others' beside.
+    /// Cards that died with poisoned requests and nothing else.
     pub alone: u32,
-    /// Cards that died with others' requests beside.
+    /// Cards that died with poisoned requests and requests of others.
     pub in_company: u32,
-    /// Quarantines that were seen, each with the time from which on nothing of it may run, and until when.
+    /// Quarantines that were seen: number, time from which on no request of the tenant may run, and end.
     seen: Vec<(u32, u64, u64)>,
 }
 
 impl Watched {
-    /// A request of which cards die.
+    /// Notes a poisoned request, of which cards die.
     pub fn poison(&mut self, number: u64) {
         self.poisoned.insert(number);
     }
 
-    /// A card runs these requests: whether it dies of them.
+    /// Notes that a card runs these requests; returns whether it dies of them.
     pub fn runs(&mut self, batch: &[u64]) -> bool {
         let poisoned = batch.iter().filter(|number| self.poisoned.contains(number)).count();
         match poisoned {
@@ -58,7 +59,7 @@ impl Watched {
         true
     }
 
-    /// What is wrong with a poisoned request's running at this time, in a plan where nothing else goes wrong.
+    /// The violation if a poisoned request runs at this time, in a plan where nothing else goes wrong.
     pub fn wrong(&self, batch: &[u64], now_ns: u64) -> Option<String> {
         let number = batch.iter().find(|number| self.poisoned.contains(number))?;
         let in_quarantine = |(_, from, until): &&(u32, u64, u64)| (*from..*until).contains(&now_ns);
@@ -66,7 +67,7 @@ impl Watched {
         Some(format!("request {number} ran in quarantine {quarantine} of its tenant"))
     }
 
-    /// The daemon says this of it. What is wrong with that.
+    /// Notes a report of the daemon about the tenant; returns what is wrong with the report.
     pub fn seen(&mut self, row: &ConfinedRow, rules: &Quarantine, now_ns: u64) -> Option<String> {
         if row.confinement != Confinement::Refused {
             return None;
@@ -76,7 +77,7 @@ impl Watched {
         }
         let (said, expected) =
             (row.until_unix_s - row.since_unix_s, rules.span(row.quarantines - 1).as_secs());
-        // Both ends are said in whole seconds.
+        // Both ends are reported in whole seconds.
         if !(expected..=expected + 1).contains(&said) {
             return Some(format!("quarantine {} is of {said} s instead of {expected}", row.quarantines));
         }
@@ -87,16 +88,16 @@ impl Watched {
         None
     }
 
-    /// How many quarantines were seen.
+    /// Number of quarantines that were seen.
     pub fn quarantines(&self) -> usize {
         self.seen.len()
     }
 
-    /// What is wrong with the number of cards that died, in a plan where nothing else goes wrong: each quarantine takes
-    /// one more, and what cards had taken before they were told.
+    /// The violation if too many cards died of the tenant's requests, in a plan where nothing else goes wrong. Each
+    /// quarantine allows one more death, and one of each card that had taken requests before it was told.
     pub fn judge(&self, plan: &Plan) -> Option<String> {
         let cards = plan.coprocessors + plan.accelerators;
-        // A quarantine that was over before somebody looked is one, too.
+        // A quarantine that ended before anybody looked counts as well.
         let most = rules(plan).deaths + (plan.hostile / 2 + 1) * (1 + cards);
         let (alone, seen) = (self.alone, self.quarantines());
         let is_too_many = alone > most || (alone > rules(plan).deaths + cards && seen == 0);

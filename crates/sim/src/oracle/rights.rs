@@ -13,30 +13,31 @@ use wire::uses::Uses;
 
 /// A role that permits everything but to encipher.
 const NARROW: &str = "narrow";
-/// From a card's role being changed to that no card knows another, where nothing holds up daemon and cards.
+/// Longest time from a change of a role until every card knows it, if nothing delays daemon and cards, in nanoseconds.
 const GONE_NS: u64 = 1_000_000_000;
-/// The same where they die, are stopped, or lack memory: a successor of the daemon tells them.
+/// Longest time from a change of a role if daemon or cards die, are stopped, or lack memory: a new daemon tells the
+/// cards.
 const GONE_LATE_NS: u64 = 60_000_000_000;
 
-/// What a tenant may do.
+/// The right of a tenant to encipher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Right {
-    /// Everything.
+    /// The tenant may do everything.
     #[default]
     All,
-    /// Its role lacks the point of enciphering.
+    /// The tenant's role lacks the point of enciphering.
     NoPoint,
     /// Keys under labels do not encipher.
     NoUse,
 }
 
 impl Right {
-    /// One that is drawn.
+    /// A random right.
     pub fn drawn(random: &mut fastrand::Rng) -> Self {
         [Self::All, Self::NoPoint, Self::NoUse][random.usize(0..3)]
     }
 
-    /// Whether it may encipher; with a key under a label, or with a token that it has.
+    /// Whether the right permits to encipher with a key under a label, or with a token.
     fn permits(self, by_label: bool) -> bool {
         match self {
             Self::All => true,
@@ -56,33 +57,33 @@ impl Right {
     }
 }
 
-/// What tenants may do, as far as the one who changes it was told.
+/// The rights of the tenants, as far as the officer who changes them was told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
-    /// By tenant: what it may do and since when, from the beginning where it was not changed; none while it is being
-    /// changed.
+    /// By tenant: its right, and when the right was set, none for the beginning of the run. None while the right is
+    /// being changed.
     tenants: BTreeMap<u32, Option<(Right, Option<u64>)>>,
 }
 
 impl Rights {
-    /// What the tenants of a plan may do at its beginning.
+    /// The rights of a plan's tenants at the beginning.
     pub fn new(plan: &Plan) -> Self {
         let tenants = (0..plan.clients).map(|tenant| (tenant, Some((first(plan, tenant), None))));
         Self { tenants: tenants.collect() }
     }
 
-    /// What a tenant may do is being changed from now on.
+    /// Notes that the right of a tenant is being changed.
     pub fn begin(&mut self, tenant: u32) {
         self.tenants.insert(tenant, None);
     }
 
-    /// It is changed.
+    /// Notes that the tenant has this right from now on.
     pub fn done(&mut self, tenant: u32, right: Right, now_ns: u64) {
         self.tenants.insert(tenant, Some((right, Some(now_ns))));
     }
 
-    /// Whether a request to encipher that is over now, and was begun then, had to be permitted; none where either may
-    /// be, since what the tenant may do changed meanwhile.
+    /// Whether a request to encipher that was begun then, and is over now, had to be permitted; none if either is
+    /// right, since the tenant's right changed meanwhile.
     pub fn permits(&self, plan: &Plan, tenant: Option<u32>, begun_ns: u64, by_label: bool) -> Option<bool> {
         let Some(known) = tenant.and_then(|tenant| self.tenants.get(&tenant)) else { return Some(true) };
         let (right, since_ns) = (*known)?;
@@ -102,7 +103,7 @@ pub fn roles(plan: &Plan) -> Vec<RoleSettings> {
     vec![RoleSettings { name, base, allow: Vec::new(), deny, labels: Vec::new() }]
 }
 
-/// What a tenant of a run may do at its beginning.
+/// The right of a tenant at the beginning of a run.
 pub fn first(plan: &Plan, tenant: u32) -> Right {
     if plan.rights == 0 {
         return Right::All;
@@ -110,7 +111,7 @@ pub fn first(plan: &Plan, tenant: u32) -> Right {
     Right::drawn(&mut fastrand::Rng::with_seed(plan.seed ^ u64::from(tenant) ^ 0x0051_6475))
 }
 
-/// The tenant as the settings have it, with what it may do.
+/// The tenant as the settings have it, with this right.
 pub fn with(mut tenant: Tenant, right: Right) -> Tenant {
     right.apply(&mut tenant);
     tenant

@@ -7,10 +7,10 @@ use crate::commands::payment::call::{Call, Reading};
 use crate::commands::payment::fields::{Serial, USAGE_PIN, derivation_data, given, label};
 use crate::commands::payment::{self, Order};
 use crate::failure::Failure;
-use crate::kind::{Kind, Words};
 use crate::output::write_new;
 use crate::prompt::hexadecimal;
 use crate::session;
+use facility::keys::{Kind, Usage};
 use std::path::Path;
 use token::KeyType;
 use token::control_vector::KeyForm;
@@ -19,19 +19,20 @@ use wire::bounds::TOKEN_BYTES_MAX;
 use wire::verb::Verb;
 use wire::verb::unique_key_derive::*;
 
-/// Usage of initial keys in derivation data; those of MACs and data begin with that of a terminal that makes them.
+/// Usage of initial keys in derivation data. For MAC and data keys see the usages below; for them the terminal's side
+/// is added.
 const USAGE_INITIAL: u16 = 0x8001;
 const USAGE_MAC: u16 = 0x2000;
 const USAGE_DATA: u16 = 0x3000;
 
-/// `cryptand dukpt initial`.
+/// `cryptand dukpt initial`: derives initial keys into key blocks, which are printed or written into a new file.
 pub fn initial(asked: Option<&Path>, typed: &Initial) -> Result<(), Failure> {
     let Some(path) = &typed.out else { return payment::run(asked, typed, &typed.many) };
     let answer = payment::answered(asked, typed, typed.many.domain)?;
     write_new(path, format!("{}\n", answer.text()).as_bytes())
 }
 
-/// `cryptand dukpt derive`.
+/// `cryptand dukpt derive`: derives a key of a transaction; its token is recorded, written into a file, or printed.
 pub fn derive(asked: Option<&Path>, typed: &Derive) -> Result<(), Failure> {
     if typed.label.is_none() && typed.out.is_none() {
         return payment::run(asked, typed, &typed.many);
@@ -53,7 +54,7 @@ pub fn derive(asked: Option<&Path>, typed: &Derive) -> Result<(), Failure> {
 }
 
 impl Of {
-    /// The base key's part in a request, and the serial number.
+    /// Adds the base key to a request; returns the request and the serial number.
     fn put(&self, call: Call) -> Result<(Call, Serial), Failure> {
         let base = label("--base", self.base.as_ref())?;
         given("--ksn", self.ksn.as_ref())?;
@@ -102,10 +103,11 @@ impl Order for Initial {
     }
 }
 
-/// The modes of CIPHER keys, some of which keys of transactions do not have: one has CBC where none is given.
+/// Mode keywords of AES CIPHER keys. A data key that names none of them gets CBC.
 const MODES: &[&str] = &["CBC", "ECB", "CFB", "OFB", "GCM", "XTS", "FF1", "FF2", "FF2.1", "ANY-MODE"];
 
-/// Which of the keys of a transaction one is: its keyword, its length and field, and the usage in derivation data.
+/// The place of a transaction key in a request: its keyword, the positions of its length and its field, and its usage
+/// in derivation data.
 struct Place {
     word: &'static str,
     length: usize,
@@ -132,7 +134,7 @@ const PIN: Place = Place {
     usage: USAGE_PIN,
 };
 
-/// Which key of a transaction a kind is, and what is derived for it.
+/// The place of a kind's transaction key, and the working key to derive; an error for other kinds.
 fn place(kind: Kind) -> Result<(Place, WorkingKey), Failure> {
     use {KeyType as D, VariableType as A};
     let key = match kind {
@@ -173,7 +175,7 @@ impl Order for Derive {
         if matches!(kind, Kind::Aes(_, VariableType::Cipher)) && !has_mode {
             usage.push("CBC".to_owned());
         }
-        let skeleton = kind.skeleton(&Words::new(&usage, &[]), None).map_err(Failure::Usage)?;
+        let skeleton = kind.skeleton(&Usage::new(&usage, &[]), None)?;
         let call = Call::new(Verb::UniqueKeyDerive, Reading::Bytes("token", place.position));
         let (call, serial) = self.of.put(call)?;
         let call = match serial {

@@ -1,4 +1,4 @@
-//! `cryptand dukpt show`: what a key serial number says, and which come next.
+//! `cryptand dukpt show`: the parts of a key serial number, and its next counters.
 
 use crate::commands::payment::fields::Serial;
 use crate::failure::Failure;
@@ -6,16 +6,16 @@ use crate::output::{print, print_json};
 use crate::prompt::to_hexadecimal;
 use serde::Serialize;
 
-/// How counters go: so many bits wide, at most so many of them set.
+/// The rule for transaction counters: their width in bits, and the largest number of set bits.
 #[derive(Clone, Copy)]
 struct Counting {
     bits: u32,
     set_max: u32,
 }
 
-/// ANSI X9.24-1.
+/// Counters of TDES DUKPT (ANSI X9.24-1).
 const TDES: Counting = Counting { bits: 21, set_max: 10 };
-/// ANSI X9.24-3.
+/// Counters of AES DUKPT (ANSI X9.24-3).
 const AES: Counting = Counting { bits: 32, set_max: 16 };
 
 impl Counting {
@@ -23,21 +23,21 @@ impl Counting {
         (1..=self.set_max).contains(&counter.count_ones())
     }
 
-    /// The counter that a terminal has after this one; none where it ends.
+    /// The counter that a terminal uses after this one; none after the last counter.
     fn next(self, counter: u32) -> Option<u32> {
         let mut next = u64::from(counter) + 1;
         while next.count_ones() > self.set_max {
-            // All below the lowest set bit have more bits set.
+            // Every counter up to the next carry out of the lowest set bit has more bits set.
             next += next & next.wrapping_neg();
         }
         if next >> self.bits != 0 { None } else { Some(next as u32) }
     }
 
-    /// How many counters come after this one.
+    /// The number of counters after this one.
     fn left(self, counter: u32) -> u64 {
         let mut left = 0;
         for at in (0..self.bits).filter(|at| counter >> at & 1 == 0) {
-            // The first bit that is greater is this one; those below are free.
+            // Counters that first differ at this bit: the bits below are free.
             let above = (u64::from(counter) >> at).count_ones() + 1;
             left += (0..=self.set_max.saturating_sub(above)).map(|set| choose(at, set)).sum::<u64>()
                 * u64::from(above <= self.set_max);
@@ -46,18 +46,18 @@ impl Counting {
     }
 }
 
-/// How many ways there are to choose some of these.
+/// The number of ways to choose `some` of `of` things (binomial coefficient).
 fn choose(of: u32, some: u32) -> u64 {
     (0..some).fold(1, |ways, at| ways * u64::from(of.saturating_sub(at)) / u64::from(at + 1))
 }
 
-/// What a key serial number says.
+/// The parts of a key serial number.
 #[derive(Serialize)]
 struct Shown {
     algorithm: &'static str,
-    /// The base key: of TDES the first 40 bits, which are those of the key set by most makers.
+    /// Identifier of the base key; for TDES the first 40 bits, which most makers use for the key set.
     base: String,
-    /// The device.
+    /// The device's identifier.
     device: String,
     /// The serial number of the initial key.
     initial: String,
@@ -107,7 +107,7 @@ fn shown(ksn: &String, count: u32) -> Result<Shown, Failure> {
     })
 }
 
-/// Prints it.
+/// Prints the parts of a key serial number, and its next `count` counters.
 pub fn show(ksn: &String, count: u32, json: bool) -> Result<(), Failure> {
     let shown = shown(ksn, count)?;
     if json {

@@ -8,7 +8,7 @@
 //!
 //! Tokens of fixed length are tested by Key_Test, those of variable length by Key_Test2.
 
-use super::find;
+use super::{complete, find};
 use crate::failure::Failure;
 use crate::output::{print, print_json};
 use crate::prompt;
@@ -16,8 +16,10 @@ use facility::Facility;
 use serde_json::json;
 use token::VariableToken;
 use wire::control::Store;
-use wire::frame::Arguments;
-use wire::verb::{Verb, key_test as kyt, key_test2 as kyt2};
+use wire::verb::{
+    SymmetricAlgorithm, TestAlgorithm, TestMethod2, TestProcess, TestProcess2, key_test as kyt,
+    key_test2 as kyt2,
+};
 use wire::{Label, code};
 
 /// Length of a check value as it is printed, and of the longest one that is compared, in bytes.
@@ -26,7 +28,7 @@ const CHECK_BYTES: usize = 4;
 /// Longest pattern, in bytes: that of an HMAC key.
 const PATTERN_BYTES_MAX: usize = 16;
 
-/// What a partner gave.
+/// The values that a partner gave for comparison.
 pub enum Given {
     Nothing,
     CheckValue(Vec<u8>),
@@ -34,7 +36,8 @@ pub enum Given {
 }
 
 impl Given {
-    /// What was typed, in hexadecimal.
+    /// Reads the partner's values from typed hexadecimal digits. Without `random` a pattern's random number is zeros.
+    /// Fails if the digits are invalid or the random number is not 8 bytes long.
     pub fn read(
         check_value: Option<&str>,
         random: Option<&str>,
@@ -71,7 +74,7 @@ fn bytes(name: &str, text: &str) -> Result<Vec<u8>, Failure> {
     read.map(|bytes| bytes.to_vec())
 }
 
-/// Prints the values of a key, or compares them with what a partner gave.
+/// Prints the values of a key, or compares them with the partner's.
 pub fn run(
     facility: &Facility,
     label: &Label,
@@ -129,13 +132,13 @@ pub fn values(facility: &Facility, domain: u16, store: Store, token: &[u8]) -> R
     Key { facility, domain, field: token, method: Method::of(store, token) }.values()
 }
 
-/// What tells a key apart, and nothing of it.
+/// Values that identify a key and reveal nothing of it.
 pub struct Values {
-    /// Of an HMAC key there is none.
+    /// Check value; none for an HMAC key.
     pub check: Option<[u8; CHECK_BYTES]>,
-    /// Of DES keys.
+    /// Random number that the pattern is computed over; DES keys only.
     random: Option<[u8; 8]>,
-    /// Of a DES key of three parts there is none.
+    /// Verification pattern; none for a DES key of three parts.
     pub pattern: Option<Vec<u8>>,
 }
 
@@ -149,7 +152,7 @@ impl Values {
         ]
     }
 
-    /// For people, a line each.
+    /// The values as text for people: one line each, with its name.
     pub fn text(&self) -> String {
         let lines = self.named().map(|(name, _, value)| value.map(|value| format!("{name} {value}\n")));
         lines.into_iter().flatten().collect()
@@ -164,7 +167,7 @@ impl Values {
     }
 }
 
-/// How the keys of a token are tested.
+/// The verb and the rules by which a token's key is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
     /// Key_Test, of a DES key.
@@ -203,7 +206,7 @@ impl Method {
 struct Key<'a> {
     facility: &'a Facility,
     domain: u16,
-    /// Label or token.
+    /// Label or token, as the verb's key identifier.
     field: &'a [u8],
     method: Method,
 }
@@ -212,11 +215,11 @@ impl Key<'_> {
     fn values(&self) -> Result<Values, Failure> {
         let check = self.check_value()?;
         if !self.method.is_of_fixed_length() {
-            let pattern = self.test2("GENERATE", None, &[0; PATTERN_BYTES_MAX])?;
+            let pattern = self.test2(TestProcess2::Generate, None, &[0; PATTERN_BYTES_MAX])?;
             return Ok(Values { check, random: None, pattern: Some(pattern) });
         }
         // A DES key of three parts has a check value alone.
-        let values = match self.test(&["GENERATE"], &[0; 8], &[0; 8]) {
+        let values = match self.test(TestProcess::Generate, None, &[0; 8], &[0; 8]) {
             Ok(values) => Some(values),
             Err(Failure::Verb { .. }) => None,
             Err(failure) => return Err(failure),
@@ -230,10 +233,12 @@ impl Key<'_> {
         let value = match self.method {
             Method::Hmac => return Ok(None),
             Method::AesVariable => {
-                self.test2("GENERATE", Some("ENC-ZERO"), &[0; CHECK_BYTES])?.first_chunk().copied()
+                let method = Some(TestMethod2::EncZero);
+                self.test2(TestProcess2::Generate, method, &[0; CHECK_BYTES])?.first_chunk().copied()
             }
             Method::Des | Method::Aes => {
-                self.test(&["GENERATE", "ENC-ZERO"], &[0; 8], &[0; 8])?.1.first_chunk().copied()
+                let algorithm = Some(TestAlgorithm::EncZero);
+                self.test(TestProcess::Generate, algorithm, &[0; 8], &[0; 8])?.1.first_chunk().copied()
             }
         };
         Ok(Some(value.unwrap_or_default()))
@@ -242,53 +247,50 @@ impl Key<'_> {
     fn verifies(&self, random: &[u8; 8], pattern: &[u8]) -> Result<(), Failure> {
         match <[u8; 8]>::try_from(pattern) {
             Ok(pattern) if self.method.is_of_fixed_length() => {
-                self.test(&["VERIFY"], random, &pattern).map(drop)
+                self.test(TestProcess::Verify, None, random, &pattern).map(drop)
             }
-            _ => self.test2("VERIFY", None, pattern).map(drop),
+            _ => self.test2(TestProcess2::Verify, None, pattern).map(drop),
         }
     }
 
-    /// By Key_Test.
+    /// Runs Key_Test; returns `value_1` and `value_2`, which are random number and pattern after a generation.
     fn test(
         &self,
-        rules: &[&str],
+        process: TestProcess,
+        algorithm: Option<TestAlgorithm>,
         value_1: &[u8; 8],
         value_2: &[u8; 8],
     ) -> Result<([u8; 8], [u8; 8]), Failure> {
-        let array: String = rules.iter().map(|rule| format!("{rule:<8}")).collect();
-        let mut arguments = Arguments::new(Verb::KeyTest);
-        arguments
-            .set_integer(kyt::RULE_ARRAY_COUNT, rules.len() as i64)
-            .set_bytes(kyt::RULE_ARRAY, array.as_bytes())
-            .set_bytes(kyt::KEY_IDENTIFIER, self.field)
-            .set_bytes(kyt::VALUE_1, value_1)
-            .set_bytes(kyt::VALUE_2, value_2);
-        let reply = self.facility.call(self.domain, &arguments)?;
-        if !reply.codes().is_ok() {
-            return Err(Failure::Verb { verb: self.method.verb(), codes: reply.codes() });
-        }
-        let value =
-            |position| -> [u8; 8] { reply.arguments().bytes(position).try_into().unwrap_or_default() };
-        Ok((value(kyt::VALUE_1), value(kyt::VALUE_2)))
+        let ask = kyt::Ask {
+            algorithm,
+            key_identifier: self.field.into(),
+            value_1: Some(value_1),
+            value_2: Some(value_2),
+            ..kyt::Ask::new(process)
+        };
+        let answered = self.facility.ask(self.domain, &ask)?;
+        complete(self.method.verb(), answered.codes())?;
+        let value = |bytes: &[u8]| bytes.try_into().unwrap_or_default();
+        Ok((value(answered.got().value_1), value(answered.got().value_2)))
     }
 
-    /// By Key_Test2: the pattern.
-    fn test2(&self, process: &str, method: Option<&str>, pattern: &[u8]) -> Result<Vec<u8>, Failure> {
-        let algorithm = if self.method == Method::Hmac { "HMAC" } else { "AES" };
-        let words = [Some(process), Some(algorithm), method];
-        let array: String = words.iter().flatten().map(|word| format!("{word:<8}")).collect();
-        let mut arguments = Arguments::new(Verb::KeyTest2);
-        arguments
-            .set_integer(kyt2::RULE_ARRAY_COUNT, words.iter().flatten().count() as i64)
-            .set_bytes(kyt2::RULE_ARRAY, array.as_bytes())
-            .set_integer(kyt2::KEY_IDENTIFIER_LENGTH, self.field.len() as i64)
-            .set_bytes(kyt2::KEY_IDENTIFIER, self.field)
-            .set_integer(kyt2::VERIFICATION_PATTERN_LENGTH, pattern.len() as i64)
-            .set_bytes(kyt2::VERIFICATION_PATTERN, pattern);
-        let reply = self.facility.call(self.domain, &arguments)?;
-        if !reply.codes().is_ok() {
-            return Err(Failure::Verb { verb: self.method.verb(), codes: reply.codes() });
-        }
-        Ok(reply.arguments().bytes(kyt2::VERIFICATION_PATTERN).to_vec())
+    /// Runs Key_Test2; returns the pattern.
+    fn test2(
+        &self,
+        process: TestProcess2,
+        method: Option<TestMethod2>,
+        pattern: &[u8],
+    ) -> Result<Vec<u8>, Failure> {
+        let is_hmac = self.method == Method::Hmac;
+        let ask = kyt2::Ask {
+            algorithm: Some(if is_hmac { SymmetricAlgorithm::Hmac } else { SymmetricAlgorithm::Aes }),
+            method,
+            key_identifier: self.field.into(),
+            verification_pattern: pattern.into(),
+            ..kyt2::Ask::new(process)
+        };
+        let answered = self.facility.ask(self.domain, &ask)?;
+        complete(self.method.verb(), answered.codes())?;
+        Ok(answered.got().verification_pattern.to_vec())
     }
 }

@@ -13,8 +13,7 @@ use std::path::Path;
 use wire::Label;
 use wire::bounds::PKA_TOKEN_BYTES_MAX;
 use wire::control::Store;
-use wire::frame::Arguments;
-use wire::verb::{Verb, pka_key_import as pki};
+use wire::verb::{ChangedPkaAlgorithm, Room, pka_key_import as pki};
 use zeroize::Zeroizing;
 
 /// Longest PEM file that is read, in bytes: a key of 4,096 bits takes about 3.3 KiB, and a chain may stand beside it.
@@ -31,7 +30,8 @@ pub fn run(
     let text = read(path)?;
     let unfit = |cause: String| Failure::Usage(format!("{}: {cause}", shown(path)));
     let clear = PrivateKey::from_pem(&text, use_of.into()).map_err(unfit)?;
-    let token = imported(facility, domain, &clear)?;
+    let algorithm = clear.is_curve.then_some(ChangedPkaAlgorithm::Ecc);
+    let token = imported(facility, domain, algorithm, &clear.token)?;
     facility.record_create(Store::Pka, label, &token)?;
     eprintln!("{label}: imported and recorded: {}", clear.named);
     if path != Path::new("-") {
@@ -41,7 +41,7 @@ pub fn run(
 }
 
 fn read(path: &Path) -> Result<Zeroizing<String>, Failure> {
-    // Room for all of it: what is read is copied nowhere else.
+    // Space for the whole file, so that growing the buffer leaves no copy of the key.
     let mut bytes = Zeroizing::new(Vec::with_capacity(PEM_BYTES_MAX + 2));
     let limit = PEM_BYTES_MAX as u64 + 1;
     let read = if path == Path::new("-") {
@@ -58,20 +58,23 @@ fn read(path: &Path) -> Result<Zeroizing<String>, Failure> {
     Ok(Zeroizing::new(text.to_owned()))
 }
 
-/// By PKA_Key_Import: the token under the master key.
-fn imported(facility: &Facility, domain: u16, clear: &PrivateKey) -> Result<Vec<u8>, Failure> {
-    let mut arguments = Arguments::new(Verb::PkaKeyImport);
-    if clear.is_curve {
-        arguments.set_integer(pki::RULE_ARRAY_COUNT, 1).set_bytes(pki::RULE_ARRAY, b"ECC     ");
-    }
-    arguments
-        .set_integer(pki::SOURCE_KEY_TOKEN_LENGTH, clear.token.len() as i64)
-        .set_bytes(pki::SOURCE_KEY_TOKEN, &clear.token)
-        .set_bytes(pki::IMPORTER_KEY_IDENTIFIER, &EMPTY_TOKEN)
-        .set_integer(pki::TARGET_KEY_IDENTIFIER_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
-    let reply = facility.call(domain, &arguments)?;
-    complete("pka-key-import", reply.codes())?;
-    Ok(reply.arguments().bytes(pki::TARGET_KEY_IDENTIFIER).to_vec())
+/// The key's token under the master key, made by PKA_Key_Import.
+pub fn imported(
+    facility: &Facility,
+    domain: u16,
+    algorithm: Option<ChangedPkaAlgorithm>,
+    clear: &[u8],
+) -> Result<Vec<u8>, Failure> {
+    let ask = pki::Ask {
+        algorithm,
+        source_key_token: clear.into(),
+        importer_key_identifier: (&EMPTY_TOKEN).into(),
+        target_key_identifier: Room::of(PKA_TOKEN_BYTES_MAX),
+        ..pki::Ask::new()
+    };
+    let answered = facility.ask(domain, &ask)?;
+    complete("pka-key-import", answered.codes())?;
+    Ok(answered.got().target_key_identifier.to_vec())
 }
 
 impl From<ImportedUse> for PrivateUse {

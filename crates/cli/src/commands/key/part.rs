@@ -16,10 +16,10 @@ mod sheet;
 use super::{TOKEN_BYTES, check, complete, find};
 use crate::args::PartStep;
 use crate::failure::Failure;
-use crate::kind::{Kind, Words};
 use crate::output::print;
 use crate::prompt;
 use facility::Facility;
+use facility::keys::{Kind, Usage};
 pub use sheet::sheet;
 use sheet::{Algorithm, Sheet};
 use std::io::{IsTerminal, stdin};
@@ -27,26 +27,28 @@ use token::variable::{Completeness, VariableKey, Wrapper};
 use token::{DesToken, VariableToken};
 use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::Store;
-use wire::frame::Arguments;
-use wire::verb::{Verb, key_part_import as kpi, key_part_import2 as kpi2};
+use wire::verb::{
+    KeyPart, KeyPartsLeast, Room, VariableAlgorithm, VariableKeyPart, key_part_import as kpi,
+    key_part_import2 as kpi2,
+};
 use wire::{Codes, Label, code};
 use zeroize::Zeroizing;
 
-/// Shortest part that Key_Part_Import takes, of a shorter key too.
+/// Shortest part that Key_Part_Import takes, in bytes; shorter keys use it too.
 const DES_PART_BYTES: usize = 16;
-/// Of the token of a variable-length key, beside the key: header and hash of AESKW.
+/// Bytes of a variable-length token's payload besides the key: header and hash of AESKW.
 const PAYLOAD_BYTES: usize = 44;
 
-/// What a first part begins.
+/// The key that a first part begins: its kind, its usage, and its least number of parts.
 pub struct Begun<'a> {
     pub kind: Kind,
-    /// What the key is for.
-    pub words: &'a Words,
-    /// How many parts it needs at least, two where that is not said.
+    /// The key's type and usage keywords.
+    pub words: &'a Usage,
+    /// The least number of parts; none means two.
     pub parts: Option<u8>,
 }
 
-/// Takes one part, or completes the key, and records what there is of it under the label.
+/// Takes one part, or completes the key, and records the resulting token under the label.
 pub fn run(
     facility: &Facility,
     label: &Label,
@@ -95,26 +97,26 @@ pub fn run(
     print(&values.text())
 }
 
-/// Whether more than one part is missing.
+/// Whether the token lacks more than one part.
 fn needs_more(token: &[u8]) -> bool {
     VariableToken::parse(token)
         .is_ok_and(|token| token.attributes().completeness() == Completeness::TwoMissing)
 }
 
-/// A key that parts are entered of.
+/// A key whose parts are being entered.
 struct Entry {
     store: Store,
-    /// What there is of it: a skeleton, or some of its parts.
+    /// The key's token so far: a skeleton, or the key with some of its parts.
     token: Vec<u8>,
     algorithm: Algorithm,
     /// Lengths that a part may have, in bytes. Some tokens hide the length of their key.
     lengths: Vec<usize>,
-    /// With the first part: the keyword that says how many are needed.
-    least: &'static str,
+    /// The least number of parts, given with the first part.
+    least: Option<KeyPartsLeast>,
 }
 
 impl Entry {
-    /// One that has no part yet.
+    /// A key without parts: its skeleton.
     fn begin(facility: &Facility, label: &Label, begun: &Begun<'_>) -> Result<Self, Failure> {
         let kind = begun.kind;
         let algorithm = match kind {
@@ -135,8 +137,8 @@ impl Entry {
                 "--parts: the token of a DES key does not count its parts".to_owned(),
             ));
         }
-        let least = if begun.parts == Some(3) { "MIN3PART" } else { "MIN2PART" };
-        let token = kind.skeleton(begun.words, None).map_err(Failure::Usage)?;
+        let least = if begun.parts == Some(3) { KeyPartsLeast::Three } else { KeyPartsLeast::Two };
+        let token = kind.skeleton(begun.words, None)?;
         let is_there = facility.records(None, label.as_str())?.iter().any(|row| row.label == *label);
         if is_there {
             return Err(Failure::Usage(format!(
@@ -145,10 +147,10 @@ impl Entry {
             )));
         }
         let lengths = kind.key_bytes().into_iter().collect();
-        Ok(Self { store: kind.store(), token, algorithm, lengths, least })
+        Ok(Self { store: kind.store(), token, algorithm, lengths, least: Some(least) })
     }
 
-    /// One that has parts.
+    /// A key that has at least one part, from its record.
     fn go_on(facility: &Facility, label: &Label, step: PartStep) -> Result<Self, Failure> {
         let (store, token) = find(facility, label)?;
         let is_complete =
@@ -158,7 +160,7 @@ impl Entry {
                 return Err(is_complete());
             }
             let lengths = vec![read.form().key_bytes()];
-            return Ok(Self { store, token, algorithm: Algorithm::Des, lengths, least: "" });
+            return Ok(Self { store, token, algorithm: Algorithm::Des, lengths, least: None });
         }
         let Ok(read) = VariableToken::parse(&token) else {
             return Err(Failure::Usage(format!(
@@ -186,10 +188,10 @@ impl Entry {
         let shortest = if hides { 0 } else { longest.saturating_sub(7) };
         let lengths = (shortest..=longest).filter(|bytes| key_type.has_length(*bytes)).collect();
         let algorithm = if key_type.is_aes() { Algorithm::Aes } else { Algorithm::Hmac };
-        Ok(Self { store, token, algorithm, lengths, least: "" })
+        Ok(Self { store, token, algorithm, lengths, least: None })
     }
 
-    /// A part as a person types it: twice on a terminal, where nothing is shown.
+    /// A typed part: asked for twice on a terminal, without echo.
     fn typed(&self, label: &Label, sheet: &Sheet) -> Result<Zeroizing<Vec<u8>>, Failure> {
         let part = prompt::until_valid(|| {
             let digits = self.lengths(2);
@@ -219,7 +221,7 @@ impl Entry {
         Err(Failure::Usage(format!("a part has {} bytes, not {}", self.lengths(1), part.len())))
     }
 
-    /// The lengths of a part, in so many units for each byte, as text.
+    /// The allowed lengths of a part as text, in units of which a byte has `units` (2 for hexadecimal digits).
     fn lengths(&self, units: usize) -> String {
         match self.lengths.as_slice() {
             [first, .., last] if self.lengths.len() > 3 => format!("{} to {}", first * units, last * units),
@@ -230,7 +232,7 @@ impl Entry {
         }
     }
 
-    /// The token with this part, or with none more.
+    /// The token after this step: with the part added, or completed without a further part.
     fn with(
         &self,
         facility: &Facility,
@@ -238,31 +240,40 @@ impl Entry {
         step: PartStep,
         part: &[u8],
     ) -> Result<Vec<u8>, Failure> {
-        let name = match self.algorithm {
+        let algorithm = match self.algorithm {
             Algorithm::Des => {
-                let word = match step {
-                    PartStep::First => "FIRST",
-                    PartStep::Add => "ADD-PART",
-                    PartStep::Last => "LAST",
-                    PartStep::Complete => "COMPLETE",
+                let step = match step {
+                    PartStep::First => KeyPart::First,
+                    PartStep::Add => KeyPart::Added,
+                    PartStep::Last => KeyPart::Last,
+                    PartStep::Complete => KeyPart::Complete,
                 };
-                return des(facility, domain, word, &self.token, part);
+                return des(facility, domain, step, &self.token, part);
             }
-            Algorithm::Aes => "AES",
-            Algorithm::Hmac => "HMAC",
+            Algorithm::Aes => VariableAlgorithm::Aes,
+            Algorithm::Hmac => VariableAlgorithm::Hmac,
         };
-        let step_by = |words: &[&str], token: &[u8], part: &[u8]| {
-            variable(facility, domain, &[&[name], words].concat(), token, part)
+        let step_by = |step, given: &[u8], clear_key_part: &[u8]| {
+            let ask = kpi2::Ask {
+                least: self.least,
+                clear_key_part,
+                key_identifier: Room { given, bytes: TOKEN_BYTES_MAX },
+                ..kpi2::Ask::new(algorithm, step)
+            };
+            let answered = facility.ask(domain, &ask)?;
+            explained("key-part-import2", answered.codes())?;
+            Ok(answered.got().key_identifier.to_vec())
         };
+        let add = |part| step_by(VariableKeyPart::Add, &self.token, part);
         match step {
-            PartStep::First => step_by(&["FIRST", self.least], &self.token, part),
-            PartStep::Add => step_by(&["ADD-PART"], &self.token, part),
-            PartStep::Last => step_by(&["COMPLETE"], &step_by(&["ADD-PART"], &self.token, part)?, &[]),
-            PartStep::Complete => step_by(&["COMPLETE"], &self.token, &[]),
+            PartStep::First => step_by(VariableKeyPart::First, &self.token, part),
+            PartStep::Add => add(part),
+            PartStep::Last => step_by(VariableKeyPart::Complete, &add(part)?, &[]),
+            PartStep::Complete => step_by(VariableKeyPart::Complete, &self.token, &[]),
         }
     }
 
-    /// Records the token, unless somebody else has changed the record meanwhile: a part would be lost.
+    /// Records the token. Fails if somebody else has changed the record meanwhile, since that would lose a part.
     fn record(
         &self,
         facility: &Facility,
@@ -282,45 +293,24 @@ impl Entry {
     }
 }
 
-fn des(facility: &Facility, domain: u16, word: &str, token: &[u8], part: &[u8]) -> Result<Vec<u8>, Failure> {
-    let mut padded =
-        Zeroizing::new(vec![0; if part.is_empty() { 0 } else { part.len().max(DES_PART_BYTES) }]);
-    padded.iter_mut().zip(part).for_each(|(byte, typed)| *byte = *typed);
-    let rules = format!("{word:8}");
-    let mut arguments = Arguments::new(Verb::KeyPartImport);
-    arguments
-        .set_integer(kpi::RULE_ARRAY_COUNT, 1)
-        .set_bytes(kpi::RULE_ARRAY, rules.as_bytes())
-        .set_bytes(kpi::KEY_PART, &padded)
-        .set_bytes(kpi::KEY_IDENTIFIER, token);
-    let reply = facility.call(domain, &arguments)?;
-    explained("key-part-import", reply.codes())?;
-    let token = reply.arguments().bytes(kpi::KEY_IDENTIFIER).to_vec();
-    if token.len() == TOKEN_BYTES { Ok(token) } else { Err(Failure::Unexpected("key-part-import")) }
-}
-
-fn variable(
+fn des(
     facility: &Facility,
     domain: u16,
-    words: &[&str],
+    step: KeyPart,
     token: &[u8],
     part: &[u8],
 ) -> Result<Vec<u8>, Failure> {
-    let rules: String = words.iter().map(|word| format!("{word:8}")).collect();
-    let mut arguments = Arguments::new(Verb::KeyPartImport2);
-    arguments
-        .set_integer(kpi2::RULE_ARRAY_COUNT, words.len() as i64)
-        .set_bytes(kpi2::RULE_ARRAY, rules.as_bytes())
-        .set_integer(kpi2::CLEAR_KEY_PART_LENGTH, 8 * part.len() as i64)
-        .set_bytes(kpi2::CLEAR_KEY_PART, part)
-        .set_integer(kpi2::KEY_IDENTIFIER_LENGTH, TOKEN_BYTES_MAX as i64)
-        .set_bytes(kpi2::KEY_IDENTIFIER, token);
-    let reply = facility.call(domain, &arguments)?;
-    explained("key-part-import2", reply.codes())?;
-    Ok(reply.arguments().bytes(kpi2::KEY_IDENTIFIER).to_vec())
+    let mut padded =
+        Zeroizing::new(vec![0; if part.is_empty() { 0 } else { part.len().max(DES_PART_BYTES) }]);
+    padded.iter_mut().zip(part).for_each(|(byte, typed)| *byte = *typed);
+    let ask = kpi::Ask { key_part: &padded, key_identifier: token.into(), ..kpi::Ask::new(step) };
+    let answered = facility.ask(domain, &ask)?;
+    explained("key-part-import", answered.codes())?;
+    let token = answered.got().key_identifier.to_vec();
+    if token.len() == TOKEN_BYTES { Ok(token) } else { Err(Failure::Unexpected("key-part-import")) }
 }
 
-/// What a refusal means to whoever typed a part.
+/// The error for a refused part, in terms of the part that was typed.
 fn explained(verb: &'static str, codes: Codes) -> Result<(), Failure> {
     match codes {
         code::KEY_BITS => {

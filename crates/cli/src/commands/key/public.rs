@@ -4,30 +4,21 @@ use super::complete;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::prompt;
-use facility::Facility;
+use facility::{Facility, private_keys};
 use keyfiles::PublicKey;
 use std::io::Read;
 use std::path::Path;
 use wire::Label;
-use wire::bounds::PKA_TOKEN_BYTES_MAX;
 use wire::control::Store;
-use wire::frame::Arguments;
-use wire::verb::{Verb, pka_public_key_extract as pkx};
 
 /// Longest PEM file that is read, in bytes: a key of 4,096 bits takes about 1 KiB.
 const PEM_BYTES_MAX: u64 = 64 << 10;
 
 /// Prints the public key of a record.
 pub fn show(facility: &Facility, label: &Label, domain: u16, pem: bool) -> Result<(), Failure> {
-    let field = label.to_field();
-    let mut arguments = Arguments::new(Verb::PkaPublicKeyExtract);
-    arguments
-        .set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, field.len() as i64)
-        .set_bytes(pkx::SOURCE_KEY_IDENTIFIER, &field)
-        .set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
-    let reply = facility.call(domain, &arguments)?;
-    complete("pka-public-key-extract", reply.codes())?;
-    let token = reply.arguments().bytes(pkx::TARGET_KEY_TOKEN);
+    let answered = facility.ask(domain, &private_keys::public_key(&label.to_field()))?;
+    complete("pka-public-key-extract", answered.codes())?;
+    let token = answered.got().target_key_token;
     if !pem {
         return print(&(prompt::to_hexadecimal(token) + "\n"));
     }

@@ -1,4 +1,4 @@
-//! One request of a payment verb, owned, and what its answer says.
+//! One request of a payment verb, owned, and its answer.
 
 use super::hints::{Said, hint};
 use crate::failure::Failure;
@@ -12,19 +12,19 @@ use wire::verb::{Kind, Verb};
 use wire::{Codes, Label, code};
 use zeroize::Zeroizing;
 
-/// A key of a request: by which option it comes, and what it has to be.
+/// A key's option, and the key types that the option takes.
 pub type Taken = (&'static str, &'static str);
 
-/// A request.
+/// A request of a payment verb, with what messages about a refusal need.
 pub struct Call {
     verb: Verb,
     values: Vec<(usize, Field)>,
     reading: Reading,
-    /// What its keys have to be, for messages.
+    /// Options of the request's keys, and the key types that they take, for messages.
     takes: Vec<Taken>,
-    /// By which option each label came, for messages.
+    /// The option that each label came from, for messages.
     labels: Vec<(&'static str, String)>,
-    /// The points that what it asks for needs beside those of its keywords, for messages.
+    /// Access-control points needed besides those of the keywords, for messages.
     controls: Vec<Point>,
 }
 
@@ -33,28 +33,28 @@ enum Field {
     Bytes(Zeroizing<Vec<u8>>),
 }
 
-/// What an answer is read as.
+/// How a reply is turned into an answer.
 #[derive(Clone, Copy)]
 pub enum Reading {
-    /// Bytes under this name.
+    /// Bytes, shown under this name; with the position of their parameter.
     Bytes(&'static str, usize),
-    /// Characters with blanks behind them, under this name.
+    /// Text padded with blanks, shown under this name; with the position of its parameter.
     Digits(&'static str, usize),
-    /// Whether this verifies.
+    /// A verdict, on the thing of this name.
     Verified(&'static str),
 }
 
-/// What was answered.
+/// The answer to a request.
 pub enum Answer {
-    /// Something was made, and is called so.
+    /// A value that the verb made, with its name.
     Made(&'static str, Zeroizing<String>),
-    /// Something is right, or it is not.
+    /// A verdict of the verb.
     Verified {
-        /// Which.
+        /// Whether the value verifies.
         is_right: bool,
-        /// Of what.
+        /// Name of the verified value.
         what: &'static str,
-        /// The codes.
+        /// Return code and reason code.
         codes: Codes,
         /// The verb's name.
         verb: &'static str,
@@ -62,7 +62,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// For programs.
+    /// The answer as JSON: an object with one member.
     pub fn json(&self) -> Value {
         match self {
             Self::Made(name, value) => json!({ *name: value.as_str() }),
@@ -70,7 +70,7 @@ impl Answer {
         }
     }
 
-    /// In a line.
+    /// The answer as one line of text.
     pub fn text(&self) -> &str {
         match self {
             Self::Made(_, value) => value,
@@ -105,7 +105,7 @@ impl Call {
         self
     }
 
-    /// Sets bytes where there are some.
+    /// Sets bytes, if there are any.
     pub fn maybe(self, position: usize, value: Option<impl AsRef<[u8]>>) -> Self {
         match value {
             Some(value) => self.bytes(position, value),
@@ -119,25 +119,26 @@ impl Call {
         self.bytes(position, array)
     }
 
-    /// Sets the key of a label, which an option gives, and which has to be such a key.
+    /// Sets the key of a label; `taken` is its option, and the key types that the option takes.
     pub fn key(mut self, position: usize, label: &Label, taken: Taken) -> Self {
         self.labels.push((taken.0, label.to_string()));
         self.takes(taken).bytes(position, label.to_field())
     }
 
-    /// Remembers what an option takes, for a refusal of keys.
+    /// Notes an option and the key types that it takes, for the message about a refused key.
     pub fn takes(mut self, taken: Taken) -> Self {
         self.takes.push(taken);
         self
     }
 
-    /// Remembers points that this request needs by what is in it.
+    /// Notes access-control points that this request needs besides those of its keywords.
     pub fn controls(mut self, points: Vec<Point>) -> Self {
         self.controls.extend(points);
         self
     }
 
-    /// The values as arguments, with what follows from them.
+    /// The values as arguments; lengths and counts are filled in. They are set by position: a card refuses keywords
+    /// that its verb lacks, with its own codes.
     pub fn arguments(&self) -> Arguments<'_> {
         let mut arguments = Arguments::new(self.verb);
         for (position, value) in &self.values {
@@ -150,7 +151,7 @@ impl Call {
         arguments
     }
 
-    /// What a reply says.
+    /// The answer in a reply, read as [`Reading`] says.
     ///
     /// # Errors
     /// [`Failure::Payment`] where the verb refuses.

@@ -4,12 +4,12 @@ use super::change::{failed, new_key, tell, warn_of_twins};
 use crate::args::pgp::{Generate, Import};
 use crate::commands::key;
 use crate::failure::Failure;
-use crate::kind::Kind;
 use crate::messages::cards::{self, connect, label};
 use crate::messages::keys::of_file;
 use crate::{messages, session};
 use cardkeys::{LabelKey, Role};
 use facility::Facility;
+use facility::keys::Kind;
 use keyring::CardPlace;
 use keyring::store::first_user_id;
 use openpgp::certificate::Certificate;
@@ -24,7 +24,7 @@ pub fn generate(home: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
     let facility = connect(&primary_place)?;
     let what = new_key(typed)?;
     let mut store = messages::store(&typed.keys.store)?;
-    // One purpose a key, unless one label serves both.
+    // Each key has one purpose, unless one label serves both.
     let has_two = typed.encryption_label.as_ref().is_some_and(|label| *label != primary_place.label);
     let fresh = |text: &str, role: Role| -> Result<LabelKey, Failure> {
         let label = label(text)?;
@@ -73,7 +73,7 @@ pub fn import(home: Option<&Path>, typed: &Import) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Keys of a certificate whose private half is a label; at least one.
+/// Fingerprints of the certificate's keys whose private half is under the label of `place`; an error if there are none.
 fn matches(
     facility: &Facility,
     place: &CardPlace,

@@ -56,7 +56,7 @@ impl Pool {
         let (mut rows, wait) = if more == More::Sooner {
             match self.rows.try_lock() {
                 Ok(rows) => (rows, OPPORTUNE_WAIT),
-                // Another thread is at it, and there is a queue to use.
+                // Another thread asks already, and there is a queue to use.
                 Err(_) => return Ok(false),
             }
         } else {
@@ -83,8 +83,8 @@ impl Pool {
         }
     }
 
-    /// What to ask the daemon, so that a request of this kind finds a queue: for its cards, or for a queue to one
-    /// of them; with `more`, also where each that serves it has one. None where that is of no use now.
+    /// What to ask the daemon, so that a request of this kind finds a queue: for its cards, or for a queue to one of
+    /// them; with `more`, also if every card that serves it has a queue. None if a question is of no use now.
     pub fn question(&self, want: &Want, more: bool) -> Option<ClientRequest> {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         if want.tried != 0 && self.is_left_in_peace() {
@@ -116,7 +116,7 @@ impl Pool {
     }
 
     fn is_due(&self, rows: &Rows, want: &Want) -> bool {
-        // Before it is given up that any card holds the keys of a request, what is known of the cards must be of now.
+        // That no card holds the keys of a request is concluded only from a fresh list of cards.
         let is_old =
             || want.tried != 0 && link::tsc() >= rows.asked_tsc.saturating_add(span_tsc(ROWS_FRESH_MIN));
         !rows.asked || link::tsc() >= self.ask_tsc.load(Ordering::Relaxed) || is_old()
@@ -132,7 +132,7 @@ impl Pool {
             .filter(|row| row.state.serves() && want.admits(row.index, row.personality))
             .filter(|row| !needs_keys || row.state == CardState::Ready)
             .filter(|row| shunned.get(&row.index) != Some(&row.generation));
-        // Those for short requests only do not count where a long one is to be sent.
+        // Queues without bulk blocks do not count for a long request.
         let is_own = |other: &&Arc<Attached>, card| {
             other.card == card && other.domain == want.domain && other.has_place_for(want)
         };
@@ -146,7 +146,7 @@ impl Pool {
         places.min().map(|(.., card)| card)
     }
 
-    /// Whether the daemon did not answer lately.
+    /// Whether the daemon is not to be asked yet, because it did not answer lately.
     pub(super) fn is_left_in_peace(&self) -> bool {
         self.is_silent.load(Ordering::Relaxed) && link::tsc() < self.ask_tsc.load(Ordering::Relaxed)
     }

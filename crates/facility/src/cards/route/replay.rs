@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
 const WINDOW_NS: u64 = 20 * MS;
-/// Until everything has found its place.
+/// Warm-up before results are counted, in nanoseconds.
 const WARM_NS: u64 = 100 * MS;
 const VERB: usize = 1;
 
@@ -26,8 +26,8 @@ fn real(candidates: &[Candidate], around: &Around) -> Option<usize> {
     choose(candidates.iter().copied(), around).map(|chosen| chosen.index)
 }
 
-/// The same choice, always among all cards and without staying: what the test of
-/// herds must find.
+/// The choice always among all cards and without staying: the test of herds must find that processes then run after the
+/// same card.
 fn herd(candidates: &[Candidate], around: &Around) -> Option<usize> {
     let alone: Vec<_> = candidates.iter().map(|candidate| Candidate { others: 0, ..*candidate }).collect();
     real(&alone, &Around { stay: None, ..*around })
@@ -62,15 +62,15 @@ enum Event {
     },
 }
 
-/// Who waits for an answer, and since when; none is a recorded request.
+/// Process that waits for an answer, and since when; none for a recorded request.
 type Owner = Option<(usize, u64)>;
 
 struct Card {
     /// Time of a pass of all lanes; one of half of them takes 0.57 of it, as RSA-2048 does.
     pass_ns: u64,
     lanes: usize,
-    /// What waits, by process; those that are only recorded come last. Processes have their turns: the one
-    /// whose clock stands furthest behind is next.
+    /// Waiting requests by process, recorded processes last. The process whose clock stands furthest behind has the
+    /// next turn.
     waiting: Vec<VecDeque<Owner>>,
     clocks: Vec<u64>,
     floor: u64,
@@ -177,7 +177,7 @@ struct Process {
     jobs: usize,
     under_way: usize,
     stay: Option<usize>,
-    /// After the warm-up.
+    /// Answers after the warm-up.
     answered: u64,
 }
 
@@ -196,7 +196,7 @@ struct World {
     answers: Vec<u64>,
     /// How long a job pauses between its requests, on the average, and how long they took.
     pause_ns: u64,
-    /// A process comes to itself up to so much after answers came.
+    /// Upper bound of the time from an answer's arrival until its process wakes, in nanoseconds.
     late_ns: u64,
     took_ns: Vec<u64>,
 }
@@ -494,8 +494,8 @@ fn twenty_processes_do_not_run_after_the_same_card() {
     assert!(real <= 5 * 200 * US && herd >= 2 * real);
 }
 
-/// Each card gives equal processes the same: so do cards together where each process has work on all of
-/// them, also where it comes late to its answers.
+/// Each card gives equal processes the same share. So do several cards together if each process has work on all of
+/// them, even if a process comes late to its answers.
 #[test]
 fn equal_processes_get_the_same_of_several_cards() {
     for (processes, jobs) in [(2, 16), (8, 8), (30, 4)] {

@@ -36,7 +36,7 @@ enum State {
     Up { channel: Channel, asked: Option<Question> },
 }
 
-/// What is asked.
+/// A question to the daemon.
 pub(super) enum Question {
     /// For all requests that want to know it.
     Common(ClientRequest),
@@ -44,9 +44,9 @@ pub(super) enum Question {
     Call(Call),
 }
 
-/// What is asked for one request.
+/// A question for one request.
 pub(super) struct Call {
-    /// As [`Control::call`] gave it.
+    /// Number that [`Control::call`] returned.
     pub number: u64,
     operation: &'static str,
     request: ClientRequest,
@@ -61,20 +61,20 @@ impl Question {
     }
 }
 
-/// What came of a question.
+/// A question, and the daemon's answer or an error.
 pub(super) struct Heard {
     pub question: Question,
     pub answer: Result<(ClientReply, Vec<OwnedFd>), FacilityError>,
 }
 
-/// The connection.
+/// An event loop's connection to the daemon.
 pub(super) struct Control {
     home: Home,
     credential: Option<Credential>,
     state: State,
-    /// What is to be asked, each once.
+    /// Common questions still to be asked, each once.
     questions: VecDeque<ClientRequest>,
-    /// The questions still to be asked, and the number of calls so far.
+    /// Calls still to be asked, and the number of calls so far.
     calls: VecDeque<Call>,
     calls_made: u64,
     /// Number of the last connection that was greeted.
@@ -82,14 +82,14 @@ pub(super) struct Control {
     forsaken: u64,
     pause: Duration,
     retry_at: Instant,
-    /// Since when nobody answers.
+    /// Since when no daemon answers.
     down_since: Instant,
     /// Completion sockets, by the number of the connection that they came over.
     completions: Vec<(u64, Completion)>,
 }
 
 impl Control {
-    /// Not connected yet.
+    /// A connection that is not made yet.
     pub fn new(home: Home, credential: Option<Credential>) -> Self {
         let now = world::now();
         Self {
@@ -152,7 +152,7 @@ impl Control {
         self.calls.retain(|call| call.number != number);
     }
 
-    /// What of the common questions is asked now.
+    /// The common question that is being asked now.
     fn asked(&self) -> Option<&ClientRequest> {
         match &self.state {
             State::Up { asked: Some(Question::Common(asked)), .. } => Some(asked),
@@ -268,7 +268,7 @@ impl Control {
             Ok(channel) => channel,
             Err(cause) => {
                 match cause.kind() {
-                    // Not there, or too many at its door: tried again.
+                    // No daemon listens, or its backlog is full: tried again.
                     io::ErrorKind::NotFound
                     | io::ErrorKind::ConnectionRefused
                     | io::ErrorKind::WouldBlock => {}
@@ -328,7 +328,7 @@ impl Control {
                         FacilityError::Refused { operation: GREET, refusal: refusal.clone() }
                     }),
                     Ok(_) => self.fail_all(heard, || protocol(GREET, ProtocolError::UnexpectedAnswer)),
-                    // It is just going down, or just coming up.
+                    // The daemon is just stopping, or just starting.
                     Err(_) => {}
                 }
                 self.down(sources);
@@ -355,7 +355,7 @@ impl Control {
         }
         let State::Up { channel, asked } = &mut self.state else { return false };
         match channel.try_recv::<ClientReply>() {
-            // It has not begun with it, and goes away: the next one is asked.
+            // The daemon stops and has not begun with the question: the next daemon is asked.
             Ok((ClientReply::Refused(Refusal::Stopping), _)) if asked.is_some() => {
                 if let Some(question) = asked.take() {
                     self.put_back(question);
@@ -372,7 +372,7 @@ impl Control {
                 None => self.forsake(sources, heard),
             },
             Err(ChannelError::WouldBlock) => false,
-            // The answer came, and what came with it found no room in this process.
+            // The answer came, but this process had no room for its descriptors.
             Err(error @ ChannelError::Descriptors) if asked.is_some() => {
                 if let Some(question) = asked.take() {
                     let operation = "ask the daemon";

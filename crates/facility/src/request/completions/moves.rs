@@ -22,7 +22,8 @@ const REFUSED_PAUSE: Duration = Duration::from_millis(20);
 /// First and longest pause before the daemon is asked for its cards again, as long as no card serves a request.
 pub(super) const ASK_PAUSE_FIRST: Duration = Duration::from_micros(50);
 const ASK_PAUSE_LONGEST: Duration = TICK;
-/// How often requests in flight are checked for timeouts: every such part of the timeout.
+/// Requests in flight are checked for timeouts this many times in the length of a timeout, at least every
+/// `SCAN_EVERY_MAX`, and at most every `TICK`.
 const SCANS: u32 = 32;
 const SCAN_EVERY_MAX: Duration = Duration::from_secs(1);
 
@@ -44,14 +45,14 @@ impl Completions {
         if std::mem::take(&mut self.may_go_on) {
             self.send_waiting();
         }
-        // Whoever sleeps next has asked what there is to ask.
+        // Questions are sent before the loop sleeps.
         if self.control.has_more_to_ask() {
             self.go_on_asking();
         }
         self.queues.hand_over();
     }
 
-    /// The end of a sleep.
+    /// Ends a sleep.
     pub(super) fn wake(&mut self) {
         self.is_armed = false;
         self.queues.disarm();
@@ -76,7 +77,7 @@ impl Completions {
         next
     }
 
-    /// Looks at what is not an answer.
+    /// Handles events other than answers.
     pub(super) fn look(&mut self, now_tsc: u64) {
         self.looked_tsc = now_tsc;
         for source in self.sources.look() {
@@ -198,7 +199,7 @@ impl Completions {
         }
     }
 
-    /// Asks what is to be asked, and hears what is answered.
+    /// Sends questions to the daemon, and applies its answers.
     pub(super) fn go_on_asking(&mut self) {
         loop {
             let heard = self.control.go_on(&self.sources);
@@ -242,14 +243,14 @@ impl Completions {
 
     /// Applies the daemon's answer about cards or queues: requests may proceed, or fail.
     fn heard_of_queues(&mut self, domain: Option<u16>, outcome: Result<(), NotSent>) {
-        // Whatever the daemon said of its cards before: who was refused does not ask again at once.
+        // After a refusal the daemon is not asked again at once, whatever it said of its cards before.
         if matches!(outcome, Err(NotSent::NotReady)) {
             self.ask_at = world::now() + self.ask_pause;
         }
         self.send_waiting();
         if let Err(NotSent::Failed(error)) = outcome {
             self.ask_at = world::now() + REFUSED_PAUSE;
-            // Those that have no queue at all; others wait for a slot of theirs.
+            // Only requests without any queue fail; others wait for a slot of their queues.
             for key in self.waiting.iter().copied().collect::<Vec<_>>() {
                 let request = self.requests.get(key).and_then(|entry| entry.request.as_ref());
                 let Some(request) = request else { continue };
@@ -315,7 +316,7 @@ impl Completions {
         }
     }
 
-    /// Has the daemon be asked for a request.
+    /// Queues a question to the daemon for one request.
     pub(super) fn call(
         &mut self,
         key: u32,
@@ -376,7 +377,8 @@ impl Completions {
                 self.fail(key, error);
                 return true;
             }
-            // One that a card without its keys has answered waits for none that comes up: that answer stands.
+            // A request that a card without its keys has answered does not wait for another card to start: that answer
+            // stands.
             Err(NotSent::NotReady) if want.tried != 0 => {
                 let is_asking = self.control.asks_for_queues();
                 let question = if is_asking { None } else { self.pool.question(&want, false) };
@@ -433,7 +435,7 @@ impl Completions {
             if full.contains(&kind) {
                 left.push_back(key);
             } else if !self.send(key) {
-                // It has lined up again, behind those that are left.
+                // The request went back to the end of the list: it is put behind the requests that are left.
                 left.extend(self.waiting.pop_back());
                 full.push(kind);
                 if !all {
@@ -468,13 +470,13 @@ impl Completions {
         }
     }
 
-    /// Handles a card's refusal of a request.
+    /// Applies what a card's reply means for a request; an error ends the request.
     pub(super) fn judged(&mut self, key: u32, judged: Result<Judged, FacilityError>) {
         let card_wait = self.facility.shared.options.card_wait;
         let Some(entry) = self.requests.get(key) else { return };
         let Some(request) = entry.request.as_mut() else { return };
         match judged {
-            // Its reply is where the caller put it.
+            // The request's reply is where the caller put it.
             Ok(Judged::Answered) => {}
             Ok(Judged::NotReady) => match request.refused(card_wait) {
                 Ok(None) => {
@@ -528,7 +530,7 @@ impl Completions {
                 None => match request.bereaved() {
                     Fate::Free => self.wait_for_card(key),
                     Fate::Suspect => {
-                        // The one that was sent alone is not sent alone twice: it is judged by its second death.
+                        // A request that was sent alone is not sent alone again: it fails with its second death.
                         if let Some(entry) = self.requests.get(key) {
                             entry.state = State::Suspect;
                             self.suspects.push_back(key);
@@ -542,7 +544,7 @@ impl Completions {
         self.control.keep_completions(sources, |serial| queues.any_of(serial));
     }
 
-    /// Those that are to be collected wait for nothing.
+    /// Removes requests that are to be collected from the lists of waiting ones.
     fn drop_over(&mut self) {
         let requests = &mut self.requests;
         let mut is_under_way =

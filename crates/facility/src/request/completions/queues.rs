@@ -5,14 +5,14 @@ use crate::cards::pool::Attached;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// So many staged requests in a queue are handed over before the round ends, so that a card need not wait for a long
+/// Staged requests of a queue that are handed over before the round ends, so that a card need not wait for a long
 /// round: twice the lanes of a kernel for expensive operations.
 const STAGED_MAX: u32 = 16;
 const NO_PLACE: u32 = u32::MAX;
 
 struct Queue {
     attached: Arc<Attached>,
-    /// Slots with requests that were not collected, and of these those that the last look found answered.
+    /// Bit masks of slots: with requests that were not collected, and with those that the last look found answered.
     in_flight: u64,
     ready: u64,
     /// Requests written and not handed over.
@@ -24,7 +24,7 @@ struct Queue {
 /// All queues of a loop.
 #[derive(Default)]
 pub(super) struct Queues {
-    /// By place; a place is used again.
+    /// Queues by place; a free place is used again.
     places: Vec<Option<Queue>>,
     /// The place that is looked at next.
     next: usize,
@@ -133,7 +133,7 @@ impl Queues {
         in_flight.into_iter().any(|queue| queue.attached.queue.card_is_awake_elsewhere())
     }
 
-    /// A request whose answer is not waited for any more.
+    /// Forgets a request whose answer is no longer waited for.
     pub fn forget(&mut self, attached: &Arc<Attached>, slot: u32) {
         if let Some(Some(queue)) = self.places.get_mut(attached.place.load(Relaxed) as usize) {
             queue.in_flight &= !(1 << slot);
@@ -163,7 +163,7 @@ impl Queues {
         self.places.iter().flatten().any(|queue| queue.attached.connection() == connection)
     }
 
-    /// Takes out the queue at a place; the requests that are in it.
+    /// Removes the queue at a place, and returns its requests.
     pub fn remove(&mut self, sources: &Sources, place: u32) -> Vec<u32> {
         let Some(queue) = self.places.get_mut(place as usize).and_then(Option::take) else {
             return Vec::new();

@@ -7,9 +7,9 @@ use std::time::Instant;
 use wire::Codes;
 use wire::verb::Verb;
 
-/// How far a request is.
+/// State of a request in an event loop.
 pub(super) enum State {
-    /// Labels of it are being opened.
+    /// Its labels are being opened.
     Labels,
     /// Waits for a queue, or a slot.
     Waiting,
@@ -17,7 +17,7 @@ pub(super) enum State {
     Paused(Instant),
     /// A card died with it: waits until no other suspect is in flight.
     Suspect,
-    /// In a queue.
+    /// In a card's queue.
     InFlight,
     /// The daemon is asked, by a call of this number: to run a verb of its own, or to write tokens of this answer.
     Called { number: u64, operation: &'static str, reply: Option<Box<Reply>> },
@@ -35,19 +35,19 @@ pub(super) enum End {
     Failed(FacilityError),
 }
 
-/// One request.
+/// One request of a loop, and its state.
 pub(super) struct Entry {
     /// The caller's number.
     pub number: u64,
     pub verb: Verb,
-    /// None where nothing had to be sent.
+    /// The request to a card; none if nothing had to be sent.
     pub request: Option<Request>,
     pub state: State,
-    /// Since when it waits.
+    /// Start of the request's wait.
     pub since: Instant,
 }
 
-/// All of them.
+/// All requests of a loop, by key.
 #[derive(Default)]
 pub(super) struct Requests {
     entries: Vec<Option<Entry>>,
@@ -55,12 +55,12 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// How many there are.
+    /// Number of requests.
     pub fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
-    /// Adds one; its number here.
+    /// Adds a request, and returns its key.
     pub fn add(&mut self, entry: Entry) -> u32 {
         match self.free.pop() {
             Some(key) => {
@@ -74,19 +74,19 @@ impl Requests {
         }
     }
 
-    /// The one of this number.
+    /// The request of this key.
     pub fn get(&mut self, key: u32) -> Option<&mut Entry> {
         self.entries.get_mut(key as usize)?.as_mut()
     }
 
-    /// Takes it out.
+    /// Removes the request of this key, and returns it.
     pub fn remove(&mut self, key: u32) -> Option<Entry> {
         let entry = self.entries.get_mut(key as usize)?.take()?;
         self.free.push(key);
         Some(entry)
     }
 
-    /// All, with their numbers here.
+    /// All requests, with their keys.
     pub fn all(&mut self) -> impl Iterator<Item = (u32, &mut Entry)> {
         self.entries.iter_mut().enumerate().filter_map(|(key, entry)| Some((key as u32, entry.as_mut()?)))
     }

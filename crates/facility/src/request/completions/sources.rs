@@ -10,14 +10,14 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Most events taken per poll; the next poll returns the rest.
+/// Upper bound of events taken per poll; the next poll returns the rest.
 const EVENTS_MAX: usize = 64;
 const ID_BITS: u32 = 56;
 
 /// What a descriptor stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The time has come.
+    /// The timer of the loop.
     Timer,
     /// The connection to the daemon.
     Control,
@@ -73,8 +73,8 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Watches a descriptor for something to read. That of a process, which is readable for ever once it has
-    /// ended, is told of once.
+    /// Watches a descriptor for something to read. A process's descriptor, which stays readable once the process has
+    /// ended, is reported once.
     pub fn watch(&self, descriptor: impl AsFd, source: Source) -> io::Result<()> {
         let flags = match source {
             Source::Card(_) => EventFlags::IN | EventFlags::ONESHOT,
@@ -90,11 +90,11 @@ impl Sources {
         let _ = epoll::delete(&self.epoll, descriptor);
     }
 
-    /// What has something to read, without waiting for it.
+    /// Sources that have something to read now; does not wait.
     pub fn look(&mut self) -> Vec<Source> {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut room = [const { MaybeUninit::<Event>::uninit() }; EVENTS_MAX];
-        // An error is no event; what there is shows at the next look.
+        // After an error, the next look finds the events.
         let events = epoll::wait(&self.epoll, &mut room, Some(&now));
         let events = events.map(|(events, _)| &*events).unwrap_or_default();
         let found: Vec<Source> = events

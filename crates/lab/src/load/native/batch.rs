@@ -3,7 +3,7 @@
 use super::super::pacing::Caller;
 use super::super::{LabError, Workload};
 
-/// Items, each one job's; how some of them are done, what one starts from, and whether what came out is right.
+/// Items, one for each job; with the calls that run some of them, set up an item, and check its result.
 pub(super) struct Batch<I, C, B, R> {
     pub items: Vec<I>,
     pub call: C,
@@ -34,7 +34,7 @@ where
     }
 }
 
-/// What the engine said of all items.
+/// Checks the engine's result of all items.
 pub(super) fn went<E: std::fmt::Display>(
     workload: &Workload,
     mut results: impl Iterator<Item = Result<(), E>>,

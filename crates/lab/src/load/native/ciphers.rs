@@ -9,7 +9,7 @@ use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine};
 
 pub(super) type How = (CipherAlgorithm, engine::Mode, CipherDirection);
 
-/// A cipher's job: what it starts from and what one call must make of it.
+/// A cipher's job: its start, and the expected result of one call.
 pub(in crate::load) struct CipherJob {
     pub key: Vec<u8>,
     pub iv: Vec<u8>,
@@ -21,7 +21,7 @@ pub(in crate::load) struct CipherJob {
 }
 
 impl CipherJob {
-    /// The expected answer is worked out singly, and the inverse must lead back.
+    /// The expected answer is computed singly, and the inverse must lead back to the text.
     pub fn new(
         engine: &Engine,
         (cipher, mode, direction): (Cipher, Mode, Direction),
@@ -51,7 +51,7 @@ impl CipherJob {
 }
 
 impl CipherJob {
-    /// A text enciphered in ECB mode.
+    /// The text enciphered in ECB mode.
     pub fn over(engine: &Engine, cipher: Cipher, key: &[u8], text_in: &[u8]) -> Result<Vec<u8>, String> {
         let mut data = text_in.to_vec();
         let mut chain = vec![0; cipher.block_bytes()];
@@ -90,7 +90,7 @@ pub(super) fn prepared<'a>(
     }
 }
 
-/// Keys come with each call: a single job through the call for that, several prepared and run as a
+/// Keys that come with each call: a single job uses the engine's call with a raw key; several are prepared and run as a
 /// batch.
 pub(super) fn raw<'a>(
     workload: &'a Workload,

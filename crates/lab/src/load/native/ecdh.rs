@@ -10,7 +10,7 @@ pub(super) struct EcdhJob {
     private: EcPrivateKey,
     /// The public key of the other party, uncompressed.
     peer: Vec<u8>,
-    /// The secret, as the other party works it out.
+    /// The secret, as computed with the other party's key.
     expected: Vec<u8>,
 }
 

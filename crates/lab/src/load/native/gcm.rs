@@ -7,7 +7,7 @@ use super::{expect, refused, text};
 use crate::load::operation::{Cipher, Direction};
 use engine::{CipherDirection, Engine, GcmItem, GcmKey};
 
-/// A GCM job.
+/// A GCM job: key, nonce, associated data and text, with the expected answer and tag.
 pub(in crate::load) struct GcmJob {
     pub nonce: Vec<u8>,
     pub aad: Vec<u8>,

@@ -11,7 +11,7 @@ use engine::{CipherAlgorithm, CipherDirection, Engine, MacItem, MacKey};
 pub(in crate::load) struct MacJob {
     pub key: Vec<u8>,
     pub data: Vec<u8>,
-    /// As long as a block.
+    /// The expected MAC, as long as a block.
     pub expected: Vec<u8>,
     pub(super) prepared: MacKey,
 }
@@ -27,7 +27,7 @@ impl MacJob {
         let prepared = engine.mac_key(mac, &key).map_err(text)?;
         let expected = match mac {
             Mac::CmacAes128 => {
-                // In two segments rather than one, where there are two blocks.
+                // A text of several blocks is split into two segments.
                 let split = if bytes > 16 { (bytes - 1) / 16 * 16 } else { 0 };
                 let mut first = MacItem::new(&prepared, &data[..split]);
                 first.last = false;

@@ -19,8 +19,8 @@ pub(in crate::load) struct RsaJob {
 }
 
 impl RsaJob {
-    /// The known answer is worked out with another arithmetic: `x^e mod n` for a public operation, and
-    /// a private one undoes it.
+    /// The known answer is computed with another arithmetic: `x^e mod n` for a public operation; a private operation
+    /// undoes it.
     pub fn new(bits: u32, form: RsaForm, job: usize) -> Result<Self, String> {
         let private = rsa_private_key(bits, form, job)?;
         let (n, e) = (private.n(), private.e());
@@ -37,7 +37,7 @@ impl RsaJob {
     }
 }
 
-/// The private key of a job: a test key where there is one of this size, else one made for it.
+/// The private key of a job: a test key, or a new key if this size has no test keys.
 pub(in crate::load) fn rsa_private_key(
     bits: u32,
     form: RsaForm,
@@ -62,7 +62,7 @@ pub(in crate::load) fn rsa_private_key(
     made.map_err(text)
 }
 
-/// The way of one form: what makes an item of a job, and what does a batch of them.
+/// The caller of one form of key: how an item is made of a job, and which call runs a batch.
 macro_rules! caller {
     ($name:ident, $item:ident, $key:ident, $batch:ident) => {
         pub(super) fn $name<'a>(

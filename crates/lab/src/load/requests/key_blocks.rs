@@ -1,11 +1,11 @@
-//! Requests of key blocks: each job has protection keys and a block of its own, which is measured only after its key
-//! was found to be the one that left.
+//! Requests that import key blocks. Each job has protection keys and a block of its own; a block is measured only after
+//! its key was found to be the exported one.
 
 use super::{Expected, Maker, Request, TOKEN_BYTES, VARIABLE_TOKEN_ROOM};
 use crate::load::{LabError, keys};
 use wire::verb::{self, Verb};
 
-/// Room for a block.
+/// Length of the buffer for a block, in bytes.
 const BLOCK_ROOM: usize = 1_000;
 
 impl Maker<'_> {
@@ -59,7 +59,7 @@ impl Maker<'_> {
         Ok(super::Request { expected: Expected::Bytes(output, made), ..request })
     }
 
-    /// Refuses to measure what brings another key in.
+    /// Fails if two requests do not give the same key: a block that imports another key is not measured.
     fn is_same(&self, one: &Request, other: &Request, output: usize) -> Result<(), LabError> {
         if self.call(one, output)? == self.call(other, output)? {
             return Ok(());
@@ -67,7 +67,7 @@ impl Maker<'_> {
         Err(LabError::facility("bring a key of a key block in")("another key came in"))
     }
 
-    /// A block with a key that enciphers and deciphers.
+    /// A block with an exported key that enciphers and deciphers.
     fn block(&self, source: &[u8], exporter: &[u8], method: &str) -> Result<Vec<u8>, LabError> {
         use verb::tr31_key_export::*;
         let request = super::Request::new(Verb::Tr31KeyExport, Expected::Done)
@@ -80,7 +80,7 @@ impl Maker<'_> {
         self.call(&request, TR31_KEY_BLOCK)
     }
 
-    /// A DES key of this type, value and words, in parts.
+    /// A DES key of this type, value and keywords, entered in parts.
     pub(super) fn entered(&self, key_type: &str, words: &[&str], value: &[u8]) -> Result<Vec<u8>, LabError> {
         use verb::key_part_import::*;
         let words = [&["INTERNAL", "DES", "NO-KEY"], words].concat();
@@ -95,7 +95,7 @@ impl Maker<'_> {
         Ok(token)
     }
 
-    /// An AES key of this type with its words, and value, in parts.
+    /// An AES key of this type, value and keywords, entered in parts.
     pub(super) fn entered_variable(&self, words: &[&str], value: &[u8]) -> Result<Vec<u8>, LabError> {
         let mut token = self.variable_skeleton(words)?;
         for (words, part) in [(&["AES", "FIRST", "MIN1PART"][..], value), (&["AES", "COMPLETE"], &[])] {
@@ -112,7 +112,7 @@ impl Maker<'_> {
     }
 }
 
-/// The key of a block, under the master key.
+/// A request that imports the key of a block under the master key.
 fn import(block: Vec<u8>, importer: Vec<u8>) -> Request {
     use verb::tr31_key_import::*;
     super::Request::new(Verb::Tr31KeyImport, Expected::Done)

@@ -1,5 +1,5 @@
-//! Requests of payments: keys are entered in parts, blocks made on the card, and what comes back is compared with what
-//! leads back. Other programs get the same cases with the keys in the clear.
+//! Requests of payments: keys are entered in parts, blocks are made on the card, and answers are compared with the
+//! inverse. Other programs get the same cases with clear keys.
 
 use super::{Expected, Maker, Request, TOKEN_BYTES, VARIABLE_TOKEN_ROOM};
 use crate::load::operation::Payment;
@@ -18,7 +18,7 @@ fn checked_pan(job: usize) -> [u8; CHECKED_PAN.len()] {
     pan
 }
 
-/// The number of a job.
+/// The number of a job as eight digits.
 fn digits_of(job: usize) -> [u8; 8] {
     let (mut digits, mut left) = ([b'0'; 8], job);
     for digit in digits.iter_mut().rev() {
@@ -28,15 +28,15 @@ fn digits_of(job: usize) -> [u8; 8] {
     digits
 }
 
-/// What a program says whose result is the one that it must be.
+/// The answer of a program that finds the expected result.
 const RIGHT: &[u8; 1] = b"1";
 /// Decimalisation table and validation data of IBM 3624.
 const METHOD_DATA: &[u8; 48] = b"01234567890123451122334455667788                ";
-/// What a card verification value is of.
+/// The PAN of the card verification value.
 const CARD_PAN: &[u8; 16] = b"4123456789012345";
 const EXPIRES: &[u8; 4] = b"8701";
 const SERVICE: &[u8; 3] = b"101";
-/// A chip card: PAN, its sequence number and its counter of transactions; and the code that answers it.
+/// A chip card: PAN, sequence number and transaction counter; and the authorisation response code.
 const CHIP_PAN: &[u8; 19] = b"4012345678901230123";
 const CHIP_SEQUENCE: &[u8; 2] = b"01";
 const CHIP_COUNTER: [u8; 2] = [0, 7];
@@ -45,14 +45,13 @@ const RESPONSE_CODE: &[u8; 2] = b"00";
 const WHOLE_PAN: &[u8; 16] = b"4012345678909123";
 /// A key serial number whose counter has five bits set.
 const SERIAL: [u8; 10] = [0xFF, 0xFF, 0x98, 0x76, 0x54, 0x32, 0x10, 0xE0, 0x00, 0x1F];
-/// What a cryptogram is of: amounts, country, results, currency, date, type, number and counter, and what the card
-/// says.
+/// The data of a cryptogram: amounts, country, results, currency, date, type, number and counter, and the card's data.
 const TRANSACTION: [u8; 33] = [7; 33];
 /// Derivation data of a PIN key of AES-128, of a counter with five bits set.
 const AES_DERIVATION: [u8; 20] =
     [1, 1, 0x10, 0, 0, 2, 0, 0x80, 0x12, 0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56, 0, 0, 0, 0x1F];
 
-/// A profile of this format; with a key serial number, where the key is derived.
+/// A PIN profile of this format, with a key serial number for derived keys.
 fn profile(format: &str, is_derived: bool) -> Vec<u8> {
     let mut profile = format!("{format:8}NONE            ").into_bytes();
     if is_derived {
@@ -62,7 +61,7 @@ fn profile(format: &str, is_derived: bool) -> Vec<u8> {
     profile
 }
 
-/// A PIN block from under one key under another.
+/// A request that translates a PIN block from one key to another.
 fn translate(keys: [&[u8]; 2], profiles: [Vec<u8>; 2], block: &[u8], words: &[&str]) -> Request {
     use verb::encrypted_pin_translate::*;
     let [from, to] = profiles;
@@ -78,7 +77,7 @@ fn translate(keys: [&[u8]; 2], profiles: [Vec<u8>; 2], block: &[u8], words: &[&s
         .integer(SEQUENCE_NUMBER, 0)
 }
 
-/// A PIN block of ISO-4 from under one key under another.
+/// A request that translates a PIN block of ISO-4 from one key to another.
 fn translate2(keys: [&[u8]; 2], profiles: [Vec<u8>; 2], block: &[u8], words: &[&str]) -> Request {
     use verb::encrypted_pin_translate2::*;
     let [from, to] = profiles;
@@ -94,7 +93,7 @@ fn translate2(keys: [&[u8]; 2], profiles: [Vec<u8>; 2], block: &[u8], words: &[&
         .integer(OUTPUT_PIN_BLOCK_LENGTH, block.len())
 }
 
-/// Keys of one value for blocks that go out and that come in, and that value.
+/// An outbound and an inbound PIN key of one value, with that value.
 struct Pair {
     value: Vec<u8>,
     outbound: Vec<u8>,
@@ -133,8 +132,8 @@ impl Maker<'_> {
         Ok(Request { expected: Expected::Bytes(PIN_BLOCK_OUT, made), ..request })
     }
 
-    /// The block that comes out is filled with digits that the card alone knows: programs are given one, whose PIN must
-    /// be the one that they find.
+    /// The answer is filled with digits that only the card knows: programs get the card's block, and must find the same
+    /// PIN in it.
     fn pin_reformat(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::encrypted_pin_translate::PIN_BLOCK_OUT;
         let (ours, theirs) = (self.pair(job, 0)?, self.pair(job, 1)?);
@@ -154,7 +153,7 @@ impl Maker<'_> {
         use verb::encrypted_pin_translate::PIN_BLOCK_OUT;
         let values = [0, 1].map(|number| keys::payment_key(job, number));
         let (ours, theirs) = (self.base_key(&values[0])?, self.base_key(&values[1])?);
-        // A key derived of ours enciphers it, whatever it is.
+        // A key derived from our base key enciphers this block; its content does not matter.
         let block = *b"a block!";
         let profiles = || [profile("ISO-0", true), profile("ISO-0", true)];
         let words = ["TRANSLAT", "DUKPT-BH"];
@@ -190,7 +189,7 @@ impl Maker<'_> {
             .bytes(DATA_ARRAY, *METHOD_DATA))
     }
 
-    /// The offset of the PIN that comes back is zero in each digit.
+    /// The offset of the generated PIN must be zero in each digit.
     fn pin_generate(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::clear_pin_generate::*;
         let key = self.entered("PINGEN", &[], &keys::payment_key(job, 0))?;
@@ -211,7 +210,7 @@ impl Maker<'_> {
         Ok(super::Request { expected: Expected::Bytes(RETURNED_RESULT, pin), ..request })
     }
 
-    /// The offset of the PIN that the key itself makes is zero in each digit.
+    /// The offset of the PIN that the key itself generates must be zero in each digit.
     fn pin_generate_alternate(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::clear_pin_generate_alternate::*;
         let pair = self.pair(job, 0)?;
@@ -254,7 +253,7 @@ impl Maker<'_> {
         Ok(request.beside(&[&value, &pan, EXPIRES, SERVICE], digits))
     }
 
-    /// The cryptogram is the MAC of another verb, under the key of the session that is derived step by step.
+    /// The cryptogram is a MAC by another verb, under a session key that is derived step by step.
     fn arqc_verify(&mut self, job: usize) -> Result<super::Request, LabError> {
         use verb::emv_transaction::*;
         let base = ["INTERNAL", "DES", "NO-KEY"];
@@ -283,7 +282,7 @@ impl Maker<'_> {
         Ok(super::Request { expected: Expected::Bytes(ARPC, response), ..request })
     }
 
-    /// A key that is derived by enciphering data, in the place of this one.
+    /// A key derived by enciphering `data` under the key-generating key, in place of the token `made`.
     fn derived(&self, generating: &[u8], data: &[u8], made: &[u8]) -> Result<Vec<u8>, LabError> {
         use verb::diversified_key_generate::*;
         let request = super::Request::new(Verb::DiversifiedKeyGenerate, Expected::Done)
@@ -295,7 +294,7 @@ impl Maker<'_> {
         self.call(&request, GENERATED_KEY_ID)
     }
 
-    /// The MAC of the data of a transaction, as chip cards make it.
+    /// The MAC of the transaction's data, as chip cards compute it.
     fn emv_mac(&self, key: &[u8]) -> Result<Vec<u8>, LabError> {
         use verb::mac_generate::*;
         let request = super::Request::new(Verb::MacGenerate, Expected::Done)
@@ -314,7 +313,7 @@ impl Maker<'_> {
             [&["PINPROT", "ENCRYPT", "PINXLATE", "ISO-4"], &["PINPROT", "DECRYPT", "PINXLATE", "ISO-4"]];
         let [outbound, inbound] = self.variable_pair(sides)?;
         let derived = [&b"ISO-4   NONE            "[..], &AES_DERIVATION].concat();
-        // A key derived of the base key enciphers it, whatever it is.
+        // A key derived from our base key enciphers this block; its content does not matter.
         let block = *b"a block of ISO-4";
         let words = ["TRANSLAT", "ADUKPTIP"];
         let profiles = [derived.clone(), profile("ISO-4", false)];
@@ -354,7 +353,7 @@ impl Maker<'_> {
         Ok(super::Request { expected: Expected::Bytes(CIPHERTEXT, made), ..request })
     }
 
-    /// Keys of AES of these types and usages, each of its own value.
+    /// AES keys of these types and usages, each with a value of its own.
     fn variable_keys(&self, kinds: &[&[&str]], bits: usize) -> Result<Vec<Vec<u8>>, LabError> {
         use verb::key_generate2::*;
         let make = |words: &&[&str]| {
@@ -370,7 +369,7 @@ impl Maker<'_> {
         kinds.iter().map(make).collect()
     }
 
-    /// Two keys of AES-128 of one value, of these types and usages.
+    /// Two AES-128 keys with the same value, of these types and usages.
     fn variable_pair(&self, [one, two]: [&[&str]; 2]) -> Result<[Vec<u8>; 2], LabError> {
         use verb::key_generate2::*;
         let request = super::Request::new(Verb::KeyGenerate2, Expected::Done)
@@ -394,7 +393,7 @@ impl Maker<'_> {
         self.call(&request, TARGET_KEY_TOKEN)
     }
 
-    /// Refuses to measure what does not give the block that it began with.
+    /// Fails if a request does not give back the original block: such a request is not measured.
     fn leads_back(&self, back: &Request, block: &[u8]) -> Result<(), LabError> {
         let found = self.call(back, verb::encrypted_pin_translate::PIN_BLOCK_OUT)?;
         if found == block {
@@ -403,7 +402,7 @@ impl Maker<'_> {
         Err(LabError::facility("translate a PIN block back")("another block came back"))
     }
 
-    /// A block of ISO-0 with a PIN that a key of its own makes.
+    /// A block of ISO-0 with a PIN that the job's own key generates.
     fn pin_block(&mut self, outbound: &[u8], job: usize) -> Result<Vec<u8>, LabError> {
         let generating = self.entered("PINGEN", &[], &keys::payment_key(job, 2))?;
         self.pin_block_of(&generating, outbound, PAN)
@@ -423,7 +422,7 @@ impl Maker<'_> {
         self.call(&request, ENCRYPTED_PIN_BLOCK)
     }
 
-    /// An OPINENC and an IPINENC key of one value.
+    /// An OPINENC and an IPINENC key with the same value.
     fn pair(&self, job: usize, number: u64) -> Result<Pair, LabError> {
         let value = keys::payment_key(job, number);
         let [outbound, inbound] = ["OPINENC", "IPINENC"].map(|key_type| self.entered(key_type, &[], &value));

@@ -1,4 +1,4 @@
-//! Cards with as many jobs as they can take, beside the engine and beside OpenSSL in the process.
+//! Cards with as many jobs as they can take, beside the engine in the process and OpenSSL in the process.
 
 use super::{Effort, RSA, accelerators, in_turn, indices, of_rounds, on_cards, one, threads};
 use crate::cards::{bound, own};
@@ -17,7 +17,7 @@ use wire::control::{Personality, PollMode};
 const CARDS: usize = 12;
 const JOBS: usize = 96;
 
-/// What one side of the full cards gave.
+/// The figures of one side of the full cards.
 #[derive(Clone, Copy)]
 struct Side {
     per_second: f64,
@@ -25,14 +25,14 @@ struct Side {
     fill: f64,
 }
 
-/// Twelve cards with eight jobs each, beside as many jobs given to the engine.
+/// Twelve cards with eight jobs each, beside the engine with the same number of jobs.
 pub(super) fn cards(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
     let mut target = Target::throwaway(&Needs { accelerators: CARDS, ..Needs::default() }, Arc::clone(stop))?;
     let facility = on_cards(&target, PollMode::Adaptive)?.with_selection(accelerators());
     let on_cards = effort.work(RSA, JOBS);
     let in_process = Workload { processors: threads(JOBS), interface: Interface::Native, ..on_cards.clone() };
     let cards = indices(&target, Personality::Accelerator)?;
-    // Each card prepares each key at its first use; the engine's side begins with keys that are prepared.
+    // Each card prepares each key at its first use, and the engine's side begins with prepared keys.
     one(&mut target, &facility, &on_cards)?;
     let rounds = in_turn(effort.rounds, |cards_first| {
         if !cards_first {
@@ -82,7 +82,7 @@ fn several(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Requests answered and batches run by these cards so far.
+/// Answered requests and batches of these cards so far.
 pub(super) fn taken(facility: &Facility, cards: &[u32]) -> Result<(f64, f64), LabError> {
     let mut sum = (0.0, 0.0);
     for card in cards {
@@ -92,7 +92,7 @@ pub(super) fn taken(facility: &Facility, cards: &[u32]) -> Result<(f64, f64), La
     Ok(sum)
 }
 
-/// RSA under cards beside OpenSSL in the process, on the same processors.
+/// RSA on cards beside OpenSSL in the process, on the same processors.
 pub(super) fn isolated(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
     let online = processors_online();
     let mut rows = Vec::new();
@@ -128,7 +128,7 @@ pub(super) fn isolated(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Mea
     Ok(rows)
 }
 
-/// Private operations a second of OpenSSL in threads of this process; each answer is looked at.
+/// Private operations a second of OpenSSL in threads of this process; each answer is checked.
 fn openssl_rate(
     library: &'static OpenSsl,
     threads: usize,

@@ -1,8 +1,8 @@
 //! A thread of this process and the process of a card in scheduling groups of unequal weight.
 //!
-//! What the machine lets this user do is taken, in this order: control groups of the first or the second version, whose
-//! weights are exact; the kernel's groups by session (autogroup) and plain nice values, both a step of 5, which
-//! is 1 : 3.06.
+//! Of the means that the machine permits this user, the first in this order is taken: control groups of the first or
+//! the second version, whose weights are exact; the kernel's groups by session (autogroup); and plain nice values. The
+//! last two use a step of 5, which is 1 : 3.06.
 
 use crate::load::LabError;
 use rustix::process::{Pid, setpriority_process};
@@ -11,29 +11,29 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where control groups are mounted.
+/// Path where control groups are mounted.
 const CGROUPS: &str = "/sys/fs/cgroup";
 /// `cpu.shares` and `cpu.weight` of weight 1.
 const SHARES: u32 = 1024;
 const WEIGHT: u32 = 100;
-/// Nice values apart that stand for three times the weight.
+/// Difference of nice values that stands for three times the weight.
 const NICE_STEP: i32 = 5;
-/// How often, and after how long, a value is written that the kernel does not take yet.
+/// Tries to write a value that the kernel does not accept yet, and the time between them.
 const SET_TRIES: usize = 10;
 const SET_EVERY: Duration = Duration::from_millis(100);
 
-/// Two groups, as long as this lives.
+/// Two groups, which exist until this is dropped.
 pub(crate) struct Groups {
     folders: Vec<PathBuf>,
-    /// Files that take this process, or what it had, back.
+    /// Files to write when the groups end, each with its text: this process, or the old value.
     back: Vec<(PathBuf, String)>,
-    /// What the weights are made with, and what could not be had instead.
+    /// The means of the weights, and the reasons why better means were refused.
     pub means: String,
 }
 
 impl Groups {
     /// Puts the calling thread into a group of the first weight, and the process of a card into one of the second; one
-    /// of them is 1, the other 3. Plain nice values stay with the thread: it is to be one that ends.
+    /// weight is 1, the other 3. A thread keeps plain nice values, so it must be one that ends.
     ///
     /// # Errors
     /// [`LabError::Io`] where none of the means works.
@@ -77,7 +77,8 @@ impl Groups {
     }
 }
 
-/// Writes a value; the kernel takes a user's change of an autogroup only once in a tenth of a second.
+/// Writes a value, again if need be: the kernel accepts a user's change of an autogroup only once in a tenth of a
+/// second.
 fn set(path: &Path, value: &str) -> io::Result<()> {
     for _ in 0..SET_TRIES {
         match fs::write(path, value) {
@@ -93,7 +94,7 @@ impl Drop for Groups {
         for (path, value) in self.back.drain(..).rev() {
             let _ = set(&path, &value);
         }
-        // One that still holds a thread stays until that ends; it costs nothing.
+        // A group that still holds a thread stays until the thread ends, at no cost.
         for folder in self.folders.drain(..).rev() {
             let _ = fs::remove_dir(folder);
         }
@@ -137,7 +138,7 @@ fn hierarchy(is_meant: impl Fn(&str) -> bool) -> io::Result<PathBuf> {
     Err(io::ErrorKind::NotFound.into())
 }
 
-/// Which side gives way: its nice value is a step higher.
+/// Whether our side gives way: its nice value is then a step higher.
 fn gives_way((ours, theirs): (u32, u32)) -> bool {
     ours < theirs
 }

@@ -1,9 +1,9 @@
-//! A tenant's MACs on one card beside a hostile tenant: what is left of its share, how long 99 of 100 requests take,
-//! and how long an administrator waits for the daemon meanwhile.
+//! A tenant's MACs on one card beside a hostile tenant: the rest of its share, the time within which 99 of 100 requests
+//! are answered, and the time that an administrator waits for the daemon meanwhile.
 //!
-//! A hostile tenant costs something whatever walls there are: its requests are served in turn with the others', and its
-//! program computes. So each row stands beside an honest neighbour that asks as much of the card, or beside a program
-//! that only computes where the attack asks nothing of the card: what is measured is the harm beyond that.
+//! A hostile tenant costs something behind any walls: its requests are served in turn with the others', and its
+//! program computes. So each row is compared with an honest neighbour that asks as much of the card, or with a program
+//! that only computes if the attack asks nothing of the card. The difference is the harm.
 
 use super::tenants::house;
 use super::{Effort, cards_only, in_turn, of_rounds};
@@ -19,48 +19,47 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use wire::frame::Arguments;
 use wire::tenant::Limits;
-use wire::verb::{Verb, mac_generate};
+use wire::verb::{Filled, TypedAsk, Verb, mac_generate, null};
 
-/// The MACs of the tenant that is looked at.
+/// Bytes of a MAC's text, of the tenant under attack.
 const MAC_BYTES: usize = 64;
 const QUIET_JOBS: usize = 8;
-/// Requests that the other one has in flight.
+/// Requests that the hostile tenant has in flight.
 const HOSTILE_JOBS: usize = 32;
-/// Key generations that it has in flight: each takes many times as long as a MAC.
+/// Key generations that the hostile tenant has in flight: each takes many times as long as a MAC.
 const GENERATIONS: usize = 8;
-/// Connections that it holds before it closes them.
+/// Connections that the hostile tenant opens before it closes them.
 const CONNECTIONS: usize = 64;
-/// How often an administrator asks.
+/// Time between two questions of the administrator.
 const ASKS_EVERY: Duration = Duration::from_millis(20);
 const ROUNDS_MAX: usize = 5;
-/// What bounds a neighbour's times beside generations.
+/// The bound of a neighbour's times beside generations.
 const STEP: &str = "how long one step of a generation keeps the card";
 
-/// What a hostile tenant does, and what it is measured beside.
+/// The load of the second tenant: an attack, or what an attack is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beside {
-    /// MACs like those of the tenant that is looked at.
+    /// MACs like those of the tenant under attack.
     Macs,
-    /// Generations of RSA keys of so many bits.
+    /// Generations of RSA keys of this many bits.
     Generations(u32),
-    /// Requests that are refused: MACs under a key that is none.
+    /// Requests that are refused: MACs under an invalid key.
     Refused,
-    /// It attaches, calls once, and leaves.
+    /// A loop that attaches, calls once, and detaches.
     Attaches,
-    /// It connects, says nothing, and closes.
+    /// A loop that connects, sends nothing, and closes.
     Connections,
-    /// Nothing of the home: it computes.
+    /// Computation only, without the home.
     Computing,
 }
 
-/// What a round gave.
+/// The figures of a round.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     /// MACs a second.
     rate: f64,
-    /// The 99th percentile of their times, in microseconds.
+    /// The 99th percentile of the MACs' times, in microseconds.
     p99_us: f64,
     /// The longest time until an administrator was answered, in milliseconds.
     answered_ms: f64,
@@ -72,11 +71,11 @@ struct Place {
     quiet: Facility,
     hostile: Facility,
     administrator: Facility,
-    /// How a program of the hostile tenant opens the home.
+    /// The options with which the hostile tenant's program opens the home.
     options: facility::Options,
 }
 
-/// Every attack, with what it is measured beside.
+/// Rows of every attack, beside its comparison.
 pub(super) fn neighbours(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
     let effort = effort.at_most(ROUNDS_MAX);
     let mut rows = Vec::new();
@@ -127,7 +126,7 @@ impl Place {
         let (target, ways) = house(&needs, &[Limits::default(); 2], stop)?;
         let [quiet, hostile] = ways.try_into().map_err(|_| LabError::Interrupted)?;
         let administrator = target.open_again(facility::Options::default())?;
-        // The second of the house's tenants.
+        // The second tenant of the home is the hostile one.
         let options = target.options_as("guest-2", cards_only());
         Ok(Self { target, quiet, hostile, administrator, options })
     }
@@ -175,7 +174,7 @@ impl Place {
     }
 }
 
-/// How long the daemon took at the most to tell an administrator the state of the home.
+/// The longest time that the daemon took to tell an administrator the state of the home.
 fn longest_wait(administrator: &Facility, ends: &AtomicBool) -> Result<Duration, LabError> {
     let mut longest = Duration::ZERO;
     while !ends.load(Ordering::Relaxed) {
@@ -189,19 +188,16 @@ fn longest_wait(administrator: &Facility, ends: &AtomicBool) -> Result<Duration,
 
 /// Keeps requests in flight that the card refuses.
 fn refused(way: &Facility, ends: &AtomicBool) {
-    let (text, none) = ([0; MAC_BYTES], [0; 64]);
-    let mut arguments = Arguments::new(Verb::MacGenerate);
-    arguments
-        .set_bytes(mac_generate::KEY_IDENTIFIER, &none)
-        .set_integer(mac_generate::TEXT_LENGTH, MAC_BYTES as i64)
-        .set_bytes(mac_generate::TEXT, &text)
-        .set_bytes(mac_generate::CHAINING_VECTOR, &[0; 18]);
+    let new = mac_generate::Ask::new();
+    let ask = mac_generate::Ask { text: &[0; MAC_BYTES], chaining_vector: Some(&[0; 18]), ..new };
+    let mut filled = Filled::default();
+    let arguments = ask.arguments(&mut filled);
     let mut flying: VecDeque<Ticket> = VecDeque::new();
     while !ends.load(Ordering::Relaxed) {
         if flying.len() < HOSTILE_JOBS {
             flying.extend(way.submit(0, &arguments));
         } else if let Some(ticket) = flying.pop_front() {
-            // Refused as it must be, or not: it is asked for again.
+            // The answer does not matter: the next request follows.
             drop(ticket.wait());
         }
     }
@@ -210,15 +206,14 @@ fn refused(way: &Facility, ends: &AtomicBool) {
 
 /// Attaches anew for each request.
 fn attaches(options: &facility::Options, folder: &Path, ends: &AtomicBool) {
-    let null = Arguments::new(Verb::Null);
     while !ends.load(Ordering::Relaxed) {
         if let Ok(fresh) = Facility::open(folder, options.clone()) {
-            drop(fresh.call(0, &null));
+            drop(fresh.ask(0, &null::Ask::new()));
         }
     }
 }
 
-/// Connects to the guests' socket and says nothing.
+/// Connects to the guests' socket and sends nothing.
 fn connections(folder: &Path, ends: &AtomicBool) {
     let Ok(address) = SocketAddrUnix::new(folder.join("run/guest.sock")) else { return };
     let mut held = Vec::new();

@@ -1,4 +1,4 @@
-//! The facility as a program uses it, beside the engine with as many jobs; and one job whose key lives only
+//! The facility as a program uses it, beside the engine with the same number of jobs; and one job whose key lives only
 //! on a card.
 
 use super::{Effort, RSA, as_it_comes, in_turn, of_rounds, on_cards, one, threads};
@@ -13,14 +13,14 @@ use std::sync::atomic::AtomicBool;
 use wire::control::PollMode;
 use wire::verb::Verb;
 
-/// The counts of jobs that are tried.
+/// Numbers of jobs that are measured.
 const COUNTS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96];
 const ROUNDS_MAX: usize = 5;
-/// Of the time of other rows: there are many cases.
+/// Share of other rows' time: there are many cases.
 const SHORTER: f64 = 0.5;
 
-/// Each count of jobs, and the worst of them. Both sides carry the jobs with as many threads, one for each
-/// processor; the home has as many accelerators.
+/// Rows of each number of jobs, and of the worst. Both sides carry the jobs with the same number of threads, one for
+/// each processor; the home has as many accelerators.
 pub(super) fn counts(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
     let effort = Effort { seconds: effort.seconds * SHORTER, ..effort.at_most(ROUNDS_MAX) };
     let needs = Needs { accelerators: processors_online(), ..Needs::default() };
@@ -44,7 +44,7 @@ pub(super) fn counts(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measu
     Ok(rows)
 }
 
-/// The row with the smallest ratio, which is what is promised.
+/// The row with the smallest ratio, which carries the promise.
 fn worst(rows: &[Measure]) -> Measure {
     let of = |row: &&Measure| row.ratio.unwrap_or(f64::NEG_INFINITY);
     let least = rows.iter().min_by(|a, b| of(a).total_cmp(&of(b)));
@@ -56,7 +56,7 @@ fn worst(rows: &[Measure]) -> Measure {
     .bounded_by("below 8 jobs, whether a request stays with its caller; from 8 on, hand-off and switches")
 }
 
-/// One job with a key that lives only on a card: what the way there and back adds to the engine's time.
+/// One job with a key that lives only on a card: the time that the way to the card and back adds to the engine's.
 pub(super) fn lonely(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
     let mut target = Target::throwaway(&Needs { processor: own(1), ..Needs::default() }, Arc::clone(stop))?;
     let facility = on_cards(&target, PollMode::Adaptive)?;
@@ -94,7 +94,7 @@ mod tests {
         let judged = worst(&[row(Some(1.1)), row(Some(0.85)), row(Some(0.95))]);
         assert_eq!((judged.ratio, judged.is_kept()), (Some(0.85), false));
         assert_eq!(judged.peer, "Some(0.85)");
-        // A count without a figure is no success.
+        // A count without a figure makes the promise not kept.
         assert!(!worst(&[row(Some(1.1)), row(None)]).is_kept());
         assert!(!worst(&[]).is_kept());
     }

@@ -47,7 +47,7 @@ pub(super) fn fill(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure
             let means = groups.as_ref().map_or(String::new(), |groups| format!(" ({})", groups.means));
             Ok((fills.collect::<Result<_, LabError>>()?, means))
         };
-        // A thread of its own: what its group leaves behind ends with it.
+        // In a thread of its own, which ends with the nice values that its group leaves behind.
         let measured = std::thread::scope(|scope| scope.spawn(|| bound(own(0), &mut measure)).join());
         let (fills, means) = measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let case = format!("event loop, {JOBS} RSA-2048 in flight, loop and card {where_}: mean fill");

@@ -1,4 +1,4 @@
-//! How a card and its client wait: what each way costs in processor time, and what it gives.
+//! The ways in which a card and its client wait: rate, and processor time of each way.
 
 use super::{Effort, RSA, on_cards, one};
 use crate::cards::{bound, own};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wire::control::{Personality, PollMode};
 
-/// The timer of the originals.
+/// The tick of the originals' timer, in microseconds.
 const TICK_US: u32 = 10_000;
 const MODES: [PollMode; 4] =
     [PollMode::Spin, PollMode::Adaptive, PollMode::Sleep, PollMode::Every { interval_us: TICK_US }];
@@ -22,7 +22,7 @@ pub(super) fn modes(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measur
     let effort = effort.at_most(ROUNDS_MAX);
     let mut rows = Vec::new();
     for card in MODES {
-        // One card in all: another one that spins would take a processor for nothing.
+        // No further card: one that spins would take a processor for nothing.
         let needs = Needs { poll: card, processor: own(1), ..Needs::default() };
         let mut target = Target::throwaway(&needs, Arc::clone(stop))?;
         let coprocessor = Selection::personality(Personality::Coprocessor);

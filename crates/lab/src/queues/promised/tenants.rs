@@ -22,11 +22,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wire::tenant::Limits;
 
-/// Tenants that share the cards, and the jobs of each: together more than the cards have lanes.
+/// Number of tenants that share the cards, and jobs of each: together more jobs than the cards have lanes.
 const EQUAL: [(usize, usize); 3] = [(2, 16), (8, 8), (30, 4)];
-/// Jobs of the tenant that is looked at: it leaves lanes of its card to others.
+/// Jobs of the quiet tenant: they leave lanes of its card to others.
 const QUIET_JOBS: usize = 4;
-/// What the tenant beside it may have in flight, or begin in a second.
+/// Requests that the tenant beside it may have in flight, or begin in a second.
 const HELD_TO_JOBS: usize = 4;
 const HELD_TO_RATE: u32 = 1000;
 /// Jobs of the tenant that pushes against its limit.
@@ -50,7 +50,7 @@ pub(super) fn house(
     Ok((target, ways))
 }
 
-/// What tenants get that are equal in rights, though not in what they ask for.
+/// The rates of tenants with equal rights, whether or not they ask for the same.
 pub(super) fn fairness(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
     let effort = effort.at_most(ROUNDS_MAX);
     let cards = processors_online();
@@ -106,8 +106,8 @@ fn equal_on_one(
         .bounded_by("turns among tenants by estimated cost"))
 }
 
-/// Two tenants whose requests cost one another's many times: each is to have half of the time. The callers are bound
-/// to a processor where one is named.
+/// Two tenants, one of whose requests costs many times as much as the other's: each should get half of the time. The
+/// callers are bound to a processor if one is given.
 fn unequal_costs(
     needs: &Needs,
     callers: Option<u32>,
@@ -140,14 +140,15 @@ fn spreads(
     (0..effort.rounds.max(1)).map(|_| Ok(spread_percent(&figures()?))).collect()
 }
 
-/// What each way gives while all of them are busy, in operations a second.
+/// The rate of each way while all ways are busy, in operations a second.
 fn rates(target: &mut Target, ways: &[Facility], works: &[Workload]) -> Result<Vec<f64>, LabError> {
     let loads: Vec<Load<'_>> =
         ways.iter().zip(works).map(|(facility, workload)| Load::of(facility, workload)).collect();
     Ok(target.together(&loads)?.each.iter().map(|outcome| outcome.ops_per_s).collect())
 }
 
-/// How long 99 of 100 requests of a quiet tenant take beside one that pushes against its limit.
+/// Rows of the time within which 99 of 100 requests of a quiet tenant are answered, beside a tenant that pushes against
+/// its limit.
 pub(super) fn limits(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
     let in_flight = in_flight(HELD_TO_JOBS as u32);
     let per_second = Limits { per_second_max: HELD_TO_RATE, ..Limits::default() };
@@ -179,8 +180,8 @@ pub(super) fn limits(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measu
     Ok(rows)
 }
 
-/// The 99th percentile of a quiet tenant with so many jobs on one card, beside one with these limits that
-/// does the first work, and beside the same with the second; none leaves the quiet one alone.
+/// The 99th percentile of a quiet tenant with `jobs` jobs on one card, beside a tenant with these limits that does the
+/// first work, and beside the same tenant with the second; none leaves the quiet one alone.
 fn quiet_p99(
     effort: Effort,
     (jobs, limits): (usize, Limits),
@@ -212,7 +213,7 @@ mod tests {
     fn spreads_are_of_the_mean() {
         let effort = Effort { rounds: 2, seconds: 0.1 };
         assert_eq!(spreads(effort, || Ok(vec![95.0, 100.0, 105.0])).unwrap(), [10.0, 10.0]);
-        // Nobody got anything: that is not fair.
+        // Rates of zero are not fair.
         assert!(spreads(effort, || Ok(vec![0.0, 0.0])).unwrap()[0].is_nan());
     }
 }

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wire::control::{Personality, PollMode};
 
-/// What a request takes on either accelerator, in microseconds; both carry [`LANES`] side by side. Together they
-/// ask for a sixth of what one processor does.
+/// Time of a request on each accelerator, in microseconds; each carries [`LANES`] side by side. Together they need a
+/// sixth of what one processor can do.
 const SERVICE_US: [f64; 2] = [6000.0, 2000.0];
 const LANES: usize = 8;
-/// Jobs: more than both cards have lanes, so that one that is left empty has been passed over.
+/// Jobs: more than both cards have lanes, so an idle card means that the facility has passed it over.
 const JOBS: usize = 32;
-/// Passes are long here.
+/// Rounds are this many times as long, because passes are long here.
 const LONGER: f64 = 2.0;
 const ROUNDS_MAX: usize = 5;
 

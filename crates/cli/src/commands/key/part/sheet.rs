@@ -1,5 +1,5 @@
-//! What stands on the sheet of a part, beside the part: its check value. It is computed here, of the part alone, so
-//! that who typed it sees at once whether it is the one of the sheet.
+//! The check value on the paper sheet of a part. It is computed here from the part alone, so that whoever types the
+//! part sees at once if it is another than the sheet's.
 
 use super::super::check::{Values, typed_check_value};
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ pub enum Algorithm {
     Hmac,
 }
 
-/// The check value that a part is to have, where one was given.
+/// The check value that a part must have; none if none was given.
 pub struct Sheet(Option<Vec<u8>>);
 
 /// Reads the check value of a part.
@@ -24,7 +24,7 @@ pub fn sheet(check_value: Option<&str>) -> Result<Sheet, Failure> {
 }
 
 impl Sheet {
-    /// Whether this part is the one of the sheet.
+    /// Refuses a part whose check value differs from the sheet's, and a check value of an HMAC part.
     pub fn has(&self, algorithm: Algorithm, part: &[u8]) -> Result<(), Failure> {
         let Some(expected) = &self.0 else { return Ok(()) };
         if algorithm == Algorithm::Hmac {
@@ -40,7 +40,7 @@ impl Sheet {
         )))
     }
 
-    /// Refuses a check value where no part is typed.
+    /// Refuses a check value given with `complete`, which takes no part.
     pub fn is_of_no_part(&self) -> Result<(), Failure> {
         match self.0 {
             None => Ok(()),
@@ -49,7 +49,7 @@ impl Sheet {
     }
 }
 
-/// What a part is known by, with its name.
+/// A part's check value or pattern, as text with its name.
 pub fn value(algorithm: Algorithm, part: &[u8]) -> Result<String, Failure> {
     Ok(match algorithm {
         Algorithm::Hmac => format!("pattern {}", to_hexadecimal(&hmac_pattern(part))),
@@ -59,10 +59,10 @@ pub fn value(algorithm: Algorithm, part: &[u8]) -> Result<String, Failure> {
     })
 }
 
-/// Whether these are the values of the key of zeros, of whatever length.
+/// Whether these are the values of an all-zero key, of any length.
 pub fn is_zero(algorithm: Algorithm, values: &Values) -> bool {
     match algorithm {
-        // Its halves are equal, which a card refuses.
+        // The halves of an all-zero DES key are equal, which a card refuses.
         Algorithm::Des => false,
         Algorithm::Aes => [16, 24, 32].iter().any(|bytes| {
             values.check.is_some() && enc_zero(algorithm, &vec![0; *bytes]).ok() == values.check
@@ -84,7 +84,7 @@ fn enc_zero(algorithm: Algorithm, part: &[u8]) -> Result<[u8; 4], Failure> {
         (_, 24) => CipherAlgorithm::Aes192,
         (_, _) => CipherAlgorithm::Aes256,
     };
-    // Nothing is protected by it: a part of a key of single length has a check value like others.
+    // This engine protects nothing: a part of a single-length key has a check value like others.
     let engine =
         Engine::new(Options { weak_algorithms: true, ..Options::default() }).map_err(Failure::Engine)?;
     let mut block = [0; 16];

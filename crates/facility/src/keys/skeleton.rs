@@ -1,99 +1,145 @@
 //! Skeletons of kinds: the tokens that keys are generated into, as keywords make them. A wrong keyword is named, with
-//! those there are, before a card is asked.
+//! the ones that the kind has, before a card is asked.
 
 use super::Kind;
+use std::fmt;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::key_type::UsageError;
 use token::pka::ecc::{self, Derivation, DerivedAlgorithm, DerivedType, EccAttributes, EccCurve};
-use token::pka::{self, Usage};
+use token::pka::{self, Usage as RsaUse};
 use token::variable::{Attributes, AttributesError, VariableType};
 use token::{DesToken, KeyType, VariableToken};
 
 /// Public exponent of RSA keys.
 const EXPONENT: [u8; 3] = [1, 0, 1];
 
-/// Keywords as they were typed, of a key and of the keys that it derives.
-#[derive(Debug, Default)]
-pub struct Words {
+/// Keywords of CCA that narrow what a key is for. What they leave open stays as the kind has it.
+#[derive(Clone, Debug, Default)]
+pub struct Usage {
     own: Vec<String>,
     derived: Vec<String>,
 }
 
-impl Words {
-    /// In upper case, as keywords are.
-    pub fn new(own: &[String], derived: &[String]) -> Self {
-        let upper = |words: &[String]| words.iter().map(|word| word.trim().to_ascii_uppercase()).collect();
+impl Usage {
+    /// Keywords of a key, and of the keys that it derives, in either case.
+    pub fn new<W: AsRef<str>>(own: &[W], derived: &[W]) -> Self {
+        let upper =
+            |words: &[W]| words.iter().map(|word| word.as_ref().trim().to_ascii_uppercase()).collect();
         Self { own: upper(own), derived: upper(derived) }
     }
 }
 
+/// Which part of a wanted key is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The keywords of the key.
+    Usage,
+    /// The keywords of the keys that it derives.
+    DerivedUsage,
+    /// The kind of the keys that it agrees on.
+    Derives,
+}
+
+/// Why a kind has no such skeleton.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkeletonError {
+    /// The kind of the key.
+    pub kind: Kind,
+    /// The part that is refused.
+    pub about: About,
+    /// The cause, with the keywords or kinds that are allowed.
+    pub cause: String,
+}
+
+impl std::error::Error for SkeletonError {}
+
+impl fmt::Display for SkeletonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = match self.about {
+            About::Usage => "usage",
+            About::DerivedUsage => "derived usage",
+            About::Derives => "keys to agree on",
+        };
+        write!(f, "{}: {about}: {}", self.kind.name(), self.cause)
+    }
+}
+
 impl Kind {
-    /// A token of this kind without a key, internal, as these keywords of usage make it; empty where none is needed.
+    /// An internal token of this kind without a key. Empty for AES in tokens of fixed length, which need none.
+    ///
+    /// `derives` is the kind of the keys that a key of a curve agrees on; without it, CIPHER keys as strong as the
+    /// curve.
     ///
     /// # Errors
-    /// What is wrong with a keyword, and which there are.
-    pub fn skeleton(self, usage: &Words, derived: Option<Self>) -> Result<Vec<u8>, String> {
-        if derived.is_some() && !matches!(self, Self::Agreeing(_)) {
-            return Err(format!("{}: --derives is for keys that agree, such as p256-agree", self.name()));
+    /// The first keyword that the kind does not have, a keyword that is missing, or a contradiction.
+    pub fn skeleton(self, usage: &Usage, derives: Option<Self>) -> Result<Vec<u8>, SkeletonError> {
+        if derives.is_some() && !matches!(self, Self::Agreeing(_)) {
+            return Err(self.refused(About::Derives, "for keys that agree, such as p256-agree"));
         }
         if !usage.derived.is_empty() && !matches!(self, Self::Aes(_, VariableType::DkyGenKy)) {
-            return Err(format!(
-                "{}: --derived-usage is for keys that derive others, such as aes256-dkygenky",
-                self.name()
-            ));
+            return Err(
+                self.refused(About::DerivedUsage, "for keys that derive others, such as aes256-dkygenky")
+            );
         }
         match self {
             Self::Des(form, key_type) => self.des(form, key_type, &usage.own),
             Self::AesData(_) if usage.own.is_empty() => Ok(Vec::new()),
-            Self::AesData(bits) => Err(format!(
-                "aes{bits}: a key in a token of fixed length has no uses to choose from; aes{bits}-cipher has"
-            )),
+            Self::AesData(bits) => Err(self.usage(format!(
+                "a key in a token of fixed length has no uses to choose from; aes{bits}-cipher has"
+            ))),
             Self::Aes(_, key_type) => self.variable(key_type, usage),
             Self::Hmac(_) => self.variable(VariableType::Hmac, usage),
             Self::Rsa(bits, use_of, form) => {
                 let attributes = self.private(use_of, &usage.own)?;
                 let hashes = (engine::sha1, engine::sha256);
                 pka::skeleton_token(form, usize::from(bits), &EXPONENT, &attributes, &hashes)
-                    .map_err(|error| error.to_string())
+                    .map_err(|error| self.usage(error.to_string()))
             }
             Self::Signing(curve) => {
-                let common = self.private(Usage::SignatureOnly, &usage.own)?;
+                let common = self.private(RsaUse::SignatureOnly, &usage.own)?;
                 let attributes = EccAttributes { common, ..EccAttributes::default() };
-                ecc::skeleton_token(curve, &attributes).map_err(|error| error.to_string())
+                ecc::skeleton_token(curve, &attributes).map_err(|error| self.usage(error.to_string()))
             }
             Self::Agreeing(curve) => {
-                let common = self.private(Usage::KeyManagementOnly, &usage.own)?;
-                let derivation = Some(derivation(derived.unwrap_or(as_strong_as(curve)))?);
+                let common = self.private(RsaUse::KeyManagementOnly, &usage.own)?;
+                let derivation = Some(self.derivation(derives.unwrap_or(as_strong_as(curve)))?);
                 let attributes =
                     EccAttributes { common, is_version_1: true, derivation, ..EccAttributes::default() };
-                ecc::skeleton_token(curve, &attributes).map_err(|error| error.to_string())
+                ecc::skeleton_token(curve, &attributes).map_err(|error| self.usage(error.to_string()))
             }
         }
     }
 
-    fn des(self, form: KeyForm, key_type: KeyType, usage: &[String]) -> Result<Vec<u8>, String> {
+    /// A refusal of a part of the key.
+    fn refused(self, about: About, cause: impl Into<String>) -> SkeletonError {
+        SkeletonError { kind: self, about, cause: cause.into() }
+    }
+
+    /// A refusal of the keywords of the key.
+    fn usage(self, cause: impl Into<String>) -> SkeletonError {
+        self.refused(About::Usage, cause)
+    }
+
+    fn des(self, form: KeyForm, key_type: KeyType, usage: &[String]) -> Result<Vec<u8>, SkeletonError> {
         let words = usage.iter().map(String::as_str);
         let vector = key_type.vector_with(form, words).map_err(|error| match error {
             UsageError::Keyword(at) => self.no_keyword(&usage[at]),
-            UsageError::Combination(at) => {
-                format!("{}: {} contradicts another keyword of --usage", self.name(), usage[at])
-            }
+            UsageError::Combination(at) => self.contradiction(&usage[at]),
             UsageError::UsageMissing => self.needs_keyword(),
-            UsageError::Form => format!("{}: the type has no key of this length", self.name()),
+            UsageError::Form => self.usage("the type has no key of this length"),
         })?;
         self.check_method(key_type, usage)?;
         if vector.is_key_part() {
-            return Err("KEY-PART: `cryptand key part` says that by itself".to_owned());
+            return Err(self.usage("KEY-PART: set by itself where a key is entered in parts"));
         }
         let token = DesToken::skeleton(Origin::Internal, vector.form().unwrap_or(form), vector);
-        Ok(token.map_err(|error| error.to_string())?.to_bytes().to_vec())
+        Ok(token.map_err(|error| self.usage(error.to_string()))?.to_bytes().to_vec())
     }
 
-    /// Refuses a key of PINs that says no method. CCA's default is every method, and then a key of PVVs takes offsets
-    /// of IBM 3624 as well: whoever may verify PINs chooses the method, and each offset of his choice is a guess of a
-    /// chosen PIN.
-    fn check_method(self, key_type: KeyType, usage: &[String]) -> Result<(), String> {
+    /// Refuses a key of PINs without a method. CCA's default is every method, and then a key of PVVs takes offsets of
+    /// IBM 3624 as well: each offset that a verifier chooses is a guess of a chosen PIN.
+    fn check_method(self, key_type: KeyType, usage: &[String]) -> Result<(), SkeletonError> {
         if !matches!(key_type, KeyType::PinGen | KeyType::PinVer) {
             return Ok(());
         }
@@ -103,15 +149,14 @@ impl Kind {
             return Ok(());
         }
         let methods: Vec<&str> = key_type.usage_keywords().filter(|word| field(word) == every).collect();
-        Err(format!(
-            "{}: say with --usage by which method its PINs are made; there are {}; NO-SPEC is every method, so that PINs can \
-             be guessed by another than the issuer's",
-            self.name(),
+        Err(self.usage(format!(
+            "say by which method its PINs are made; there are {}; NO-SPEC is every method, so that PINs can be guessed by \
+             another than the issuer's",
             methods.join(", ")
-        ))
+        )))
     }
 
-    fn variable(self, key_type: VariableType, usage: &Words) -> Result<Vec<u8>, String> {
+    fn variable(self, key_type: VariableType, usage: &Usage) -> Result<Vec<u8>, SkeletonError> {
         let mut words: Vec<&str> = usage.own.iter().map(String::as_str).collect();
         for (usual, others) in usual(key_type) {
             if !words.iter().any(|word| usual.contains(word) || others.contains(word)) {
@@ -125,13 +170,13 @@ impl Kind {
             Some(derived) => {
                 let words = usage.derived.iter().map(String::as_str);
                 let attributes = Attributes::new(derived, words, None);
-                Some(attributes.map_err(|error| of_derived(derived, &usage.derived, error))?)
+                Some(attributes.map_err(|error| self.of_derived(derived, &usage.derived, error))?)
             }
             None if usage.derived.is_empty() => None,
             None => {
-                return Err(format!(
-                    "{}: --derived-usage goes with one type in --usage, such as D-MAC",
-                    self.name()
+                return Err(self.refused(
+                    About::DerivedUsage,
+                    "goes with one type among the key's own keywords, such as D-MAC",
                 ));
             }
         };
@@ -140,17 +185,17 @@ impl Kind {
             AttributesError::Keyword => {
                 let known: Vec<&str> = self.keywords();
                 let unknown = words.iter().find(|word| !known.contains(word));
-                unknown.map_or_else(|| error.to_string(), |word| self.no_keyword(word))
+                unknown.map_or_else(|| self.usage(error.to_string()), |word| self.no_keyword(word))
             }
             AttributesError::Missing => self.needs_keyword(),
-            _ => format!("{}: --usage: {error}", self.name()),
+            _ => self.usage(error.to_string()),
         })?;
         let payload = VariableToken::default_payload(key_type);
         let token = VariableToken::skeleton(Origin::Internal, payload, attributes);
-        Ok(token.map_err(|error| error.to_string())?.to_bytes().to_vec())
+        Ok(token.map_err(|error| self.usage(error.to_string()))?.to_bytes().to_vec())
     }
 
-    /// Which type a DKYGENKY key derives by these keywords, where it is one.
+    /// The type of the keys that a DKYGENKY key derives by these keywords.
     fn derived_type(self, words: &[&str]) -> Option<VariableType> {
         if !matches!(self, Self::Aes(_, VariableType::DkyGenKy)) {
             return None;
@@ -158,8 +203,8 @@ impl Kind {
         words.iter().find_map(|word| VariableType::derived_by(word))
     }
 
-    /// What a private key says beside its use.
-    fn private(self, usage: Usage, words: &[String]) -> Result<pka::Attributes, String> {
+    /// The attributes of a private key.
+    fn private(self, usage: RsaUse, words: &[String]) -> Result<pka::Attributes, SkeletonError> {
         let mut translatable = None;
         for word in words {
             let means = match word.as_str() {
@@ -168,14 +213,14 @@ impl Kind {
                 _ => return Err(self.no_keyword(word)),
             };
             if translatable.replace(means).is_some() {
-                return Err(format!("{}: {word} contradicts another keyword of --usage", self.name()));
+                return Err(self.contradiction(word));
             }
         }
         Ok(pka::Attributes { usage, translatable: translatable.unwrap_or(false), name: None })
     }
 
-    /// The keywords that `--usage` takes.
-    fn keywords(self) -> Vec<&'static str> {
+    /// The keywords of usage that this kind has.
+    pub fn keywords(self) -> Vec<&'static str> {
         match self {
             Self::Des(_, key_type) => key_type.usage_keywords().filter(|word| *word != "KEY-PART").collect(),
             Self::AesData(_) => Vec::new(),
@@ -185,16 +230,55 @@ impl Kind {
         }
     }
 
-    fn no_keyword(self, word: &str) -> String {
-        format!("--usage: {word} is no keyword of {}, which has {}", self.name(), self.keywords().join(", "))
+    fn no_keyword(self, word: &str) -> SkeletonError {
+        let there_are = self.keywords().join(", ");
+        self.usage(format!("{word} is no keyword of {}, which has {there_are}", self.name()))
     }
 
-    fn needs_keyword(self) -> String {
-        format!("{}: say with --usage what for; there are {}", self.name(), self.keywords().join(", "))
+    fn needs_keyword(self) -> SkeletonError {
+        self.usage(format!("say what the key is for; there are {}", self.keywords().join(", ")))
+    }
+
+    fn contradiction(self, word: &str) -> SkeletonError {
+        self.usage(format!("{word} contradicts another keyword"))
+    }
+
+    /// A refusal of the attributes of derived keys.
+    fn of_derived(self, derived: VariableType, words: &[String], error: AttributesError) -> SkeletonError {
+        let known: Vec<&str> = derived.keywords().collect();
+        let unknown = words.iter().find(|word| !known.contains(&word.as_str()));
+        let cause = match (error, unknown) {
+            (AttributesError::Keyword, Some(word)) => format!("{word} is no keyword of {}", derived.name()),
+            _ => format!("{} keys: {error}", derived.name()),
+        };
+        self.refused(About::DerivedUsage, format!("{cause}; there are {}", known.join(", ")))
+    }
+
+    /// The attributes of the keys that are agreed on.
+    fn derivation(self, derives: Self) -> Result<Derivation, SkeletonError> {
+        let (algorithm, key_type) = match derives {
+            Self::Des(_, KeyType::Data) => (DerivedAlgorithm::Des, DerivedType::Data),
+            Self::Des(_, KeyType::Exporter) => (DerivedAlgorithm::Des, DerivedType::Exporter),
+            Self::Des(_, KeyType::Importer) => (DerivedAlgorithm::Des, DerivedType::Importer),
+            Self::Des(_, KeyType::Cipher) => (DerivedAlgorithm::Des, DerivedType::Cipher),
+            Self::AesData(_) => (DerivedAlgorithm::Aes, DerivedType::Data),
+            Self::Aes(_, VariableType::Exporter) => (DerivedAlgorithm::Aes, DerivedType::Exporter),
+            Self::Aes(_, VariableType::Importer) => (DerivedAlgorithm::Aes, DerivedType::Importer),
+            Self::Aes(_, VariableType::Cipher) => (DerivedAlgorithm::Aes, DerivedType::Cipher),
+            other => {
+                let cause = format!(
+                    "{} keys cannot be agreed on; of DES and AES there are data (aes128, ...), cipher, exporter and importer",
+                    other.name()
+                );
+                return Err(self.refused(About::Derives, cause));
+            }
+        };
+        let bits = derives.key_bytes().unwrap_or(0) * 8;
+        Ok(Derivation { algorithm, key_type, bits: bits as u16 })
     }
 }
 
-/// What a key says where `--usage` does not: keywords, and those that take their place.
+/// The keywords that a key has by default, each with the keywords that take their place.
 fn usual(key_type: VariableType) -> &'static [(&'static [&'static str], &'static [&'static str])] {
     match key_type {
         VariableType::Cipher => {
@@ -206,17 +290,6 @@ fn usual(key_type: VariableType) -> &'static [(&'static [&'static str], &'static
     }
 }
 
-/// What is wrong with the attributes of derived keys.
-fn of_derived(derived: VariableType, words: &[String], error: AttributesError) -> String {
-    let known: Vec<&str> = derived.keywords().collect();
-    let unknown = words.iter().find(|word| !known.contains(&word.as_str()));
-    let cause = match (error, unknown) {
-        (AttributesError::Keyword, Some(word)) => format!("{word} is no keyword of {}", derived.name()),
-        _ => format!("derived {} keys: {error}", derived.name()),
-    };
-    format!("--derived-usage: {cause}; there are {}", known.join(", "))
-}
-
 /// The keys that a curve is strong enough to agree on.
 fn as_strong_as(curve: EccCurve) -> Kind {
     match curve.bits() {
@@ -225,29 +298,6 @@ fn as_strong_as(curve: EccCurve) -> Kind {
         384..512 => Kind::Aes(192, VariableType::Cipher),
         _ => Kind::Aes(256, VariableType::Cipher),
     }
-}
-
-/// What a key says of the keys that it agrees on.
-fn derivation(derived: Kind) -> Result<Derivation, String> {
-    let (algorithm, key_type) = match derived {
-        Kind::Des(_, KeyType::Data) => (DerivedAlgorithm::Des, DerivedType::Data),
-        Kind::Des(_, KeyType::Exporter) => (DerivedAlgorithm::Des, DerivedType::Exporter),
-        Kind::Des(_, KeyType::Importer) => (DerivedAlgorithm::Des, DerivedType::Importer),
-        Kind::Des(_, KeyType::Cipher) => (DerivedAlgorithm::Des, DerivedType::Cipher),
-        Kind::AesData(_) => (DerivedAlgorithm::Aes, DerivedType::Data),
-        Kind::Aes(_, VariableType::Exporter) => (DerivedAlgorithm::Aes, DerivedType::Exporter),
-        Kind::Aes(_, VariableType::Importer) => (DerivedAlgorithm::Aes, DerivedType::Importer),
-        Kind::Aes(_, VariableType::Cipher) => (DerivedAlgorithm::Aes, DerivedType::Cipher),
-        other => {
-            return Err(format!(
-                "--derives: keys cannot be agreed on that are {}; of DES and AES there are data (aes128, ...), cipher, \
-                 exporter and importer",
-                other.name()
-            ));
-        }
-    };
-    let bits = derived.key_bytes().unwrap_or(0) * 8;
-    Ok(Derivation { algorithm, key_type, bits: bits as u16 })
 }
 
 #[cfg(test)]
@@ -265,13 +315,13 @@ mod tests {
                 Kind::Aes(_, VariableType::PinPrw) => vec!["verify".to_owned()],
                 _ => Vec::new(),
             };
-            let skeleton = kind.skeleton(&Words::new(&own, &[]), None);
+            let skeleton = kind.skeleton(&Usage::new(&own, &[]), None);
             let skeleton = skeleton.unwrap_or_else(|error| panic!("{}: {error}", kind.name()));
             assert_eq!(token::describe(&skeleton).unwrap().holds, token::Holds::Nothing, "{}", kind.name());
         }
     }
 
-    /// Of each method, and of no other: but with NO-SPEC, which is asked for by its name.
+    /// A PIN key is of the named method alone, except with NO-SPEC, which must be named.
     #[test]
     fn a_key_of_pins_is_of_the_method_that_is_named() {
         use token::usage::{PinMethod, PinStep, Use};
@@ -295,7 +345,7 @@ mod tests {
         for kind in ["tdes-pingen", "tdes-pinver"] {
             for (words, methods) in METHODS {
                 let words: Vec<String> = words.split(',').map(str::to_owned).collect();
-                let skeleton = Kind::parse(kind).unwrap().skeleton(&Words::new(&words, &[]), None).unwrap();
+                let skeleton = Kind::parse(kind).unwrap().skeleton(&Usage::new(&words, &[]), None).unwrap();
                 let vector = DesToken::parse(&skeleton).unwrap().control_vector();
                 let is_of = |method: &PinMethod| vector.may(Use::Pin(PinStep::Verify, *method));
                 let found: Vec<PinMethod> = ALL.into_iter().filter(is_of).collect();
@@ -307,9 +357,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_what_there_is() {
         let refused = |name: &str, own: &[&str], derived: &[&str], expected: &str| {
-            let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-            let words = Words::new(&owned(own), &owned(derived));
-            let error = Kind::parse(name).unwrap().skeleton(&words, None).unwrap_err();
+            let words = Usage::new(own, derived);
+            let error = Kind::parse(name).unwrap().skeleton(&words, None).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
         refused(
@@ -318,9 +367,9 @@ mod tests {
             &[],
             "CLR8-ENC is no keyword of tdes-mac, which has XPORT-OK, NO-XPORT",
         );
-        refused("tdes-mac", &["ANY-MAC", "ANSIX9.9"], &[], "ANSIX9.9 contradicts");
-        refused("tdes-mac", &["KEY-PART"], &[], "cryptand key part");
-        refused("tdes-keygenky", &[], &[], "say with --usage what for; there are XPORT-OK, NO-XPORT");
+        refused("tdes-mac", &["ANY-MAC", "ANSIX9.9"], &[], "tdes-mac: usage: ANSIX9.9 contradicts");
+        refused("tdes-mac", &["KEY-PART"], &[], "set by itself");
+        refused("tdes-keygenky", &[], &[], "say what the key is for; there are XPORT-OK, NO-XPORT");
         let methods =
             "its PINs are made; there are NO-SPEC, IBM-PIN, VISA-PVV, INBK-PIN, GBP-PIN, NL-PIN-1; NO-SPEC";
         refused("tdes-pingen", &[], &[], methods);
@@ -330,17 +379,17 @@ mod tests {
         refused("aes128", &["CBC"], &[], "aes128-cipher has");
         refused("aes128-cipher", &["CMAC"], &[], "CMAC is no keyword of aes128-cipher");
         refused("aes128-cipher", &["CBC", "GCM"], &[], "exclude each other");
-        refused("aes128-pinprw", &[], &[], "say with --usage what for; there are GENONLY, VERIFY");
-        refused("aes128-mac", &[], &["VERIFY"], "--derived-usage is for keys that derive");
+        refused("aes128-pinprw", &[], &[], "say what the key is for; there are GENONLY, VERIFY");
+        refused("aes128-mac", &[], &["VERIFY"], "derived usage: for keys that derive");
         refused("aes128-dkygenky", &[], &["VERIFY"], "such as D-MAC");
         refused("aes128-dkygenky", &["D-MAC"], &["ECB"], "ECB is no keyword of MAC; there are GENERATE");
         refused("rsa2048-sign", &["KM-ONLY"], &[], "which has XLATE-OK, NO-XLATE");
         refused("p256-sign", &["XLATE-OK", "NO-XLATE"], &[], "contradicts");
         let agree = Kind::parse("p256-agree").unwrap();
-        let derives = |name| agree.skeleton(&Words::default(), Kind::parse(name).ok());
-        assert!(derives("tdes-mac").unwrap_err().contains("of DES and AES there are data"));
+        let derives = |name| agree.skeleton(&Usage::default(), Kind::parse(name).ok());
+        assert!(derives("tdes-mac").unwrap_err().cause.contains("of DES and AES there are data"));
         assert!(derives("aes128-importer").is_ok());
-        let mac = Kind::parse("tdes-mac").unwrap().skeleton(&Words::default(), Some(agree));
-        assert!(mac.unwrap_err().contains("--derives is for keys that agree"));
+        let mac = Kind::parse("tdes-mac").unwrap().skeleton(&Usage::default(), Some(agree));
+        assert_eq!(mac.unwrap_err().about, About::Derives);
     }
 }

@@ -1,0 +1,151 @@
+//! Keys that are generated in a card, from the skeleton of a kind.
+
+use super::{Kind, SkeletonError, Usage};
+use crate::{Facility, FacilityError};
+use std::fmt;
+use wire::Label;
+use wire::bounds::{PKA_TOKEN_BYTES_MAX, TOKEN_BYTES_MAX};
+use wire::verb::{
+    PkaOutput, Room, VariableAlgorithm, VariableKeyForm, key_generate as kgn, key_generate2 as kgn2,
+    pka_key_generate as pkg,
+};
+
+/// A key that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The kind.
+    pub kind: Kind,
+    /// Keywords of usage; none for the kind's own.
+    pub usage: Option<&'a Usage>,
+    /// The kind of the keys that a key of a curve agrees on; none for CIPHER keys as strong as the curve.
+    pub derives: Option<Kind>,
+}
+
+impl From<Kind> for Wanted<'_> {
+    /// A key with every usage of its kind.
+    fn from(kind: Kind) -> Self {
+        Self { kind, usage: None, derives: None }
+    }
+}
+
+/// Why no key was generated.
+#[derive(Debug)]
+pub enum GenerateError {
+    /// The kind has no such skeleton; no card was asked.
+    Skeleton(SkeletonError),
+    /// A card, the daemon or the facility refused or failed.
+    Facility(FacilityError),
+}
+
+impl std::error::Error for GenerateError {}
+
+impl fmt::Display for GenerateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Skeleton(error) => error.fmt(f),
+            Self::Facility(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<SkeletonError> for GenerateError {
+    fn from(error: SkeletonError) -> Self {
+        Self::Skeleton(error)
+    }
+}
+
+impl From<FacilityError> for GenerateError {
+    fn from(error: FacilityError) -> Self {
+        Self::Facility(error)
+    }
+}
+
+impl Facility {
+    /// The token of a new key, under the master key of a domain.
+    ///
+    /// # Errors
+    /// [`GenerateError`]; refusals of the verb are [`FacilityError::Verb`].
+    pub fn generate(&self, domain: u16, wanted: &Wanted<'_>) -> Result<Vec<u8>, GenerateError> {
+        let kind = wanted.kind;
+        let skeleton = kind.skeleton(wanted.usage.unwrap_or(&Usage::default()), wanted.derives)?;
+        Ok(match kind {
+            Kind::Des(..) => self.fixed(domain, b"TOKEN   ", b"        ", &skeleton),
+            // A null token: the verb says all of a key of this type.
+            Kind::AesData(bits) => self.fixed(domain, b"AESDATA ", aes_length(bits), &[0; 64]),
+            Kind::Aes(..) => self.variable(domain, VariableAlgorithm::Aes, kind, &skeleton),
+            Kind::Hmac(_) => self.variable(domain, VariableAlgorithm::Hmac, kind, &skeleton),
+            Kind::Rsa(..) | Kind::Signing(_) | Kind::Agreeing(_) => self.pair(domain, &skeleton),
+        }?)
+    }
+
+    /// A new key, in a new key record.
+    ///
+    /// # Errors
+    /// As [`Facility::generate`], and [`FacilityError::Refused`] with 8/44 where the label exists.
+    pub fn generate_under(
+        &self,
+        domain: u16,
+        label: &Label,
+        wanted: &Wanted<'_>,
+    ) -> Result<(), GenerateError> {
+        let token = self.generate(domain, wanted)?;
+        Ok(self.record_create(wanted.kind.store(), label, &token)?)
+    }
+
+    /// Generates a key by Key_Generate, in a token of fixed length.
+    fn fixed(
+        &self,
+        domain: u16,
+        key_type: &[u8; 8],
+        length: &[u8; 8],
+        skeleton: &[u8],
+    ) -> Result<Vec<u8>, FacilityError> {
+        let ask = kgn::Ask {
+            key_form: b"OP  ",
+            key_length: length,
+            key_type_1: key_type,
+            key_type_2: b"        ",
+            generated_key_identifier_1: skeleton.into(),
+            ..kgn::Ask::new()
+        };
+        Ok(self.ask(domain, &ask)?.ok()?.got().generated_key_identifier_1.to_vec())
+    }
+
+    /// Generates a key by Key_Generate2, in a token of variable length.
+    fn variable(
+        &self,
+        domain: u16,
+        algorithm: VariableAlgorithm,
+        kind: Kind,
+        skeleton: &[u8],
+    ) -> Result<Vec<u8>, FacilityError> {
+        let ask = kgn2::Ask {
+            clear_key_bit_length: 8 * kind.key_bytes().unwrap_or(0) as i64,
+            key_type_1: b"TOKEN   ",
+            key_type_2: b"        ",
+            generated_key_identifier_1: Room { given: skeleton, bytes: TOKEN_BYTES_MAX },
+            ..kgn2::Ask::new(algorithm, VariableKeyForm::Op)
+        };
+        Ok(self.ask(domain, &ask)?.ok()?.got().generated_key_identifier_1.to_vec())
+    }
+
+    /// Generates a key pair by PKA_Key_Generate.
+    fn pair(&self, domain: u16, skeleton: &[u8]) -> Result<Vec<u8>, FacilityError> {
+        let ask = pkg::Ask {
+            output: Some(PkaOutput::Master),
+            skeleton_key_token: skeleton.into(),
+            generated_key_identifier: Room::of(PKA_TOKEN_BYTES_MAX),
+            ..pkg::Ask::new()
+        };
+        Ok(self.ask(domain, &ask)?.ok()?.got().generated_key_identifier.to_vec())
+    }
+}
+
+/// The keyword of the length of an AES key.
+fn aes_length(bits: usize) -> &'static [u8; 8] {
+    match bits {
+        128 => b"KEYLN16 ",
+        192 => b"KEYLN24 ",
+        _ => b"KEYLN32 ",
+    }
+}
