@@ -109,10 +109,8 @@ fn unused() -> Vec<String> {
         let entry = TABLE.iter().find(|entry| entry.name == verb).unwrap();
         let parameter = entry.parameters.iter().find(|found| found.name == parameter).unwrap();
         let Kind::Key { role, .. } = parameter.kind else { panic!("{place} is no key") };
-        let Some(used) = outcomes.trim_start().strip_prefix("used ") else { continue };
-        // The list goes on in lines that begin further right than an outcome does.
-        let used = used.split_once("\n  8/").map_or(used, |(used, _)| used);
-        let types = used.split(',').filter_map(|key| match key.split_whitespace().collect::<Vec<_>>()[..] {
+        let used = outcomes.lines().filter_map(|line| line.trim_start().strip_prefix("used "));
+        let types = used.filter_map(|key| match key.split_whitespace().collect::<Vec<_>>()[..] {
             [key_type, "single" | "double" | "triple"] => Some(key_type.to_owned()),
             _ => None,
         });

@@ -173,7 +173,6 @@ fn every_role_with_every_key_in_every_place() {
     for (name, points) in &roles {
         let _ = write!(text, "\n{name}\n");
         for (at, place @ (entry, position)) in places().into_iter().enumerate() {
-            let mut line = String::new();
             for by in [By::Reference, By::Token] {
                 let found = used(&mut others, &samples, place, by, points, Uses::ALL);
                 let what = format!("{name}, {}, {by:?}: {found:?}", entry.name);
@@ -182,19 +181,16 @@ fn every_role_with_every_key_in_every_place() {
                 let has_wrapped = found.iter().any(|name| wrapped.contains(name.as_str()));
                 let may_have = by == By::Reference || points.permits(Point::TokenBytes);
                 assert!(may_have || !has_wrapped, "{what} without the point of token bytes");
-                let cell = match found.len() {
-                    0 => continue,
-                    count if count == whole[&at].len() => "all".to_owned(),
-                    _ => found.into_iter().collect::<Vec<_>>().join(", "),
-                };
                 let by = if by == By::Token { "as tokens" } else { "by reference" };
-                let _ = write!(line, "{}{by} {cell}", if line.is_empty() { "" } else { "; " });
-            }
-            if !line.is_empty() {
-                wrapped_line(
-                    &mut text,
-                    &format!("{}.{}: {line}", entry.name, entry.parameters[position].name),
-                );
+                let mut fact = |key: &str| {
+                    let parameter = entry.parameters[position].name;
+                    let _ = writeln!(text, "  {}.{parameter} {by}: {key}", entry.name);
+                };
+                match found.len() {
+                    0 => {}
+                    count if count == whole[&at].len() => fact("all"),
+                    _ => found.iter().for_each(|key| fact(key)),
+                }
             }
         }
     }
@@ -228,22 +224,4 @@ fn every_use_of_a_label_with_every_key_in_every_place() {
         }
     }
     assert!(held > 100, "{held} places were held");
-}
-
-/// Writes a line in columns that a review can read.
-fn wrapped_line(text: &mut String, line: &str) {
-    let mut length = 2;
-    text.push_str("  ");
-    for (at, word) in line.split(' ').enumerate() {
-        if length + word.len() > 114 {
-            text.push_str("\n     ");
-            length = 5;
-        }
-        if at > 0 {
-            text.push(' ');
-        }
-        text.push_str(word);
-        length += word.len() + 1;
-    }
-    text.push('\n');
 }

@@ -428,24 +428,16 @@ fn every_key_type_in_every_key_parameter() {
     );
 }
 
-/// A line for each outcome, then the keys, in the order of the samples.
+/// A line for each key, in the order of the samples: what comes of it, and its name.
 fn lines(samples: &[Sample], cells: &Cells) -> String {
-    let mut outcomes: Vec<(u32, u32)> = cells.values().copied().collect();
-    outcomes.sort_unstable();
-    outcomes.dedup();
     let mut text = String::new();
-    for outcome in outcomes {
-        let (return_code, reason_code) = outcome;
-        let head = if outcome == (0, 0) { "used".into() } else { format!("{return_code}/{reason_code}") };
-        let mut line = format!("  {head:8}");
-        for sample in samples.iter().filter(|sample| cells[&sample.name] == outcome) {
-            if line.len() + sample.name.len() > 110 {
-                let _ = writeln!(text, "{}", line.trim_end());
-                line = " ".repeat(10);
-            }
-            let _ = write!(line, "{}, ", sample.name);
-        }
-        let _ = writeln!(text, "{}", line.trim_end().trim_end_matches(','));
+    for sample in samples {
+        let (return_code, reason_code) = cells[&sample.name];
+        let outcome = match (return_code, reason_code) {
+            (0, 0) => "used".to_owned(),
+            _ => format!("{return_code}/{reason_code}"),
+        };
+        let _ = writeln!(text, "  {outcome:6} {}", sample.name);
     }
     text
 }
