@@ -25,30 +25,31 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 use wire::bounds::{CONNECTIONS_MAX, CONTROL_BYTES_MAX, OPEN_LABELS_MAX, QUEUES_PER_CARD_MAX};
 
-/// Most connections of one tenant of guests, and of one user before the greeting.
+/// Upper bound of the connections of one tenant of guests, and of one user before the greeting.
 pub const GUEST_CONNECTIONS_MAX: usize = CONNECTIONS_MAX / 4;
 /// Connections that are kept for administrators.
 pub const ADMINISTRATORS_CONNECTIONS: usize = 64;
-/// Greeted connections of one user of guests, whatever credentials they show. Tenants in containers may share a user
-/// id: together they have more than each alone, and never all.
+/// Upper bound of the greeted connections of guests with one user id, whatever credentials they show. Tenants in
+/// containers may share a user id: together they may have more than one tenant alone, but never all connections.
 pub const GUEST_USER_CONNECTIONS_MAX: usize = 2 * GUEST_CONNECTIONS_MAX - ADMINISTRATORS_CONNECTIONS;
 /// Queues on each card that are kept for administrators.
 pub const ADMINISTRATORS_QUEUES: usize = 64;
-/// Queues of one tenant of guests, and of one user, on one card.
+/// Upper bound of the queues of one tenant of guests, and of one user, on one card.
 pub const GUEST_QUEUES_MAX: usize = QUEUES_PER_CARD_MAX / 2;
-/// Memory of the queues of one tenant of guests over all cards, all pages touched, in bytes: 1,770 queues for short
-/// requests, or 27 for long ones.
+/// Upper bound of the memory of the queues of one tenant of guests over all cards, all pages touched, in bytes: 1,770
+/// queues for short requests, or 27 for long ones.
 pub const GUEST_QUEUE_BYTES_MAX: u64 = 1 << 30;
-/// The same of one user of guests, whatever credentials it shows.
+/// Upper bound of the memory of the queues of one user of guests, whatever credentials it shows, in bytes.
 pub const GUEST_USER_QUEUE_BYTES_MAX: u64 = 2 * GUEST_QUEUE_BYTES_MAX;
-/// The same of all guests.
+/// Upper bound of the memory of the queues of all guests together, in bytes.
 pub const GUESTS_QUEUE_BYTES_MAX: u64 = 4 * GUEST_QUEUE_BYTES_MAX;
-/// What the grants of all guests on one card may take in the message that tells a later daemon of the card's queues, in
-/// bytes. A card takes no queue whose grant finds no room there: this leaves administrators more than a quarter of it.
+/// Upper bound, in bytes, of the grants of all guests on one card in the message that tells a later daemon of the
+/// card's queues. A card takes no queue whose grant does not fit into that message, so administrators keep more than a
+/// quarter of it.
 pub const GUESTS_GRANTS_BYTES_MAX: usize = CONTROL_BYTES_MAX / 2;
-/// Units of the key table that the labels of one tenant of guests take.
+/// Upper bound of the units of the key table that the labels of one tenant of guests take.
 pub const GUEST_LABELS_MAX: usize = OPEN_LABELS_MAX;
-/// Those of the labels that one user of guests opened, whatever credentials it showed.
+/// Upper bound of the units of the key table for labels that one user of guests opened, whatever credentials it showed.
 pub const GUEST_USER_LABELS_MAX: usize = 2 * GUEST_LABELS_MAX;
 /// Units at the end of the key table that are kept for labels of administrators.
 pub const ADMINISTRATORS_LABELS: usize = 512;
@@ -69,16 +70,16 @@ pub enum Door {
     /// `guest.sock`: nobody administers through it, whatever the user id. User ids in containers may be the owner's or
     /// root's, and mean nothing there.
     Guests,
-    /// `observe.sock`: whoever connects to it may observe cards and tenants, and nothing else.
+    /// `observe.sock`: everybody who connects to it may observe cards and tenants, and nothing else.
     Observers,
 }
 
-/// What a peer is to the home.
+/// The standing of a peer in a home: administrator, observer, or guest (neither).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Officers' orders, backup, reload, shutdown.
+    /// Whether the peer may give officers' orders, back up, reload and shut down.
     pub administers: bool,
-    /// Sees what all tenants do, and is answered nothing else.
+    /// Whether the peer sees what all tenants do; an observer may do nothing else.
     pub observes: bool,
 }
 
@@ -87,16 +88,16 @@ pub struct Standing {
 pub enum AccessError {
     /// No such user.
     User {
-        /// The table that names it.
+        /// The table of the settings that names the user.
         table: String,
-        /// The name.
+        /// The name that was looked up.
         name: String,
     },
     /// No such group.
     Group {
-        /// The table that names it.
+        /// The table of the settings that names the group.
         table: String,
-        /// The name.
+        /// The name that was looked up.
         name: String,
     },
 }
@@ -115,11 +116,11 @@ impl std::error::Error for AccessError {}
 /// Users and groups that a table of the settings names, as numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
-    /// Users that it names.
+    /// Ids of the users that the table names.
     pub users: HashSet<u32>,
-    /// Groups that it names.
+    /// Ids of the groups that the table names.
     pub groups: HashSet<u32>,
-    /// Users that these groups list.
+    /// Ids of the users that these groups list.
     pub listed: HashSet<u32>,
 }
 
@@ -138,7 +139,7 @@ impl Members {
             let unknown = || AccessError::Group { table: table.into(), name: name.clone() };
             let group = Group::from_name(name).ok().flatten().ok_or_else(unknown)?;
             members.groups.insert(group.gid.as_raw());
-            // A member whose account is gone is nobody who could come.
+            // A member without an account cannot connect, and is skipped.
             members.listed.extend(group.mem.iter().filter_map(|member| user_id(member)));
         }
         Ok(members)
@@ -156,11 +157,11 @@ impl Members {
 }
 
 impl Standing {
-    /// Of users who are named, and of tenants.
+    /// The standing of users that the settings name, and of tenants.
     pub const GUEST: Self = Self { administers: false, observes: false };
-    /// Of the owner and root.
+    /// The standing of the owner and of root.
     pub const ADMINISTRATOR: Self = Self { administers: true, observes: false };
-    /// Of whoever comes through the observers' socket.
+    /// The standing of everyone who comes through the observers' socket.
     pub const OBSERVER: Self = Self { administers: false, observes: true };
 }
 
@@ -182,7 +183,7 @@ pub struct UserNames {
 }
 
 impl UserNames {
-    /// As [`user_name`].
+    /// Name of a user as [`user_name`] gives it, at most a minute old.
     pub fn of(&mut self, user: u32) -> String {
         let now = world::now();
         if let Some((name, since)) = self.known.get(&user)
@@ -199,7 +200,7 @@ impl UserNames {
     }
 }
 
-/// The primary group of a user's account.
+/// The primary group of a user's account; `u32::MAX` if the machine knows no such account.
 pub fn group_of(user: u32) -> u32 {
     let account = User::from_uid(Uid::from_raw(user)).ok().flatten();
     account.map_or(NO_GROUP, |account| account.gid.as_raw())
@@ -219,7 +220,7 @@ impl Access {
         Ok(Self { owner, named, observers })
     }
 
-    /// What a peer of this user and primary group may do; `None` where nothing.
+    /// The rights of a peer with this user and primary group; `None` if it may not use the home.
     pub fn standing(&self, user: u32, group: u32) -> Option<Standing> {
         if self.is_owner(user) {
             Some(Standing::ADMINISTRATOR)
@@ -230,7 +231,8 @@ impl Access {
         }
     }
 
-    /// As [`Access::standing`], for a peer at this socket.
+    /// The rights of a peer at this socket: at most a guest's at the guests' socket, and observing only at the
+    /// observers'. `None` if the peer may not use the home through it.
     pub fn standing_at(&self, door: Door, user: u32, group: u32) -> Option<Standing> {
         match door {
             Door::Administrators => self.standing(user, group),
@@ -247,7 +249,7 @@ impl Access {
         user == self.owner || user == ROOT
     }
 
-    /// What a user may do of whom only the user id is known: the primary group is looked up.
+    /// [`Access::standing`] for a user id alone: the primary group is looked up.
     pub fn of_user(&self, user: u32) -> Option<Standing> {
         self.standing(user, NO_GROUP).or_else(|| self.standing(user, group_of(user)))
     }
@@ -265,10 +267,10 @@ fn user_id(name: &str) -> Option<u32> {
 }
 
 const ROOT: u32 = 0;
-/// Names that are kept, and how long one is believed.
+/// Upper bound of cached users' names; each is believed for [`NAME_AGE_MAX`].
 const NAMES_MAX: usize = 1024;
 const NAME_AGE_MAX: Duration = Duration::from_secs(60);
-/// What the system calls give for "leave it": no group has this number.
+/// The value for "leave unchanged" in chown(2): no group has this number.
 const NO_GROUP: u32 = u32::MAX;
 
 #[cfg(test)]

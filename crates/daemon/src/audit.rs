@@ -3,8 +3,8 @@
 //! passphrase.
 //!
 //! There is a line for everything that administrators and officers request, for every read and change of key records,
-//! and for every request refused for want of a right, by the daemon or by a card, which tells the daemon of it; of what
-//! guests cause within bounds ([`crate::bounded`]). Uses of keys are counted ([`link::Samples`]).
+//! and for every request refused for want of a right, by the daemon or by a card (which tells the daemon). Lines that
+//! guests cause are bounded ([`crate::bounded`]). Uses of keys are counted ([`link::Samples`]).
 
 use crate::bounded::{Allowance, DAY};
 use crate::verbs;
@@ -14,14 +14,14 @@ use wire::control::{
 use wire::tenant::Change;
 use wire::{Label, code};
 
-/// What somebody asked for.
+/// A request, as an auditor's line names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Act {
-    /// What, in words of the command line.
+    /// The action, in words of the command line.
     pub what: &'static str,
-    /// To what: a label, a card, a tenant, a register, a folder; empty where there is only one.
+    /// The action's object: a label, a card, a tenant, a register, a folder; empty if there can be only one.
     pub object: String,
-    /// Whether it is logged whatever its result, rather than only if it is refused for want of a right.
+    /// Whether a line is written whatever the result, rather than only if the request is refused for want of a right.
     pub always: bool,
 }
 
@@ -34,7 +34,7 @@ impl Act {
         Self { what, object: object.into(), always: false }
     }
 
-    /// Of a request.
+    /// The act that a client's request asks for, with its object.
     pub fn of(request: &ClientRequest) -> Self {
         use ClientRequest as R;
         match request {
@@ -82,7 +82,7 @@ impl Act {
         Self::always(entry.name, labels.map_or(String::new(), |call| objects(call.labels().into_iter())))
     }
 
-    /// Of an officer's order.
+    /// The act that an officer's order asks for, with its object.
     pub fn of_officer(order: &OfficerOrder) -> Self {
         let register = |domain: &u16, register: &Register| format!("domain {domain} {}", register.name());
         match order {
@@ -96,7 +96,7 @@ impl Act {
             OfficerOrder::Set { domain } => Self::always("master-key set", format!("domain {domain}")),
             OfficerOrder::SealUnder { .. } => Self::always("master-key seal", ""),
             OfficerOrder::Unseal { .. } => Self::always("unseal", ""),
-            // Where it is refused no part comes after it.
+            // Always logged: after a refusal no part follows that would be logged itself.
             OfficerOrder::MayLoad { domain, register: of, part } => {
                 let object = format!("{} {}", register(domain, of), part_name(*part));
                 Self::always("master-key load, asked before", object)
@@ -136,14 +136,14 @@ impl Act {
 /// How a request ended, for an auditor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// In words.
+    /// The result in words, such as `done` or `refused: …`.
     pub how: String,
-    /// Whether it was refused for want of a right.
+    /// Whether the request was refused for want of a right.
     pub denied: bool,
 }
 
 impl Ended {
-    /// By this reply.
+    /// How a request ended that got this reply.
     pub fn by(reply: &ClientReply) -> Self {
         let (how, denied) = match reply {
             ClientReply::Refused(refusal) => {
@@ -165,33 +165,33 @@ impl Ended {
     }
 }
 
-/// Name of a process's program as the kernel has it, which the process may change; empty where it has ended.
+/// Name of a process's program as the kernel has it, which the process may change; empty if the process has ended.
 pub fn process_name(pid: u32) -> String {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     name.trim().chars().filter(|letter| !letter.is_control()).collect()
 }
 
-/// Lines about refused requests: of one user, and of all together.
+/// The allowance of lines about refused requests, for one user and for all together.
 pub fn refusals() -> Allowance {
     Allowance::new(20, 200)
 }
 
-/// Lines about what guests did to key records.
+/// The allowance of lines about guests' reads and changes of key records.
 pub fn guests_acts() -> Allowance {
     Allowance::new(300, 3000)
 }
 
-/// Lines of one tenant of guests within a day, and of all: with [`GUESTS_LINE_BYTES_MAX`], one that writes all it may
-/// at the end of a day and at the beginning of the next fills no file of [`LOG_BYTES_MAX`](crate::log::LOG_BYTES_MAX).
+/// The allowance of lines for one tenant of guests in a day, and for all. With [`GUESTS_LINE_BYTES_MAX`], the lines of
+/// two days that one tenant writes at once fill no file of [`LOG_BYTES_MAX`](crate::log::LOG_BYTES_MAX).
 pub fn guests_days() -> Allowance {
     Allowance::within(DAY, GUESTS_LINES_PER_DAY, 10 * GUESTS_LINES_PER_DAY)
 }
 
-/// Most lines of one tenant within a day.
+/// Upper bound of the lines of one tenant in a day.
 const GUESTS_LINES_PER_DAY: u32 = 4000;
 /// Longest line about guests, in bytes.
 pub const GUESTS_LINE_BYTES_MAX: usize = 900;
-/// What stands before each, and what is told each minute of lines that were left out.
+/// Bytes that a line takes besides its text: its prefix, and its share of the minutely reports of lines left out.
 const BESIDES_BYTES: u64 = 48 + 3 * 24 * 60 * 160 / 8000;
 const _: () = assert!(
     2 * GUESTS_LINES_PER_DAY as u64 * (GUESTS_LINE_BYTES_MAX as u64 + BESIDES_BYTES)
@@ -199,12 +199,12 @@ const _: () = assert!(
     "one tenant takes a day at the least"
 );
 
-/// Letters of a name that a client chose.
+/// Upper bound of the letters shown of a text that a client chose.
 const LETTERS_MAX: usize = 200;
-/// Labels of a request that are named one by one.
+/// Labels of a request that are named one by one; of the others only the number is told.
 const LABELS_MAX: usize = 4;
 
-/// What a client wrote, on one line and not without end.
+/// A client's text on one line, cut to [`LETTERS_MAX`] letters.
 fn shortened(text: &str) -> String {
     text.chars()
         .take(LETTERS_MAX)

@@ -1,7 +1,7 @@
-//! The files that an auditor's lines are kept in: what those did who administer the home, and what others did.
+//! The files of an auditor's lines: one for what administrators do, one for what everybody else does.
 //!
 //! ```text
-//! log/audit.log          administrators: whatever anybody else does, nothing is written to it, nor is it rotated
+//! log/audit.log          administrators: nothing that anybody else does is written to it or rotates it
 //! log/audit-guests.log   everybody else, within bounds for each user and for all
 //! ```
 //! Each is for the daemon's user alone, and has one file aside (`*.old.log`) and room of its own on the disk. The same
@@ -17,13 +17,13 @@ use tracing_subscriber::fmt::time::FormatTime;
 /// The target of lines that stand in these files, and so not in `daemon.log`.
 pub const TARGET: &str = "audit";
 
-/// Both files.
+/// The two files of an auditor's lines.
 pub struct AuditLog {
     administrators: Kept,
     guests: Kept,
 }
 
-/// One file.
+/// One file of lines; it is not open while it cannot be written.
 struct Kept {
     path: PathBuf,
     log: Option<Log>,
@@ -32,7 +32,7 @@ struct Kept {
 }
 
 impl AuditLog {
-    /// Of a home. A file that cannot be opened is tried again with each line.
+    /// Opens the files of a home. A file that cannot be opened is tried again with each line.
     pub fn open(home: &Home) -> Self {
         let [administrators, guests] =
             ["audit.log", "audit-guests.log"].map(|name| Kept::open(home.logs().join(name)));
@@ -42,7 +42,7 @@ impl AuditLog {
     /// Writes a line, about somebody who administers the home or about somebody else.
     pub fn write(&mut self, administers: bool, text: &str) {
         let mut line = String::with_capacity(text.len() + 48);
-        // Into a string it does not fail.
+        // Writing into a string does not fail.
         let _ = tracing_subscriber::fmt::time().format_time(&mut Writer::new(&mut line));
         line.push_str("  INFO audit ");
         line.push_str(text);
@@ -51,7 +51,7 @@ impl AuditLog {
         kept.write(&line);
     }
 
-    /// Why lines are not written, for people; none where they are.
+    /// Why lines are not written, in words; `None` if they are.
     pub fn trouble(&self) -> Option<String> {
         let of = |kept: &Kept| Some(format!("{}: {}", kept.path.display(), kept.failed.as_ref()?));
         of(&self.administrators).or_else(|| of(&self.guests))
@@ -134,7 +134,7 @@ mod tests {
         let line = "x".repeat(GUESTS_LINE_BYTES_MAX);
         let read = |name: &str| fs::read_to_string(home.logs().join(name)).unwrap_or_default();
         let (mut days, begin) = (guests_days(), std::time::Instant::now());
-        // Just before the file is full, where a line stands the shortest time.
+        // The file is nearly full: a line written now is the soonest to be rotated away.
         for _ in 0..8_800 {
             log.write(false, &line);
         }
@@ -151,7 +151,7 @@ mod tests {
         assert!((read("audit-guests.log") + &read("audit-guests.old.log")).contains("key-record-delete"));
     }
 
-    /// The attack, where it works: one file for the lines of everybody, without a bound.
+    /// The attack succeeds if one file takes the lines of everybody without a bound.
     #[test]
     fn in_one_file_the_lines_of_strangers_drive_the_others_out() {
         let folder = tempfile::tempdir().unwrap();

@@ -8,8 +8,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use wire::control::Refusal;
 
-/// Writes a copy of a store that is a file of the home to a new file, and lets the other function run now and
-/// then meanwhile. A store that is no file of the home has none: its records are kept safe by other means.
+/// Copies a store to a new file, and calls the last argument now and then meanwhile. Only a store that is a file of the
+/// home has such a function; other stores are backed up by means of their own.
 pub type CopyStore<S> = fn(&S, &Path, &mut dyn FnMut()) -> Result<(), StoreError>;
 
 /// Copies a home into an existing, empty folder, and records the time; the version file comes last, so that a partial
@@ -83,7 +83,7 @@ fn copy_into<S>(
     Ok(())
 }
 
-/// A failed file operation of a home, for a client.
+/// The refusal that tells a client of a failed file operation of a home.
 pub(crate) fn storage(error: &HomeError) -> Refusal {
     match error {
         HomeError::Io { operation, path, cause } => Refusal::Storage {

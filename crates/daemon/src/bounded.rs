@@ -1,19 +1,19 @@
-//! Lines that others cause: how many of them stand in a log, and how many were left out.
+//! Bounds on log lines that others cause, and a count of the lines left out.
 //!
-//! Whoever reaches a socket could write lines without end, and with them drive out those that matter. So a line that
-//! somebody else causes passes an [`Allowance`] first, which bounds those of each user and of all users together, and
-//! counts the others: the next line of that user says how many were left out, and one line for all says it where none
-//! comes.
+//! Anyone who reaches a socket could cause lines without end, and so drive important lines out of the log. So a line
+//! that somebody else causes passes an [`Allowance`] first, which bounds the lines of each user and of all users
+//! together, and counts those left out. The user's next line says how many were left out; if no such line comes, one
+//! line for all users says it.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Span of time that the numbers of an allowance are for, and longest time after which is told what was left out.
+/// Span in which an allowance counts lines, and the longest time until left-out lines are reported.
 pub const EVERY: Duration = Duration::from_secs(60);
 /// Span of an allowance for a day.
 pub const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Users that are counted one by one.
+/// Upper bound of the users that are counted one by one.
 const USERS_MAX: usize = 1024;
 
 /// How many lines others may cause in a span of time.
@@ -24,9 +24,9 @@ pub struct Allowance {
     of_all: u32,
     users: BTreeMap<u32, Used>,
     all: Option<Used>,
-    /// Left out of users that are not counted one by one.
+    /// Lines left out for users who have no count of their own.
     beyond: u64,
-    /// Since when something was left out and not told.
+    /// When the first line was left out since the last report ([`Allowance::left_out`]); `None` if none was.
     untold: Option<Instant>,
 }
 
@@ -49,41 +49,41 @@ impl Used {
     }
 }
 
-/// What is to be written.
+/// Whether an event gets a line in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// A line, which also says how many before it were left out.
+    /// The event gets a line, which also says that this many earlier lines were left out.
     Line(u64),
-    /// Nothing: it is counted.
+    /// The event gets no line, and is counted.
     LeftOut,
 }
 
-/// Lines that were left out, and of which no later line of their users has told.
+/// Left-out lines that no later line of their users has reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// How many.
+    /// Number of lines left out.
     pub lines: u64,
-    /// Of how many users, as far as they were told apart.
+    /// Number of users whose lines these were, as far as users are counted one by one.
     pub users: usize,
 }
 
 impl Allowance {
-    /// So many lines of one user, and so many of all users together, in [`EVERY`].
+    /// At most `of_user` lines of one user and `of_all` lines of all users together in [`EVERY`].
     pub const fn new(of_user: u32, of_all: u32) -> Self {
         Self::within(EVERY, of_user, of_all)
     }
 
-    /// The same within another span.
+    /// At most `of_user` lines of one user and `of_all` lines of all users together in `span`.
     pub const fn within(span: Duration, of_user: u32, of_all: u32) -> Self {
         Self { span, of_user, of_all, users: BTreeMap::new(), all: None, beyond: 0, untold: None }
     }
 
-    /// Counts an event of a user.
+    /// Counts an event of a user, and says whether it gets a line.
     pub fn take(&mut self, user: u32, now: Instant) -> Written {
         self.take_many(user, 1, now)
     }
 
-    /// Counts so many events of a user that one line tells of.
+    /// Counts `times` events of a user that share one line, and says whether that line is written.
     pub fn take_many(&mut self, user: u32, times: u64, now: Instant) -> Written {
         if self.users.len() >= USERS_MAX && !self.users.contains_key(&user) {
             self.make_room(now);
@@ -106,8 +106,9 @@ impl Allowance {
         Written::Line(std::mem::take(&mut used.left_out))
     }
 
-    /// Forgets users whose span is over, and of a longer span those who caused little for [`EVERY`]: whoever has many
-    /// user ids would otherwise fill the table for a day.
+    /// Forgets users whose span is over and, of an allowance longer than [`EVERY`], users who caused little and are
+    /// older than [`EVERY`]. Otherwise somebody with many user ids would fill the table for a day. Users with
+    /// unreported lines stay.
     fn make_room(&mut self, now: Instant) {
         let little = if self.span > EVERY { self.of_user / LITTLE } else { 0 };
         let is_kept = |used: &Used| {
@@ -117,7 +118,7 @@ impl Allowance {
         self.users.retain(|_, used| is_kept(used));
     }
 
-    /// What was left out since it was last told; at most once in [`EVERY`], however long a flood lasts.
+    /// The lines left out since the last report; `Some` at most once in [`EVERY`], however long a flood lasts.
     pub fn left_out(&mut self, now: Instant) -> Option<LeftOut> {
         if now < self.due()? {
             return None;
@@ -131,12 +132,13 @@ impl Allowance {
         (of.lines != 0).then_some(of)
     }
 
-    /// When [`Allowance::left_out`] is to be asked next; none where nothing is untold.
+    /// When to call [`Allowance::left_out`] next; `None` if no line was left out since the last report.
     pub fn due(&self) -> Option<Instant> {
         self.untold.map(|since| since + EVERY)
     }
 
-    /// Writes a warning that this user's process caused to the program's log; none for a process that is not known.
+    /// Writes a warning that this user's process caused to the program's log, if the allowance permits it; `pid` is
+    /// none if the process is not known.
     pub fn warn(&mut self, user: u32, pid: Option<u32>, now: Instant, text: fmt::Arguments<'_>) {
         match self.take(user, now) {
             Written::LeftOut => {}
@@ -145,7 +147,7 @@ impl Allowance {
         }
     }
 
-    /// Writes how many warnings were left out, where no later line has told it.
+    /// Writes a warning with the number of lines left out, if such a report is due ([`Allowance::left_out`]).
     pub fn tell_left_out(&mut self, now: Instant) {
         if let Some(LeftOut { lines, users }) = self.left_out(now) {
             tracing::warn!(users, "{lines} more lines like these were left out");
@@ -153,7 +155,8 @@ impl Allowance {
     }
 }
 
-/// Of a longer span, who caused no more than this part of what one user may is forgotten where there is no room.
+/// When the table is full, an allowance longer than [`EVERY`] forgets users who caused at most this fraction (1/16) of
+/// what one user may.
 const LITTLE: u32 = 16;
 
 /// Warnings to the log of a program about others: refused connections, broken rules.
@@ -182,7 +185,7 @@ mod tests {
         assert_eq!(allowance.due(), None);
     }
 
-    /// While a flood lasts, and not once it is over.
+    /// Left-out lines are reported while a flood lasts, and not once it is over.
     #[test]
     fn what_is_left_out_is_told_each_minute() {
         let (mut allowance, begin) = (Allowance::within(DAY, 20, 200), Instant::now());
@@ -196,7 +199,7 @@ mod tests {
         assert!(told.len() >= 9 && told.windows(2).all(|two| two[1].0 - two[0].0 <= 61), "{told:?}");
     }
 
-    /// Who has many user ids fills the table of a day no longer than a minute.
+    /// Somebody with many user ids fills the table of a day for a minute at most.
     #[test]
     fn the_table_of_a_day_has_room_for_others_again() {
         let (mut allowance, begin) = (Allowance::within(DAY, 160, 10_000), Instant::now());

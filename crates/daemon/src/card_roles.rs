@@ -11,17 +11,17 @@ use wire::role::Role;
 /// The roles that the running process of a card knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CardRoles {
-    /// Which process.
+    /// Generation of the card's process that was told of these roles.
     generation: u64,
     known: Vec<PointSet>,
 }
 
-/// What to do for a grant to name a set of points.
+/// The number by which a grant names a set of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbered {
-    /// Its number.
+    /// The role's number at the card.
     pub number: u16,
-    /// Whether the card is to be told first.
+    /// Whether the card must be told of this role before the grant.
     pub is_new: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct Numbered {
 pub const NO_ROLE: u16 = u16::MAX;
 
 impl CardRoles {
-    /// What an adopted card says that it knows.
+    /// The roles that an adopted card says it knows.
     pub fn adopted(generation: u64, roles: &[Role]) -> Self {
         let mut known = Vec::new();
         for role in roles.iter().filter(|role| usize::from(role.number) < CARD_ROLES_MAX) {
@@ -42,8 +42,8 @@ impl CardRoles {
         Self { generation, known }
     }
 
-    /// The number of a set of points at the process of this generation; `used` says which numbers grants name, where
-    /// a new one is needed. [`NO_ROLE`] where all are.
+    /// The number of a set of points at the process of this generation, or [`NO_ROLE`] if all numbers are in use.
+    /// `used` gives the numbers that grants name; it is called only if a new number is needed.
     pub fn number(
         &mut self,
         generation: u64,

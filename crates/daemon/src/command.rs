@@ -127,8 +127,8 @@ fn arguments(mut given: impl Iterator<Item = OsString>) -> Result<Arguments, Str
     Ok(Arguments { home: home.ok_or("--home is missing")?, ready, check, copy_to, on_demand })
 }
 
-/// Takes an inherited pipe or file as its own: opened anew, so that the programs which the daemon
-/// starts do not inherit it as well.
+/// Opens an inherited pipe or file anew and closes the inherited descriptor (standard output becomes `/dev/null`), so
+/// that the programs which the daemon starts do not inherit it.
 fn take_descriptor(number: i32) -> std::io::Result<File> {
     let file = OpenOptions::new().write(true).open(format!("/proc/self/fd/{number}"))?;
     if number == STDOUT {
@@ -141,7 +141,7 @@ fn take_descriptor(number: i32) -> std::io::Result<File> {
 
 fn start_log(home: &Path) {
     let file = Log::open(&home.join("log/daemon.log"), LOG_BYTES_MAX);
-    // One that is kept in a file already is not kept twice.
+    // Lines are not kept twice: standard error is left out if it is a regular file.
     let also_stderr = match rustix::fs::fstat(rustix::stdio::stderr()) {
         Ok(stat) => FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile,
         Err(_) => false,

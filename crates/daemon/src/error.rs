@@ -13,47 +13,47 @@ use std::path::PathBuf;
 pub enum DaemonError {
     /// Another daemon serves the home.
     Running {
-        /// The home.
+        /// Folder of the home.
         folder: PathBuf,
-        /// Its process, as it wrote it.
+        /// Id of that daemon's process, as that daemon wrote it.
         pid: String,
     },
-    /// A program that needs it started it, which it may not.
+    /// A program that needs the daemon started it, though the home was stopped or the settings forbid that.
     NoAutostart {
-        /// The home.
+        /// Folder of the home.
         folder: PathBuf,
-        /// Why not.
+        /// Why the daemon must not be started on demand.
         why: NoAutostart,
     },
     /// The home cannot be opened, or its settings are not valid.
     Home(HomeError),
-    /// The settings name someone unknown.
+    /// The settings name a user or group that the machine does not know.
     Access(AccessError),
     /// The card program may not be run.
     Program(ProgramError),
     /// The key store cannot be opened.
     Store(StoreError),
-    /// Neither keeper nor cards came so far that the home serves.
+    /// Keeper and cards did not come up far enough for the home to serve.
     NotServing {
-        /// The home.
+        /// Folder of the home.
         folder: PathBuf,
-        /// What did not come up.
+        /// Why the home does not serve: the keeper or the cards that did not come up.
         why: String,
     },
     /// A backup was not written.
     NotCopied {
-        /// Where to.
+        /// Folder that the backup was to be written to.
         folder: PathBuf,
-        /// Why.
+        /// Why the backup was not written.
         why: String,
     },
     /// A system call failed.
     System {
-        /// What was tried.
+        /// The operation that failed, in words.
         operation: &'static str,
-        /// On what.
+        /// The file or folder of the operation.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system call.
         cause: io::Error,
     },
 }

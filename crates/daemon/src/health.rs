@@ -8,54 +8,54 @@ use wire::registers::{HeldRegisters, RegisterSet};
 
 /// With less free space than this, in bytes, logs and key records are about to be refused.
 pub const SPACE_LOW: u64 = 64 << 20;
-/// Most findings of one kind that are reported one by one; of the others, only the number.
+/// Upper bound of findings of one kind that are reported one by one; of the others only the number is told.
 const SHOWN_MAX: usize = 8;
 
 /// The state of the parts of a home, as far as the asker may know.
 pub struct View<'a> {
-    /// The cards.
+    /// The home's cards, as far as the asker may know them.
     pub cards: Vec<CardView>,
     /// Whether the keeper serves.
     pub keeper_serves: bool,
     /// The keeper's registers.
     pub registers: &'a [RegisterRow],
-    /// Key records; none where they were not counted.
+    /// Number of key records; `None` if they were not counted.
     pub records: Option<u64>,
-    /// Those that no master key opens; none where they were not counted.
+    /// Number of key records that no master key opens; `None` if they were not counted.
     pub records_without_key: Option<u64>,
     /// Processes that run other programs than the installed ones.
     pub outdated: Outdated,
-    /// Room where the home lies; none where it is not to be told.
+    /// Space on the home's file system; `None` if the asker may not know it.
     pub space: Option<Space>,
     /// Whether the home has sealed master keys, as far as that can be seen.
     pub has_sealed: bool,
-    /// Whether the home has a coprocessor that whoever asks may not use.
+    /// Whether the home has a coprocessor that the asker may not use.
     pub hidden_coprocessor: bool,
-    /// Why lines for an auditor are not written; none where they are, or it is not to be told.
+    /// Why lines for an auditor are not written; `None` if they are, or if the asker may not know it.
     pub audit_trouble: Option<String>,
     /// Whether the daemon is about to end.
     pub stopping: bool,
 }
 
-/// Where one card stands.
+/// The state of one card, from which findings are drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct CardView {
     /// Index within the home.
     pub index: u32,
-    /// What it is for.
+    /// Coprocessor or accelerator.
     pub personality: Personality,
-    /// As clients are shown it; a coprocessor's that serves is never sealed here.
+    /// State as clients are shown it; a coprocessor that serves never counts as sealed here.
     pub state: CardState,
-    /// Whether it may take no requests since a person said so.
+    /// Whether an administrator told the card to take no requests.
     pub quiesced: bool,
-    /// Whether requests go to it.
+    /// Whether requests go to the card.
     pub serves: bool,
-    /// Master keys that it holds, of the domains that may be known.
+    /// Master keys that the card holds, of the domains that the asker may know.
     pub held: HeldRegisters,
 }
 
 impl CardView {
-    /// Of a card to which requests go, or do not.
+    /// The view of a card to which requests go (`serves`) or not; `None` if the settings have no such card.
     pub fn of(card: &Card, serves: bool, may_see: impl Fn(u16) -> bool) -> Option<Self> {
         let specification = card.wanted.as_ref()?;
         let state = match card.phase {
@@ -78,7 +78,7 @@ impl CardView {
     }
 }
 
-/// Everything that is wrong, the worst first.
+/// Everything that is wrong with a home, the worst first.
 pub fn findings(view: &View<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut add = |finding, text: String| found.push(Finding { finding, text });
@@ -87,13 +87,13 @@ pub fn findings(view: &View<'_>) -> Vec<Finding> {
     in_order(found)
 }
 
-/// The worst first, and not too many.
+/// Sorts findings, the worst first, and shortens the list ([`shortened`]).
 fn in_order(mut found: Vec<Finding>) -> Vec<Finding> {
     found.sort_by_key(|found| (std::cmp::Reverse(found.finding.state()), found.finding));
     shortened(found)
 }
 
-/// What is wrong with what the settings ask for.
+/// Findings about the parts that the settings ask for.
 fn of_what_is_there(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
     if view.stopping {
         add(FindingKind::Stopping, "the daemon was told to stop, and waits for its cards to end".into());
@@ -147,7 +147,7 @@ fn of_what_is_there(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) 
     }
 }
 
-/// Kinds of cards that the settings have none of, though something needs them.
+/// Findings about kinds of cards that the home needs and the settings lack.
 fn missing_kinds(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
     let has = |personality| view.cards.iter().any(|card| card.personality == personality);
     let has_keys =
@@ -160,10 +160,10 @@ fn missing_kinds(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
     }
 }
 
-/// What brings back a kind of cards.
+/// The command that a finding about missing cards names.
 const ADD_CARD: &str = "`cryptand card add --personality coprocessor`";
 
-/// What is wrong with the master keys.
+/// Findings about the master keys.
 fn keys(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
     let is_coprocessor = |card: &&CardView| card.personality == Personality::Coprocessor;
     let coprocessors: Vec<&CardView> = view.cards.iter().filter(is_coprocessor).collect();
@@ -213,7 +213,7 @@ fn keys(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
     }
 }
 
-/// What runs an older program than is installed.
+/// The finding about processes that do not run the installed program.
 fn outdated(outdated: &Outdated, add: &mut impl FnMut(FindingKind, String)) {
     let mut who: Vec<String> = outdated.cards.iter().map(|card| format!("card {card}")).collect();
     who.extend(outdated.keeper.then(|| "the keeper".to_owned()));
@@ -229,7 +229,7 @@ fn missing(any: RegisterSet, held: RegisterSet) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// With those of one kind beyond [`SHOWN_MAX`] as their number.
+/// Replaces the findings of one kind beyond [`SHOWN_MAX`] by one finding that tells their number.
 fn shortened(found: Vec<Finding>) -> Vec<Finding> {
     let mut shown: Vec<Finding> = Vec::new();
     for of_kind in found.chunk_by(|a, b| a.finding == b.finding) {
@@ -242,7 +242,7 @@ fn shortened(found: Vec<Finding>) -> Vec<Finding> {
     shown
 }
 
-/// On one line, for a service manager.
+/// The findings on one line, for a service manager: the state, the first finding, and how many more there are.
 pub fn line(findings: &[Finding]) -> String {
     let state = health_of(findings);
     match findings {
@@ -254,15 +254,15 @@ pub fn line(findings: &[Finding]) -> String {
     }
 }
 
-/// Why a home that has just been started does not serve; none if it does, sealed or not. What the settings have no card
-/// for, a card that is added later serves.
+/// Why a home that has just been started does not serve; `None` if it does, sealed or not. A kind of card that the
+/// settings lack is no reason: such a card can be added later.
 pub fn why_not_started(view: &View<'_>) -> Option<String> {
     let mut found = Vec::new();
     of_what_is_there(view, &mut |finding, text| found.push(Finding { finding, text }));
     fatal(&in_order(found))
 }
 
-/// What of this a start fails for.
+/// The texts of the findings for which a start fails; `None` if there are none.
 fn fatal(findings: &[Finding]) -> Option<String> {
     let is_fatal = |found: &&Finding| {
         found.finding.state() == HealthState::Down || found.finding == FindingKind::KeeperDown
@@ -295,12 +295,12 @@ mod tests {
         }
     }
 
-    /// What is wrong with two coprocessors and an accelerator after this change.
+    /// State and findings of a home with two coprocessors and an accelerator, after this change of its view.
     fn kinds(change: impl FnOnce(&mut View<'_>)) -> (HealthState, Vec<FindingKind>) {
         kinds_with(row(true), change)
     }
 
-    /// The same where the keeper holds a key of this register.
+    /// As [`kinds`], with a keeper that holds a key of this register.
     fn kinds_with(row: RegisterRow, change: impl FnOnce(&mut View<'_>)) -> (HealthState, Vec<FindingKind>) {
         let rows = [row];
         let cards = vec![
@@ -409,9 +409,8 @@ mod tests {
         CardView { index, personality, state, quiesced: stands == Stands::Quiesced, serves, held }
     }
 
-    /// Every combination of what settings, processes and officers can bring about, against the operators' page as plain
-    /// rules: what each row of its table says is found exactly when it is so, and a home is healthy only if it does
-    /// what it is for.
+    /// Compares every combination that settings, processes and officers can bring about with the operators' page. A row
+    /// of its table is found exactly when it applies, and a home is healthy only if it does what it is for.
     #[test]
     fn every_combination_of_states_is_told_as_the_operators_page_says() {
         use FindingKind as K;

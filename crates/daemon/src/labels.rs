@@ -13,36 +13,36 @@ use wire::control::Store;
 use wire::uses::Uses;
 use wire::{KeyReference, Label};
 
-/// An opened label.
+/// A label that a client has opened, and its entry in the key table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenLabel {
     /// Tenant that may use the entry.
     pub tenant: u32,
-    /// The label.
+    /// The label that was opened.
     pub label: Label,
-    /// Store that it was found in.
+    /// Store in which the label's record was found.
     pub store: Store,
     /// Length of the token in bytes.
     pub token_bytes: u32,
-    /// The entry and its generation.
+    /// Number and generation of the entry in the key table.
     pub reference: KeyReference,
-    /// What the tenant may do with the key.
+    /// Uses of the key that the tenant may make.
     pub uses: Uses,
-    /// Who opened it first.
+    /// Who opened the label first.
     pub opener: Opener,
 }
 
 /// Who opened a label, as far as this daemon knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Opener {
-    /// Who administers the home.
+    /// An administrator of the home.
     Administrator,
-    /// A guest of this user; none where an earlier daemon let it in.
+    /// A guest with this user id; `None` if an earlier daemon let the guest in.
     Guest(Option<u32>),
 }
 
 impl Opener {
-    /// The units of the key table among which its labels find their places: those at the end are for administrators.
+    /// Number of units of the key table that labels of this opener may take: those at the end are for administrators.
     fn units(self) -> usize {
         match self {
             Self::Administrator => KEY_TABLE_ENTRIES,
@@ -52,7 +52,7 @@ impl Opener {
 }
 
 impl OpenLabel {
-    /// The units of the key table that it has.
+    /// The units of the key table that this label takes.
     fn units(&self) -> std::ops::Range<usize> {
         let first = self.reference.slot as usize;
         first..first + key_table_units(self.token_bytes as usize)
@@ -78,19 +78,19 @@ impl OpenLabels {
         self.entries.get(&(tenant, label.clone()))
     }
 
-    /// The entry of a tenant that this reference is to.
+    /// The entry of a tenant that this reference names.
     pub fn of_reference(&self, tenant: u32, reference: KeyReference) -> Option<&OpenLabel> {
         self.entries.values().find(|open| open.tenant == tenant && open.reference == reference)
     }
 
-    /// The first unit of a free run for a token of this length, which is taken by [`OpenLabels::insert`];
-    /// `None` where the table has none for whoever opens it.
+    /// The first unit of a free run for a token of this length, which [`OpenLabels::insert`] takes; `None` if the table
+    /// has no such run for this opener.
     pub fn vacant(&self, token_bytes: usize, opener: Opener) -> Option<u32> {
         let mut runs = self.taken[..opener.units()].windows(key_table_units(token_bytes));
         runs.position(|run| !run.contains(&true)).map(|slot| slot as u32)
     }
 
-    /// Notes an entry as opened. An entry whose place is taken is not noted.
+    /// Notes an entry as opened. An entry is not noted if one of its units is taken already.
     pub fn insert(&mut self, open: OpenLabel) {
         if let Some(run) = self.taken.get_mut(open.units())
             && !run.contains(&true)
@@ -136,7 +136,7 @@ impl OpenLabels {
         self.entries.values().filter(|open| open.tenant == tenant).map(|open| open.units().len()).sum()
     }
 
-    /// Units that the labels take which guests of a user opened, whatever tenants they belong to.
+    /// Units of the key table taken by labels that guests with this user id opened, of all tenants together.
     pub fn of_user(&self, user: u32) -> usize {
         let opener = Opener::Guest(Some(user));
         self.entries.values().filter(|open| open.opener == opener).map(|open| open.units().len()).sum()
@@ -147,7 +147,7 @@ impl OpenLabels {
         self.entries.len()
     }
 
-    /// Whether none is open.
+    /// Whether no label is open.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

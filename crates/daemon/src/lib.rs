@@ -8,17 +8,17 @@
 //! |---|---|
 //! | key records that survive a loss of power | [`store`], on the thread of [`storage`] |
 //! | verbs of key records, queries | [`verbs`] |
-//! | what programs tell cards apart by | [`serials`] |
+//! | serial numbers, by which programs tell cards apart | [`serials`] |
 //! | who may use a home | [`access`] |
 //! | rights: roles, labels | [`rights`]; which roles cards know: [`card_roles`] |
 //! | which tenant a process belongs to, and its row in accounts | [`tenants`] |
 //! | which labels are open | [`labels`] |
-//! | whom cards die with, and what follows | [`quarantine`] |
+//! | tenants that cards die with, and their confinement | [`quarantine`] |
 //! | wrong PINs, counted | [`pin_failures`] |
 //! | the life of cards and keeper, as data | [`supervise`] |
 //! | the other programs of a system service, with users of their own | [`service`] |
 //! | lines for an auditor, and their files | [`audit`], [`audit_log`] |
-//! | lines that others cause | [`bounded`] |
+//! | bounds on log lines that others cause | [`bounded`] |
 //! | what a later daemon must know | [`rows`] |
 //! | arguments, log, exit codes | [`command`] |
 //! | the event loop, and all of the above at work | [`serve`] |

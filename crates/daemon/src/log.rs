@@ -1,4 +1,4 @@
-//! A log file that does not grow without end.
+//! A log file of bounded length.
 
 use crate::rows::reserve;
 use std::fs::{File, OpenOptions};
@@ -6,16 +6,17 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Disk space reserved for further lines of a log, in bytes: on a full disk it still records what was refused for lack
-/// of space.
+/// Disk space reserved for further lines of a log, in bytes: on a full disk the log still records which operations
+/// failed for lack of space.
 const RESERVED_BYTES: u64 = 256 << 10;
 /// Length that a log is kept to, in bytes; as much again is kept aside as `*.old.log`.
 pub const LOG_BYTES_MAX: u64 = 8 << 20;
 
-/// Opens a log for appending, accessible to its owner only. One that has grown long is kept aside.
+/// Opens a log for appending, accessible to its owner only. A log longer than `bytes_max` is renamed to `*.old.log`
+/// first.
 ///
 /// # Errors
-/// That of the system.
+/// The error of the system call that failed.
 pub fn open(path: &Path, bytes_max: u64) -> io::Result<File> {
     if path.metadata().is_ok_and(|found| found.len() > bytes_max) {
         std::fs::rename(path, path.with_extension("old.log"))?;
@@ -23,22 +24,22 @@ pub fn open(path: &Path, bytes_max: u64) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
-/// A log that is kept aside whenever it has grown long.
+/// A log file that is renamed to `*.old.log` and begun anew whenever it is longer than `bytes_max`.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
     file: File,
     bytes: u64,
     bytes_max: u64,
-    /// Up to where there is room.
+    /// Offset up to which disk space is reserved, in bytes.
     reserved: u64,
 }
 
 impl Log {
-    /// Opens a log.
+    /// Opens a log for appending, and reserves disk space for further lines.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn open(path: &Path, bytes_max: u64) -> io::Result<Self> {
         let file = open(path, bytes_max)?;
         let bytes = file.metadata()?.len();
@@ -47,7 +48,8 @@ impl Log {
         Ok(log)
     }
 
-    /// Has room for more lines, once half of what there was is full; where there is none, what was had stays.
+    /// Reserves space for further lines once half of the last reservation is used. On a full disk the old reservation
+    /// stays.
     fn reserve(&mut self) {
         let wanted = self.bytes + RESERVED_BYTES;
         if self.reserved < wanted - RESERVED_BYTES / 2 && reserve(&self.file, wanted).is_ok() {

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Most orders that wait. With more, the peer counts as hung, and the caller replaces it.
+/// Upper bound of waiting orders. With more, the peer counts as hung, and the caller replaces it.
 pub const ORDERS_MAX: usize = 4096;
 
 /// A channel and the orders that wait for room in it.
@@ -14,7 +14,7 @@ pub struct Outbox<O> {
     channel: Channel,
     waiting: VecDeque<(O, Vec<OwnedFd>)>,
     broken: bool,
-    /// Too many descriptors are in flight: room in the socket alone does not help.
+    /// Whether too many descriptors are in flight: then room in the socket alone does not help.
     stalled: bool,
 }
 
@@ -34,7 +34,7 @@ impl<O: Serialize> Outbox<O> {
         self.flush();
     }
 
-    /// Sends what there is room for.
+    /// Sends waiting orders, as far as the channel has room for them.
     pub fn flush(&mut self) {
         self.stalled = false;
         while let Some((order, descriptors)) = self.waiting.front() {
@@ -56,7 +56,7 @@ impl<O: Serialize> Outbox<O> {
         }
     }
 
-    /// Receives a notice, where there is one.
+    /// Receives a notice, if there is one.
     ///
     /// # Errors
     /// As [`Channel::try_recv`].

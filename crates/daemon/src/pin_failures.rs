@@ -1,19 +1,19 @@
-//! Wrong PINs, counted for all cards of a home: whose verifications are refused, and until when.
+//! Counts of wrong PINs for all cards of a home, and the verifications that are refused for them.
 //!
 //! | rows | count | refused |
 //! |---|---|---|
 //! | of a subject, a block or a caller ([`Guess`]) | failures of the last day | from [`PER_DAY`] on, until they are fewer |
-//! | of a key, and of a key for a tenant | failures of the last hour, by minutes | from as many on as the settings say |
-//! | of a tenant | rows that its failures made | from its share on: its verifications, until they are fewer |
+//! | of a key, and of a key for a tenant | failures of the last hour, by minutes | from the number in the settings on |
+//! | of a tenant | rows that its failures made | from its share on: all its verifications, until its rows are fewer |
 //! | all | rows | from [`PIN_FAILURE_ROWS_MAX`] on: everybody's verifications |
 //!
-//! No row is given up for another: whoever could fill the table would otherwise have guesses forgotten. A row goes when
-//! its failures are old, or when an administrator clears it. With it goes what else these failures are counted under,
-//! but for keys.
+//! No row is given up for another: otherwise somebody who fills the table could have guesses forgotten. A row is
+//! removed when its failures are old, or when an administrator clears it. Clearing also removes these failures from the
+//! other rows that count them, except rows of keys.
 //!
-//! Half of the rows are divided into parts for the tenants that settings name, or that have some. Of a quarter more
-//! each takes what it needs, up to half of that. So tenants that fill their shares stop themselves, however many they
-//! are. The last quarter is for failures that cards judged before they knew.
+//! Half of the rows are divided into equal parts for the tenants that settings name, or that have rows. Another quarter
+//! is a pool, of which a tenant may take up to half. So tenants that fill their shares stop only themselves, however
+//! many they are. The last quarter is for failures that cards found before they learnt of a refusal.
 //!
 //! Times are seconds since 1970. A clock that is set back makes refusals last longer, and never shorter.
 
@@ -24,77 +24,77 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::bounds::PIN_FAILURE_ROWS_MAX;
 use wire::pin::{Digest, FailureCount, FailureOf, FailureRow, Guess, Standing};
 
-/// Failures of a subject, a block or a caller within a day after which it is refused.
+/// Failures within a day from which on a subject, a block or a caller is refused.
 pub const PER_DAY: usize = 10;
 /// Rows that are divided among the tenants.
 const DIVIDED_ROWS: usize = PIN_FAILURE_ROWS_MAX / 2;
-/// Rows that tenants take beyond their parts.
+/// Rows of the pool, which tenants take beyond their parts.
 const POOLED_ROWS: usize = PIN_FAILURE_ROWS_MAX / 4;
-/// As many tenants have parts at least: users of the machine are tenants too, as soon as they come.
+/// Lower bound of the number of parts: users of the machine are tenants too, as soon as they come.
 const PARTS_MIN: usize = 16;
 
 const DAY: u64 = 24 * 3600;
 const MINUTE: u64 = 60;
-/// Minutes of an hour, each counted whole.
+/// Minutes of an hour: failures of keys are counted by whole minutes.
 const MINUTES: u64 = 60;
 
-/// What is written down, and what changes by it.
+/// An event that changes the counts, as the file holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A PIN was wrong.
     Failed {
-        /// What it is counted under.
+        /// The digests that the failure is counted under.
         guess: Guess,
-        /// Whose request it was.
+        /// The tenant whose request it was.
         tenant: u32,
     },
-    /// So many failures under one digest, of a file that was written anew, or by an earlier version.
+    /// Failures under one digest, from a file that was written anew, or by an earlier version.
     Counted {
-        /// The digest.
+        /// The digest of the row.
         digest: Digest,
-        /// What it is of.
+        /// Whose digest it is, with the failures counted for it.
         of: Counted,
-        /// Whose failure made the row.
+        /// The tenant whose failure made the row.
         tenant: u32,
     },
-    /// An administrator cleared this, or all.
+    /// An administrator cleared the row of this digest, or all rows (`None`).
     Cleared(Option<Digest>),
 }
 
-/// What a digest is of, with failures under it at one time.
+/// Whose digest it is, with the failures under it at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     /// One failure of a subject, a block or a caller.
     Subject {
-        /// Of which of these.
+        /// Which of the three it is.
         of: FailureOf,
         /// The key of its last failure.
         key: Digest,
-        /// What else the failure is counted under.
+        /// A mark of the failure, the same in all rows that count it.
         tag: u64,
     },
     /// Failures of a key.
     Key {
-        /// That of which they are the tenant's; none of all tenants'.
+        /// Digest of the key if these are failures of one tenant; `None` if they are of all tenants.
         shared: Option<Digest>,
-        /// How many.
+        /// Number of failures.
         failures: u32,
     },
 }
 
-/// How many failures of a key within an hour are too many; 0 for no number.
+/// Failures of a key within an hour from which on it is refused; 0 for no bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyBounds {
-    /// Of all tenants.
+    /// Failures of all tenants together.
     pub all: u32,
-    /// Of one of them.
+    /// Failures of one tenant.
     pub tenant: u32,
 }
 
-/// A row.
+/// A row of the table: the failures counted under one digest.
 #[derive(Clone, Debug)]
 struct Row {
-    /// Whose failure made it.
+    /// The tenant whose failure made the row.
     tenant: u32,
     of: Of,
 }
@@ -103,44 +103,44 @@ struct Row {
 enum Of {
     /// The last failures, in order, at most [`PER_DAY`].
     Subject { of: FailureOf, key: Digest, failures: Vec<Failure> },
-    /// Failures of each minute since 1970, of the last hour; of a tenant's, the digest of the key.
+    /// Failures of the last hour, by minutes since 1970; `shared` is the key's digest if the row is of one tenant.
     Key { shared: Option<Digest>, minutes: BTreeMap<u64, u32>, last: u64 },
 }
 
-/// One failure.
+/// One failure, with its time in seconds since 1970.
 #[derive(Clone, Copy, Debug)]
 struct Failure {
     at: u64,
-    /// The same in all rows that it is counted in.
+    /// A mark of the failure, the same in all rows that count it.
     tag: u64,
 }
 
-/// All of them.
+/// The table: all rows, and who is refused for them.
 #[derive(Debug, Default)]
 pub struct Failures {
     rows: BTreeMap<Digest, Row>,
     of_tenant: HashMap<u32, usize>,
-    /// When a row changes by time alone.
+    /// When rows change by time alone, in seconds since 1970, each with its digest.
     due: BTreeSet<(u64, Digest)>,
     refused: u64,
-    /// Keys with a tenth and more of the failures that are too many.
+    /// Keys with at least a tenth of the failures from which on they are refused.
     near: BTreeSet<Digest>,
     keys: KeyBounds,
-    /// Tenants that settings name.
+    /// Number of tenants that settings name.
     tenants: usize,
-    /// Those that made more rows than their share.
+    /// Tenants that made more rows than their share.
     stopped: BTreeSet<u32>,
-    /// What is known anew since it was asked for.
+    /// Changes of standing since [`Failures::changes`] was last called.
     changes: Vec<(Digest, Standing)>,
 }
 
 impl Failures {
-    /// None, with these bounds.
+    /// An empty table with these bounds of keys.
     pub fn new(keys: KeyBounds) -> Self {
         Self { keys, ..Self::default() }
     }
 
-    /// Another number of failures of a key is too many.
+    /// Sets the bounds of keys, and reviews all rows of keys.
     pub fn set_keys(&mut self, bounds: KeyBounds) {
         if self.keys == bounds {
             return;
@@ -155,14 +155,14 @@ impl Failures {
         }
     }
 
-    /// So many tenants are named by settings: each of them has a part of the rows.
+    /// Sets the number of tenants that settings name: each of them has a part of the rows.
     pub fn set_tenants(&mut self, tenants: usize) {
         self.tenants = tenants;
     }
 
-    /// What follows from an event of this time.
+    /// Applies an event that happened at `at`; times are seconds since 1970.
     pub fn apply(&mut self, event: &Event, at: u64, now: u64) {
-        // Of a clock that was ahead.
+        // `at` is later than `now` if the clock was ahead then.
         let at = at.min(now);
         match *event {
             Event::Failed { guess, tenant } => {
@@ -186,7 +186,7 @@ impl Failures {
         }
     }
 
-    /// What time has changed.
+    /// Forgets failures that are old at `now`, in seconds since 1970, and removes empty rows.
     pub fn on_time(&mut self, now: u64) {
         while let Some((at, digest)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
             self.due.remove(&(at, digest));
@@ -200,18 +200,18 @@ impl Failures {
         }
     }
 
-    /// What changed since this was asked, in order.
+    /// The digests whose standing changed since the last call, in order.
     pub fn changes(&mut self) -> Vec<(Digest, Standing)> {
         self.review_shares();
         std::mem::take(&mut self.changes)
     }
 
-    /// Whether there are too many rows to count more.
+    /// Whether the table has no room for further rows, so that everybody's verifications are refused.
     pub fn is_full(&self) -> bool {
         self.rows.len() >= PIN_FAILURE_ROWS_MAX
     }
 
-    /// How many there are.
+    /// Numbers of rows: all, those refused, and keys near their bound.
     pub fn count(&self) -> FailureCount {
         FailureCount {
             counted: self.rows.len() as u64,
@@ -221,17 +221,17 @@ impl Failures {
         }
     }
 
-    /// The tenant that this digest stops, for it made more rows than its share.
+    /// The tenant of this digest, if it is refused because it made more rows than its share.
     pub fn stopped(&self, digest: &Digest) -> Option<u32> {
         self.stopped.iter().copied().find(|tenant| Digest::of_tenant(*tenant) == *digest)
     }
 
-    /// Whether there is something under this digest.
+    /// Whether there is a row under this digest.
     pub fn has(&self, digest: &Digest) -> bool {
         self.rows.contains_key(digest)
     }
 
-    /// Rows behind this digest, in order; only those that are refused, if told so.
+    /// At most `most` rows after this digest, in order of digests; with `refused_only`, refused rows alone.
     pub fn rows(&self, after: Option<Digest>, refused_only: bool, most: usize) -> Vec<FailureRow> {
         use std::ops::Bound::{Excluded, Unbounded};
         let rows = self.rows.range((after.map_or(Unbounded, Excluded), Unbounded));
@@ -296,7 +296,7 @@ impl Failures {
         }
     }
 
-    /// Removes a row, and its failures wherever else they are counted, but for keys.
+    /// Removes a row, and removes its failures from all other rows except those of keys.
     fn clear(&mut self, digest: &Digest) {
         let tags: BTreeSet<u64> = match self.rows.get(digest).map(|row| &row.of) {
             Some(Of::Subject { failures, .. }) => failures.iter().map(|failure| failure.tag).collect(),
@@ -325,7 +325,7 @@ impl Failures {
         }
     }
 
-    /// Which tenants made more rows than they may.
+    /// Determines which tenants made more rows than their share, and notes changes of that.
     fn review_shares(&mut self) {
         let parts = PARTS_MIN.max(self.tenants).max(self.of_tenant.len());
         let part = DIVIDED_ROWS / parts;
@@ -341,7 +341,7 @@ impl Failures {
         self.stopped = stopped;
     }
 
-    /// Notes when a row changes next, and what it is now.
+    /// Notes when a row changes next by time alone, and its standing if that differs from `before`.
     fn settle(&mut self, digest: &Digest, before: Standing) {
         if let Some(due) = self.rows.get(digest).and_then(|row| row.of.due()) {
             self.due.insert((due, *digest));
@@ -350,7 +350,8 @@ impl Failures {
         self.review_key(digest);
     }
 
-    /// Whether a key counts a tenth of what is too many: a guess at its PINs is told before it is refused.
+    /// Notes whether a key has a tenth of the failures from which on it is refused, so that guessing is reported before
+    /// it is refused.
     fn review_key(&mut self, digest: &Digest) {
         let is_near = |row: &Row| {
             matches!(row.of, Of::Key { shared: None, .. })
@@ -377,7 +378,7 @@ impl Failures {
         self.remove_known(digest, self.standing(digest));
     }
 
-    /// Removes a row that was this before what it counts was forgotten.
+    /// Removes a row whose standing was `before` until its failures were forgotten.
     fn remove_known(&mut self, digest: &Digest, before: Standing) {
         let Some(row) = self.rows.remove(digest) else { return };
         if let Some(due) = row.of.due() {
@@ -398,7 +399,7 @@ impl Failures {
         if most != 0 && row.of.failures() >= most { Standing::Refused } else { Standing::Counted }
     }
 
-    /// From how many failures on a row is refused; 0 for never.
+    /// Number of failures from which on a row is refused; 0 for never.
     fn most(&self, of: &Of) -> u32 {
         match of {
             Of::Subject { .. } => PER_DAY as u32,
@@ -407,7 +408,7 @@ impl Failures {
         }
     }
 
-    /// When a refused row has few enough failures again.
+    /// When a refused row has few enough failures again, in seconds since 1970.
     fn refused_until(&self, row: &Row) -> u64 {
         match &row.of {
             Of::Subject { failures, .. } => failures.first().map_or(0, |first| first.at + DAY),
@@ -425,7 +426,7 @@ impl Failures {
     }
 }
 
-/// What the failures of one guess are known by.
+/// The mark that the failures of one guess bear in all rows, made from the digests of the guess.
 fn tag(guess: &Guess) -> u64 {
     let first = |digest: Digest| digest.0.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
     guess.rows().fold(0, |tag: u64, digest| tag.rotate_left(21) ^ first(digest))
@@ -449,12 +450,12 @@ impl Of {
                 *count = count.saturating_add(failures);
                 *last = at.max(*last);
             }
-            // One digest is of one thing: of a file that says otherwise, what came first holds.
+            // A digest stands for one thing: if a file says otherwise, its first record counts.
             (Self::Subject { .. }, Counted::Key { .. }) | (Self::Key { .. }, Counted::Subject { .. }) => {}
         }
     }
 
-    /// Forgets what is old; whether anything is left.
+    /// Forgets old failures, and returns whether any are left.
     fn forget(&mut self, now: u64) -> bool {
         match self {
             Self::Subject { failures, .. } => {
@@ -468,7 +469,7 @@ impl Of {
         }
     }
 
-    /// When the oldest of it is old.
+    /// When the oldest failure is forgotten, in seconds since 1970.
     fn due(&self) -> Option<u64> {
         match self {
             Self::Subject { failures, .. } => failures.first().map(|first| first.at + DAY),
@@ -521,7 +522,7 @@ mod tests {
         Event::Failed { guess: Guess { key: digest(key), subject: digest(subject), block: None }, tenant }
     }
 
-    /// The same with a block, and the tenant's digest of it.
+    /// As [`failed`], with a block, and the tenant's digest of it.
     fn failed_in(key: u64, subject: u64, block: u64, tenant: u32) -> Event {
         let block =
             BlockGuess { block: digest(block), caller: digest(block + 1_000_000 * u64::from(1 + tenant)) };
@@ -665,7 +666,7 @@ mod tests {
         assert_eq!((failures.count(), failures.due.len()), (FailureCount::default(), 0));
     }
 
-    /// The tenants that are refused, by what was told of them.
+    /// The tenants that are refused; changes that were reported of them must say the same.
     fn stopped(failures: &mut Failures) -> BTreeSet<u32> {
         for (digest, standing) in failures.changes() {
             let is_its = failures.stopped.iter().any(|tenant| Digest::of_tenant(*tenant) == digest);

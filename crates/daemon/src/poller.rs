@@ -7,18 +7,18 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-/// What a descriptor stands for.
+/// The source of a descriptor's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The daemon's socket.
+    /// A socket that connections come through.
     Listener(Door),
-    /// Signals.
+    /// The descriptor from which the daemon reads its signals.
     Signals,
-    /// The storage thread.
+    /// The storage thread, which has finished a job.
     Storage,
     /// The thread that writes failures of PINs.
     Failures,
-    /// Others' changes of the key store.
+    /// Changes of the key store by other hosts.
     Outside,
     /// A client's connection.
     Client(u64),
@@ -78,7 +78,7 @@ impl Source {
 /// The events that a descriptor is polled for. Closing and errors are always reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Only that.
+    /// Only closing and errors.
     Closing,
     /// Something to read.
     Reading,
@@ -86,10 +86,10 @@ pub enum Interest {
     Both,
 }
 
-/// What happened to a descriptor.
+/// An event of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Happened {
-    /// Which one.
+    /// The source of the event.
     pub source: Source,
     /// There is something to read.
     pub readable: bool,
@@ -106,18 +106,18 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// An instance that waits for nothing yet.
+    /// An instance that watches no descriptor yet.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn new() -> io::Result<Self> {
         Ok(Self { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(EVENTS_MAX) })
     }
 
-    /// Watches a descriptor, or watches it for something else.
+    /// Watches a descriptor, or changes what it is watched for.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn watch(&self, descriptor: impl AsFd, source: Source, interest: Interest) -> io::Result<()> {
         let flags = match interest {
             Interest::Closing => EventFlags::RDHUP,
@@ -132,16 +132,16 @@ impl Poller {
         Ok(())
     }
 
-    /// Stops watching. Closing alone is not enough where others hold duplicates of the descriptor.
+    /// Stops watching a descriptor. Closing it is not enough if others hold duplicates of it.
     pub fn forget(&self, descriptor: impl AsFd) {
-        // An error says that it is not watched.
+        // An error only says that the descriptor is not watched.
         let _ = epoll::delete(&self.epoll, descriptor.as_fd());
     }
 
     /// Waits for something to happen, at most for this long.
     ///
     /// # Errors
-    /// That of the system; an interruption is none.
+    /// The error of the system call that failed; an interruption by a signal is no error.
     pub fn wait(&mut self, timeout: Duration) -> io::Result<Vec<Happened>> {
         let timeout = link::world::before_wait(&self.epoll, timeout);
         let timeout = Timespec {

@@ -1,9 +1,9 @@
-//! Whom cards die with, and what follows.
+//! Tenants whose requests cards die with, and how such tenants are confined.
 //!
 //! ```text
-//!   none --a card died with it and others--> apart --nothing for a window--> none
-//!   apart, none --a card died with it alone, so often within a window--> refused
-//!   refused --its time is over--> apart, where one death alone is enough --nothing for long--> none
+//!   none --a card died with its requests and others'--> apart --no death for a window--> none
+//!   apart, none --cards died with its requests alone, `deaths` times within a window--> refused
+//!   refused --its time is over--> apart, where one death alone is enough --no death for `longest_s`--> none
 //! ```
 //! A pass may hold requests of several tenants, and a dead card does not show whose request killed it. So a death in
 //! such a pass counts against none of them: each tenant's requests run in passes of their own from then on, and the
@@ -26,12 +26,12 @@ use wire::tenant::Confinement;
 pub struct Present {
     /// The tenants, each once.
     pub tenants: Vec<u32>,
-    /// Whether there were others: administrators, or more than the card's roster holds.
+    /// Whether there were other requests: administrators', or those of more tenants than the card's roster holds.
     pub others: bool,
 }
 
 impl Present {
-    /// A tenant's requests were there; of an administrator's it is only said that there were some.
+    /// Adds a tenant whose requests the card held. One that is exempt, as administrators are, only counts as others.
     pub fn add(&mut self, tenant: u32, exempt: bool) {
         if exempt {
             self.others = true;
@@ -40,47 +40,47 @@ impl Present {
         }
     }
 
-    /// Whether they were all of one tenant.
+    /// Whether all requests were of one tenant.
     pub fn is_one(&self) -> bool {
         self.tenants.len() == 1 && !self.others
     }
 }
 
-/// What is known of a tenant that a card has died with.
+/// Record of a tenant that a card has died with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Suspect {
     /// Deaths of cards that ran its requests alone and that count towards the next quarantine.
     recent: Vec<Instant>,
-    /// All of them.
+    /// Number of all deaths of cards that ran its requests alone.
     deaths: u32,
-    /// Deaths with others' requests.
+    /// Deaths of cards that ran its requests together with others'.
     shared: u32,
     /// Times that it was refused.
     quarantines: u32,
-    /// Since when it is held to what it is held to.
+    /// When its present confinement began.
     since: Instant,
-    /// Until when its requests are refused.
+    /// Until when its requests are refused; `None` if they are not.
     refused_until: Option<Instant>,
-    /// Until when they run apart, in the end.
+    /// Until when its requests run apart, if no further card dies; later than the end of a refusal.
     apart_until: Instant,
 }
 
-/// What is known of one tenant, for people.
+/// Everything that is known of one tenant, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// The tenant.
+    /// Number of the tenant.
     pub tenant: u32,
-    /// What it is held to.
+    /// The tenant's present confinement.
     pub confinement: Confinement,
     /// Deaths of cards that ran its requests alone.
     pub deaths: u32,
-    /// Deaths of cards that ran others' beside.
+    /// Deaths of cards that ran its requests together with others'.
     pub shared: u32,
     /// Times that it was refused.
     pub quarantines: u32,
-    /// Since when.
+    /// When the present confinement began.
     pub since: Instant,
-    /// Until when.
+    /// When the present confinement ends if no further card dies.
     pub until: Instant,
 }
 
@@ -101,10 +101,10 @@ impl Row for SuspectRow {
     const BYTES: usize = 256;
 }
 
-/// A moment by both clocks.
+/// A moment by the monotonic clock and by the calendar.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// By the one that only goes on.
+    /// By the monotonic clock.
     pub at: Instant,
     /// By the calendar, in milliseconds since 1970.
     pub unix_ms: u64,
@@ -118,7 +118,8 @@ impl Moment {
         self.unix_ms.saturating_add(ahead).saturating_sub(behind)
     }
 
-    /// The instant of a time of the calendar, no further off than any span may be: a clock may have been set.
+    /// The instant of a calendar time, at most twice the longest quarantine away: the calendar's clock may have been
+    /// set.
     fn instant_of(&self, unix_ms: u64) -> Instant {
         let span = |ms: u64| Duration::from_millis(ms.min(2 * QUARANTINE_SPAN_MAX_S * 1_000));
         let ahead = self.at + span(unix_ms.saturating_sub(self.unix_ms));
@@ -157,7 +158,7 @@ impl Quarantine {
         changed
     }
 
-    /// What a tenant's requests are held to.
+    /// The present confinement of a tenant's requests.
     pub fn confinement(&self, tenant: u32, now: Instant) -> Confinement {
         match self.suspects.get(&tenant) {
             Some(suspect) if suspect.refused_until.is_some_and(|until| now < until) => Confinement::Refused,
@@ -166,7 +167,7 @@ impl Quarantine {
         }
     }
 
-    /// When a confinement changes next by the passing of time.
+    /// When a confinement next changes by time alone; `None` if there is no confinement.
     pub fn due(&self) -> Option<Instant> {
         self.suspects.values().map(|suspect| suspect.refused_until.unwrap_or(suspect.apart_until)).min()
     }
@@ -189,12 +190,12 @@ impl Quarantine {
         changed
     }
 
-    /// Forgets everything about a tenant; whether there was anything.
+    /// Forgets everything about a tenant, and returns whether anything was known.
     pub fn lift(&mut self, tenant: u32) -> bool {
         self.suspects.remove(&tenant).is_some()
     }
 
-    /// What is known of a tenant.
+    /// Everything that is known of a tenant; `None` if no card died with its requests.
     pub fn known(&self, tenant: u32, now: Instant) -> Option<Known> {
         let suspect = self.suspects.get(&tenant)?;
         Some(Known {
@@ -208,7 +209,7 @@ impl Quarantine {
         })
     }
 
-    /// Everything that is known, those that are refused first.
+    /// Everything that is known of all tenants, refused tenants first.
     pub fn all(&self, now: Instant) -> Vec<Known> {
         let mut all: Vec<Known> =
             self.suspects.keys().filter_map(|tenant| self.known(*tenant, now)).collect();
@@ -216,7 +217,7 @@ impl Quarantine {
         all
     }
 
-    /// All of it, for a later daemon.
+    /// The rows from which a later daemon reads this quarantine.
     pub fn rows(&self, now: Moment) -> Vec<SuspectRow> {
         let row = |(tenant, suspect): (&u32, &Suspect)| SuspectRow {
             tenant: *tenant,
@@ -231,7 +232,7 @@ impl Quarantine {
         self.suspects.iter().map(row).collect()
     }
 
-    /// What an earlier daemon knew.
+    /// The quarantine of an earlier daemon, from its rows.
     pub fn of_rows(rows: impl IntoIterator<Item = SuspectRow>, now: Moment) -> Self {
         let suspect = |row: SuspectRow| {
             let suspect = Suspect {
@@ -248,8 +249,8 @@ impl Quarantine {
         Self { suspects: rows.into_iter().take(TENANTS_MAX).map(suspect).collect() }
     }
 
-    /// As many are remembered as a home has tenants; whose time is over first makes room, one that is not refused
-    /// before one that is.
+    /// Makes room for this tenant if as many are remembered as a home may have. The tenant whose time ends first is
+    /// forgotten, a refused one only if all are refused.
     fn make_room(&mut self, tenant: u32) {
         if self.suspects.contains_key(&tenant) || self.suspects.len() < TENANTS_MAX {
             return;
@@ -269,14 +270,14 @@ impl Suspect {
         Self { recent, deaths: 0, shared: 0, quarantines: 0, since: now, refused_until, apart_until }
     }
 
-    /// A card died with its requests and nobody else's.
+    /// Records that a card died with this tenant's requests alone.
     fn convict(&mut self, now: Instant, rules: &Rules) {
         let window = Duration::from_secs(rules.window_s);
         self.deaths = self.deaths.saturating_add(1);
         self.recent.retain(|at| now.saturating_duration_since(*at) < window);
         self.recent.truncate(QUARANTINE_DEATHS_MAX as usize);
         self.recent.push(now);
-        // Another card may have died of what it had taken before it was told.
+        // Another card may have died of requests that it took before it learnt of the refusal.
         let is_refused = self.refused_until.is_some_and(|until| now < until);
         let is_enough = self.quarantines > 0 || self.recent.len() >= rules.deaths as usize;
         if is_enough && !is_refused {

@@ -1,7 +1,7 @@
 //! Who may do what: the role of a tenant, and what it may do with a label's key.
 //!
 //! Rights are determined at greetings, at attach, when a label is opened and when a record is requested; the result is
-//! written into grants and key-table entries, against which cards check requests. It is determined again when the
+//! written into grants and key-table entries, against which cards check requests. Rights are determined again when the
 //! settings change.
 
 use home::{Labels, Resolved, Settings};
@@ -12,34 +12,34 @@ use wire::role::{GUEST, OWNER};
 use wire::tenant::NAMED_TENANT;
 use wire::uses::Uses;
 
-/// Who asks.
+/// The peer whose rights are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Who {
-    /// The tenant that its queues belong to: a named one, or its user.
+    /// The tenant that the peer's queues belong to: a named tenant, or the peer's user.
     pub tenant: u32,
-    /// Whether it is the home's owner, or root, and has shown no credential: what is permitted to it does not depend
-    /// on its tenant.
+    /// Whether the peer is the home's owner, or root, and has shown no credential: what is permitted to such a peer
+    /// does not depend on its tenant.
     pub owner: bool,
 }
 
-/// What a role is called, and what it permits.
+/// A role: its name and the points that it permits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
-    /// Its name.
+    /// Name of the role.
     pub name: String,
-    /// Its points.
+    /// Points that the role permits.
     pub points: PointSet,
 }
 
-/// Where rights come from.
+/// The rights of peers.
 pub trait Rights {
-    /// The role of someone.
+    /// The role of a peer.
     fn role(&self, who: Who) -> &Role;
 
-    /// What someone may do with the key of a label: nothing if the label may not be opened.
+    /// What a peer may do with the key of a label: nothing if the label may not be opened.
     fn may_open(&self, who: Who, label: &Label) -> Uses;
 
-    /// Whether someone may do what a point is about with a label: by the role, and by the label.
+    /// Whether a peer may use a point on a label: its role must permit the point, and the label what the point is for.
     fn may(&self, who: Who, point: Point, label: &Label) -> bool {
         let uses = self.may_open(who, label);
         self.role(who).points.permits(point) && !uses.is_none() && uses.contains(point.entry().uses)
@@ -61,7 +61,7 @@ struct Row {
 }
 
 impl Row {
-    /// `None` where the settings have no such role, which a check of them has refused.
+    /// The rights of a role; `None` if the settings have no such role, which their check rules out.
     fn of(settings: &Settings, tenant: Option<&wire::tenant::Tenant>, role: &str) -> Option<Self> {
         let resolved = settings.role(role)?;
         let labels = settings.labels_of(tenant, &resolved);
@@ -76,7 +76,7 @@ impl Row {
 }
 
 impl Table {
-    /// What checked settings say.
+    /// The rights that checked settings give.
     pub fn of(settings: &Settings) -> Self {
         let row = |tenant: Option<&wire::tenant::Tenant>, role: &str| {
             Row::of(settings, tenant, role).unwrap_or_else(Row::nothing)
@@ -95,7 +95,7 @@ impl Table {
         if who.owner {
             return &self.owner;
         }
-        // A named tenant that is no more has what anyone has; its queues are ended and its labels revoked anyway.
+        // A removed tenant has the rights of unnamed users; its queues are ended and its labels revoked anyway.
         self.tenants.get(&who.tenant).unwrap_or(&self.others)
     }
 }

@@ -16,14 +16,14 @@ use std::marker::PhantomData;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-/// What a row holds.
+/// A value that a row can hold.
 pub trait Row: Serialize + DeserializeOwned {
     /// Footprint of a row: a length of two bytes, and its encoding. A power of two up to a page.
     const BYTES: usize;
 }
 
 const PAGE_BYTES: usize = 4096;
-/// Most rows that a file is read for.
+/// Upper bound of the rows that are read of a file.
 const ROWS_MAX: u64 = 1 << 20;
 
 /// A file of rows.
@@ -36,7 +36,7 @@ impl<T: Row> Rows<T> {
     /// Opens the file, or makes an empty one.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn open(path: &Path) -> io::Result<Self> {
         const { assert!(T::BYTES.is_power_of_two() && T::BYTES <= PAGE_BYTES) };
         let mut options = OpenOptions::new();
@@ -44,11 +44,11 @@ impl<T: Row> Rows<T> {
         Ok(Self { file, row: PhantomData })
     }
 
-    /// Opens the file, or makes an empty one, with room on the disk for so many rows: they can be written when the disk
-    /// is full. If the space cannot be allocated the file is opened all the same, and the log says so.
+    /// Opens the file, or makes an empty one, with disk space for `rows` rows, which can then be written although the
+    /// disk is full. If the space cannot be allocated, the file is opened all the same, and the log says so.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn open_with_room(path: &Path, rows: usize) -> io::Result<Self> {
         let opened = Self::open(path)?;
         if let Err(error) = reserve(&opened.file, (rows * T::BYTES) as u64) {
@@ -60,7 +60,7 @@ impl<T: Row> Rows<T> {
     /// Writes the row at this index.
     ///
     /// # Errors
-    /// That of the system; [`io::ErrorKind::InvalidInput`] if the row does not fit its place.
+    /// The error of the system call that failed; [`io::ErrorKind::InvalidInput`] if the row does not fit its place.
     pub fn write(&self, index: u32, row: &T) -> io::Result<()> {
         let encoded = postcard::to_stdvec(row).map_err(io::Error::other)?;
         if encoded.len() > T::BYTES - 2 {
@@ -75,15 +75,15 @@ impl<T: Row> Rows<T> {
     /// Empties the row at this index.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn clear(&self, index: u32) -> io::Result<()> {
         self.file.write_all_at(&vec![0; T::BYTES], offset::<T>(index))
     }
 
-    /// The common first field of every row, whatever follows it; empty rows are skipped.
+    /// The first field of every row that is not empty, whatever follows the field.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn heads<H: DeserializeOwned>(&self) -> io::Result<Vec<H>> {
         let encoded = self.encoded()?;
         Ok(encoded.iter().filter_map(|(_, row)| Some(postcard::take_from_bytes::<H>(row).ok()?.0)).collect())
@@ -92,7 +92,7 @@ impl<T: Row> Rows<T> {
     /// Every row that reads back, with its index.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn load(&self) -> io::Result<Vec<(u32, T)>> {
         let whole = |row: &[u8]| match postcard::take_from_bytes::<T>(row) {
             Ok((row, [])) => Some(row),

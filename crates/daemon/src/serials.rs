@@ -1,4 +1,4 @@
-//! Serial numbers of cards: what programs tell adapters apart by.
+//! Serial numbers of cards, by which programs tell adapters apart.
 //!
 //! A card is a process, and its number within the home says nothing elsewhere. Its serial number is the same after
 //! every start, and another one for every other card, home and machine.
@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
 
-/// What tells this machine from others; 128 random bits, which are shown to nobody.
+/// The file with the machine's id: 128 random bits, which are shown to nobody.
 const MACHINE: &str = "/etc/machine-id";
-/// Set before what is hashed, so that the hash is of no other use.
+/// A text that is hashed first, so that the hash serves no other purpose.
 const PURPOSE: &[u8] = b"cryptand card serial number";
 
 /// The serial numbers of a home's cards.
@@ -17,8 +17,8 @@ const PURPOSE: &[u8] = b"cryptand card serial number";
 pub struct Serials(Sha256);
 
 impl Serials {
-    /// Of the home in this folder, on this machine. Where the machine has no number of its own, homes of equal paths on
-    /// several machines have cards of equal serial numbers.
+    /// The serial numbers of the home in this folder, on this machine. On machines without an id, homes of equal paths
+    /// have cards of equal serial numbers.
     pub fn of(folder: &Path) -> Self {
         Self::on(&fs::read(MACHINE).unwrap_or_default(), folder)
     }

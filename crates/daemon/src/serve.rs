@@ -89,14 +89,14 @@ pub struct Daemon {
     account_rows: AccountRows,
     rights: Table,
     serials: Serials,
-    /// What each card was told of roles.
+    /// The roles that each card was told of.
     card_roles: BTreeMap<u32, CardRoles>,
     /// The change that is being carried out.
     changing: Option<Changing>,
     program: Program,
     /// The file that this process runs.
     own_program: Option<FileMark>,
-    /// The daemon's end for the sake of a newer program.
+    /// Set while a newer program is to replace the daemon.
     replacing: Option<Replacing>,
     poller: Poller,
     doors: Doors,
@@ -105,7 +105,7 @@ pub struct Daemon {
     /// When to ask the store again for other hosts' changes, after it failed to answer.
     outside_again: Option<Instant>,
     continuations: HashMap<u64, Continuation>,
-    // In order: what is done to many of them is done in the same order every time.
+    // Ordered maps: whatever is done to several clients or cards is done in the same order every time.
     clients: BTreeMap<u64, Client>,
     next_client: u64,
     cards: BTreeMap<u32, Card>,
@@ -114,7 +114,7 @@ pub struct Daemon {
     service: Option<Link>,
     queues: BTreeMap<u64, Queue>,
     next_queue: u64,
-    /// Memory for the queue of the next number.
+    /// Memory prepared for the next queue.
     spare: Option<queues::Ready>,
     free_rows: Vec<u32>,
     next_row: u32,
@@ -127,28 +127,28 @@ pub struct Daemon {
     /// Tenants that cards have died with.
     quarantine: Quarantine,
     quarantine_rows: Rows<SuspectRow>,
-    /// Rows of the file that are in use.
+    /// Number of rows of that file that are in use.
     quarantine_written: u32,
-    /// Failures of PINs; none where they cannot be counted.
+    /// Counts of wrong PINs; `None` if they cannot be kept.
     pins: Option<Pins>,
     /// Coprocessors whose keeper is gone, to be replaced one after the other.
     renewals: Vec<u32>,
     ready: Ready,
-    /// Why nothing came of the start; none while something may.
+    /// Why the start failed; `None` while it may still succeed.
     not_started: Option<String>,
-    /// The auditor's files.
+    /// The files of the auditor's lines.
     audit_log: AuditLog,
-    /// Auditor's lines about refused requests.
+    /// The allowance of auditor's lines about refused requests.
     refused_lines: Allowance,
-    /// Auditor's lines about what guests did.
+    /// The allowance of auditor's lines about what guests did.
     guests_lines: Allowance,
-    /// Auditor's lines about guests within a day, by tenant.
+    /// The allowance of auditor's lines about guests within a day, by tenant.
     guests_days: Allowance,
-    /// Lines of the log that others cause.
+    /// The allowance of log lines that others cause.
     strangers: Allowance,
-    /// Lines of the log that cards cause by what they tell of others, by card.
+    /// The allowance of log lines about others that cards cause, by card.
     of_cards: Allowance,
-    /// What the service manager is shown.
+    /// The status line last shown to the service manager.
     shown: health::Shown,
     /// When the home was last backed up, in seconds since 1970.
     backup_unix_s: Option<u64>,
@@ -172,8 +172,8 @@ impl Daemon {
     /// Serves until it is told to stop, and until everything that it started has ended, or until it is replaced.
     ///
     /// # Errors
-    /// [`DaemonError::System`] where it cannot even wait for events, [`DaemonError::NotServing`] where somebody waits
-    /// for the home to serve and it does not begin to.
+    /// [`DaemonError::System`] if the daemon cannot wait for events; [`DaemonError::NotServing`] if somebody waits for
+    /// the home to serve and it does not begin to.
     pub fn run(mut self) -> Result<Ended, DaemonError> {
         while !self.has_stopped() {
             if self.may_be_replaced()
@@ -232,7 +232,7 @@ impl Daemon {
         }
     }
 
-    /// What is due by now.
+    /// Does everything that is due by now.
     fn on_time(&mut self, now: Instant) {
         self.cards_on_time(now);
         self.keeper_on_time(now);
@@ -260,7 +260,7 @@ impl Daemon {
         }
     }
 
-    /// When something is due, at the latest.
+    /// When something is due next, at most [`LOOK_EVERY`] after the last look.
     fn next_time(&self, now: Instant) -> Instant {
         let look = self.looked + LOOK_EVERY;
         let times = self.cards.values().filter_map(|card| card.phase.due());
@@ -276,7 +276,7 @@ impl Daemon {
         self.settle_keeper();
         self.hasten_missed();
         self.settle_change(world::now());
-        // One that is ready but has not got its master keys yet is about to serve.
+        // A card that is ready but has no master keys yet is about to serve.
         let is_settled = |card: &Card| card.is_settled() && (!card.is_ready() || self.serves(card));
         let is_settled = self.keeper.is_settled() && self.cards.values().all(is_settled);
         if is_settled {

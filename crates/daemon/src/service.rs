@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Runs a program of the service: reads its file, looks that it runs as the user that the file says, and serves until
+/// Runs a program of the service: reads its file, checks that it runs as the user that the file names, and serves until
 /// it cannot.
 fn run(
     name: &str,

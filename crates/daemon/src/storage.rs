@@ -1,5 +1,5 @@
-//! Everything that touches the disk while the daemon serves, and the key store wherever it is, on a thread of
-//! their own: a slow store delays records, and nothing else.
+//! A thread for everything that touches the disk while the daemon serves, and for the key store wherever it is: a slow
+//! store delays records, and nothing else.
 //!
 //! Tasks run one after the other in the order they were given, and their outcomes come back in that
 //! order; the event loop can therefore keep its table of opened labels true to the store. A backup
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wire::control::Refusal;
 
-/// What the storage thread is asked to do.
+/// A task for the storage thread.
 #[derive(Debug)]
 pub enum Task {
     /// A job of the key store: [`Outcome::Done`].
@@ -40,20 +40,20 @@ pub enum Task {
     Sealed,
 }
 
-/// What came of a task.
+/// The outcome of a task.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// What the key store did.
+    /// The key store's answer to a job.
     Done(Done),
-    /// What a verb answers.
+    /// The answer of a verb.
     Answered(Answer),
-    /// What others changed in the key store.
+    /// Changes of the key store by other hosts.
     Changes(Changes),
-    /// It is done and durable.
+    /// The task is done, and its effect is durable.
     Stored,
-    /// The sealed master keys; none where the home has none.
+    /// The sealed master keys; `None` if the home has none.
     Sealed(Option<Vec<u8>>),
-    /// It was not done.
+    /// The task was not done, for this reason.
     Failed(Refusal),
 }
 
@@ -68,7 +68,7 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// Starts the thread, which the store is handed to.
+    /// Starts the thread, and hands it the store.
     ///
     /// # Errors
     /// [`StoreError::Failed`] with the system's answer.
@@ -93,7 +93,7 @@ impl Storage {
         Ok(Self { tasks: Some(tasks), outcomes, event, wakes, thread, next: 0 })
     }
 
-    /// Submits a task; its number is returned with its outcome. Callers bound how many they submit.
+    /// Submits a task, and returns the number that its outcome will bear. Callers bound how many they submit.
     pub fn give(&mut self, task: Task) -> u64 {
         self.next += 1;
         if let Some(tasks) = &self.tasks {
@@ -103,7 +103,7 @@ impl Storage {
         self.next
     }
 
-    /// Readable when others may have changed the store; none if nobody else can.
+    /// A descriptor that is readable when others may have changed the store; `None` if nobody else can.
     pub fn wakes(&self) -> Option<BorrowedFd<'_>> {
         self.wakes.as_ref().map(AsFd::as_fd)
     }

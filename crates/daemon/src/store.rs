@@ -1,12 +1,12 @@
 //! The key store: records of wrapped key tokens under labels.
 //!
-//! One label names at most one record, whatever its store: a label is opened without naming a store.
-//! What a caller was told is done is durable; what failed left nothing behind. Clear tokens are
-//! refused ([`admission`]), whatever keeps the records ([`checked`]).
+//! One label names at most one record, whatever its store: a label is opened without naming a store. An acknowledged
+//! change is durable; a failed change leaves nothing behind. Clear tokens are refused ([`admission`]), whatever keeps
+//! the records ([`checked`]).
 //!
 //! | need | module |
 //! |---|---|
-//! | what a store is asked, and what it answers | [`job`] |
+//! | jobs of a store, and their answers | [`job`] |
 //! | records in one SQLite file of the home | [`sqlite`] |
 //! | which tokens may be stored | [`admission`], [`checked`] |
 //! | patterns of labels | [`pattern`] |
@@ -30,8 +30,8 @@ pub use job::{Census, Done, Job, Record};
 pub use pattern::Pattern;
 pub use sqlite::SqliteStore;
 
-/// What keeps the key records of a home: the SQLite file of the home ([`SqliteStore`]), or anything that
-/// keeps the promises below, such as a database that several hosts use.
+/// A store of a home's key records: the SQLite file of the home ([`SqliteStore`]), or any other store that keeps the
+/// promises below, such as a database that several hosts use.
 ///
 /// The store belongs to one thread of one daemon, which calls it for one thing after the other. It is
 /// opened before the daemon looks at what an earlier one left, and dropped when the daemon ends.
@@ -39,14 +39,14 @@ pub use sqlite::SqliteStore;
 /// # Jobs
 /// * [`run`](KeyStore::run) returns when its effect is durable, so that a loss of power does not undo it. A
 ///   failed job has changed nothing; one that changes several records changes all or none.
-/// * A store that is reached over a connection, and loses it after it asked for a commit, connects again and
-///   finds out what became of it before it returns. Where it cannot, it fails with a cause that says so, and
-///   tells the labels with the next changes.
+/// * A store that is reached over a connection, and loses it after it asked for a commit, connects again and finds out
+///   before it returns whether the commit took place. If it cannot, it fails with a cause that says so, and reports the
+///   labels with the next changes.
 /// * A read sees every change that this store acknowledged, and every change that it reported.
 /// * Every wait in it is bounded: callers wait for at most a minute. Other jobs wait meanwhile, and nothing
 ///   else does.
-/// * What is kept may be any token that [`Job`] brings, of 1 to [`TOKEN_BYTES_MAX`](wire::bounds::TOKEN_BYTES_MAX)
-///   bytes; whether it may be kept was decided before ([`Checked`]), and is looked at again whenever it is read.
+/// * A store keeps any token that [`Job`] brings, of 1 to [`TOKEN_BYTES_MAX`](wire::bounds::TOKEN_BYTES_MAX) bytes.
+///   Whether a token may be kept is decided before ([`Checked`]), and again when [`Job::Find`] reads it.
 ///
 /// # Changes from outside
 /// If others write the same records, the daemon revokes what it gave to cards of a changed record:
@@ -56,16 +56,16 @@ pub use sqlite::SqliteStore;
 ///                      -> its key-table entries are revoked -> changed() again: nothing
 /// ```
 ///
-/// * A change that another made after the store was opened is told, once and in no particular order, as soon as
-///   it can be known. One that was made by [`run`](KeyStore::run) of this store need not be.
-/// * **A call of [`changed`](KeyStore::changed) acknowledges what the call before it told**: by then no card takes
-///   another request with a token of those labels that was opened before. A store may hold back the writer's
-///   answer until all hosts have acknowledged; that is what makes a deleted key unusable everywhere when its
-///   owner is told so.
-/// * A store that may have missed changes, since its connection was gone for a while, tells
-///   [`Changes::Any`]: all opened labels are then opened anew.
+/// * A change by another host after the store was opened is reported, once and in no particular order, as soon as it
+///   can be known. Changes by [`run`](KeyStore::run) of this store need not be reported.
+/// * A call of [`changed`](KeyStore::changed) acknowledges the changes that the previous call reported: by then no card
+///   takes another request with a token of those labels that was opened before. A store may hold back the writer's
+///   answer until all hosts have acknowledged; that is what makes a deleted key unusable everywhere when its owner is
+///   told so.
+/// * A store that may have missed changes, since its connection was gone for a while, reports [`Changes::Any`]: all
+///   opened labels are then opened anew.
 ///
-/// Copying the records for a backup is not part of this: what several hosts use has its own ways.
+/// A backup copy of the records is not part of this: a database that several hosts use has its own way.
 pub trait KeyStore: Send {
     /// Does one job.
     ///
@@ -73,32 +73,32 @@ pub trait KeyStore: Send {
     /// [`StoreError`]; the job's own docs say which records must exist.
     fn run(&self, job: &Job) -> Result<Done, StoreError>;
 
-    /// What others changed since the call before, and an acknowledgement of what that told.
+    /// The changes by others since the previous call. It acknowledges the changes that the previous call reported.
     ///
     /// # Errors
-    /// A failure of the store. It is asked again after half a second; what was opened stays so meanwhile.
+    /// A failure of the store. The store is asked again after half a second; opened labels stay open meanwhile.
     fn changed(&self) -> Result<Changes, StoreError>;
 
-    /// A descriptor that is readable while [`changed`](KeyStore::changed) may have something to tell, and not
-    /// after a call that told nothing; none where nobody else can write. It is asked for once and stays the same.
+    /// A descriptor that is readable while [`changed`](KeyStore::changed) may have changes to report, and not after a
+    /// call that reported none; `None` if nobody else can write. It is asked for once and stays the same.
     fn wakes(&self) -> Option<BorrowedFd<'_>>;
 }
 
-/// What others changed in a key store.
+/// Changes that other daemons made in a key store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changes {
-    /// Records of these labels; empty where nothing changed.
+    /// Records of these labels; empty if no record changed.
     Labels(Vec<Label>),
-    /// Not known: any record may have changed.
+    /// Any record may have changed: the store does not know which.
     Any,
 }
 
 impl Changes {
-    /// Nothing.
+    /// No changes.
     pub const NONE: Self = Self::Labels(Vec::new());
 }
 
-/// Why the key store did not do it; nothing was changed.
+/// Why the key store did not do a job; nothing was changed.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StoreError {
     /// A record of this label exists, maybe in another of the stores.
@@ -113,49 +113,49 @@ pub enum StoreError {
     Pattern(PatternError),
     /// The file was written by a newer program.
     Newer {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its schema version.
+        /// Schema version of the file.
         version: i64,
     },
     /// The file is a database of something else, or none at all.
     NotAKeyStore {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The target of a copy exists.
     Occupied {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// A check of the whole file found damage.
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// The damage, in the words of the check.
         finding: String,
     },
     /// A record holds what may not be stored: somebody else wrote it.
     Inadmissible {
         /// The label of the record.
         label: Label,
-        /// What is wrong with its token.
+        /// The token's fault.
         fault: TokenFault,
     },
     /// A record has a certificate chain that may not be stored: somebody else wrote it.
     InadmissibleChain {
         /// The label of the record.
         label: Label,
-        /// What is wrong with the chain.
+        /// The chain's fault.
         fault: ChainError,
     },
-    /// The file, or whatever else keeps the records, could not be used.
+    /// The file, or other storage of the records, could not be used.
     Failed {
-        /// What was tried.
+        /// The operation that failed, in words.
         operation: &'static str,
-        /// The file, or the name of what is none.
+        /// Path of the file, or a name for other storage of the records.
         path: PathBuf,
-        /// Why not.
+        /// Why the operation failed.
         cause: StorageCause,
     },
 }
@@ -167,9 +167,9 @@ pub enum StorageCause {
     DiskFull,
     /// The file or its folder may not be written.
     ReadOnly,
-    /// Another program holds it.
+    /// Another program holds the file.
     InUse,
-    /// Its content is damaged.
+    /// The content of the file is damaged.
     Corrupt,
     /// Anything else, in the words of the library or the system.
     Other(String),
@@ -218,7 +218,7 @@ impl std::fmt::Display for StoreError {
 impl std::error::Error for StoreError {}
 
 impl StoreError {
-    /// What a client is told.
+    /// The refusal that a client is told for this error.
     pub fn refusal(&self) -> Refusal {
         match self {
             Self::Exists => Refusal::Verb(code::LABEL_EXISTS),

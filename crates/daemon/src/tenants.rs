@@ -1,7 +1,7 @@
-//! Tenants: which one a process belongs to, and the rows that are kept of them.
+//! Tenants: which one a process belongs to, and which rows of the accounts they have.
 //!
-//! A process is matched at its greeting: by the credential that it shows, else by its user, else by its
-//! groups. Who belongs to no named tenant is one of its own, by the number of its user.
+//! A process is matched at its greeting: by the credential that it shows, else by its user, else by its groups. A
+//! process of no named tenant belongs to its user's own, which has the number of the user.
 
 use crate::access::{AccessError, Members, table_of, user_name};
 use crate::rows::{Row, Rows};
@@ -15,7 +15,7 @@ use wire::bounds::TENANTS_MAX;
 use wire::control::Refusal;
 use wire::tenant::{Credential, NAMED_TENANT, Tenant};
 
-/// The begin of a [`CredentialHash`]: which credential it was, for a later daemon.
+/// The first 8 bytes of a [`CredentialHash`], from which a later daemon knows which credential was shown.
 pub type CredentialMark = [u8; 8];
 
 /// The mark of a credential that was shown.
@@ -26,7 +26,7 @@ pub fn mark(hash: &CredentialHash) -> CredentialMark {
 /// SHA-256 of a credential.
 pub type CredentialHash = [u8; 32];
 
-/// What the settings hold of a credential.
+/// SHA-256 of a credential, as the settings hold it.
 pub fn hash(credential: &Credential) -> CredentialHash {
     Sha256::digest(credential.0).into()
 }
@@ -34,31 +34,31 @@ pub fn hash(credential: &Credential) -> CredentialHash {
 /// A tenant of the settings.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// What the settings say.
+    /// The tenant as the settings describe it.
     pub tenant: Tenant,
     members: Members,
-    /// The current one, and the former one while it is replaced: one is worth as much as the other.
+    /// Hashes of the current credential, and of the former one while it is replaced: both are accepted.
     credentials: [Option<CredentialHash>; 2],
 }
 
 impl Named {
-    /// What grants and key references name it by.
+    /// The number by which grants and key references name the tenant.
     pub fn id(&self) -> u32 {
         NAMED_TENANT | self.tenant.number
     }
 }
 
-/// The tenants of the settings, with names as numbers.
+/// The tenants of the settings, with users and groups as numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Tenants {
     named: Vec<Named>,
 }
 
 impl Tenants {
-    /// Looks up the names of the settings.
+    /// Looks up the users and groups that the settings name.
     ///
     /// # Errors
-    /// [`AccessError`] names the first unknown one.
+    /// [`AccessError`] names the first unknown name.
     pub fn resolve(settings: &Settings) -> Result<Self, AccessError> {
         let named = |tenant: &Tenant| {
             let members = Members::resolve(&table_of(&tenant.name), &tenant.users, &tenant.groups)?;
@@ -69,11 +69,11 @@ impl Tenants {
         Ok(Self { named: settings.tenants.iter().map(named).collect::<Result<_, _>>()? })
     }
 
-    /// The tenant of a process; none where its user is a tenant of its own.
+    /// The named tenant of a process; `None` if its user is a tenant of its own.
     ///
     /// # Errors
-    /// [`Refusal::NoSuchTenant`] for a credential that is nobody's, [`Refusal::Invalid`] where user or groups
-    /// are those of more than one tenant, or the user's number is one that names tenants.
+    /// [`Refusal::NoSuchTenant`] for a credential of no tenant, [`Refusal::Invalid`] if the user or its groups belong
+    /// to more than one tenant, or if the user's number is one that names tenants.
     pub fn find(
         &self,
         user: u32,
@@ -102,8 +102,8 @@ impl Tenants {
         }
     }
 
-    /// As [`Tenants::find`]; but who administers the home is let in, as a tenant of its own, also where its groups
-    /// are those of two tenants: nobody else could mend that.
+    /// As [`Tenants::find`], but an administrator whose groups belong to two tenants is let in as a tenant of its own:
+    /// nobody else could mend that.
     ///
     /// # Errors
     /// As [`Tenants::find`].
@@ -120,22 +120,22 @@ impl Tenants {
         }
     }
 
-    /// The tenant of which a credential that is valid has this mark.
+    /// The tenant that has a valid credential with this mark.
     pub fn marked(&self, shown: CredentialMark) -> Option<&Named> {
         self.named.iter().find(|named| named.credentials.iter().flatten().any(|known| mark(known) == shown))
     }
 
-    /// The tenant that is named by this number in grants.
+    /// The tenant that has this number in grants.
     pub fn by_id(&self, id: u32) -> Option<&Named> {
         self.named.iter().find(|named| named.id() == id)
     }
 
-    /// All of them.
+    /// All named tenants, in the order of the settings.
     pub fn all(&self) -> &[Named] {
         &self.named
     }
 
-    /// Looks at all, so that the time tells nothing.
+    /// The tenant that has this credential. All are compared, so that the time tells nothing.
     fn with_credential(&self, shown: &CredentialHash) -> Option<&Named> {
         let mut found = None;
         for named in &self.named {
@@ -166,7 +166,7 @@ fn from_hexadecimal(text: &str) -> Option<CredentialHash> {
     Some(bytes)
 }
 
-/// Whose a row of the accounts is, for a later daemon.
+/// A row of the file from which a later daemon learns whose each row of the accounts is.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct AccountRow {
     tenant: u32,
@@ -185,10 +185,10 @@ pub struct AccountRows {
 }
 
 impl AccountRows {
-    /// Opens what an earlier daemon wrote down.
+    /// Opens the file of rows, and reads what an earlier daemon wrote down.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn open(path: &Path) -> io::Result<Self> {
         // A user who comes for the first time needs a row, on a full disk too.
         let file = Rows::<AccountRow>::open_with_room(path, TENANTS_MAX)?;
@@ -201,15 +201,16 @@ impl AccountRows {
         Ok(Self { tenants, file })
     }
 
-    /// The row of a tenant, where it has one.
+    /// The row of a tenant; `None` if it has none.
     pub fn find(&self, tenant: u32) -> Option<u32> {
         self.tenants.iter().position(|row| *row == Some(tenant)).map(|row| row as u32)
     }
 
-    /// The row of a tenant, or one that is free; `is_present` says of which tenants something is left.
+    /// The row of a tenant, or a free one that it is given; `is_present` says whether anything is left of another
+    /// tenant.
     ///
     /// # Errors
-    /// [`Refusal::Full`]; [`Refusal::Storage`] where it cannot be written down.
+    /// [`Refusal::Full`] if no row is free; [`Refusal::Storage`] if the row cannot be written down.
     pub fn give(&mut self, tenant: u32, is_present: impl Fn(u32) -> bool) -> Result<u32, Refusal> {
         if let Some(row) = self.find(tenant) {
             return Ok(row);
@@ -226,14 +227,14 @@ impl AccountRows {
         Ok(row as u32)
     }
 
-    /// Takes over what the grant of an adopted queue says; false where the row is another's.
+    /// Takes over a tenant's row from the grant of an adopted queue; false if the row or the tenant is noted otherwise.
     pub fn learn(&mut self, tenant: u32, row: u32) -> bool {
         let known = self.find(tenant);
         match self.tenants.get_mut(row as usize) {
             Some(place) if *place == Some(tenant) => true,
             Some(place @ None) if known.is_none() => {
                 *place = Some(tenant);
-                // Not written down, a later daemon learns it as this one did.
+                // If it is not written down, a later daemon learns it as this one did.
                 let _ = self.file.write(row, &AccountRow { tenant });
                 true
             }

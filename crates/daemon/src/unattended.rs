@@ -1,7 +1,7 @@
-//! What a keeper unseals itself with where nobody attends: a credential that the service manager has opened for this
-//! process.
+//! The means by which a keeper unseals itself if no officer attends: a credential that the service manager has opened
+//! for this process.
 //!
-//! The file is opened and looked at here, and read by the process that holds the keys alone: this one never has a byte
+//! The file is opened and checked here, and read only by the process that holds the keys: this process never has a byte
 //! of it. A keeper gets it once, as it starts.
 
 use std::io;
@@ -10,16 +10,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use wire::control::Unattended;
 
-/// The credential's name: what stands before the colon of `LoadCredentialEncrypted=`.
+/// The credential's name: the part of `LoadCredentialEncrypted=` before the colon.
 pub const CREDENTIAL: &str = "cryptand-passphrase";
 /// The variable by which the service manager names the folder of a unit's credentials (systemd.exec(5)).
 pub const FOLDER_VARIABLE: &str = "CREDENTIALS_DIRECTORY";
-/// Longest credential that is handed on, in bytes: as long as a passphrase that is typed may be, and a line feed.
+/// Longest credential that is handed on, in bytes: the longest passphrase that can be typed, and a line feed.
 const CREDENTIAL_BYTES_MAX: u64 = 4096 + 1;
-/// Longest sealed registers that are read.
+/// Longest sealed registers that are read, in bytes.
 const SEALED_BYTES_MAX: u64 = 60 * 1024;
 
-/// What a keeper of these sealed registers is given, and the credential where there is one.
+/// The message by which a keeper unseals these registers by itself, and the credential. Without a credential, the
+/// message says why there is none.
 pub fn find(sealed: &Path) -> (Unattended, Option<OwnedFd>) {
     let found = credential(std::env::var_os(FOLDER_VARIABLE).map(PathBuf::from)).and_then(|file| {
         let registers = read_sealed(sealed).map_err(|cause| format!("read {}: {cause}", sealed.display()))?;
@@ -34,7 +35,7 @@ pub fn find(sealed: &Path) -> (Unattended, Option<OwnedFd>) {
     }
 }
 
-/// Opens the credential in this folder.
+/// Opens the credential in this folder, if owner, mode and length are as they must be; the error says what is wrong.
 fn credential(folder: Option<PathBuf>) -> Result<OwnedFd, String> {
     let folder = folder.ok_or_else(|| {
         format!("no credential: {FOLDER_VARIABLE} is not set; the unit needs LoadCredentialEncrypted={CREDENTIAL}:FILE")
@@ -48,8 +49,7 @@ fn credential(folder: Option<PathBuf>) -> Result<OwnedFd, String> {
     if ![0, own].contains(&found.uid()) {
         return Err(failed(io::Error::other(format!("it belongs to user {}", found.uid()))));
     }
-    // Where the service manager lets this user read by an access list, its mask stands in the place of the group's
-    // bits.
+    // If the service manager lets this user read by an access list, the list's mask appears as the group's bits.
     let by_list = if found.uid() == 0 && found.gid() == 0 { 0o040 } else { 0 };
     let mode = found.mode() & 0o777;
     if mode & 0o077 & !by_list != 0 {
@@ -63,7 +63,7 @@ fn credential(folder: Option<PathBuf>) -> Result<OwnedFd, String> {
     Ok(file.into())
 }
 
-/// Reads sealed registers; none where there are none.
+/// Reads sealed registers; `None` if there is no file.
 ///
 /// # Errors
 /// Those of [`home::trust::read_regular`].

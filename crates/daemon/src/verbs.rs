@@ -1,8 +1,8 @@
 //! The verbs that the daemon executes: key records, and queries.
 //!
-//! They come as [`ClientRequest::Call`](wire::control::ClientRequest::Call), with the payload that the verb table
-//! gives for a request, and are answered with the payload that it gives for a reply, as on a card. The event loop
-//! reads a call ([`read`]) and asks who may do it, of its verb and of its labels; the storage thread runs it.
+//! They come as [`ClientRequest::Call`](wire::control::ClientRequest::Call), with the payload that the verb table gives
+//! for a request, and are answered with the payload that it gives for a reply, as on a card. The event loop reads a
+//! call ([`read`]) and checks the rights to its verb and its labels; the storage thread runs it.
 //!
 //! | verbs | module |
 //! |---|---|
@@ -10,11 +10,11 @@
 //! | DES_, AES_, PKA_Key_Record_Read | [`mod@read`] |
 //! | DES_, AES_, PKA_Key_Record_Write | [`write`](mod@write) |
 //! | DES_, AES_, PKA_Key_Record_Delete | [`delete`] |
-//! | key-records-write, of our own | [`records_write`] |
+//! | key-records-write, a verb that CCA does not have | [`records_write`] |
 //! | Cryptographic_Facility_Query | [`facility_query`] |
 //! | Access_Control_Maintenance | [`access_control_maintenance`] |
 //!
-//! A query is answered at once, by the event loop ([`query`]): what it tells is what the daemon knows.
+//! The event loop answers a query at once ([`query`]), from what the daemon knows.
 
 pub mod access_control_maintenance;
 pub mod create;
@@ -32,35 +32,35 @@ use wire::frame::Arguments;
 use wire::verb::{Entry, Fault, Place, TypedAnswer, TypedRequest, Verb, too_small, write_no_outputs};
 use wire::{Codes, Label, code};
 
-/// A call that was read, and that nothing was done for yet.
+/// A call that was read, and is ready to run.
 pub trait Call: std::fmt::Debug + Send {
-    /// Labels of the records that it reads or changes.
+    /// Labels of the records that the call reads or changes.
     fn labels(&self) -> Vec<&Label>;
 
-    /// Does it.
+    /// Runs the call on the key store, at this time in seconds since 1970.
     ///
     /// # Errors
-    /// As of the jobs that it gives the store.
+    /// Those of the jobs that the call gives the store.
     fn run(&self, store: &dyn KeyStore, now_unix_s: u64) -> Result<Answer, StoreError>;
 }
 
-/// What a verb answers.
+/// The answer of a verb.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Return and reason code.
     pub codes: Codes,
-    /// The payload of the reply; empty where the verb has nothing to say.
+    /// The payload of the reply; empty for an answer of codes alone.
     pub payload: Vec<u8>,
 }
 
 impl Answer {
-    /// Codes alone.
+    /// An answer of codes alone.
     pub fn bare(codes: Codes) -> Self {
         Self { codes, payload: Vec::new() }
     }
 
-    /// The outputs of a verb, whose caller has room for so many bytes by the length at this position; 8/72 and the
-    /// length that is needed where that is too little.
+    /// The answer with the outputs of a verb. `room` is the position of a length, and the number of bytes that the
+    /// caller has room for by it. If that is too little, the answer is 8/72 and the length that is needed.
     fn of<A: TypedAnswer>(outputs: &A, room: Option<(usize, usize)>) -> Self {
         let (mut arguments, mut payload) = (Arguments::new(A::VERB), Vec::new());
         if let Some((length, bytes)) = room {
@@ -79,31 +79,31 @@ impl Answer {
     }
 }
 
-/// What queries are answered from: what the caller may know.
+/// The facts that queries are answered from, as far as the caller may know them.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     /// The domain of the call, which the caller may use.
     pub domain: u16,
-    /// Domains of the home.
+    /// Number of domains of the home.
     pub domains: u16,
-    /// Those that the caller may use.
+    /// The domains that the caller may use.
     pub usable: &'a [u16],
     /// The master-key registers of all domains, as the keeper showed them last.
     pub registers: &'a [RegisterRow],
-    /// Coprocessors that the caller may use.
+    /// Number of coprocessors that the caller may use.
     pub adapters: usize,
-    /// The serial number of the one that is asked about; blank where there is none.
+    /// The serial number of the card that is asked about; blank if there is none.
     pub serial: [u8; 8],
     /// The caller's role.
     pub role: &'a Role,
 }
 
-/// Whether a verb of the daemon only tells what the daemon knows: [`query`] answers it.
+/// Whether a verb of the daemon only asks for what the daemon knows: [`query`] answers it.
 pub fn is_query(verb: Verb) -> bool {
     matches!(verb, Verb::CryptographicFacilityQuery | Verb::AccessControlMaintenance)
 }
 
-/// Answers a query.
+/// Answers a query from these facts.
 ///
 /// # Errors
 /// As [`read`].
@@ -117,15 +117,15 @@ pub fn query(entry: &'static Entry, payload: &[u8], facts: &Facts<'_>) -> Result
     answer.map_err(Refusal::Verb)
 }
 
-/// What CCA's programs know the role of their caller by: who is not logged on has a default role, which they look for
-/// by the beginning of its name.
+/// The role's name as CCA's programs are told it, in eight characters. A caller that is not logged on has a default
+/// role, which these programs look for by the beginning of its name.
 fn role_id(name: &str) -> [u8; 8] {
     let mut id = *b"DFLT    ";
     id[4..].iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from.to_ascii_uppercase());
     id
 }
 
-/// The arguments of a call.
+/// The arguments in the payload of a call.
 fn arguments<'a>(entry: &Entry, payload: &'a [u8]) -> Result<Arguments<'a>, Refusal> {
     Arguments::read_request(entry.verb, payload)
         .map_err(|cause| Refusal::Invalid(format!("the payload of {}: {cause}", entry.name)))
@@ -134,7 +134,7 @@ fn arguments<'a>(entry: &Entry, payload: &'a [u8]) -> Result<Arguments<'a>, Refu
 /// The row of a verb of the daemon.
 ///
 /// # Errors
-/// [`Refusal::Invalid`] for a number that is no verb's, or a card's.
+/// [`Refusal::Invalid`] if the number is no verb's, or that of a card's verb.
 pub fn entry(number: u16) -> Result<&'static Entry, Refusal> {
     let verb = Verb::from_number(number)
         .ok_or_else(|| Refusal::Invalid(format!("no verb has number {number:#06x}")))?;
@@ -148,8 +148,8 @@ pub fn entry(number: u16) -> Result<&'static Entry, Refusal> {
 /// Reads the payload of a call.
 ///
 /// # Errors
-/// [`Refusal::Invalid`] where the payload is not of the verb's form, [`Refusal::Verb`] with the verb's codes for
-/// arguments that it does not take.
+/// [`Refusal::Invalid`] if the payload is not of the verb's form, [`Refusal::Verb`] with the verb's codes for arguments
+/// that it does not take.
 pub fn read(entry: &'static Entry, payload: &[u8]) -> Result<Box<dyn Call>, Refusal> {
     let arguments = arguments(entry, payload)?;
     let call: Result<Box<dyn Call>, Codes> = match entry.verb {
@@ -169,10 +169,10 @@ pub fn read(entry: &'static Entry, payload: &[u8]) -> Result<Box<dyn Call>, Refu
     call.map_err(Refusal::Verb)
 }
 
-/// Length of a DES token.
+/// Length of a DES token in bytes.
 const DES_TOKEN_BYTES: usize = 64;
 
-/// The typed request.
+/// The typed request in the arguments, or the codes for their fault.
 fn request<'a, R: TypedRequest<'a>>(arguments: &Arguments<'a>) -> Result<R, Codes> {
     R::read(arguments).map_err(refused)
 }

@@ -1,4 +1,5 @@
-//! `cryptand-keeper [FILE]`: a program of the system service, as its file says; see [`daemon::service::keeper`].
+//! `cryptand-keeper [FILE]`: the keeper's program in a system service, which FILE describes; see
+//! [`daemon::service::keeper`].
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {

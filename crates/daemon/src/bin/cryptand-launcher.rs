@@ -1,4 +1,5 @@
-//! `cryptand-launcher [FILE]`: a program of the system service, as its file says; see [`daemon::service::launcher`].
+//! `cryptand-launcher [FILE]`: the launcher of cards in a system service, which FILE describes; see
+//! [`daemon::service::launcher`].
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {

@@ -4,26 +4,26 @@
 //! 0    "cryptPF2"
 //! 8    the key of the digests, 32 bytes
 //! 40   zeros
-//! 88   8 bytes of SHA-256 of what stands before
+//! 88   first 8 bytes of SHA-256 of the bytes before
 //! 96   records of 96 bytes:
 //!      0 kind: 1 failed, 3 cleared, 4 all cleared, 6 a row of failures; zeros
-//!      2 of which kind the row is: 1 subject, 2 block, 3 caller, 4 key, 5 a tenant's key; zeros
+//!      2 kind of the row: 1 subject, 2 block, 3 caller, 4 key, 5 a tenant's key; zeros
 //!      4 tenant
 //!      8 seconds since 1970
 //!      16 digest of the key, 32 digest of the subject, or of the row
 //!      48 digest of the block, 64 of the caller; zeros without a block
-//!      of a row, 48 what else its failure is counted under, 56 how many failures, 4 bytes; zeros
+//!      of a row, 48 mark of its failure, 56 number of failures, 4 bytes; zeros
 //!      80 zeros
-//!      88 8 bytes of SHA-256 of what stands before, behind the key of the digests
+//!      88 first 8 bytes of SHA-256 of the key of the digests and the record's bytes before
 //! ```
-//! Of an older file, "cryptPF1" with records of 64 bytes, failures of keys count on: its other digests are none that
-//! cards make. It is written anew before anything is appended.
+//! From an older file, "cryptPF1" with records of 64 bytes, only failures of keys are taken over: cards make none of
+//! its other digests. The file is written anew before anything is appended.
 //!
-//! Numbers are little-endian. What is left of a record at the end, which a daemon was writing when it died, is taken
-//! away: nobody was told of it. A record that is damaged anywhere else is passed over, and said to be.
+//! Numbers are little-endian. An unfinished record at the end, which a daemon was writing when it died, is cut off:
+//! nobody was told of its failure. A damaged record anywhere else is skipped, and counted.
 //!
-//! A thread writes, so that no slow disk keeps the daemon from its other events. It is given one task at a time, which
-//! holds whatever came while the one before was written.
+//! A thread writes, so that a slow disk does not keep the daemon from its other events. The thread gets one task at a
+//! time, which holds everything that came while the previous one was written.
 
 use super::{Counted, Event};
 use home::HomeError;
@@ -38,31 +38,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wire::pin::{BlockGuess, CountingKey, Digest, FailureOf, Guess};
 
-/// Length of a record, and of the head.
+/// Length of a record, and of the head, in bytes.
 pub const RECORD_BYTES: usize = 96;
 const MAGIC: &[u8; 8] = b"cryptPF2";
-/// The same of an older file.
+/// Length of a record, and of the head, of an older file, in bytes.
 const OLD_RECORD_BYTES: usize = 64;
 const OLD_MAGIC: &[u8; 8] = b"cryptPF1";
-/// Bytes at the end of head and records that say whether they are whole.
+/// Length of the checksum at the end of head and records, in bytes.
 const SUM_BYTES: usize = 8;
 
-/// What a file says.
+/// The content of a file of failures.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Said {
     /// The key of the digests.
     pub key: CountingKey,
-    /// What happened, with the time in seconds since 1970.
+    /// The events, each with its time in seconds since 1970.
     pub events: Vec<(u64, Event)>,
-    /// Length of it in bytes, without a record that was not finished.
+    /// Length of the file in bytes, without an unfinished record at its end.
     pub bytes: u64,
-    /// Records that are damaged.
+    /// Number of damaged records.
     pub damaged: u64,
-    /// Whether it is an older file, to which nothing can be appended.
+    /// Whether the file has the older format, to which nothing can be appended.
     pub is_old: bool,
 }
 
-/// The content is not that of such a file.
+/// The content is not that of a file of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoLog;
 
@@ -77,7 +77,7 @@ impl std::error::Error for NoLog {}
 /// Reads the content of a file.
 ///
 /// # Errors
-/// [`NoLog`] where its head is not whole.
+/// [`NoLog`] if the head is damaged, or of another kind of file.
 pub fn read(content: &[u8]) -> Result<Said, NoLog> {
     if content.starts_with(OLD_MAGIC) {
         read_records::<OLD_RECORD_BYTES>(content, OLD_MAGIC, parse_old)
@@ -86,7 +86,7 @@ pub fn read(content: &[u8]) -> Result<Said, NoLog> {
     }
 }
 
-/// What one record says.
+/// The events of one record: a record of an older file may give two.
 type OfRecord = [Option<(u64, Event)>; 2];
 
 fn read_records<const BYTES: usize>(
@@ -106,7 +106,7 @@ fn read_records<const BYTES: usize>(
     };
     let (records, _) = rest.as_chunks::<BYTES>();
     let mut whole = records.len();
-    // What was not finished ends in zeros, or in what the disk made of it.
+    // An unfinished record ends in zeros, or in whatever the disk left there.
     while whole > 0 && parse(&records[whole - 1]).is_none() {
         whole -= 1;
     }
@@ -125,20 +125,20 @@ fn head<const BYTES: usize>(magic: &[u8; 8], key: &CountingKey) -> [u8; BYTES] {
     head
 }
 
-/// Writes at its end that a record is whole.
+/// Writes the checksum of `behind` and the record at the end of the record.
 fn close<const BYTES: usize>(record: &mut [u8; BYTES], behind: &[u8]) {
     let (said, own) = record.split_at_mut(BYTES - SUM_BYTES);
     own.copy_from_slice(&sum(&[behind, said]));
 }
 
-/// A whole file with this key and these events.
+/// The content of a file with this key and these events.
 pub fn whole(key: &CountingKey, events: impl Iterator<Item = (u64, Event)>) -> Vec<u8> {
     let mut content = head::<RECORD_BYTES>(MAGIC, key).to_vec();
     events.for_each(|(at, event)| content.extend_from_slice(&record(key, at, &event)));
     content
 }
 
-/// The kinds of rows, as a record says them.
+/// The kinds of rows, with their numbers in a record.
 const KINDS: [(u8, FailureOf); 5] = [
     (1, FailureOf::Subject),
     (2, FailureOf::Block),
@@ -147,7 +147,7 @@ const KINDS: [(u8, FailureOf); 5] = [
     (5, FailureOf::TenantKey),
 ];
 
-/// The record of an event.
+/// The bytes of an event's record, with its time in seconds since 1970.
 pub fn record(key: &CountingKey, at: u64, event: &Event) -> [u8; RECORD_BYTES] {
     let mut record = [0; RECORD_BYTES];
     record[8..16].copy_from_slice(&at.to_le_bytes());
@@ -215,7 +215,7 @@ fn parse(record: &[u8; RECORD_BYTES]) -> Option<(u64, Event)> {
     Some((u64::from_le_bytes(*record[8..].first_chunk()?), event))
 }
 
-/// What counts on of a record of an older file.
+/// The events taken over from a record of an older file; `None` if it is not a valid record.
 fn parse_old(record: &[u8; OLD_RECORD_BYTES]) -> Option<OfRecord> {
     let digest = |at: usize| record[at..].first_chunk().copied().map(Digest);
     let at = u64::from_le_bytes(*record[8..].first_chunk()?);
@@ -240,24 +240,24 @@ fn sum(parts: &[&[u8]]) -> [u8; SUM_BYTES] {
     std::array::from_fn(|at| hash[at])
 }
 
-/// What the thread is asked to do.
+/// A task for the thread that writes.
 #[derive(Debug)]
 pub enum Task {
-    /// Writes these bytes there, and flushes them. If that fails the file ends there again.
+    /// Writes bytes at an offset of the file, and flushes them. If that fails, the file is cut to the offset again.
     Append {
-        /// Where the file ends.
+        /// Offset at which the file ends, in bytes.
         at: u64,
-        /// The records.
+        /// The records to append.
         bytes: Vec<u8>,
     },
-    /// Replaces the file, at once and durably.
+    /// Replaces the file, atomically and durably.
     Replace {
-        /// Its new content.
+        /// The new content of the file.
         bytes: Vec<u8>,
     },
 }
 
-/// The thread that writes.
+/// The thread that writes the file of failures.
 pub struct Log {
     tasks: Option<Sender<Task>>,
     outcomes: Receiver<Result<(), String>>,
@@ -266,10 +266,10 @@ pub struct Log {
 }
 
 impl Log {
-    /// Starts it for the file at this path.
+    /// Starts the thread for the file at this path.
     ///
     /// # Errors
-    /// Of the system.
+    /// The error of the system call that failed.
     pub fn start(path: &Path) -> io::Result<Self> {
         let event = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
         let (tasks, received) = channel::<Task>();
@@ -284,7 +284,7 @@ impl Log {
         Ok(Self { tasks: Some(tasks), outcomes, event, thread: Some(thread) })
     }
 
-    /// Gives it a task; the one before has its outcome by then.
+    /// Gives the thread a task; the previous task must have its outcome by then.
     pub fn give(&self, task: Task) {
         if let Some(tasks) = &self.tasks {
             // The thread ends only after this sender is dropped.
@@ -292,7 +292,7 @@ impl Log {
         }
     }
 
-    /// The outcome of the last task, once it is there; otherwise what was wrong.
+    /// The outcome of the last task, with an error's text; `None` while the thread is at work.
     pub fn outcome(&self) -> Option<Result<(), String>> {
         let _ = rustix::io::read(&*self.event, &mut [0u8; 8][..]);
         self.outcomes.try_recv().ok()
@@ -326,23 +326,23 @@ fn run(path: &Path, task: &Task) -> io::Result<()> {
     }
 }
 
-/// A symbolic link is not followed.
+/// Flag of open(2): a symbolic link is not followed.
 const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
 
 fn append(path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
     let file = OpenOptions::new().write(true).custom_flags(NO_FOLLOW).open(path)?;
     let written = file.write_all_at(bytes, at).and_then(|()| file.sync_data());
     if written.is_err() {
-        // What stays there is not believed: the next task begins at the same place.
+        // Bytes that remain if this fails too are overwritten: the next task begins at the same offset.
         let _ = file.set_len(at);
     }
     written
 }
 
-/// Reads the file at a path; none where there is none.
+/// Reads the file at a path, and cuts an unfinished record off its end; `None` if there is no file.
 ///
 /// # Errors
-/// Of the system, and [`NoLog`] as [`io::ErrorKind::InvalidData`].
+/// The error of the system call that failed, and [`NoLog`] as [`io::ErrorKind::InvalidData`].
 pub fn open(path: &Path) -> io::Result<Option<Said>> {
     let content = match std::fs::read(path) {
         Ok(content) => content,
@@ -356,7 +356,7 @@ pub fn open(path: &Path) -> io::Result<Option<Said>> {
     Ok(Some(said))
 }
 
-/// Where the file of a home is.
+/// Path of a home's file of failures.
 pub fn path(home: &home::Home) -> PathBuf {
     home.folder().join("pin-failures")
 }

@@ -1,4 +1,4 @@
-//! Writing an auditor's line as a request ends, and of what cards refuse.
+//! Writing auditor's lines: when a request ends, and about requests that cards refused.
 
 use super::Daemon;
 use crate::audit::{Act, Ended, GUESTS_LINE_BYTES_MAX, process_name};
@@ -12,25 +12,25 @@ use wire::control::{Denial, Denied, DeniedBy};
 use wire::point::Point;
 use wire::verb::Entry;
 
-/// Who a line is about.
+/// The client that a line is about.
 #[derive(Clone, Debug)]
 pub(super) struct Asker {
     pub(super) user: u32,
-    /// Its process; none where a card has refused it, which knows of users alone.
+    /// Id of its process; `None` if a card refused the request, since a card knows of users alone.
     pub(super) pid: Option<u32>,
     pub(super) tenant: u32,
     pub(super) administers: bool,
 }
 
 impl Daemon {
-    /// A request of this client ended so.
+    /// Writes a line about a client's request that ended like this, if one is due and the allowances permit it.
     pub(super) fn audit(&mut self, asker: &Asker, act: &Act, ended: &Ended) {
         if !act.always && !ended.denied {
             return;
         }
         let now = world::now();
         let allowance = match (asker.administers, ended.denied) {
-            // Whoever administers the home can do to these lines what he likes, and nobody else takes their place.
+            // Administrators could change these lines anyway, and nobody else's lines are in their file.
             (true, _) => None,
             (false, true) => Some(&mut self.refused_lines),
             (false, false) => Some(&mut self.guests_lines),
@@ -46,8 +46,8 @@ impl Daemon {
         self.write_audit(asker, act.what, &act.object, &ended.how, left_out, "");
     }
 
-    /// Counts a line about so many events of a tenant of guests as one of its day, and returns how many were left out
-    /// before it; none if it has had its lines. Those that were left out before are counted on.
+    /// Counts a line about `times` events as one of a tenant's day, and returns how many lines were left out before it,
+    /// `left_out` among them. `None` if the tenant has had its lines of the day; then `left_out` is carried over.
     fn takes_of_day(&mut self, tenant: u32, left_out: u64, times: u64, now: Instant) -> Option<u64> {
         match self.guests_days.take_many(tenant, left_out.saturating_add(times), now) {
             Written::Line(more) => Some(left_out.saturating_add(more)),
@@ -55,14 +55,16 @@ impl Daemon {
         }
     }
 
-    /// A card refused requests for want of a right.
+    /// Writes lines about requests that a card refused for want of a right.
     pub(super) fn denied(&mut self, card: u32, kinds: &[Denial], others: u64) {
         let now = world::now();
-        // As many as a card tells of: one that was taken over claims what it likes, within the bounds of all lines.
+        // As many as one notice may hold: a card that was taken over claims what it likes, but within the bounds of all
+        // lines.
         for &Denial { tenant, user, times, what } in kinds.iter().take(DENIALS_PER_NOTICE_MAX) {
             let Written::Line(left_out) = self.refused_lines.take_many(user, times, now) else { continue };
             let Some(left_out) = self.takes_of_day(tenant, left_out, times, now) else { continue };
-            // Whose requests they were is the card's word: not among what administrators did.
+            // That the requests were this user's is only the card's claim: the line does not go to the administrators'
+            // file.
             let asker = Asker { user, pid: None, tenant, administers: false };
             let Some(Denied { verb, by, key }) = what else {
                 let more = format!(" times={times}");
@@ -100,7 +102,7 @@ impl Daemon {
         }
     }
 
-    /// Writes a line, with what else there is to say of it.
+    /// Writes a line about an act; `more` holds further fields, each after a space.
     fn write_audit(
         &mut self,
         asker: &Asker,
@@ -114,7 +116,7 @@ impl Daemon {
         let Asker { user, pid, tenant, administers } = *asker;
         let mut line = format!("act={act:?} object={object:?} result={result:?} user={user} name={name:?}");
         if let Some(pid) = pid {
-            // Into a string it does not fail.
+            // Writing into a string does not fail.
             let _ = write!(line, " pid={pid} process={:?}", process_name(pid));
         }
         let _ = write!(line, " tenant={tenant}{more}");
@@ -128,7 +130,7 @@ impl Daemon {
         tracing::info!(target: TARGET, "audit {line}");
     }
 
-    /// Says how many lines others caused that were left out, where no later line has said it.
+    /// Writes how many lines that others caused were left out, as far as no later line has reported them.
     pub(super) fn tell_left_out(&mut self) {
         let now = world::now();
         self.strangers.tell_left_out(now);

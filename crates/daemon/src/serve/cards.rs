@@ -59,7 +59,7 @@ impl Daemon {
         self.watch_card(index);
     }
 
-    /// Tells a card that runs which decimalisation tables are stored.
+    /// Tells a running coprocessor which decimalisation tables are stored.
     pub(super) fn tell_tables(&mut self, index: u32) {
         let is_coprocessor = |card: &Card| {
             card.running_as.as_ref().is_some_and(|of| of.personality == Personality::Coprocessor)
@@ -69,7 +69,7 @@ impl Daemon {
         }
     }
 
-    /// A stopping card finishes what it took, wipes its secrets and exits; it is killed if it does not.
+    /// Begins to stop a card: it finishes what it took, wipes its secrets and exits; it is killed if it does not.
     pub(super) fn stop_card(&mut self, index: u32) {
         let Some(card) = self.cards.get_mut(&index) else { return };
         if card.process.is_none() {
@@ -82,8 +82,8 @@ impl Daemon {
         self.watch_card(index);
     }
 
-    /// Whether queues are attached to a card: not while it is quiesced, and not before the keeper, where it
-    /// answers, has handed it the master keys.
+    /// Whether queues may be attached to a card: not while the card is quiesced, nor before a keeper that serves has
+    /// handed it the master keys.
     pub(super) fn serves(&self, card: &Card) -> bool {
         card.is_ready() && !card.quiesced && (card.is_served || !self.keeper.is_serving())
     }
@@ -114,7 +114,7 @@ impl Daemon {
         if let Err(error) = end_process(self.service.as_ref(), process.identity.pid, &process.pidfd) {
             tracing::error!(card = index, "not killed: {error}");
         }
-        // Its end comes by its descriptor; what was due is not due again at once.
+        // The process's descriptor reports its end; the phase is due again only after [`KILL_WAIT`].
         card.phase = match card.phase {
             Phase::Starting(_) => Phase::Starting(now + KILL_WAIT),
             Phase::Adopting(_) => Phase::Adopting(now + KILL_WAIT),
@@ -131,7 +131,7 @@ impl Daemon {
         };
         let needs_keeper = self.service.is_some() && specification.personality == Personality::Coprocessor;
         if needs_keeper && !self.keeper.is_serving() {
-            // It would find no keeper, and end.
+            // The card would find no keeper, and end.
             (card.ended, card.phase) = (now, Phase::Down(Some(card.backoff.after(End::AT_START, now))));
             return;
         }
@@ -170,7 +170,7 @@ impl Daemon {
             descriptors.extend([view.try_clone()?, samples_fd.try_clone()?]);
         }
         let is_coprocessor = specification.personality == Personality::Coprocessor;
-        // That of a service connects to the keeper itself.
+        // A coprocessor of a service connects to the keeper itself.
         let keeper_end = if is_coprocessor && self.service.is_none() {
             let (for_card, for_keeper) = Channel::pair()?;
             descriptors.push(for_card.into_fd());
@@ -247,7 +247,7 @@ impl Daemon {
         }
     }
 
-    /// Meets a card that an earlier daemon started.
+    /// Connects to a card that an earlier daemon started, and asks it what it serves; kills the card if that fails.
     pub(super) fn meet_card(&mut self, index: u32, row: &ProcessRow, now: Instant) {
         let mut card = Card::new(index, None, now);
         card.generation = row.generation;
@@ -302,7 +302,7 @@ impl Daemon {
                 Ok((notice, descriptors)) => self.card_notice(index, notice, descriptors),
                 Err(ChannelError::WouldBlock) => break,
                 Err(ChannelError::Closed) => {
-                    // Its end follows by its descriptor; until then there is nothing to read.
+                    // The process's descriptor will report its end; until then there is nothing to read.
                     self.poller.forget(&process.channel);
                     process.closed.get_or_insert_with(world::now);
                     return;
@@ -430,7 +430,7 @@ impl Daemon {
         self.want_cards();
     }
 
-    /// Whether a card's claim to these queues is plausible: each once, and none another card's.
+    /// Whether a card's claim to these queues is plausible: no queue twice, and none of another card.
     fn can_be_its(&self, queues: &[Grant]) -> bool {
         let mut seen = HashSet::new();
         queues.len() <= QUEUES_PER_CARD_MAX
@@ -459,14 +459,14 @@ impl Daemon {
         if !process.pidfd.is_dead() {
             return;
         }
-        // What it said last, such as why it failed, still lies in the channel.
+        // Its last notices, such as why it failed, are still in the channel.
         self.card_channel_event(index, LAST_WORDS);
         let Some(card) = self.cards.get_mut(&index) else { return };
         let mut ended = None;
         if let Some(process) = &card.process {
             self.poller.forget(&process.channel);
             self.poller.forget(&process.pidfd);
-            // One that an earlier daemon started is not our child, and is reaped by another.
+            // A card that an earlier daemon started is no child of this process: another process reaps it.
             ended = process.pidfd.reap().ok().flatten();
         }
         let pid = card.process.as_ref().map_or(0, |process| process.identity.pid);
@@ -498,7 +498,8 @@ impl Daemon {
         }
     }
 
-    /// A suspended process answers nobody and blocks its clients: it is killed, and replaced.
+    /// Kills suspended cards, which answer nobody and block their clients, so that they are replaced; resumes a
+    /// suspended keeper.
     pub(super) fn look_for_stopped(&mut self) {
         let now = world::now();
         let running = self.cards.values().filter_map(|card| Some((card.index, card.process.as_ref()?)));
@@ -518,8 +519,8 @@ impl Daemon {
         }
     }
 
-    /// A card that is awake but has made no progress for very long hangs. One that closed its
-    /// channel and lives on can be given no orders.
+    /// Kills cards that hang: awake, with requests, and without progress for [`STUCK_WAIT`]. Also kills cards and a
+    /// keeper that closed their channel and live on: they can be given no orders.
     pub(super) fn look_for_stuck(&mut self, now: Instant) {
         let mut stuck = Vec::new();
         if self.keeper.process.as_ref().is_some_and(|process| process.is_deaf(now)) {
@@ -546,7 +547,7 @@ impl Daemon {
         }
     }
 
-    /// If no card of a kind serves, those that wait to be restarted wait only for the shorter time.
+    /// If no card of a kind serves, shortens the wait of that kind's cards for their restart.
     pub(super) fn hasten_missed(&mut self) {
         for kind in [Personality::Coprocessor, Personality::Accelerator] {
             let is_of_kind =
@@ -560,7 +561,7 @@ impl Daemon {
     /// Replaces the next coprocessor whose keeper is gone, once the previous one is back.
     pub(super) fn renew_next(&mut self) {
         let Some(&index) = self.renewals.last() else { return };
-        // The one to be replaced may be the last that holds keys, until those arrive that are on their way to others.
+        // This card may be the last that holds keys, as long as keys are on their way to other cards.
         if !self.keeper.spreading.is_empty() {
             return;
         }
@@ -587,7 +588,7 @@ fn end_process(service: Option<&Link>, pid: u32, pidfd: &PidFd) -> io::Result<()
 
 /// The identity and descriptor of a child that was just started.
 fn known(pid: u32) -> io::Result<(Identity, PidFd)> {
-    // The child is not reaped before its end was seen here: its number is its own until then.
+    // The child is reaped only after its end was seen here: until then its process id is not reused.
     let pidfd = PidFd::open(pid)?;
     let identity = Identity::of(pid).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
     Ok((identity, pidfd))
@@ -595,7 +596,7 @@ fn known(pid: u32) -> io::Result<(Identity, PidFd)> {
 
 const LAST_WORDS: Happened =
     Happened { source: Source::Listener(Door::Guests), readable: true, writable: false, closed: false };
-/// Notices read from one card before other events are handled.
+/// Upper bound of the notices read from one card before other events are handled.
 const NOTICES_MAX: usize = 64;
 /// How long a card may take from its start to ready, on a busy machine.
 pub(super) const START_WAIT: Duration = Duration::from_secs(30);

@@ -35,20 +35,20 @@ pub(super) struct Changing {
     pub(super) until: Instant,
 }
 
-/// What a change waits for.
+/// The event that a change waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaits {
-    /// Nothing: it is done.
+    /// The change is done once the settings are taken over.
     Nothing,
-    /// Waits until the card is in the wanted state: it serves, or is quiesced.
+    /// The card is in the wanted state: it serves, or is quiesced.
     Card(u32),
     /// The card is gone.
     End(u32),
-    /// Waits until the card has a newer process than that of this generation, in the wanted state.
+    /// The card has a newer process than that of this generation, in the wanted state.
     Successor { card: u32, generation: u64 },
 }
 
-/// Settings that may be taken over.
+/// Checked settings, ready to be taken over, with what was resolved from them.
 pub(super) struct Prepared {
     filed: Settings,
     settings: Settings,
@@ -79,7 +79,7 @@ impl Daemon {
         let prepared = self.prepare(wanted)?;
         let text = file.changed(&prepared.filed).map_err(|error| Refusal::Settings(error.to_string()))?;
         if let Err(error) = self.home.write_settings_text(&text) {
-            // The way to the socket is again what the settings that stand say.
+            // Access to the socket is set back to what the settings in force say.
             let _ = open_way(&self.home, &self.access);
             return Err(Refusal::Storage {
                 operation: "write the settings".into(),
@@ -108,7 +108,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Refuses settings for which the keeper is replaced while only this one has the master keys in use.
+    /// Refuses settings that would replace the keeper while master keys in use are in no sealed copy.
     fn check_keeper(&self, settings: &Settings) -> Result<(), Refusal> {
         let is_replaced = self.keeper.wanted != KeeperSpecification::wanted(settings);
         if is_replaced && self.would_lose_keys() {
@@ -122,24 +122,25 @@ impl Daemon {
         Ok(())
     }
 
-    /// Whether master keys in use are lost with the keeper: in no sealed copy, and not made by a seed. The keeper of a
-    /// service is not the daemon's to end.
+    /// Whether master keys in use would be lost with the keeper: no sealed copy has them, and no seed makes them. Never
+    /// so in a service, whose keeper the daemon does not end.
     pub(super) fn would_lose_keys(&self) -> bool {
         self.service.is_none() && self.has_unsealed_keys()
     }
 
-    /// Whether master keys in use are in no sealed copy; those that a seed makes need none.
+    /// Whether master keys in use are in no sealed copy; keys that a seed makes need none.
     fn has_unsealed_keys(&self) -> bool {
         self.settings.development.is_none() && !self.keeper.registers.iter().all(|row| row.is_sealed)
     }
 
-    /// Refuses to end the keeper where master keys in use would be lost with it, unless who asks says so.
+    /// Refuses to end the keeper if master keys in use would be lost with it, unless the client accepts that
+    /// (`lose_keys`).
     pub(super) fn may_end_keeper(&self, lose_keys: bool, risk: &str) -> Result<(), Refusal> {
         if self.would_lose_keys() { self.need_sealed(lose_keys, risk) } else { Ok(()) }
     }
 
-    /// Refuses what puts records under master keys in use that no sealed copy has, unless who asks says so; of
-    /// whichever keeper.
+    /// Refuses to put records under master keys in use that are in no sealed copy, unless the client accepts that
+    /// (`lose_keys`). This holds for the keeper of a service too.
     pub(super) fn need_sealed(&self, lose_keys: bool, risk: &str) -> Result<(), Refusal> {
         match self.has_unsealed_keys() && !lose_keys {
             true => Err(Refusal::NotSealed { keys: self.unsealed_keys(), risk: risk.to_owned() }),
@@ -147,7 +148,8 @@ impl Daemon {
         }
     }
 
-    /// The registers whose keys are in no sealed copy, for people.
+    /// Names of the registers whose keys are in no sealed copy; of more than [`KEYS_NAMED_MAX`], also the number of the
+    /// rest.
     fn unsealed_keys(&self) -> String {
         let rows = self.keeper.registers.iter().filter(|row| !row.is_sealed);
         let names: Vec<String> =
@@ -157,7 +159,7 @@ impl Daemon {
         if rest.is_empty() { named } else { format!("{named} and {} more", rest.len()) }
     }
 
-    /// Checks settings as a whole, beside what runs.
+    /// Checks settings as a whole, also against what runs now, and resolves the names in them.
     fn prepare(&self, filed: Settings) -> Result<Prepared, Refusal> {
         let refused = |cause: String| Refusal::Settings(cause);
         filed.check().map_err(|error| match error {
@@ -181,13 +183,14 @@ impl Daemon {
         Ok(Prepared { filed, settings, access, tenants, program })
     }
 
-    /// The client that requested the change stays connected for its answer, even if it now belongs to another tenant.
+    /// Puts settings in force. The client that requested the change stays connected for its answer, even if it now
+    /// belongs to another tenant.
     fn take_over(&mut self, prepared: Prepared, asking: Option<u64>) {
         let Prepared { filed, settings, access, tenants, program } = prepared;
         (self.filed, self.settings, self.access) = (filed, settings, access);
         (self.tenants, self.program) = (tenants, program);
         self.rights = Table::of(&self.settings);
-        // Labels first: cards see it with the next request, whatever else they do.
+        // Labels first: cards see the change with the next request, whatever else they do.
         self.review_labels();
         self.keeper.wanted = KeeperSpecification::wanted(&self.settings);
         self.review_clients(asking);
@@ -199,7 +202,8 @@ impl Daemon {
         self.review_failures();
     }
 
-    /// Users who share cards without a named tenant: those of `[access]`, or one with queues.
+    /// Names users who share cards without a named tenant: one with queues, or those of `[access]`; `None` if there are
+    /// none.
     fn users(&self) -> Option<String> {
         let user = self.queues.values().find(|queue| queue.grant.tenant < NAMED_TENANT);
         let named = |all: &[String], of: fn(&Tenant) -> &[String]| {
@@ -213,7 +217,7 @@ impl Daemon {
             .or_else(|| others.then(|| "of the users in [access]".to_owned()))
     }
 
-    /// Answers a change that is carried out, or cannot be.
+    /// Answers the change under way once it is carried out, or cannot be.
     pub(super) fn settle_change(&mut self, now: Instant) {
         let Some(changing) = &self.changing else { return };
         let (client, awaits, late) = (changing.client, changing.awaits, now >= changing.until);
@@ -246,14 +250,14 @@ impl Daemon {
     fn is_as_wanted(&self, card: &Card) -> bool {
         let fits = card.phase == Phase::Serving && card.running_as == card.wanted;
         match (&card.process, card.quiesced) {
-            // Not running, it takes nothing; it will not when it is back.
+            // A card that does not run takes no requests, and will take none when it is back.
             (None, true) => card.backoff.failures() > 0,
             (_, true) => fits && card.state == CardState::Quiescing,
             (_, false) => fits && self.serves(card),
         }
     }
 
-    /// When a change that is under way is given up.
+    /// When the change under way is given up.
     pub(super) fn change_due(&self) -> Option<Instant> {
         self.changing.as_ref().map(|changing| changing.until)
     }
@@ -286,7 +290,7 @@ fn describe(change: &Change) -> String {
     }
 }
 
-/// The settings after a change, and what the change then waits for.
+/// Applies a change to the settings, and returns what the change then waits for.
 fn apply(settings: &mut Settings, change: Change) -> Result<Awaits, Refusal> {
     match change {
         Change::TenantAdd(tenant) => add_tenant(settings, tenant).map(|()| Awaits::Nothing),
@@ -396,8 +400,8 @@ fn set_tenant(settings: &mut Settings, mut tenant: Tenant) -> Result<(), Refusal
     Ok(())
 }
 
-/// A tenant's number is never reused, whoever edits the file: opened labels, queues and
-/// accounts name tenants by it.
+/// Refuses settings that reuse a tenant's number, also if the file was edited by hand: opened labels, queues and
+/// accounts name tenants by their numbers.
 fn check_numbers(before: &Settings, after: &Settings) -> Result<(), Refusal> {
     let (given, next) = (before.tenant_number_next, after.tenant_number_next);
     let is_known = |number: u32| before.tenants.iter().any(|tenant| tenant.number == number);
@@ -415,8 +419,8 @@ fn check_numbers(before: &Settings, after: &Settings) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A card on processors that the machine does not have would not start. Unchanged lists are not checked: what
-/// they name may be away for a while.
+/// Refuses a card on processors that the machine does not have: the card would not start. Unchanged lists are not
+/// checked: their processors may be offline for a while.
 fn check_processors(before: &Settings, after: &Settings) -> Result<(), Refusal> {
     let Some(online) = processors_online() else { return Ok(()) };
     let earlier = before.wanted_cards();
@@ -435,7 +439,7 @@ fn check_processors(before: &Settings, after: &Settings) -> Result<(), Refusal> 
     Ok(())
 }
 
-/// The processors that are online; none where the system does not say.
+/// The processors that are online; `None` if the system does not say.
 fn processors_online() -> Option<Vec<RangeInclusive<u32>>> {
     parse_ranges(&std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?)
 }
@@ -449,13 +453,13 @@ fn parse_ranges(text: &str) -> Option<Vec<RangeInclusive<u32>>> {
     text.trim().split(',').map(range).collect()
 }
 
-/// The first tenant that would lose the last card of a kind that it could use, and what it would lack. A
-/// tenant whose own share of the cards is what changes may give up coprocessors. Users without a tenant
-/// count where there are any.
+/// The first tenant that would lose the last card of a kind that it could use, and what it would lack. A tenant may
+/// lose its coprocessors by a change of its own share of cards. Users without a tenant, if there are any, count as one
+/// tenant.
 fn stranded(before: &Settings, after: &Settings, users: Option<&str>) -> Option<(String, String)> {
     let mut shared = Vec::new();
     for tenant in &after.tenants {
-        // By its number: a tenant that is given another name is the same.
+        // Tenants are matched by number: a renamed tenant is the same tenant.
         let earlier = before.tenants.iter().find(|earlier| earlier.number == tenant.number);
         let is_its_wish = earlier.is_none_or(|earlier| {
             (&earlier.dedicated, earlier.also_shared) != (&tenant.dedicated, tenant.also_shared)
@@ -498,7 +502,7 @@ fn usable(settings: &Settings, tenant: Option<&Tenant>) -> Usable {
     found
 }
 
-/// Registers that a refusal names one by one.
+/// Upper bound of the registers that a refusal names one by one.
 const KEYS_NAMED_MAX: usize = 8;
 /// How long a change may take: a card stops, and starts again. Clients wait longer for an answer.
 pub(super) const CHANGE_WAIT: Duration = START_WAIT.saturating_add(STOP_WAIT);

@@ -30,23 +30,23 @@ use std::time::{Duration, Instant};
 use wire::bounds::{CONNECTIONS_MAX, LIST_ROWS_MAX};
 use wire::control::{
     Apart, CONTROL_VERSION, CardRow, CardState, ClientReply, ClientRequest, MasterKeyName, MessageError,
-    OfficerOrder, OfficerReply, Outdated, RecordsOfKey, RecordsUnder, Refusal, RegisterRow, Status,
+    OfficerOrder, OfficerReply, Outdated, RecordsOfKey, RecordsUnder, Refusal, RegisterRow, Status, Store,
 };
 use wire::pin::FailureCount;
 use wire::point::Point;
 use wire::{Label, code};
 
-/// A connection.
+/// A connection of a client, and what the daemon knows of it.
 pub(super) struct Client {
     channel: Channel,
     pub(super) pid: u32,
-    /// Its process, once it was determined; see [`Client::identify`].
+    /// Identity of its process, once determined; see [`Client::identify`].
     pub(super) identity: Option<Identity>,
     pub(super) user: u32,
     pub(super) group: u32,
     /// The socket that it came through.
     pub(super) door: Door,
-    /// What it may do; none for one that is refused at its first message, unless that shows a credential.
+    /// What the client may do, or the refusal of its first message; a credential lifts a refusal for want of rights.
     pub(super) standing: Result<Standing, Refusal>,
     pub(super) greeted: bool,
     /// SHA-256 of the credential that it showed.
@@ -56,16 +56,16 @@ pub(super) struct Client {
     since: Instant,
     /// Whether a request is under way.
     busy: bool,
-    /// What its channel is watched for.
+    /// The events that its channel is watched for.
     watched: Interest,
-    /// What it asked for, until that has ended.
+    /// The request under way, as an auditor's line names it.
     act: Option<Act>,
-    /// Waits for the end of the daemon.
+    /// Whether the client waits for the end of the daemon.
     pub(super) awaits_stop: bool,
     pub(super) queues: BTreeSet<u64>,
     /// The card that refused the queue last handed out, and its reason.
     pub(super) rejected: Option<(u32, String)>,
-    /// The cards' end of its completion socket, where it is an event loop.
+    /// The cards' end of its completion socket; `None` unless the client asked for one, as an event loop does.
     pub(super) completion: Option<OwnedFd>,
 }
 
@@ -75,27 +75,27 @@ impl Client {
         self.tenant
     }
 
-    /// Who it is to [`crate::rights`].
+    /// The client as [`crate::rights`] identifies it.
     pub(super) fn who(&self) -> Who {
         Who { tenant: self.tenant, owner: self.administers() && self.credential.is_none() }
     }
 
-    /// Whether it may administer the home.
+    /// Whether the client may administer the home.
     pub(super) fn administers(&self) -> bool {
         self.standing.as_ref().is_ok_and(|standing| standing.administers)
     }
 
-    /// Whether it is shown what all tenants do.
+    /// Whether the client is shown what all tenants do.
     pub(super) fn sees_all(&self) -> bool {
         self.standing.as_ref().is_ok_and(|standing| standing.administers || standing.observes)
     }
 
-    /// Whether it is answered nothing but what it watches by.
+    /// Whether the client may only observe: its other requests are refused.
     fn only_observes(&self) -> bool {
         self.standing.as_ref().is_ok_and(|standing| standing.observes)
     }
 
-    /// Who it is to the table of opened labels.
+    /// The client as the opener of a label.
     pub(super) fn opener(&self) -> Opener {
         if self.administers() { Opener::Administrator } else { Opener::Guest(Some(self.user)) }
     }
@@ -109,7 +109,7 @@ impl Client {
 
     /// The process at the other end, in the form that a later daemon can identify; none if it has ended.
     pub(super) fn identify(&self) -> Option<Identity> {
-        // As long as this descriptor is held its number is no other process's.
+        // The process id is this process's if the process still lives after its identity was read.
         let alive = self.channel.peer_pidfd().ok()?;
         let identity = Identity::of(self.pid)?;
         (!alive.is_dead()).then_some(identity)
@@ -183,7 +183,7 @@ impl Daemon {
         self.clients.insert(id, client);
     }
 
-    /// Connections of those who do not administer the home.
+    /// Number of connections, not refused, of clients who do not administer the home.
     fn guests(&self) -> usize {
         let is_guest =
             |client: &&Client| client.standing.as_ref().is_ok_and(|standing| !standing.administers);
@@ -193,7 +193,7 @@ impl Daemon {
     pub(super) fn client_event(&mut self, id: u64, event: Happened) {
         let Some(client) = self.clients.get(&id) else { return };
         if client.busy {
-            // A request under way is not read after; that the client is gone ends it.
+            // Nothing is read while a request is under way; a client that has gone is disconnected.
             if event.closed {
                 self.disconnect(id);
             }
@@ -222,7 +222,7 @@ impl Daemon {
         client.act = Some(Act::of(&request));
         if !client.greeted {
             if let Err(refusal) = self.greet(id, request) {
-                // What was refused for want of a right is an auditor's line.
+                // A refusal for want of a right gets an auditor's line instead.
                 if refusal != Refusal::Denied {
                     self.warn_of(id, format_args!("refused: {refusal}"));
                 }
@@ -263,7 +263,7 @@ impl Daemon {
             Some(named) => (named.id(), named.tenant.name.clone()),
             None => (client.user, self.user_names.of(client.user)),
         };
-        // Whoever shows a credential is its tenant and nothing more, the home's owner too.
+        // A client that shows a credential is a guest of its tenant and nothing more, even the home's owner.
         let standing = match client.standing.clone() {
             Ok(_) | Err(Refusal::Denied) if shown.is_some() => Standing::GUEST,
             standing => standing?,
@@ -320,148 +320,153 @@ impl Daemon {
         if !is_observing && self.clients.get(&id).is_none_or(Client::only_observes) {
             return Err(Refusal::Denied);
         }
-        // What was begun is finished; whatever comes now is the next daemon's.
+        // Requests under way are finished; new ones are left to the next daemon.
         if (self.stopping || self.replacing.is_some()) && !matches!(request, R::Shutdown { .. }) {
             return Err(Refusal::Stopping);
+        }
+        if is_of_owner(&request) {
+            self.need_owner(id)?;
         }
         match request {
             R::Hello { .. } => Err(Refusal::Invalid("this connection was greeted already".into())),
             R::Attach { card, domain, slots, blocks } => self.attach(id, card, domain, [slots, blocks]),
-            R::Tenants { after } => {
-                let rows = self.tenant_rows(id, after);
-                self.reply(id, &ClientReply::Tenants(rows), &[]);
-                Ok(())
-            }
-            // Records tell of every tenant: they are not for one of them.
-            R::Observe { card } => {
-                if !self.clients.get(&id).is_some_and(Client::sees_all) {
-                    return Err(Refusal::Denied);
-                }
-                let (generation, pages) = self.pages_of(card)?;
-                self.reply(id, &ClientReply::Observed { generation }, &pages);
-                Ok(())
-            }
-            R::Tables => {
-                self.need_owner(id)?;
-                self.reply(id, &ClientReply::Tables(self.settings.pin.tables.clone()), &[]);
-                Ok(())
-            }
-            R::Failures { after, refused } => {
-                self.need_owner(id)?;
-                let rows = self.failure_rows(after, refused)?;
-                self.reply(id, &ClientReply::Failures(rows), &[]);
-                Ok(())
-            }
-            R::ClearFailures { digest } => {
-                self.need_owner(id)?;
-                self.clear_failures(id, digest)
-            }
-            R::Change(change) => {
-                self.need_owner(id)?;
-                self.change(id, change)
-            }
-            R::Cards => {
-                let tenant = self.clients.get(&id).map_or(0, Client::tenant);
-                let mut rows = self.card_rows(id);
-                rows.retain(|row| self.may_use(tenant, row.index));
-                self.reply(id, &ClientReply::Cards(rows), &[]);
-                // It is about to attach, and has something to do until then.
-                if let Some(client) = self.clients.get_mut(&id).filter(|client| client.identity.is_none()) {
-                    client.identity = client.identify();
-                }
-                Ok(())
-            }
-            R::OpenLabel { label } => self.open_label(id, label),
             R::Call { domain, card, verb, payload } => self.call(id, verb, &payload, (domain, card)),
-            R::RecordList { store, pattern, after } => {
-                self.need(id, Point::RecordList)?;
-                let pattern = Pattern::new(&pattern).map_err(|_| Refusal::Verb(code::LABEL_FORMAT))?;
-                let asked = Listing { client: id, store, pattern: pattern.clone(), rows: Vec::new() };
-                let job = Job::List { store, pattern, after, rows_max: LIST_ROWS_MAX };
-                self.give(Task::Job(job), Continuation::List(asked))
+            // What there is.
+            R::Cards => self.tell_cards(id),
+            R::Tenants { after } => self.tell(id, &ClientReply::Tenants(self.tenant_rows(id, after))),
+            R::Observe { card } => self.tell_samples(id, card),
+            R::Status => self.begin_status(id),
+            R::Tables => self.tell(id, &ClientReply::Tables(self.settings.pin.tables.clone())),
+            R::Failures { after, refused } => {
+                self.tell(id, &ClientReply::Failures(self.failure_rows(after, refused)?))
             }
-            R::TokenList { pattern, after, but } => {
-                self.need_owner(id)?;
-                self.token_list(id, &pattern, after, but)
-            }
+            // Records and their chains.
+            R::OpenLabel { label } => self.open_label(id, label),
+            R::RecordList { store, pattern, after } => self.begin_list(id, store, &pattern, after),
+            R::TokenList { pattern, after, but } => self.token_list(id, &pattern, after, but),
             R::TokenReplace { replacements, lose_keys } => {
-                self.need_owner(id)?;
                 self.need_sealed(lose_keys, "records under them are lost if the keeper ends")?;
                 self.token_replace(id, replacements)
             }
-            R::ChainRead { label } => {
-                let who = self.clients.get(&id).map(Client::who).ok_or(Refusal::Denied)?;
-                // As a label is opened: who may not does not learn whether it is there.
-                if self.rights.may_open(who, &label).is_none() {
-                    return Err(Refusal::Verb(code::ACCESS_DENIED));
-                }
-                self.give(Task::Job(Job::Chain { label }), Continuation::Reply { client: id })
-            }
+            R::ChainRead { label } => self.begin_chain(id, label),
             R::ChainWrite { label, chain } => {
                 self.need_labels(id, Point::PkaKeyRecordWrite, std::iter::once(&label))?;
                 self.give(Task::Job(Job::SetChain { label, chain }), Continuation::Reply { client: id })
             }
-            R::Status => {
-                let sees_all = self.clients.get(&id).is_some_and(Client::sees_all);
-                let keys = if sees_all { self.master_keys() } else { Vec::new() };
-                let job = Job::Census { keys: keys.clone() };
-                self.give(Task::Job(job), Continuation::Status { client: id, keys })
-            }
+            // The home.
+            R::ClearFailures { digest } => self.clear_failures(id, digest),
+            R::Change(change) => self.change(id, change),
             R::Lift { tenant } => {
-                self.need_owner(id)?;
                 self.lift(&tenant)?;
-                self.reply(id, &ClientReply::Done, &[]);
-                Ok(())
+                self.tell(id, &ClientReply::Done)
             }
-            R::Upgrade(step) => {
-                self.need_owner(id)?;
-                self.upgrade(id, step)
-            }
-            R::Reload => {
-                self.need_owner(id)?;
-                self.reload(Some(id))?;
-                self.reply(id, &ClientReply::Done, &[]);
-                // Whoever asked may have become another tenant's; it was told first that it is done.
-                self.review_clients(None);
-                Ok(())
-            }
-            R::Shutdown { lose_keys } => {
-                self.need_owner(id)?;
-                self.may_end_keeper(lose_keys, "stopping the home loses them")?;
-                tracing::info!("stopping: told by a client");
-                if let Some(client) = self.clients.get_mut(&id) {
-                    client.awaits_stop = true;
-                }
-                self.stop(StoppedBy::Command);
-                Ok(())
-            }
+            R::Upgrade(step) => self.upgrade(id, step),
+            R::Reload => self.reload_for(id),
+            R::Shutdown { lose_keys } => self.shut_down(id, lose_keys),
             R::Backup { folder } => {
-                self.need_owner(id)?;
                 let folder = PathBuf::from(folder);
                 self.give(Task::Backup { folder }, Continuation::BackedUp { client: id })
             }
-            R::Officer(order) => {
-                self.need_owner(id)?;
-                if !self.keeper.is_serving() {
-                    return Err(Refusal::NoKeeper);
+            R::Officer(order) => self.begin_order(id, order),
+        }
+    }
+
+    /// Answers a request without descriptors.
+    fn tell(&mut self, id: u64, reply: &ClientReply) -> Result<(), Refusal> {
+        self.reply(id, reply, &[]);
+        Ok(())
+    }
+
+    /// The cards that the client's tenant may use.
+    fn tell_cards(&mut self, id: u64) -> Result<(), Refusal> {
+        let tenant = self.clients.get(&id).map_or(0, Client::tenant);
+        let mut rows = self.card_rows(id);
+        rows.retain(|row| self.may_use(tenant, row.index));
+        self.reply(id, &ClientReply::Cards(rows), &[]);
+        // Identified now, while the client has something to do: it is about to attach.
+        if let Some(client) = self.clients.get_mut(&id).filter(|client| client.identity.is_none()) {
+            client.identity = client.identify();
+        }
+        Ok(())
+    }
+
+    /// The memory of a card's samples, for observers of all tenants: the samples tell of every tenant.
+    fn tell_samples(&mut self, id: u64, card: u32) -> Result<(), Refusal> {
+        if !self.clients.get(&id).is_some_and(Client::sees_all) {
+            return Err(Refusal::Denied);
+        }
+        let (generation, pages) = self.pages_of(card)?;
+        self.reply(id, &ClientReply::Observed { generation }, &pages);
+        Ok(())
+    }
+
+    fn begin_status(&mut self, id: u64) -> Result<(), Refusal> {
+        let sees_all = self.clients.get(&id).is_some_and(Client::sees_all);
+        let keys = if sees_all { self.master_keys() } else { Vec::new() };
+        let job = Job::Census { keys: keys.clone() };
+        self.give(Task::Job(job), Continuation::Status { client: id, keys })
+    }
+
+    fn begin_list(
+        &mut self,
+        id: u64,
+        store: Option<Store>,
+        pattern: &str,
+        after: Option<Label>,
+    ) -> Result<(), Refusal> {
+        self.need(id, Point::RecordList)?;
+        let pattern = Pattern::new(pattern).map_err(|_| Refusal::Verb(code::LABEL_FORMAT))?;
+        let asked = Listing { client: id, store, pattern: pattern.clone(), rows: Vec::new() };
+        let job = Job::List { store, pattern, after, rows_max: LIST_ROWS_MAX };
+        self.give(Task::Job(job), Continuation::List(asked))
+    }
+
+    fn begin_chain(&mut self, id: u64, label: Label) -> Result<(), Refusal> {
+        let who = self.clients.get(&id).map(Client::who).ok_or(Refusal::Denied)?;
+        // As in opening a label: a client without the right does not learn whether the record exists.
+        if self.rights.may_open(who, &label).is_none() {
+            return Err(Refusal::Verb(code::ACCESS_DENIED));
+        }
+        self.give(Task::Job(Job::Chain { label }), Continuation::Reply { client: id })
+    }
+
+    fn reload_for(&mut self, id: u64) -> Result<(), Refusal> {
+        self.reload(Some(id))?;
+        self.reply(id, &ClientReply::Done, &[]);
+        // The client may now belong to another tenant and be disconnected, so it was answered first.
+        self.review_clients(None);
+        Ok(())
+    }
+
+    fn shut_down(&mut self, id: u64, lose_keys: bool) -> Result<(), Refusal> {
+        self.may_end_keeper(lose_keys, "stopping the home loses them")?;
+        tracing::info!("stopping: told by a client");
+        if let Some(client) = self.clients.get_mut(&id) {
+            client.awaits_stop = true;
+        }
+        self.stop(StoppedBy::Command);
+        Ok(())
+    }
+
+    /// Begins an order about master keys.
+    fn begin_order(&mut self, id: u64, order: OfficerOrder) -> Result<(), Refusal> {
+        if !self.keeper.is_serving() {
+            return Err(Refusal::NoKeeper);
+        }
+        if self.service.is_some() {
+            return match order {
+                OfficerOrder::Registers => {
+                    let rows = OfficerReply::Registers(self.keeper.registers.clone());
+                    self.tell(id, &ClientReply::Officer(rows))
                 }
-                if self.service.is_some() {
-                    return match order {
-                        OfficerOrder::Registers => {
-                            let rows = OfficerReply::Registers(self.keeper.registers.clone());
-                            self.reply(id, &ClientReply::Officer(rows), &[]);
-                            Ok(())
-                        }
-                        _ => Err(Refusal::Invalid(OFFICERS_THEMSELVES.into())),
-                    };
-                }
-                match order {
-                    order if order.needs_sealed() => {
-                        self.give(Task::Sealed, Continuation::WithSealed { client: id, order })
-                    }
-                    order => self.officer(id, order, None),
-                }
+                _ => Err(Refusal::Invalid(OFFICERS_THEMSELVES.into())),
+            };
+        }
+        match order {
+            order if order.needs_sealed() => {
+                self.give(Task::Sealed, Continuation::WithSealed { client: id, order })
             }
+            order => self.officer(id, order, None),
         }
     }
 
@@ -470,7 +475,7 @@ impl Daemon {
         if self.rights.role(who).points.permits(point) { Ok(()) } else { Err(Refusal::Denied) }
     }
 
-    /// Refuses what the role of a client, or one of the labels, does not allow.
+    /// Refuses a request for which the client's role, or its rights to one of the labels, lack the point.
     pub(super) fn need_labels<'a>(
         &self,
         id: u64,
@@ -486,7 +491,7 @@ impl Daemon {
     }
 
     /// Refuses requests that were received but not begun, before the connections end, so that no client is in doubt
-    /// whether it was. What they send from here on does not leave them.
+    /// about its request. From here on, clients' attempts to send fail.
     pub(super) fn refuse_unread(&mut self) {
         let all: Vec<u64> = self.clients.keys().copied().collect();
         for id in all {
@@ -504,7 +509,7 @@ impl Daemon {
         }
     }
 
-    /// Answers the request under way.
+    /// Answers the request under way, and writes its auditor's line.
     pub(super) fn reply(&mut self, id: u64, reply: &ClientReply, descriptors: &[OwnedFd]) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         if let Some((asker, act)) = client.ends() {
@@ -528,7 +533,7 @@ impl Daemon {
         }
     }
 
-    /// Writes to the log what a client caused, within its bounds.
+    /// Logs a warning that a client caused, within the bounds of its user.
     pub(super) fn warn_of(&mut self, id: u64, text: std::fmt::Arguments<'_>) {
         if let Some(client) = self.clients.get(&id) {
             self.strangers.warn(client.user, Some(client.pid), world::now(), text);
@@ -597,9 +602,8 @@ impl Daemon {
             .collect()
     }
 
-    /// The state of a card for those who ask for queues. By its own page a card serves once it has tested itself: who
-    /// was told that would ask for a queue, be refused, and ask again, as long as a slow keeper has not handed it its
-    /// keys.
+    /// The state of a card as clients are told it. By its own page a card serves once it has tested itself. A client
+    /// told so would ask for a queue in vain, again and again, until a slow keeper has handed the card its keys.
     fn told_state(&self, card: &Card, state: CardState) -> CardState {
         match card.phase {
             _ if !state.serves() || self.serves(card) => state,
@@ -609,7 +613,7 @@ impl Daemon {
         }
     }
 
-    /// The master keys that cards are given.
+    /// Names of the master keys that the keeper hands to cards, sorted, each once.
     fn master_keys(&self) -> Vec<MasterKeyName> {
         let mut keys: Vec<_> = self.keeper.registers.iter().flat_map(RegisterRow::keys).collect();
         keys.sort_unstable();
@@ -683,15 +687,46 @@ const OFFICERS_THEMSELVES: &str = "officers of a system service give their order
     `cryptand master-key` as an officer of the service, without --home";
 /// The role name shown to observers; it is not a role of the settings.
 const OBSERVER: &str = "observer";
-/// Requests of a connection that are refused at its end: more than a client sends without an answer.
+/// Upper bound of the unread requests of a connection that are refused at its end: more than a client sends without an
+/// answer.
 const UNREAD_MAX: usize = 32;
-/// Connections of all guests together.
+/// Upper bound of the connections of all guests together.
 const GUESTS_CONNECTIONS_MAX: usize = CONNECTIONS_MAX - ADMINISTRATORS_CONNECTIONS;
-/// Connections accepted before other events are looked at.
+/// Upper bound of the connections accepted before other events are handled.
 const ACCEPTS_MAX: usize = 16;
-/// Most connections of users who are not named, kept until they show a credential or are refused.
+/// Upper bound of the connections of users who are not named, kept until they show a credential or are refused.
 const REFUSED_MAX: usize = 128;
-/// Those of one user.
+/// Upper bound of such connections of one user.
 const REFUSED_OF_USER_MAX: usize = 32;
 /// How long a connection may wait with its greeting.
 const GREETING_WAIT: Duration = Duration::from_secs(10);
+
+/// Whether a request is for the home's owner alone.
+fn is_of_owner(request: &ClientRequest) -> bool {
+    use ClientRequest as R;
+    match request {
+        R::Tables
+        | R::Failures { .. }
+        | R::ClearFailures { .. }
+        | R::Change(_)
+        | R::TokenList { .. }
+        | R::TokenReplace { .. }
+        | R::Lift { .. }
+        | R::Upgrade(_)
+        | R::Reload
+        | R::Shutdown { .. }
+        | R::Backup { .. }
+        | R::Officer(_) => true,
+        R::Hello { .. }
+        | R::Attach { .. }
+        | R::Tenants { .. }
+        | R::Observe { .. }
+        | R::Cards
+        | R::OpenLabel { .. }
+        | R::Call { .. }
+        | R::RecordList { .. }
+        | R::ChainRead { .. }
+        | R::ChainWrite { .. }
+        | R::Status => false,
+    }
+}

@@ -1,8 +1,8 @@
 //! The sockets that connections come through: one for administrators, one for guests, one for observers.
 //!
-//! Each has its own backlog, so that a flood of guests does not keep an administrator out. All others are accepted at a
-//! limited rate ([`Pace`]): a process that connects without end costs the daemon, and the cards that share its
-//! processors, no more time than that. Who connects meanwhile waits in the backlog.
+//! Each has its own backlog, so that a flood of guests does not keep an administrator out. Guests' and observers'
+//! connections are accepted at a limited rate ([`Pace`]): a process that connects without end costs the daemon, and the
+//! cards that share its processors, no more time than that. Meanwhile further connections wait in the backlog.
 
 use crate::access::Door;
 use crate::error::DaemonError;
@@ -15,7 +15,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The sockets.
+/// The listening sockets of a home.
 pub(super) struct Doors {
     administrators: Watched,
     guests: Watched,
@@ -27,16 +27,16 @@ struct Watched {
     door: Door,
     /// Whether connections are accepted: not while descriptors have run out, while stopping, or ahead of the pace.
     is_open: bool,
-    /// How fast, where that is bounded.
+    /// The pace of accepting; `None` if it is unbounded.
     pace: Option<Pace>,
 }
 
 /// Connections that may be accepted now: a bucket that fills at a constant rate.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
-    /// What may be accepted at once.
+    /// Number of connections that may be accepted at once.
     left: u32,
-    /// Up to when the bucket is filled.
+    /// Time up to which the bucket has been filled.
     filled: Instant,
 }
 
@@ -56,7 +56,7 @@ impl Pace {
         }
     }
 
-    /// Takes one out, where there is one.
+    /// Takes one connection out of the bucket, unless it is empty.
     fn take(&mut self) {
         self.left = self.left.saturating_sub(1);
     }
@@ -65,26 +65,26 @@ impl Pace {
         self.left == 0
     }
 
-    /// When as many are there as are worth waking up for.
+    /// When the bucket holds enough connections to be worth waking up for ([`WORTH_WAKING`]).
     fn due(&self) -> Instant {
         self.filled + EVERY * WORTH_WAKING.saturating_sub(self.left)
     }
 }
 
 impl Watched {
-    /// Whether it waits for its pace.
+    /// Whether the socket waits for its pace.
     fn rests(&self) -> bool {
         self.pace.as_ref().is_some_and(Pace::is_empty)
     }
 
-    /// When it goes on, where it waits for its pace.
+    /// When the socket accepts again; `None` if it does not wait for its pace.
     fn due(&self) -> Option<Instant> {
         self.pace.as_ref().filter(|pace| pace.is_empty()).map(Pace::due)
     }
 }
 
 impl Doors {
-    /// Makes the sockets, the administrators' first, so that a client which finds the other one could have used it.
+    /// Makes the sockets, the administrators' first: a client that finds another socket might have used that one.
     pub(super) fn make(home: &Home) -> Result<Self, DaemonError> {
         let (admin, guest, earlier) = (home.admin_socket(), home.guest_socket(), home.earlier_socket());
         let observe = home.observe_socket();
@@ -103,14 +103,14 @@ impl Doors {
         Ok(Self { administrators, guests, observers })
     }
 
-    /// Removes what [`Doors::make`] made.
+    /// Removes the files that [`Doors::make`] made.
     pub(super) fn remove(home: &Home) {
         for path in [home.earlier_socket(), home.guest_socket(), home.observe_socket(), home.admin_socket()] {
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Accepts connections from here on, where it does not yet, and does not wait for the pace.
+    /// Polls the sockets that are not polled yet, except those that wait for their pace.
     pub(super) fn open(&mut self, poller: &mut Poller) {
         for watched in self.each() {
             if !watched.is_open && !watched.rests() {
@@ -120,7 +120,7 @@ impl Doors {
         }
     }
 
-    /// Accepts none until [`Doors::open`].
+    /// Accepts no connections until [`Doors::open`].
     pub(super) fn close(&mut self, poller: &mut Poller) {
         for watched in self.each() {
             poller.forget(&watched.listener);
@@ -128,12 +128,12 @@ impl Doors {
         }
     }
 
-    /// When a socket that waits for its pace goes on.
+    /// When a socket that waits for its pace accepts again; `None` if none waits.
     pub(super) fn due(&self) -> Option<Instant> {
         [&self.guests, &self.observers].into_iter().filter_map(Watched::due).min()
     }
 
-    /// Adds to the bucket as time passes; whether a socket that was not polled may be polled again.
+    /// Fills the buckets of waiting sockets that are due, and returns whether one of them may be polled again.
     pub(super) fn on_time(&mut self, now: Instant) -> bool {
         let mut goes_on = false;
         for watched in self.each() {
@@ -147,7 +147,7 @@ impl Doors {
         goes_on
     }
 
-    /// The next connection that waits; none where the pace allows no more now.
+    /// The next waiting connection; `None` if there is none, or if the pace allows no more now.
     pub(super) fn accept(&mut self, door: Door, poller: &mut Poller) -> io::Result<Option<Channel>> {
         let watched = match door {
             Door::Administrators => &mut self.administrators,
@@ -174,9 +174,9 @@ impl Doors {
     }
 }
 
-/// Connections through a socket that are accepted at once after a while without any.
+/// Upper bound of the connections accepted at once through a socket, after a while without any.
 const BURST: u32 = 512;
-/// After that, one each time: 1,000 a second.
+/// Time in which one more connection may be accepted: 1,000 a second.
 const EVERY: Duration = Duration::from_millis(1);
 /// A socket that is not polled is polled again when this many connections may be accepted.
 const WORTH_WAKING: u32 = 32;
@@ -185,7 +185,7 @@ const WORTH_WAKING: u32 = 32;
 mod tests {
     use super::*;
 
-    /// Takes up to so many out; how many there were.
+    /// Takes out up to `most` connections, and returns how many there were.
     fn taken(pace: &mut Pace, most: u32) -> u32 {
         let before = pace.left;
         (0..most).for_each(|_| pace.take());

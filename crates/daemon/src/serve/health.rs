@@ -8,25 +8,25 @@ use link::world;
 use std::time::{Duration, Instant};
 use wire::control::{Finding, Outdated, Personality, RegisterRow, Space};
 
-/// Who is told, and so of what.
+/// Who is told of the home's health, which bounds what is told.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Audience {
-    /// Who may know everything, with the key records where they were counted.
+    /// A peer that may know everything, with numbers of key records if they were counted.
     All(Option<Records>),
     /// A guest of this tenant.
     Tenant(u32),
 }
 
-/// Key records of a home.
+/// Numbers of key records of a home.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Records {
-    /// All of them.
+    /// Number of all key records.
     pub all: u64,
-    /// Those that no master key opens; none where no master key is known to tell.
+    /// Number of records that no master key opens; `None` while no master key is held.
     pub without_key: Option<u64>,
 }
 
-/// What the service manager is shown.
+/// The line that the service manager was last shown, and when the home was last looked at for it.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     line: String,
@@ -34,12 +34,12 @@ pub(super) struct Shown {
 }
 
 impl Daemon {
-    /// What is wrong, as far as this audience may know.
+    /// The findings about the home, as far as this audience may know.
     pub(super) fn findings(&self, audience: Audience) -> Vec<Finding> {
         self.viewed(audience, findings)
     }
 
-    /// What is made of the home as this audience may see it.
+    /// Applies `of` to the view of the home that this audience may have.
     fn viewed<T>(&self, audience: Audience, of: impl FnOnce(&View<'_>) -> T) -> T {
         let may_see = |domain| match audience {
             Audience::All(_) => true,
@@ -79,7 +79,7 @@ impl Daemon {
         })
     }
 
-    /// Room where the home lies.
+    /// Space on the home's file system; `None` if the system does not tell it.
     pub(super) fn space(&self) -> Option<Space> {
         let found = rustix::fs::statvfs(self.home.folder()).ok()?;
         let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
@@ -92,7 +92,7 @@ impl Daemon {
             return;
         }
         let why = self.viewed(Audience::All(None), why_not_started);
-        // What an earlier daemon left serves on, whatever became of the rest.
+        // Cards adopted from an earlier daemon serve on, whatever became of the rest.
         let Some(why) =
             why.filter(|_| self.ready.is_awaited() && !self.cards.values().any(|card| card.adopted))
         else {
@@ -104,8 +104,8 @@ impl Daemon {
         self.wind_down();
     }
 
-    /// Shows the service manager how well the home serves, where there is one and that has changed, once it was told
-    /// that the home serves.
+    /// Shows the service manager how well the home serves, if that has changed. Without a manager, or before it was
+    /// told that the home serves, nothing is shown.
     pub(super) fn show_health(&mut self, now: Instant) {
         if !self.ready.is_managed() || !self.ready.is_said() {
             return;
@@ -123,7 +123,7 @@ impl Daemon {
         }
     }
 
-    /// A backup of the home was written.
+    /// Notes the present time as that of the last backup.
     pub(super) fn backed_up(&mut self) {
         self.backup_unix_s = Some(world::unix_ms() / 1000);
     }

@@ -20,11 +20,11 @@ use wire::control::{
     Refusal, RegisterRow, Served, Unattended, Unseal, Unsealing,
 };
 
-/// The keeper's row among those of processes.
+/// The keeper's row in the file of processes.
 pub(super) const KEEPER_ROW: u32 = CARDS_MAX as u32;
 
 impl Daemon {
-    /// Brings the keeper to what the settings ask for.
+    /// Stops a keeper whose specification is not what the settings ask for, so that it is replaced.
     pub(super) fn want_keeper(&mut self) {
         let fits = self.keeper.running_as.is_none_or(|running| running == self.keeper.wanted);
         if !fits && matches!(self.keeper.phase, Phase::Starting(_) | Phase::Serving) {
@@ -37,7 +37,7 @@ impl Daemon {
 
     pub(super) fn stop_keeper(&mut self) {
         if self.service.is_some() {
-            // It is not the daemon's to stop.
+            // The keeper of a service is not the daemon's to stop: only the connection to it ends.
             self.lose_keeper(world::now());
         }
         if self.keeper.process.is_none() {
@@ -144,8 +144,8 @@ impl Daemon {
         Ok(())
     }
 
-    /// What a keeper that starts now unseals itself with. One that ended over it, for want of memory, say, would be
-    /// started again and again: the next one stays sealed.
+    /// The means by which a keeper that starts now unseals itself. If the attempt before ended the keeper, for want of
+    /// memory, say, the next one stays sealed: otherwise the keeper would be started again and again.
     fn unattended(&self) -> (Option<Unattended>, Option<OwnedFd>) {
         if self.settings.unseal == Unseal::Attended || self.settings.development.is_some() {
             return (None, None);
@@ -241,13 +241,13 @@ impl Daemon {
         };
         let lost: Vec<u32> = self.cards.values().filter(is_lost).map(|card| card.index).collect();
         lost.into_iter().for_each(|index| self.stop_card(index));
-        // A card of an earlier keeper hears of nothing any more; what it has serves until there is more.
+        // A card of an earlier keeper gets no changes: it is replaced once this keeper holds any keys.
         if holds_any && self.renewals.is_empty() {
             self.renew_cards();
         }
     }
 
-    /// Meets the keeper that an earlier daemon started.
+    /// Connects to the keeper that an earlier daemon started, to adopt it; kills the keeper if that fails.
     pub(super) fn meet_keeper(&mut self, row: &ProcessRow, now: Instant) {
         let Some(pidfd) = row.identity.open() else { return };
         let pid = row.identity.pid;
@@ -292,7 +292,8 @@ impl Daemon {
         self.watch_keeper();
     }
 
-    /// Passes an officer's order on.
+    /// Passes an officer's order on to the keeper. An order to set master keys waits until cards of an earlier keeper
+    /// are replaced.
     pub(super) fn officer(
         &mut self,
         client: u64,
@@ -311,7 +312,7 @@ impl Daemon {
             if self.keeper.held.is_some() {
                 return Err(Refusal::Invalid("another officer sets master keys".into()));
             }
-            // They would not hear of the new key, and would refuse what others wrap under it.
+            // Those cards would not get the new key, and would refuse tokens that others wrap under it.
             self.keeper.held = Some(ordered);
             self.renew_cards();
             return Ok(());
@@ -335,7 +336,7 @@ impl Daemon {
         self.cards.values().filter(is_strange).map(|card| card.index)
     }
 
-    /// Forwards orders that waited for the end of cards that would not get the change.
+    /// Passes on the order that waited, once no card is left that would not get the change.
     pub(super) fn settle_keeper(&mut self) {
         if self.keeper.held.is_some()
             && self.strangers().next().is_none()
@@ -422,7 +423,7 @@ impl Daemon {
                     self.serve_card(index, end, now);
                 }
             }
-            // It is served once it holds what it is handed.
+            // The card counts as served when it holds the keys that it is handed (`Holds`).
             (Some(Ask::Serve), KeeperNotice::Done) => {}
             (Some(Ask::Officer { client, changes }), KeeperNotice::Officer { reply, store, spreads }) => {
                 self.officer_reply(client, changes, reply, store, spreads);
@@ -442,7 +443,7 @@ impl Daemon {
         }
     }
 
-    /// The card that a keeper refers to, if it is still this process.
+    /// The card that the keeper names, if its process is still the same.
     fn served(&mut self, served: Served) -> Option<&mut Card> {
         self.cards
             .get_mut(&served.card)
@@ -455,8 +456,8 @@ impl Daemon {
         }
     }
 
-    /// Compares the cards that an adopted keeper holds the socket pairs of with those that were adopted: an earlier
-    /// daemon may have ended between its order and its arrival.
+    /// Compares the cards that an adopted keeper is connected to with the adopted cards. The two may differ: an earlier
+    /// daemon may have ended before its order reached the keeper.
     fn meet_served(&mut self, cards: Vec<(Served, bool)>) {
         for (served, holds) in &cards {
             if *holds {
@@ -479,7 +480,7 @@ impl Daemon {
         }
     }
 
-    /// A card that does not take its keys holds all others up.
+    /// Kills cards that do not take their keys: they hold all others up.
     fn cards_lag(&mut self, cards: &[Served], now: Instant) {
         for served in cards {
             if self.served(*served).is_some() {
@@ -488,7 +489,7 @@ impl Daemon {
         }
     }
 
-    /// Every card wraps under the new keys of a domain: after the last domain the officer's order is answered.
+    /// Notes that every card has the new keys of a domain. After the last domain the officer's order is answered.
     fn keys_spread(&mut self, domain: u16) {
         tracing::info!(domain, "master keys are with all cards");
         let spreading = std::mem::take(&mut self.keeper.spreading);
@@ -530,7 +531,7 @@ impl Daemon {
         self.refresh(client, reply);
     }
 
-    /// The keeper takes for sealed what is not.
+    /// Tells the keeper that its sealed copy was not stored: it must not take its keys for sealed.
     pub(super) fn not_stored(&mut self) {
         if let Some(process) = &mut self.keeper.process {
             process.channel.send(KeeperOrder::NotStored, Vec::new());
@@ -568,7 +569,7 @@ impl Daemon {
         for ask in self.keeper.note_end(ended, now) {
             match ask {
                 Ask::Officer { client, .. } => self.refuse(client, Refusal::NoKeeper),
-                // It was done; only the registers were still asked for.
+                // The officer's order was carried out; only the registers were still asked for.
                 Ask::Refresh { client, reply } => self.reply(client, &reply, &[]),
                 Ask::Ready | Ask::Serve => {}
             }
@@ -613,7 +614,7 @@ impl Ask {
 const NOTICES_MAX: usize = 64;
 /// Longest wait before the keeper of a service is looked for again.
 const JOIN_WAIT_MAX: Duration = Duration::from_millis(500);
-/// Orders that the keeper has not answered, beyond which officers are refused.
+/// Upper bound of the orders that the keeper has not answered, beyond which officers are refused.
 const ASKS_MAX: usize = 4 * CARDS_MAX;
 /// How long the keeper may take with an answer; deriving a key from a passphrase takes seconds.
 const ANSWER_WAIT: Duration = Duration::from_secs(60);

@@ -1,10 +1,11 @@
-//! Wrong PINs at work: what cards tell is written down, counted, and answered; what is refused is shown to all cards.
+//! Wrong PINs: reports of cards are written down, counted and answered, and refusals are shown to all cards.
 //!
 //! ```text
 //! card: Guesses --pending--> the log's thread --durable--> counted --in the table--> card: Counted
 //! ```
-//! Nothing is counted before it is durable, and a card is told only after the table says what follows: whoever judges
-//! the next guess finds it there. While the log cannot be written, answers to wrong PINs wait, and right ones go on.
+//! Nothing is counted before it is durable, and a card is told only after the table shows the result: a card that
+//! judges the next guess finds the result there. While the log cannot be written, answers to wrong PINs wait, and
+//! answers to right ones do not.
 
 use super::Daemon;
 use crate::pin_failures::log::{self, Log, RECORD_BYTES, Task};
@@ -23,24 +24,24 @@ use wire::pin::{CountingKey, Digest, FailureCount, FailureRow, Standing, Told};
 
 /// How long the log is left alone after it could not be written.
 const AGAIN: Duration = Duration::from_secs(1);
-/// The file is written anew where it is longer than this, and twice as long as it was when that was done last.
+/// The file is written anew if it is at least this long, in bytes, and twice as long as when it was last written anew.
 const BYTES_MIN: u64 = 1 << 20;
 
-/// What is counted, and where.
+/// The counts of wrong PINs, the table that shows cards the refusals, and the file that keeps the counts.
 pub(super) struct Pins {
     failures: Failures,
     table: FailureTable,
-    /// What is known anew and has no room in the table.
+    /// Changes of standing that found no room in the table yet.
     unplaced: BTreeMap<Digest, Standing>,
     is_closed: bool,
     log: Log,
     key: CountingKey,
-    /// Length of the file.
+    /// Length of the file in bytes.
     bytes: u64,
-    /// Length of it as it was last written anew.
+    /// Length of the file when it was last written anew, in bytes.
     shortest: u64,
     pending: Vec<Pending>,
-    /// What the log's thread writes now, and whether it writes the file anew.
+    /// The events that the log's thread writes now, and the length of the file if it is written anew.
     writing: Option<(Vec<Pending>, Option<u64>)>,
     again: Option<Instant>,
 }
@@ -55,7 +56,7 @@ struct Pending {
 /// Who is told that an event is durable.
 #[derive(Clone, Copy)]
 enum Owed {
-    /// The process of a card of this generation: that its failure of this number is.
+    /// The card's process of this generation, which reported the failure under this number.
     Card {
         index: u32,
         generation: u64,
@@ -68,7 +69,7 @@ impl Pins {
     /// Reads what an earlier daemon counted, or begins to count.
     ///
     /// # Errors
-    /// Of the system; a file that is none of failures.
+    /// The error of a system call that failed, or of a file that is not one of failures.
     pub(super) fn open(home: &Home, settings: &Settings, poller: &Poller) -> io::Result<Self> {
         let path = log::path(home);
         let now = now();
@@ -79,7 +80,7 @@ impl Pins {
                 if said.damaged != 0 {
                     tracing::error!("{}: {} damaged records are passed over", path.display(), said.damaged);
                 }
-                // To an older file nothing is appended.
+                // Nothing is appended to an older file: it is written anew.
                 let bytes = (!said.is_old).then_some(said.bytes);
                 (said.key, said.events, bytes)
             }
@@ -87,7 +88,7 @@ impl Pins {
         };
         events.iter().for_each(|(at, event)| failures.apply(event, *at, now));
         failures.on_time(now);
-        // One that is long is written anew as any other.
+        // A long file is written anew later, when it has grown.
         let bytes = match bytes {
             Some(bytes) => bytes,
             None => {
@@ -115,7 +116,7 @@ impl Pins {
         Ok(pins)
     }
 
-    /// Shows cards what has changed.
+    /// Puts changes of standing into the table that cards read, and logs them.
     fn publish(&mut self) {
         for (digest, standing) in self.failures.changes() {
             match (standing, self.failures.stopped(&digest)) {
@@ -144,7 +145,7 @@ impl Pins {
         self.table.refuse_everybody(is_closed);
     }
 
-    /// Writes what is pending, where nothing is being written.
+    /// Writes pending events, unless something is being written or was not written a moment ago.
     fn write(&mut self) {
         if self.writing.is_some() || self.pending.is_empty() || self.again.is_some_and(|at| world::now() < at)
         {
@@ -158,7 +159,7 @@ impl Pins {
         self.writing = Some((batch, None));
     }
 
-    /// Writes the file anew, where it has grown long.
+    /// Writes the file anew if it has grown long ([`BYTES_MIN`]) and nothing is being written.
     fn shorten(&mut self) {
         let is_long = self.bytes >= BYTES_MIN.max(2 * self.shortest);
         if self.writing.is_some() || !is_long || self.again.is_some() {
@@ -172,7 +173,7 @@ impl Pins {
 }
 
 impl Daemon {
-    /// Gives a card that runs what it counts with.
+    /// Gives a running coprocessor the key of the digests and the table of standings.
     pub(super) fn tell_counting(&mut self, index: u32) {
         let is_coprocessor = |card: &Card| {
             card.running_as.as_ref().is_some_and(|of| of.personality == Personality::Coprocessor)
@@ -182,8 +183,8 @@ impl Daemon {
         }
         let counted = match &self.pins {
             Some(pins) => pins.table.read_only().map(|table| (pins.key.clone(), table)),
-            // A card that an earlier daemon started would go on with what that one knew, and have its wrong PINs
-            // counted by nobody.
+            // Otherwise a card that an earlier daemon started would go on with that daemon's table, and nobody would
+            // count its wrong PINs.
             None => for_nobody().map(|table| (CountingKey([0; 32]), table)),
         };
         match counted {
@@ -197,7 +198,7 @@ impl Daemon {
         }
     }
 
-    /// A card tells what became of verifications.
+    /// Takes the failed verifications that a card reports, and has the log's thread write them.
     pub(super) fn guesses(&mut self, index: u32, told: Vec<Told>) {
         let Some(generation) = self.cards.get(&index).map(|card| card.generation) else { return };
         let Some(pins) = &mut self.pins else { return };
@@ -209,7 +210,8 @@ impl Daemon {
         pins.write();
     }
 
-    /// The log's thread is done with what it was given.
+    /// Counts events that the log's thread has written, and answers the cards and clients that wait. Events that were
+    /// not written are tried again.
     pub(super) fn failures_written(&mut self) {
         let Some(pins) = &mut self.pins else { return };
         let Some(outcome) = pins.log.outcome() else { return };
@@ -246,7 +248,7 @@ impl Daemon {
         }
     }
 
-    /// What time has changed.
+    /// Forgets failures that are old, shows cards the change, and writes what is pending.
     pub(super) fn failures_on_time(&mut self) {
         let Some(pins) = &mut self.pins else { return };
         pins.failures.on_time(now());
@@ -255,7 +257,7 @@ impl Daemon {
         pins.write();
     }
 
-    /// The settings say other rules.
+    /// Applies the rules of changed settings to the counts.
     pub(super) fn review_failures(&mut self) {
         let Some(pins) = &mut self.pins else { return };
         pins.failures.set_keys(bounds(&self.settings));
@@ -263,7 +265,7 @@ impl Daemon {
         pins.publish();
     }
 
-    /// A page of what is counted.
+    /// A page of rows of failures after a digest, at most [`LIST_ROWS_MAX`]; with `refused`, refused rows alone.
     pub(super) fn failure_rows(
         &self,
         after: Option<Digest>,
@@ -273,7 +275,7 @@ impl Daemon {
         Ok(pins.failures.rows(after, refused, LIST_ROWS_MAX))
     }
 
-    /// Forgets what is counted under a digest, or all; the client is answered when that is durable.
+    /// Forgets the failures under a digest, or all; the client is answered when that is durable.
     pub(super) fn clear_failures(&mut self, client: u64, digest: Option<Digest>) -> Result<(), Refusal> {
         let pins = self.pins.as_mut().ok_or_else(not_counted)?;
         if let Some(digest) = digest.filter(|digest| !pins.failures.has(digest)) {
@@ -284,7 +286,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// How much is counted.
+    /// Numbers of rows of failures, as a status shows them.
     pub(super) fn failure_count(&self) -> FailureCount {
         let closed = FailureCount { is_closed: true, ..FailureCount::default() };
         self.pins
@@ -293,7 +295,7 @@ impl Daemon {
     }
 }
 
-/// How many failures of a key are too many.
+/// The bounds of keys' failures that the settings give.
 fn bounds(settings: &Settings) -> KeyBounds {
     KeyBounds { all: settings.pin.key_failures_per_hour, tenant: settings.pin.tenant_key_failures_per_hour }
 }
@@ -316,7 +318,7 @@ fn now() -> u64 {
     world::unix_ms() / 1000
 }
 
-/// Bytes that nobody can know.
+/// 32 random bytes of the kernel, which nobody can know.
 fn random() -> io::Result<[u8; 32]> {
     let mut bytes = [0; 32];
     let mut filled = 0;

@@ -16,8 +16,8 @@ use wire::grant::Grant;
 use wire::tenant::{ConfinedRow, Confinement, NAMED_TENANT};
 
 impl Daemon {
-    /// Whose requests the pass holds that a card runs, or died in. A queue that is not known was ended: whose it was is
-    /// not known either.
+    /// The tenants with requests in the pass that a card runs, or died in. A queue that is not known here was ended,
+    /// and counts as others'.
     pub(super) fn present_in(&self, index: u32) -> Present {
         let samples = self.cards.get(&index).and_then(|card| card.samples.as_ref());
         let Some(roster) = samples.map(|(_, view)| view.roster()) else { return Present::default() };
@@ -31,7 +31,7 @@ impl Daemon {
         present
     }
 
-    /// Handles the death of a card that its requests may have caused.
+    /// Handles the death of a card that its requests may have caused: their tenants are confined.
     pub(super) fn hold_against(&mut self, index: u32, present: &Present) {
         let now = world::now();
         if present.tenants.is_empty() {
@@ -78,7 +78,7 @@ impl Daemon {
         }
     }
 
-    /// What the requests of a queue are held to.
+    /// The confinement of a queue's requests: none for administrators, or if the settings want no quarantine.
     pub(super) fn confinement(&self, tenant: u32, is_administrators: bool) -> Confinement {
         if is_administrators || self.settings.quarantine.deaths == 0 {
             return Confinement::None;
@@ -98,7 +98,7 @@ impl Daemon {
         Err(Refusal::Quarantined { deaths, left_s })
     }
 
-    /// What time has changed.
+    /// Ends confinements whose time is over, and tells cards.
     pub(super) fn quarantine_on_time(&mut self, now: Instant) {
         if self.quarantine.due().is_none_or(|due| now < due) {
             return;
@@ -108,7 +108,7 @@ impl Daemon {
         self.write_quarantine(now);
     }
 
-    /// Ends what follows for a tenant, or a user who is one.
+    /// Ends the confinement of a tenant, and forgets its deaths. The name is a tenant's, or a user's name or number.
     pub(super) fn lift(&mut self, name: &str) -> Result<(), Refusal> {
         let now = world::now();
         let named = self.tenants.all().iter().find(|named| named.tenant.name == name);
@@ -130,7 +130,8 @@ impl Daemon {
         Ok(())
     }
 
-    /// What is known, for people: to who administers or observes the home of all, to others of themselves.
+    /// Rows of a status about tenants that cards died with: all of them if the client may see all, otherwise its own
+    /// tenant.
     pub(super) fn confined_rows(&self, tenant: u32, sees_all: bool) -> Vec<ConfinedRow> {
         let now = Moment { at: world::now(), unix_ms: world::unix_ms() };
         let mut known = self.quarantine.all(now.at);
@@ -157,7 +158,7 @@ impl Daemon {
         }
     }
 
-    /// Writes it down for a later daemon.
+    /// Writes the quarantine down for a later daemon.
     fn write_quarantine(&mut self, now: Instant) {
         let rows = self.quarantine.rows(Moment { at: now, unix_ms: world::unix_ms() });
         let before = std::mem::replace(&mut self.quarantine_written, rows.len() as u32);

@@ -1,4 +1,4 @@
-//! Queries: what the daemon knows and the caller may know.
+//! Answers queries from what the daemon knows, as far as the caller may know it.
 
 use super::Daemon;
 use crate::rights::Rights;
@@ -6,11 +6,11 @@ use crate::verbs::{self, Answer, Facts};
 use wire::control::{ClientReply, Personality, Refusal};
 use wire::verb::Entry;
 
-/// The serial number of no card.
+/// The serial number in an answer if the caller may use no such card: blanks.
 const NO_CARD: [u8; 8] = [b' '; 8];
 
 impl Daemon {
-    /// Answers a query about a domain, and a card or the first that the caller may use.
+    /// Answers a query about a domain, and about a coprocessor: the given card, or the first that the caller may use.
     pub(super) fn query(
         &mut self,
         client: u64,

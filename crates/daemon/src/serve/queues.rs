@@ -37,22 +37,22 @@ use wire::tenant::Limits;
 /// A queue at a card.
 pub(super) struct Queue {
     pub(super) card: u32,
-    /// What the card was told of it.
+    /// The grant for this queue that the card was last sent.
     pub(super) grant: Grant,
     slots: u32,
-    /// Length of the grant in the card's word to a later daemon.
+    /// Length of the grant in the card's message to a later daemon, in bytes.
     grant_bytes: usize,
-    /// Length of its memories.
+    /// Length of the queue's memory, in bytes.
     bytes: u64,
     state: State,
-    /// Its row in the file for a later daemon.
+    /// The queue's row in the file for a later daemon; `None` if it has none.
     row: Option<u32>,
-    /// Whether who has it administers the home.
+    /// Whether the queue belongs to an administrator of the home.
     pub(super) is_administrators: bool,
 }
 
 impl Queue {
-    /// The connection that it belongs to.
+    /// The connection that the queue belongs to; `None` if it has none.
     pub(super) fn client(&self) -> Option<u64> {
         match self.state {
             State::Asked { client, .. } | State::Attached { client, .. } => Some(client),
@@ -68,13 +68,13 @@ impl Queue {
         }
     }
 
-    /// Whether it ends already.
+    /// Whether the queue is ending already.
     pub(super) fn is_ending(&self) -> bool {
         matches!(self.state, State::Abandoned | State::Detaching)
     }
 }
 
-/// The memory of a queue, and what a card gets of it.
+/// The memory of a queue, with the descriptors that a card gets of it.
 pub(super) struct Ready {
     slots: u32,
     blocks: u32,
@@ -98,11 +98,11 @@ impl Ready {
 enum State {
     /// The order to serve it is sent to the card as soon as there is room for it.
     Asked { client: u64, memory: QueueMemory },
-    /// As before, but the client is gone meanwhile.
+    /// As [`State::Asked`], but the client has gone meanwhile.
     Abandoned,
     /// Handed out to this connection. The memory is kept until the card confirms that it serves the queue.
     Attached { client: u64, unconfirmed: Option<QueueMemory> },
-    /// Served since before this daemon, for this process.
+    /// Served since before this daemon started, for this process.
     Adopted { owner: Option<(Identity, PidFd)>, entry: Entry },
     /// The card was asked to end it.
     Detaching,
@@ -117,21 +117,21 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Of a queue that nothing is noted of.
+    /// The entry of a queue for which no row was found.
     const UNKNOWN: Self = Self { shown: None, is_guest: true };
 
-    /// The socket that it came through.
+    /// The socket that the process came through.
     pub(super) fn door(self) -> Door {
         if self.is_guest { Door::Guests } else { Door::Administrators }
     }
 
-    /// Whether it is an administrator's, where its user is the owner or root.
+    /// Whether the queue is an administrator's; `is_owner` says whether its user is the owner or root.
     fn administers(self, is_owner: bool) -> bool {
         is_owner && !self.is_guest && self.shown.is_none()
     }
 }
 
-/// What a later daemon must know of a queue: whose it is.
+/// A queue's row in the file for a later daemon: whose the queue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct QueueRow {
     queue: u64,
@@ -186,7 +186,7 @@ impl Daemon {
             self.check_guest_places(index, tenant, user)?;
             self.check_guest_memory(tenant, user, bytes)?;
         }
-        // One that a card claimed and that is being ended may stand in the way.
+        // A queue that a card claimed and that is being ended may have this number.
         while self.queues.contains_key(&self.next_queue) {
             self.next_queue += 1;
         }
@@ -227,7 +227,7 @@ impl Daemon {
             row: None,
         };
         self.queues.insert(queue, made);
-        // Before the card has it: a later daemon knows whose it is, whenever this one dies.
+        // Noted before the card has the queue: whenever this daemon dies, a later one knows whose the queue is.
         if let (Some(owner), Some(card)) = (owner, self.cards.get(&index)) {
             let generation = card.generation;
             self.note_queue(queue, QueueRow { queue, card: index, generation, owner, entry, bytes });
@@ -239,19 +239,22 @@ impl Daemon {
         if let Some(peer) = self.clients.get_mut(&client) {
             peer.queues.insert(queue);
         }
-        // An order that waits here would be lost with this daemon, and the client wait for a card that knows nothing.
+        // An order that waits here would be lost with this daemon, and the client would wait for a card that does not
+        // know the queue.
         let process = self.cards.get(&index).and_then(|card| card.process.as_ref());
         if process.is_some_and(|process| process.channel.is_empty()) {
             self.hand_over(queue, false);
         }
-        // Nobody waits for this one yet. Where it cannot be made now, that is said to who asks for it.
+        // Memory for the next queue, which nobody waits for yet. If it cannot be made now, the client that asks for it
+        // is told.
         if self.spare.is_none() {
             self.spare = Ready::make(QUEUE_SLOTS_DEFAULT as u32, 0, self.next_queue).ok();
         }
         Ok(())
     }
 
-    /// Whether a guest may have one more queue on a card: by tenant, by user, and so that administrators find a place.
+    /// Refuses a guest one more queue on a card if its tenant, its user or all guests have as many as they may:
+    /// administrators must find a place.
     fn check_guest_places(&self, index: u32, tenant: u32, user: u32) -> Result<(), Refusal> {
         let on_card = || self.queues.values().filter(|queue| queue.card == index);
         let full = |what: &str, limit: usize| Refusal::Full { what: what.into(), limit: limit as u64 };
@@ -274,7 +277,7 @@ impl Daemon {
         }
     }
 
-    /// Whether the queues of a guest may take so many bytes more: by tenant, by user, and of all guests.
+    /// Refuses a guest `bytes` more memory for queues if its tenant, its user or all guests would have too much.
     fn check_guest_memory(&self, tenant: u32, user: u32, bytes: u64) -> Result<(), Refusal> {
         let [of_tenant, of_user, of_guests] = self.guest_memory(tenant, user);
         let bounds = [
@@ -291,7 +294,7 @@ impl Daemon {
         }
     }
 
-    /// What the queues of a tenant of guests, of a user of guests, and of all guests take.
+    /// Memory of the queues of a tenant of guests, of a user of guests, and of all guests, in bytes.
     fn guest_memory(&self, tenant: u32, user: u32) -> [u64; 3] {
         let of_guests = self.queues.values().filter(|queue| !queue.is_administrators);
         of_guests.fold([0; 3], |[of_tenant, of_user, all], queue| {
@@ -304,7 +307,7 @@ impl Daemon {
         })
     }
 
-    /// What a status says of the memory of queues.
+    /// The memory of queues as a client's status shows it.
     pub(super) fn queue_memory(&self, client: u64) -> QueueMemoryUse {
         let Some(client) = self.clients.get(&client) else { return QueueMemoryUse::default() };
         let its = self.queues.values().filter(|queue| queue.grant.tenant == client.tenant());
@@ -318,7 +321,7 @@ impl Daemon {
         }
     }
 
-    /// Refuses a domain that the home has not.
+    /// Refuses a domain that the home does not have.
     fn check_home_domain(&self, domain: u16) -> Result<(), Refusal> {
         let domains = self.settings.cards.domains;
         if domain < domains {
@@ -327,7 +330,7 @@ impl Daemon {
         Err(Refusal::Invalid(format!("domain {domain}; this home has the domains 0 to {}", domains - 1)))
     }
 
-    /// Refuses a domain that the home has not, or the tenant may not use.
+    /// Refuses a domain that the home does not have, or that the tenant may not use.
     pub(super) fn check_domain_of(&self, tenant: u32, domain: u16) -> Result<(), Refusal> {
         self.check_home_domain(domain)?;
         self.check_domain(tenant, domain)
@@ -343,8 +346,8 @@ impl Daemon {
         Err(Refusal::Invalid(format!("domain {domain}: tenant {name} may use the domains {its}")))
     }
 
-    /// The tenant's row in the accounts. What is left of others is looked for only where all rows are taken, and
-    /// as long as a card has not told its queues, anything may be left of anyone.
+    /// Gives a tenant its row in the accounts. If all rows are taken, a row is reused whose tenant has nothing left; as
+    /// long as a card has not reported its queues, no tenant counts as such.
     fn give_account(&mut self, tenant: u32) -> Result<u32, Refusal> {
         let is_silent = self.cards.values().any(|card| card.process.is_some() && card.status.is_none());
         let (clients, queues, tenants) = (&self.clients, &self.queues, &self.tenants);
@@ -356,7 +359,7 @@ impl Daemon {
         })
     }
 
-    /// Whether a queue of this tenant may be made on a card now.
+    /// Refuses a card on which no queue of this tenant can be made now.
     fn check_card(&self, tenant: u32, index: u32) -> Result<(), Refusal> {
         let exists = |card: &&Card| card.running_as.is_some() || card.wanted.is_some();
         let card = self.cards.get(&index).filter(exists).ok_or(Refusal::NoSuchCard)?;
@@ -373,7 +376,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// The card serves a queue from now on.
+    /// Notes that the card serves a queue from now on, and hands the queue to a client that waits for it.
     pub(super) fn queue_attached(&mut self, number: u64) {
         match self.queues.get_mut(&number).map(|queue| &mut queue.state) {
             Some(State::Asked { .. }) => self.hand_over(number, true),
@@ -383,7 +386,7 @@ impl Daemon {
         }
     }
 
-    /// Gives the client that asked for a queue its end.
+    /// Gives the client that asked for a queue the client's side of it.
     fn hand_over(&mut self, number: u64, is_served: bool) {
         let Some(queue) = self.queues.get_mut(&number) else { return };
         match std::mem::replace(&mut queue.state, State::Abandoned) {
@@ -407,7 +410,7 @@ impl Daemon {
         let Some(queue) = self.queues.get(&number) else { return Err(Refusal::NoCardReady) };
         let (index, slots) = (queue.card, queue.slots);
         let bell = match Doorbell::connect(&self.home.card_doorbell(index)) {
-            // Nobody hears it any more: the card has died since it took the queue.
+            // No card is behind the doorbell any more: it has died since it took the queue.
             Err(error) if is_unheard(&error) => return Err(Refusal::NoCardReady),
             bell => bell,
         };
@@ -433,7 +436,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// The card will not serve a queue, or no longer does.
+    /// Forgets a queue that the card does not serve, or no longer serves, and lets its client know.
     pub(super) fn queue_rejected(&mut self, number: u64, why: &str) {
         let Some(queue) = self.forget_queue(number) else { return };
         let text = format_args!("card {} refused queue {number}: {why}", queue.card);
@@ -458,12 +461,12 @@ impl Daemon {
         }
     }
 
-    /// The card has unmapped a queue.
+    /// Forgets a queue that the card has unmapped.
     pub(super) fn queue_detached(&mut self, number: u64) {
         self.forget_queue(number);
     }
 
-    /// The card ended a queue whose client broke the rules: the client is disconnected, so that it
+    /// Forgets a queue that the card ended because its client broke the rules. The client is disconnected, so that it
     /// does not wait for replies that cannot come.
     pub(super) fn queue_offended(&mut self, number: u64, rule: &str) {
         let Some(queue) = self.forget_queue(number) else { return };
@@ -474,7 +477,7 @@ impl Daemon {
         }
     }
 
-    /// The client of a queue is gone.
+    /// Ends a queue whose client is gone.
     pub(super) fn give_back(&mut self, number: u64) {
         match self.queues.get_mut(&number) {
             Some(queue) if matches!(queue.state, State::Asked { .. }) => queue.state = State::Abandoned,
@@ -519,7 +522,7 @@ impl Daemon {
         self.order_card(index, CardOrder::Detach { queue: number }, Vec::new());
     }
 
-    /// The process of a card is gone, and its queues with it.
+    /// Forgets the queues of a card whose process is gone, and refuses clients that still wait for one.
     pub(super) fn drop_queues(&mut self, index: u32) {
         let of_card = self.queues.iter().filter(|(_, queue)| queue.card == index);
         let numbers: Vec<u64> = of_card.map(|(number, _)| *number).collect();
@@ -564,9 +567,9 @@ impl Daemon {
         }
     }
 
-    /// Takes over the queues of a card that an earlier daemon started. One whose process is gone is
-    /// ended, and one whose process is not known: the earlier daemon ended before it handed it out.
-    /// (Where it could not write it down, the client finds it ended, and attaches another.)
+    /// Takes over the queues of a card that an earlier daemon started. A queue whose process is gone is ended. So is a
+    /// queue whose process is not known: the earlier daemon ended before it handed the queue out, or could not note it.
+    /// In the second case the client finds its queue ended, and attaches another.
     pub(super) fn adopt_queues(&mut self, index: u32, generation: u64, grants: Vec<Grant>) {
         let rows = self.queue_rows.load().unwrap_or_default();
         for grant in grants {
@@ -583,7 +586,7 @@ impl Daemon {
                 }
             }
             let number = grant.queue;
-            // What a card says of a queue that was never noted is no reason to keep a row for a tenant.
+            // A card's claim to a queue that was never noted does not keep an account row for its tenant.
             let is_known = !is_gone && self.account_rows.learn(grant.tenant, grant.account);
             let entry = known.map_or(Entry::UNKNOWN, |(_, row)| row.entry);
             let queue = Queue {
@@ -601,7 +604,7 @@ impl Daemon {
                 card.queues += 1;
             }
             if !is_known {
-                // Nobody is left of it; or its row in the accounts is another tenant's, or the tenant has another.
+                // Its process is gone, or its row in the accounts is another tenant's, or its tenant has another row.
                 self.end(number);
             }
         }
@@ -609,8 +612,8 @@ impl Daemon {
         self.clear_rows(Some(index));
     }
 
-    /// Clears the rows of queues that no longer exist: those of this card but for the adopted ones, or,
-    /// where no card is given, those of cards that were not met.
+    /// Clears the rows of queues that no longer exist: of this card, except adopted queues; or, if no card is given, of
+    /// the cards that were not met.
     pub(super) fn clear_rows(&mut self, index: Option<u32>) {
         for (row, noted) in self.queue_rows.load().unwrap_or_default() {
             self.next_row = self.next_row.max(row + 1);
@@ -626,7 +629,7 @@ impl Daemon {
         }
     }
 
-    /// The process that owned an adopted queue is gone.
+    /// Ends an adopted queue, given by its row, whose process is gone.
     pub(super) fn owner_event(&mut self, row: u32) {
         let owned = self.queues.iter().find(|(_, queue)| queue.row == Some(row)).map(|(number, _)| *number);
         if let Some(number) = owned {
@@ -639,10 +642,10 @@ fn encoded_bytes(grant: &Grant) -> usize {
     wire::control::encode(grant).map_or(GRANT_BYTES_MAX, |bytes| bytes.len())
 }
 
-/// Longest encoding of a grant: a number of ten bytes, seven of five, two of three, and one byte.
+/// Upper bound of a grant's encoding in bytes: a number of ten bytes, seven of five, two of three, and one byte.
 const GRANT_BYTES_MAX: usize = 64;
 
-/// Whether a doorbell has no card behind it, or none yet.
+/// Whether an error says that a doorbell has no card behind it, or none yet.
 fn is_unheard(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
 }

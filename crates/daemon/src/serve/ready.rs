@@ -1,15 +1,15 @@
-//! Telling whoever started the daemon that its cards are ready.
+//! Tells the program that started the daemon, and the service manager, that the cards are ready.
 
 use crate::manager::notify;
 use std::fs::File;
 use std::io::Write;
 
-/// Who wants to know, once.
+/// Who is told, once, that every card is ready or never will be.
 #[derive(Debug, Default)]
 pub struct Ready {
-    /// Gets `ready` and a line feed, and is closed.
+    /// The file that gets `ready` and a line feed, and is closed.
     pub line: Option<File>,
-    /// Whether it was said.
+    /// Whether readiness was announced.
     said: bool,
     /// Whether a service manager is told.
     managed: bool,
@@ -21,12 +21,12 @@ impl Ready {
         Self { line, said: false, managed: std::env::var_os("NOTIFY_SOCKET").is_some() }
     }
 
-    /// Whether it was said.
+    /// Whether readiness was announced.
     pub fn is_said(&self) -> bool {
         self.said
     }
 
-    /// Whether anybody waits for it.
+    /// Whether anybody waits for the announcement.
     pub fn is_awaited(&self) -> bool {
         self.line.is_some() || self.is_managed()
     }
@@ -44,7 +44,7 @@ impl Ready {
         self.said = true;
         tracing::info!("ready");
         if let Some(mut line) = self.line.take() {
-            // Whoever asked may be gone.
+            // The reader may be gone.
             let _ = line.write_all(b"ready\n");
         }
         notify("READY=1");

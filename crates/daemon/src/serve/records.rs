@@ -1,8 +1,8 @@
 //! Records and labels: tasks for the storage thread, and the handling of their outcomes.
 //!
-//! Outcomes come back in the order of their jobs. So a label that is found is put into the key table
-//! before the outcome of a later change of its record arrives; then it is revoked, before the change is
-//! acknowledged. So are labels whose records other hosts changed, if the store has other writers.
+//! Outcomes come back in the order of their jobs. So a label that is found is put into the key table before the outcome
+//! of a later change of its record arrives. That outcome revokes the entry, before the change is acknowledged. Labels
+//! whose records other hosts changed are revoked too, if the store has other writers.
 
 use super::Daemon;
 use super::client::Client;
@@ -24,19 +24,19 @@ use wire::uses::Uses;
 use wire::verb::Class;
 use wire::{Label, code};
 
-/// What follows when a job is done.
+/// The next step after a job of the key store.
 pub(super) enum Continuation {
     /// The outcome is the reply.
     Reply { client: u64 },
     /// A backup was written: its time is recorded, and the outcome is the reply.
     BackedUp { client: u64 },
-    /// A page of records: those that the client may do something with are the reply.
+    /// A page of records: those whose keys the client may use are the reply.
     List(Listing),
     /// A verb ran: the entries of labels whose records it changed are revoked, then its answer is the reply.
     Called { client: u64, changed: Vec<Label> },
     /// The token of a label goes into the key table.
     Open { client: u64, tenant: u32, label: Label },
-    /// How many records are under these master keys goes into a status.
+    /// The numbers of records under these master keys go into a status.
     Status { client: u64, keys: Vec<MasterKeyName> },
     /// The entries of labels whose records were replaced are revoked, then the client is told which.
     Replaced { client: u64, labels: Vec<Label> },
@@ -44,11 +44,11 @@ pub(super) enum Continuation {
     WithSealed { client: u64, order: OfficerOrder },
     /// The sealed master keys are stored: the keeper's answer may be passed on.
     Sealed { client: u64, reply: OfficerReply },
-    /// What others changed in the store is revoked.
+    /// The entries of labels whose records others changed are revoked.
     Outside,
 }
 
-/// A page of a listing, as far as it is put together.
+/// A page of a listing that is still being filled.
 pub(super) struct Listing {
     pub(super) client: u64,
     pub(super) store: Option<Store>,
@@ -58,7 +58,7 @@ pub(super) struct Listing {
 
 impl Daemon {
     pub(super) fn give(&mut self, task: Task, after: Continuation) -> Result<(), Refusal> {
-        // Those of clients that are gone meanwhile count as well: no one piles them up by leaving.
+        // Jobs of clients that have gone count as well: nobody piles up jobs by leaving.
         let is_owed = matches!(after, Continuation::Sealed { .. } | Continuation::Outside);
         if self.continuations.len() >= JOBS_MAX && !is_owed {
             let what = "requests that wait for the key store".into();
@@ -81,14 +81,14 @@ impl Daemon {
     fn follow(&mut self, after: Continuation, outcome: Outcome) {
         match (after, outcome) {
             (Continuation::Called { client, changed }, outcome) => {
-                // One that failed may have been done in a store elsewhere.
+                // A change that is reported as failed may have been made in a store elsewhere.
                 if !matches!(outcome, Outcome::Failed(Refusal::Verb(_))) {
                     changed.iter().for_each(|label| self.revoke(label));
                 }
                 self.reply_called(client, outcome);
             }
             (Continuation::Open { client, tenant, label }, Outcome::Done(Done::Found(record))) => {
-                // One that is gone meanwhile, or another tenant's, leaves nothing open behind it.
+                // A client that has gone, or has become another tenant's, leaves no open entry behind.
                 let opener =
                     self.clients.get(&client).filter(|client| client.tenant() == tenant).map(Client::opener);
                 let Some(opener) = opener else { return self.refuse(client, Refusal::Denied) };
@@ -104,7 +104,7 @@ impl Daemon {
                 self.reply(client, &ClientReply::Status(status), &[]);
             }
             (Continuation::Replaced { client, labels }, outcome) => {
-                // One that failed may have been done in a store elsewhere.
+                // A change that is reported as failed may have been made in a store elsewhere.
                 labels.iter().for_each(|label| self.revoke(label));
                 self.reply_outcome(client, outcome);
             }
@@ -171,7 +171,7 @@ impl Daemon {
         }
     }
 
-    /// Asks for a page of records with their tokens.
+    /// Asks the store for a page of records with their tokens.
     pub(super) fn token_list(
         &mut self,
         client: u64,
@@ -184,7 +184,7 @@ impl Daemon {
         self.give(Task::Job(job), Continuation::Reply { client })
     }
 
-    /// Puts tokens in the place of others.
+    /// Has the store replace tokens of records.
     pub(super) fn token_replace(
         &mut self,
         client: u64,
@@ -228,18 +228,18 @@ impl Daemon {
         self.give(Task::Call(call), Continuation::Called { client, changed })
     }
 
-    /// Others may have changed records: the store is asked which. Until it says that there are no more, its
-    /// descriptor is not watched, since it may stay readable.
+    /// Asks the store which records others have changed. The store's descriptor is not watched until the store reports
+    /// no more changes, since it may stay readable.
     pub(super) fn ask_outside(&mut self) {
         if let Some(wakes) = self.storage.wakes() {
             self.poller.forget(wakes);
             self.outside_again = None;
-            // What is owed is not refused.
+            // `give` does not refuse this continuation.
             let _ = self.give(Task::Changes, Continuation::Outside);
         }
     }
 
-    /// Other hosts' changes are revoked, and the store is asked again, which acknowledges them.
+    /// Revokes labels whose records other hosts changed, and asks the store again, which acknowledges the changes.
     fn follow_outside(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Changes(changes) if changes == Changes::NONE => {
@@ -267,7 +267,7 @@ impl Daemon {
         }
     }
 
-    /// Has the event loop told when others change records.
+    /// Has the event loop watch for others' changes of records.
     pub(super) fn watch_outside(&self) -> std::io::Result<()> {
         match self.storage.wakes() {
             Some(wakes) => self.poller.watch(wakes, Source::Outside, Interest::Reading),
@@ -275,8 +275,8 @@ impl Daemon {
         }
     }
 
-    /// Keeps what the client may do something with of a page, and asks for the next one until a page is full: to the
-    /// client a page with fewer rows is the last.
+    /// Adds the records of a page whose keys the client may use, and asks for the next page until the reply is full. A
+    /// client takes a reply with fewer rows for the last one.
     fn listed(&mut self, mut listing: Listing, rows: Vec<RecordRow>) {
         let Some(who) = self.clients.get(&listing.client).map(Client::who) else { return };
         let is_last = rows.len() < LIST_ROWS_MAX;
@@ -295,13 +295,15 @@ impl Daemon {
         }
     }
 
-    /// What may be done with a key of the table: cards cannot tell the processes of a tenant apart.
+    /// The uses of a tenant's entry for a label, the same for all processes of the tenant: cards cannot tell these
+    /// apart.
     fn uses_of_entry(&self, tenant: u32, label: &Label) -> Uses {
         let owner = tenant < NAMED_TENANT && self.access.is_owner(tenant);
         self.rights.may_open(Who { tenant, owner }, label)
     }
 
-    /// Brings the entries of the key table to what their tenants may do now. Cards see it with the next request.
+    /// Updates the entries of the key table to their tenants' present rights. Cards see the change with the next
+    /// request.
     pub(super) fn review_labels(&mut self) {
         let mut labels = std::mem::take(&mut self.labels);
         let (gone, changed) = labels.review(|tenant, label| self.uses_of_entry(tenant, label));
@@ -318,7 +320,7 @@ impl Daemon {
 
     pub(super) fn open_label(&mut self, client: u64, label: Label) -> Result<(), Refusal> {
         let tenant = self.clients.get(&client).ok_or(Refusal::Denied)?.tenant();
-        // Before it is looked for: who may not open it does not learn whether it is there.
+        // Checked before the label is looked for: a client that may not open it does not learn whether it exists.
         if self.uses_of_entry(tenant, &label).is_none() {
             return Err(Refusal::Verb(code::ACCESS_DENIED));
         }
@@ -331,7 +333,7 @@ impl Daemon {
         self.give(Task::Job(Job::Find { label }), after)
     }
 
-    /// Whether the labels of a guest may take so many units more: by tenant, and by user.
+    /// Refuses a guest `units` more units of the key table if its tenant or its user would have too many.
     fn check_labels(&self, opener: Opener, tenant: u32, units: usize) -> Result<(), Refusal> {
         let Opener::Guest(user) = opener else { return Ok(()) };
         let full = |what: &str, limit: usize| {
@@ -362,7 +364,7 @@ impl Daemon {
             return Err(Refusal::Verb(code::TOKEN_INVALID));
         }
         let units = link::key_table_units(token.len());
-        // What tenants left behind that are gone counts until somebody needs the place.
+        // Entries of tenants that are gone stay, and count, until somebody needs their place.
         if self.check_labels(opener, tenant, units).is_err()
             || self.labels.vacant(token.len(), opener).is_none()
         {
@@ -371,7 +373,7 @@ impl Daemon {
         self.check_labels(opener, tenant, units)?;
         let uses = self.uses_of_entry(tenant, &label);
         if uses.is_none() {
-            // The settings changed while it was looked for.
+            // The settings changed while the label was looked for.
             return Err(Refusal::Verb(code::ACCESS_DENIED));
         }
         let full = || Refusal::Full { what: "opened labels".into(), limit: KEY_TABLE_ENTRIES as u64 };
@@ -419,19 +421,19 @@ fn opened(open: &OpenLabel) -> ClientReply {
     ClientReply::Opened { reference: open.reference, store: open.store, token_bytes: open.token_bytes }
 }
 
-/// What an entry says to a later daemon: its store and label, at most 67 bytes.
+/// The note of an entry for a later daemon: its store and label, at most 67 bytes.
 pub(super) fn note(store: Store, label: &Label) -> Vec<u8> {
     postcard::to_stdvec(&(store, label)).unwrap_or_default()
 }
 
-/// Reads a note.
+/// Store and label from a note; `None` if the note does not parse.
 pub(super) fn noted(note: &[u8]) -> Option<(Store, Label)> {
     postcard::from_bytes(note).ok()
 }
 
-/// Labels and tokens of one page, which is one message with their lengths.
+/// Upper bound of labels and tokens in one page, in bytes: the rest of the page's message is for their lengths.
 const TOKENS_BYTES_MAX: usize = CONTROL_BYTES_MAX / 4 * 3;
-/// Jobs that wait for the storage thread; each connection has at most one.
+/// Upper bound of the jobs that wait for the storage thread; each connection has at most one.
 const JOBS_MAX: usize = 2 * CONNECTIONS_MAX;
 
 #[cfg(test)]

@@ -7,9 +7,9 @@
 //! and whatever ends in between leaves older and newer processes of one version of the control protocol, which work
 //! together.
 //!
-//! The daemon goes last. What clients asked for is finished first, what they ask meanwhile is refused as
-//! [`Refusal::Stopping`] and asked of the next daemon, which is the installed program in this very process: a service
-//! manager sees no end, and cards and keeper are met as after a daemon that was killed.
+//! The daemon goes last. Requests under way are finished first; requests that come meanwhile are refused as
+//! [`Refusal::Stopping`], and clients ask the next daemon. That daemon is the installed program in this very process: a
+//! service manager sees no end, and cards and keeper are met as after a daemon that was killed.
 
 use super::change::{Awaits, Changing};
 use super::{Daemon, Doors, Ended};
@@ -20,7 +20,7 @@ use link::world;
 use std::time::{Duration, Instant};
 use wire::control::{ClientReply, Outdated, Refusal, Upgrade};
 
-/// The daemon's end for the sake of a newer program.
+/// A replacement of the daemon by the installed program that is about to happen.
 pub(super) struct Replacing {
     client: u64,
     program: Program,
@@ -28,14 +28,14 @@ pub(super) struct Replacing {
 }
 
 impl Replacing {
-    /// Who asked for it.
+    /// The client that asked for the replacement.
     pub(super) fn client(&self) -> u64 {
         self.client
     }
 }
 
 impl Daemon {
-    /// Begins a step.
+    /// Begins a step of an upgrade.
     pub(super) fn upgrade(&mut self, client: u64, step: Upgrade) -> Result<(), Refusal> {
         if self.service.is_some() && step != Upgrade::Daemon && step != Upgrade::Check {
             return Err(Refusal::Invalid(UNITS.into()));
@@ -56,7 +56,7 @@ impl Daemon {
                 let before = before.ok_or(Refusal::NoSuchCard)?;
                 let generation = before.generation;
                 if before.process.is_none() {
-                    // It is started by the installed program, whenever it is.
+                    // The card is started from the installed program anyway, whenever it is started.
                     self.reply(client, &ClientReply::Done, &[]);
                     return Ok(());
                 }
@@ -68,7 +68,7 @@ impl Daemon {
             }
             Upgrade::Keeper { lose_keys } => {
                 let (program, _) = self.open_installed()?;
-                // It hands its keys over, or stays; one that died over it would take them with it.
+                // The keeper hands its keys over, or stays; but if it died meanwhile its keys would be lost.
                 self.may_end_keeper(lose_keys, "replacing the keeper risks them")?;
                 self.program = program;
                 self.replace_keeper()?;
@@ -82,7 +82,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// The installed card program and daemon.
+    /// Opens the installed card program and the installed daemon.
     fn open_installed(&self) -> Result<(Program, Program), Refusal> {
         let programs = &self.settings.programs;
         let open = |path| {
@@ -94,12 +94,12 @@ impl Daemon {
         Ok((open(&programs.card)?, open(&programs.daemon)?))
     }
 
-    /// Whether it is to be replaced, and nothing is in progress that the next daemon could not continue.
+    /// Whether the daemon is to be replaced, and nothing is in progress that the next daemon could not continue.
     pub(super) fn may_be_replaced(&self) -> bool {
         self.replacing.is_some() && self.is_idle()
     }
 
-    /// Whether nobody waits for anything but the end.
+    /// Whether nothing is in progress at the key store, the keeper or a card.
     fn is_idle(&self) -> bool {
         let keeper = &self.keeper;
         self.continuations.is_empty()
@@ -118,14 +118,14 @@ impl Daemon {
         }
     }
 
-    /// When it is given up.
+    /// When the replacement of the daemon is given up.
     pub(super) fn replacement_due(&self) -> Option<Instant> {
         self.replacing.as_ref().map(|replacing| replacing.until)
     }
 
-    /// Ends like a killed daemon: cards and keeper keep running, for the next one.
+    /// Ends like a killed daemon: cards and keeper keep running, for the next daemon.
     pub(super) fn leave(mut self, Replacing { client, program, .. }: Replacing) -> Ended {
-        // Until the next one has the lock nobody else starts one.
+        // Until the next daemon has the lock, no program is to start another one.
         if let Err(error) = self.home.note_stopped(world::unix_ms() / 1000, StoppedBy::Signal) {
             tracing::warn!("programs may start the next daemon by themselves: {error}");
         }
@@ -137,8 +137,8 @@ impl Daemon {
         Ended::Replaced(program)
     }
 
-    /// Which processes run other programs than the installed ones. Of a system service the daemon alone is known: the
-    /// others are not started by it.
+    /// The processes that run other programs than the installed ones. In a system service only the daemon is reported:
+    /// it does not start the others.
     pub(super) fn outdated(&self) -> Outdated {
         let programs = &self.settings.programs;
         let (card, daemon) = (FileMark::at(&programs.card), FileMark::at(&programs.daemon));
@@ -162,5 +162,5 @@ fn is_told(card: &Card) -> bool {
 /// Keeper, launcher and cards of a system service are not the daemon's to replace.
 const UNITS: &str = "keeper and cards of a system service are started by units of their own: `systemctl restart cryptand-keeper \
     cryptand-launcher cryptand`, then `cryptand unseal` as an officer";
-/// How long what was begun may take before the daemon is replaced.
+/// How long requests under way may take before the replacement of the daemon is given up.
 const FINISH_WAIT: Duration = Duration::from_secs(60);

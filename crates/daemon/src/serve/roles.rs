@@ -7,7 +7,7 @@ use wire::control::CardOrder;
 use wire::point::PointSet;
 
 impl Daemon {
-    /// What someone's queues may do; none where nothing.
+    /// The points of a peer's role; `None` if it permits nothing.
     pub(super) fn points_of(&self, who: Who) -> Option<PointSet> {
         let points = self.rights.role(who).points;
         (!points.permits_nothing()).then_some(points)

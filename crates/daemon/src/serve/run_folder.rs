@@ -19,15 +19,14 @@ use std::path::{Path, PathBuf};
 /// The variable by which a service manager names the folders that it made for a unit (systemd.exec(5)).
 pub const FOLDER_VARIABLE: &str = "RUNTIME_DIRECTORY";
 
-/// The folder of the unit whose main process this is.
+/// The folder of the unit whose main process this is; `None` if the variable names none.
 pub(super) fn of_unit() -> Option<PathBuf> {
     let folders = std::env::var_os(FOLDER_VARIABLE)?;
     let folders = folders.to_str()?.to_owned();
     folders.split(':').next().map(PathBuf::from).filter(|folder| folder.is_absolute())
 }
 
-/// Makes `run/`, or takes the one that is there; in the folder of a unit where that is given and nothing runs
-/// elsewhere.
+/// Makes `run/`, or takes an existing one. It lies in the folder of a unit if one is given and nothing runs elsewhere.
 pub(super) fn place(home: &Home, of_unit: Option<PathBuf>) -> Result<(), DaemonError> {
     let run = home.run();
     let mut target = match fs::symlink_metadata(&run) {
@@ -54,17 +53,17 @@ pub(super) fn place(home: &Home, of_unit: Option<PathBuf>) -> Result<(), DaemonE
     if let Some(target) = &target
         && let Err(error) = make(target)
     {
-        // As after a start of the machine, by hand: the unit's folder is the service manager's to make.
+        // So after a boot, if the daemon is started by hand: only the service manager makes the unit's folder.
         tracing::warn!("{}: {error}; {} lies in the home", target.display(), run.display());
         fs::remove_file(&run).map_err(DaemonError::system("remove the link", &run))?;
     }
     make(&run).map_err(DaemonError::system("create", &run))?;
-    // In the home itself nobody else decides what lies there; where a link leads is looked at.
+    // In the home itself nobody else decides what lies there; the folder that a link leads to is checked.
     trust::folder(&run)?;
     Ok(())
 }
 
-/// Makes a link to this folder of what was `run/`, unless something runs there.
+/// Replaces `run/` by a link to this folder, unless something runs in `run/`.
 fn move_to(run: &Path, folder: &Path) -> Result<(), String> {
     let failed = |what: &str, path: &Path| {
         let what = format!("{what} {}", path.display());

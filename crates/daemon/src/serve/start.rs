@@ -46,9 +46,9 @@ use wire::control::{CardOrder, KeeperOrder, LevelLimit};
 use wire::tenant::NAMED_TENANT;
 
 impl Daemon {
-    /// Opens a home and starts, or takes over, its processes. The signals that a daemon takes are
-    /// blocked from here on, in this thread and those that it makes. A level holds all of them to it, unless the
-    /// settings hold them to a lower one.
+    /// Opens a home and starts, or takes over, its processes. The signals that a daemon takes are blocked from here on,
+    /// in this thread and in the threads that it makes. A `level` is the highest instruction-set level of all cards,
+    /// unless the settings name a lower one.
     ///
     /// # Errors
     /// [`DaemonError`]; nothing was started then.
@@ -58,7 +58,7 @@ impl Daemon {
     }
 
     /// As [`Daemon::start`], over another key store: `open` is called once the home is this daemon's. Backups are
-    /// refused where there is no way to copy the store.
+    /// refused if `copy` is none.
     ///
     /// # Errors
     /// As [`Daemon::start`].
@@ -95,7 +95,7 @@ impl Daemon {
         end_other_versions(&home);
         open_way(&home, &access)?;
 
-        // Open from here on, it tells of every change by others.
+        // From here on the store reports every change by others.
         let store = Checked(open(&home)?);
         let key_table = open_key_table(&home.key_table())?;
         let is_owner = |tenant| tenant < NAMED_TENANT && access.is_owner(tenant);
@@ -107,7 +107,8 @@ impl Daemon {
         let now = world::now();
         let rows = |name: &str| home.run().join(name);
         let system = DaemonError::system("open", rows("processes"));
-        // What a card, a tenant or a queue needs so that a later daemon knows of it, on a full disk too.
+        // The rows from which a later daemon learns of cards, tenants and queues; they can be written on a full disk
+        // too.
         let process_rows =
             Rows::open_with_room(&rows("processes"), KEEPER_ROW as usize + 1).map_err(system)?;
         let generations = Generations::open(&home.generations())
@@ -130,7 +131,7 @@ impl Daemon {
                 path.display()
             );
         });
-        // Whatever could fail has not.
+        // So late that a start which fails before this leaves the note of the last stop.
         home.forget_stopped()?;
         let doors = Doors::make(&home)?;
         let backup_unix_s = home.last_backup();
@@ -207,7 +208,7 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Cards that died while no daemon ran have nothing in flight any more.
+    /// Clears the accounts of cards that died while no daemon ran: they have nothing in flight any more.
     fn clear_accounts(&self) {
         let runs = |index: &u32| self.cards.get(index).is_some_and(|card| card.process.is_some());
         for index in (0..CARDS_MAX as u32).filter(|index| !runs(index)) {
@@ -219,11 +220,11 @@ impl Daemon {
     fn meet(&mut self) {
         let now = world::now();
         let rows = self.process_rows.load().unwrap_or_default();
-        // A keeper that is started now is another one than any that a card was served by.
+        // A keeper that is started now gets a higher generation than any that a card was served by.
         self.keeper.generation = rows.iter().map(|(_, row)| row.keeper_generation).max().unwrap_or(0);
         for (index, row) in &rows {
             if *index == KEEPER_ROW {
-                // That of a service is met where it listens.
+                // The daemon connects to the keeper of a service at the keeper's own socket.
                 if self.service.is_none() {
                     self.meet_keeper(row, now);
                 }
@@ -282,7 +283,7 @@ pub enum StartedBy {
     Demand,
 }
 
-/// One daemon a home: the lock lasts as long as the process.
+/// Takes the lock by which a home has at most one daemon; the lock lasts as long as the process.
 fn lock(home: &Home) -> Result<File, DaemonError> {
     let path = home.lock();
     let mut options = OpenOptions::new();
@@ -321,12 +322,13 @@ fn sign(home: &Home, lock: &mut File, by: StartedBy) {
     }
 }
 
-/// Whether a service manager started this daemon, and not a program of some unit that needs one.
+/// Whether a service manager started this daemon, rather than a program that needs one and belongs to some unit.
 fn is_of_service_manager(by: StartedBy) -> bool {
     by == StartedBy::Hand && std::env::var_os("NOTIFY_SOCKET").is_some()
 }
 
-/// Takes the numbers of processes that an earlier release kept in `run/`, which may be lost.
+/// Moves the generations of processes, which an earlier release kept in `run/`, to their present file: `run/` may be
+/// lost.
 fn keep_generations(home: &Home) {
     let path = home.generations();
     if !path.exists()
@@ -347,7 +349,7 @@ fn take_signals(home: &Home) -> Result<SignalFd, DaemonError> {
         .map_err(|errno| DaemonError::system("take signals for", home.folder())(errno.into()))
 }
 
-/// A connection takes one descriptor, an attach in progress several more.
+/// Raises the limit of open descriptors to its maximum: a connection takes one, an attach in progress several more.
 fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
@@ -365,9 +367,9 @@ fn make_folder(path: &Path) -> Result<(), DaemonError> {
     }
 }
 
-/// Lets others through to the daemon's socket where the settings name any, and lets them read the
-/// layout's version, by which a home is known; what else lies in the folders is its owner's alone by
-/// its own mode.
+/// Sets the modes of the home's folders. If the settings name other users, these can reach the daemon's sockets and
+/// read the layout's version, by which a home is known. Whatever else lies in the folders is kept to its owner by its
+/// own mode.
 pub(super) fn open_way(home: &Home, access: &Access) -> Result<(), DaemonError> {
     let (folder, version) = if access.is_shared() { (0o711, 0o644) } else { (0o700, 0o600) };
     for (path, mode) in [
@@ -382,12 +384,12 @@ pub(super) fn open_way(home: &Home, access: &Access) -> Result<(), DaemonError> 
     Ok(())
 }
 
-/// The key table is mapped: its blocks are allocated before, since a store to a hole of a file on a
-/// full disk would end the daemon instead of failing.
+/// Opens the key table, after its blocks were allocated. The table is mapped: a store to a hole of the file on a full
+/// disk would end the daemon instead of failing.
 fn open_key_table(path: &Path) -> Result<KeyTable, DaemonError> {
     allocate(path)?;
     let opened = match KeyTable::open(path) {
-        // Of another version: a card that still has it mapped is of that version, too.
+        // A table of another version: a card that still has it mapped is of that version, too.
         Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
             tracing::warn!("{}: {error}; a new one takes its place", path.display());
             fs::remove_file(path).map_err(DaemonError::system("remove", path))?;
@@ -413,8 +415,8 @@ fn allocate(path: &Path) -> Result<(), DaemonError> {
     Ok(())
 }
 
-/// Entries of the key table that still hold what the store holds are kept; others are revoked. An
-/// earlier daemon may have died between a change of a record and the revocation.
+/// Keeps the entries of the key table that equal their records in the store, and revokes the others: an earlier daemon
+/// may have died between a change of a record and the revocation.
 fn take_over_labels(table: &KeyTable, store: &dyn KeyStore, is_owner: impl Fn(u32) -> bool) -> OpenLabels {
     let mut labels = OpenLabels::default();
     for entry in table.entries() {
@@ -447,16 +449,17 @@ fn remove_socket<O: serde::Serialize>(path: &Path, stop: &O) {
     let _ = fs::remove_file(path);
 }
 
-/// Queues of different daemons have different numbers: what stands above [`QUEUE_BITS`] is the time of the start in
-/// milliseconds, since a daemon that was killed is soon replaced.
+/// The number of a daemon's first queue: the time of its start in milliseconds, shifted left by 22 bits. So queues of
+/// different daemons have different numbers, even if a killed daemon is soon replaced.
 fn first_queue(unix_ms: u64) -> u64 {
     (unix_ms << QUEUE_BITS) >> 1
 }
 
-/// Queues that a later daemon finds although the disk was full when they were made: those of as many connections as
-/// there can be, each on eight cards. They take 1 MiB.
+/// Number of queue rows with reserved disk space: a later daemon finds these queues although the disk was full when
+/// they were made. It suffices for [`CONNECTIONS_MAX`] connections, each with queues on eight cards, and takes 1 MiB.
 const QUEUE_ROWS_RESERVED: usize = 8 * CONNECTIONS_MAX;
-/// A daemon makes 2^22 queues before a number could be one of a later daemon's.
+/// Bits of a queue's number besides the time: the top one, which stays 0, and 22 that count. A daemon makes 2^22 queues
+/// before a number could be one of a later daemon's.
 const QUEUE_BITS: u32 = 23;
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ impl Daemon {
                 "master keys in use were in no sealed copy, and end with the keeper: load their parts again"
             );
         }
-        // Before anybody finds no daemon, and starts one.
+        // Noted before the sockets go, so that no program finds no daemon and starts one.
         if let Err(error) = self.home.note_stopped(world::unix_ms() / 1000, by) {
             tracing::warn!("programs may start the next daemon by themselves: {error}");
         }
@@ -43,7 +43,7 @@ impl Daemon {
         self.stopping = true;
     }
 
-    /// Whether everything that this home started has ended, and what clients asked for is answered.
+    /// Whether the daemon stops, everything that it started has ended, and no request waits for the key store.
     pub(super) fn has_stopped(&self) -> bool {
         self.stopping
             && self.continuations.is_empty()
@@ -61,7 +61,7 @@ impl Daemon {
         self.refuse_unread();
         let waiting: Vec<u64> =
             self.clients.iter().filter(|(_, client)| client.awaits_stop).map(|(id, _)| *id).collect();
-        // Whoever asked may start the next daemon at once.
+        // The client that ordered the stop may start the next daemon as soon as it is answered.
         let _ = rustix::fs::flock(&self.lock, rustix::fs::FlockOperation::Unlock);
         for client in waiting {
             self.reply(client, &ClientReply::Done, &[]);
@@ -71,7 +71,7 @@ impl Daemon {
 }
 
 impl Phase {
-    /// When something is to be done, if nothing else happens.
+    /// When this phase needs an action if nothing else happens; `None` if it needs none.
     pub fn due(&self) -> Option<Instant> {
         match *self {
             Self::Down(at) => at,

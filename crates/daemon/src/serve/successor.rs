@@ -4,9 +4,9 @@
 //! started --Ready--> asked to take over --Ready, the same keys--> the keeper; the older one ends
 //!    '---- anything else: it is ended, and the older one stays
 //! ```
-//! The daemon waits for both, for as long as a program takes to start: cards serve meanwhile, and nobody else can come
-//! between the keys that were handed over and those that are there. What passes between the keepers does not pass
-//! through it.
+//! The daemon waits for both keepers, as long as a program takes to start. Cards serve meanwhile, and no order can
+//! change the keys between their handing over and the check. What passes between the keepers does not pass through the
+//! daemon.
 
 use super::keeper::KEEPER_ROW;
 use super::{Daemon, Source};
@@ -29,7 +29,7 @@ struct Successor {
 }
 
 impl Daemon {
-    /// Replaces the keeper, or leaves it as it is.
+    /// Replaces the keeper by one of the installed program that has the same keys; on an error the older keeper stays.
     pub(super) fn replace_keeper(&mut self) -> Result<(), Refusal> {
         let keeper = &self.keeper;
         if !keeper.is_serving() {
@@ -50,7 +50,7 @@ impl Daemon {
             cause: cause.to_string(),
         })?;
         let Successor { identity, pidfd, channel, registers, isolation } = successor;
-        // From here on a later daemon meets this one; the older one ends with the connection to this daemon.
+        // From here on a later daemon meets the successor; the older keeper ends with the connection to this daemon.
         let generation = self.keeper.generation + 1;
         let row = ProcessRow {
             identity,
@@ -109,7 +109,7 @@ impl Daemon {
                 domains: wanted.domains,
                 insecure_seed: wanted.insecure_seed,
                 service: false,
-                // It gets its keys from the one before.
+                // The successor gets its keys from the keeper before.
                 unattended: None,
             };
             let (mut registers, isolation) = ask(&channel, &start, &listener)?;
@@ -133,7 +133,7 @@ impl Daemon {
     }
 }
 
-/// Orders a keeper that serves nobody yet, and waits until it is ready.
+/// Sends an order to a keeper that serves nobody yet, and waits until it is ready.
 fn ask(
     channel: &Channel,
     order: &KeeperOrder,
@@ -147,7 +147,7 @@ fn ask(
     }
 }
 
-/// Whether registers hold the same keys.
+/// Whether two lists of registers hold the same keys, by their patterns.
 fn are_same(rows: &[RegisterRow], others: &[RegisterRow]) -> bool {
     let held = |row: &&RegisterRow| row.current_pattern.is_some() || row.old_pattern.is_some();
     let key = |row: &RegisterRow| (row.domain, row.register, row.current_pattern, row.old_pattern);
@@ -156,7 +156,7 @@ fn are_same(rows: &[RegisterRow], others: &[RegisterRow]) -> bool {
 
 const LOADING: &str = "a new master key is being loaded, whose parts are not handed over: set or clear it first (`cryptand \
     master-key`), or leave the keeper as it is";
-/// How long the next keeper may take to its readiness.
+/// How long the next keeper may take to become ready.
 const READY_WAIT: Duration = Duration::from_secs(10);
-/// How long the older one may take to end.
+/// How long the older keeper may take to end.
 const END_WAIT: Duration = Duration::from_secs(2);

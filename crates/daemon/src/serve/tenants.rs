@@ -57,8 +57,8 @@ impl Daemon {
         }
     }
 
-    /// Ends the connections of processes that are no longer who they were let in as, but for one that is yet
-    /// to be answered.
+    /// Ends connections whose rights or tenant have changed since their greeting, except the one that is yet to be
+    /// answered (`asking`).
     pub(super) fn review_clients(&mut self, asking: Option<u64>) {
         let mut changed = Vec::new();
         for (id, client) in &mut self.clients {
@@ -90,8 +90,8 @@ impl Daemon {
         }
     }
 
-    /// Updates the grants of all queues to the settings. A queue that may no longer be where it is
-    /// ends; its client goes elsewhere.
+    /// Updates the grants of all queues to the settings. A queue that its tenant may no longer have ends; its client
+    /// attaches elsewhere.
     pub(super) fn review_queues(&mut self) {
         let numbers: Vec<u64> = self.queues.keys().copied().collect();
         // Accounts are looked up once for each user, not for each queue.
@@ -132,7 +132,7 @@ impl Daemon {
             && domains.is_none_or(|domains| domains.is_empty() || domains.contains(&domain))
     }
 
-    /// A grant with everything that the settings say of it.
+    /// A grant with the role, share and limits that the settings give it.
     pub(super) fn grant(&mut self, of: &Grant, points: PointSet, card: u32) -> Grant {
         let role = self.role_at(card, points);
         let tenant = self.tenants.by_id(of.tenant).map(|named| &named.tenant);
@@ -144,7 +144,7 @@ impl Daemon {
         }
     }
 
-    /// Revokes what tenants had open that are no more.
+    /// Revokes the opened labels of tenants that were removed.
     pub(super) fn revoke_removed(&mut self) {
         let tenants = &self.tenants;
         let is_gone = |id| id >= NAMED_TENANT && tenants.by_id(id).is_none();
@@ -153,8 +153,8 @@ impl Daemon {
         }
     }
 
-    /// Who a process is that is known only by its queue; none where it may not use the home any more, or would now
-    /// be another tenant's.
+    /// The identity of a process that is known only by its queue; `None` if it may no longer use the home, or would now
+    /// belong to another tenant.
     fn who_is(&self, tenant: u32, user: u32, entry: Entry) -> Option<Who> {
         let standing = match entry.door() {
             Door::Administrators => self.access.of_user(user),
@@ -172,5 +172,5 @@ impl Daemon {
     }
 }
 
-/// Rows of one page, as a message: a row is shorter than the rest of one.
+/// Upper bound of the rows of one page, in bytes: half a message, which a single row may exceed.
 const PAGE_BYTES_MAX: usize = wire::bounds::CONTROL_BYTES_MAX / 2;

@@ -1,9 +1,9 @@
 //! Handling what a daemon of another version left in `run/`: processes with another protocol, files with another
 //! layout.
 //!
-//! Cards hold nothing that is not elsewhere: they are ended, and their clients send again what was in flight. With
-//! the keeper of a home that is not for development go the unsealed master keys. Read of their rows is the head
-//! alone, which is the same in all versions: who they are.
+//! Cards hold nothing that is not elsewhere: they are ended, and their clients send again what was in flight. The
+//! keeper is ended too. Unsealed master keys go with it, unless the home is for development. Of the processes' rows
+//! only the head is read, which is the same in all versions: their identities.
 
 use super::cards::KILL_WAIT;
 use crate::rows::Rows;
@@ -15,12 +15,12 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use wire::control::CONTROL_VERSION;
 
-/// Names the version of all others in `run/`.
+/// The file that names the version of all other files in `run/`.
 const VERSION: &str = "version";
-/// What is read of it.
+/// Upper bound of the bytes that are read of that file.
 const VERSION_BYTES_MAX: u64 = 16;
 
-/// Ends processes of another version and removes what they and their daemon wrote, where there is any.
+/// Ends processes of another version, and removes the files in `run/` that they and their daemon wrote.
 pub(super) fn end_other_versions(home: &Home) {
     let run = home.run();
     let path = run.join(VERSION);
@@ -48,7 +48,7 @@ pub(super) fn end_other_versions(home: &Home) {
                 fs::remove_file(entry.path())?;
             }
         }
-        // Last: where this daemon ends before, the next one does it again.
+        // Written last: if this daemon ends before, the next one does it all again.
         let mut options = OpenOptions::new();
         let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&path)?;
         writeln!(file, "{CONTROL_VERSION}")

@@ -4,7 +4,7 @@
 //! ```text
 //!   card.sock     the cards' user     connection handed on: registers go to it, and to nothing else
 //!   officer.sock  named officers      orders handed on, with the user id; answers back
-//!   daemon.sock   the daemon's user   told which cards hold what; nothing that it says is ever read
+//!   daemon.sock   the daemon's user   is told which cards hold what; nothing that it sends is ever read
 //! ```
 //! The registers are in a separate process, the sandboxed program of cards, which has no files and cannot distinguish
 //! users. So this program opens the sockets, asks the kernel who connects, and stores the sealed registers. It sees
@@ -33,16 +33,16 @@ use wire::control::{
     OfficerOrder, OfficerRefusal, OfficerReply, Refusal, Unattended, Unseal, Unsealing,
 };
 
-/// Connections of one officer.
+/// Upper bound of the connections of one officer.
 const CONNECTIONS_OF_OFFICER: usize = 4;
-/// Cards that have connected and not said yet which they are.
+/// Upper bound of the cards that have connected and not said yet which they are.
 const NEWCOMERS_MAX: usize = CARDS_MAX;
-/// How long whoever connects may take with the first message.
+/// How long a peer may take with its first message.
 const GREETING_WAIT: Duration = Duration::from_secs(10);
-/// How often it is looked for those who took longer.
+/// How often peers that took longer are looked for.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// Runs the program.
+/// Runs `cryptand-keeper` with the arguments of this process.
 pub fn main() -> ExitCode {
     super::run("cryptand-keeper", |users| users.keeper, serve)
 }
@@ -58,17 +58,17 @@ struct Officer {
     busy: bool,
 }
 
-/// Messages that the other process has not answered yet, in order.
+/// A message to the process with the keys that it has not answered yet.
 enum Ask {
-    /// Start, or what the daemon is to be told.
+    /// The order to start, or the order to report what the daemon is then told.
     Ready,
-    /// A card was handed over.
+    /// A card's connection was handed over.
     Serve,
     /// An officer's order.
     Officer { id: u64, act: Act },
 }
 
-/// An order that was carried out but for what cards have not got yet.
+/// An order that was carried out, except that some cards have not got the new keys of these domains yet.
 struct Spreading {
     id: u64,
     reply: ClientReply,
@@ -122,7 +122,7 @@ struct Keeper {
     is_ready: bool,
     attempt: Attempt,
     user_names: UserNames,
-    /// Lines about those who are not let in.
+    /// The allowance of log lines about peers that are refused.
     strangers: Allowance,
 }
 
@@ -186,7 +186,7 @@ impl Keeper {
             self.strangers.tell_left_out(world::now());
             self.holder.flush();
             self.hear_holder()?;
-            // Nobody is let in before there is something to be let in to.
+            // No peer is let in before the process with the keys is ready.
             if self.is_ready {
                 let now = world::now();
                 self.admit(now);
@@ -275,7 +275,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// An officer's order was answered.
+    /// Handles the answer to an officer's order: stores the sealed keys, and replies now, or when all cards have the
+    /// new keys.
     fn done(&mut self, id: u64, act: &Act, reply: OfficerReply, store: Option<Vec<u8>>, spreads: u16) {
         let stored = store.map_or(Ok(()), |blob| home::write_durably(&self.sealed, &blob));
         let reply = match stored {
@@ -311,7 +312,7 @@ impl Keeper {
         tracing::info!(target: TARGET, "audit {line}");
     }
 
-    /// Every card wraps under the new keys of a domain.
+    /// Notes that every card has the new keys of a domain, and replies to orders that waited only for that.
     fn spread(&mut self, domain: u16) {
         for mut of in std::mem::take(&mut self.spreading) {
             of.domains &= !1_u16.checked_shl(domain.into()).unwrap_or(0);
@@ -339,7 +340,7 @@ impl Keeper {
     }
 
     fn tell_daemon(&mut self, notice: &KeeperNotice) {
-        // One that does not read is given up; it connects again and is told of all.
+        // A daemon that does not read is given up; it connects again, and is told everything.
         self.daemon.take_if(|daemon| daemon.try_send(notice, &[]).is_err());
     }
 
@@ -376,7 +377,7 @@ impl Keeper {
         }
     }
 
-    /// Hands cards over that have said which they are.
+    /// Hands cards that have said which they are to the process with the keys; drops cards that said nothing in time.
     fn hear_cards(&mut self, now: Instant) {
         let mut index = 0;
         while let Some((channel, since)) = self.newcomers.get(index) {

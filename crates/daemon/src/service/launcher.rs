@@ -4,9 +4,9 @@
 //! what runs as that user: one program, opened and compared with its manifest at the start, with fixed arguments and an
 //! environment with nothing but a level. The daemon passes the control channel of a card, and gets a process id.
 //!
-//! Cards outlive the daemon, and the launcher outlives both. A unit of the service manager for each card would do the
-//! same with more parts: it could not be told a level, its ends would be told to the service manager alone, and a
-//! daemon could not have a card killed that is stuck.
+//! Cards outlive the daemon, and the launcher outlives both. A unit of the service manager for each card would be
+//! worse: it could not be given a level, only the service manager would learn of its end, and the daemon could not have
+//! a stuck card killed.
 
 use crate::bounded::Allowance;
 use crate::manager::notify;
@@ -20,12 +20,12 @@ use std::time::Duration;
 use wire::bounds::CARDS_MAX;
 use wire::control::{CONTROL_VERSION, LaunchOrder, LaunchReply, MessageError};
 
-/// Cards that may run at once: all of a home, and those that are being replaced.
+/// Upper bound of the cards that run at once: all of a home, and those that are being replaced.
 const CHILDREN_MAX: usize = 2 * CARDS_MAX;
 /// How long the daemon may take from its connection to its order.
 const ORDER_WAIT: Duration = Duration::from_secs(1);
 
-/// Runs the program.
+/// Runs `cryptand-launcher` with the arguments of this process.
 pub fn main() -> ExitCode {
     super::run("cryptand-launcher", |users| users.cards, serve)
 }
@@ -35,7 +35,7 @@ struct Launcher<'a> {
     keeper_at: &'a str,
     daemon: u32,
     children: Vec<(Child, PidFd)>,
-    /// Lines about those who are not the daemon.
+    /// The allowance of log lines about peers that are not the daemon.
     strangers: Allowance,
 }
 
@@ -59,7 +59,7 @@ fn serve(service: &Service, users: &ServiceUsers) -> Result<(), String> {
     loop {
         let mut watched = vec![PollFd::new(&listener, PollFlags::IN)];
         watched.extend(launcher.children.iter().map(|(_, pidfd)| PollFd::new(pidfd, PollFlags::IN)));
-        // Where it has left out lines it tells so, whether somebody comes or not.
+        // Wakes up to report lines that were left out, even if nobody connects.
         let until = launcher.strangers.due().map(|due| due.saturating_duration_since(world::now()));
         let until = until.and_then(|wait| Timespec::try_from(wait).ok());
         match world::poll(&mut watched, until.as_ref()) {
@@ -86,7 +86,7 @@ impl Launcher<'_> {
         });
     }
 
-    /// Answers the one order of a connection; of nobody but the daemon.
+    /// Answers the one order of a connection, if it comes from the daemon's user.
     fn answer(&mut self, channel: &Channel) {
         let Ok(peer) = channel.peer() else { return };
         if peer.uid != self.daemon {
@@ -138,7 +138,7 @@ impl Launcher<'_> {
                 }
             }
             LaunchOrder::End { pid } => {
-                // Its own children alone: a number of anything else means nothing here.
+                // Only a child of the launcher is killed: any other process id is ignored.
                 if let Some((child, _)) = self.children.iter_mut().find(|(child, _)| child.id() == pid) {
                     let _ = child.kill();
                 }

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wire::control::{CONTROL_VERSION, LaunchOrder, LaunchReply, LevelLimit};
 
-/// How long the launcher may take: a fork, an exec and an answer.
+/// How long the launcher may take to answer: a fork, an exec and a reply.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
-/// Where keeper and launcher of the service listen, and as whom.
+/// The sockets of the service's keeper and launcher, and the users that these run as.
 #[derive(Debug)]
 pub struct Link {
     keeper_at: PathBuf,
@@ -21,7 +21,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// To the service of this file.
+    /// Reads the sockets and users of a service from its file.
     ///
     /// # Errors
     /// As [`Service::read`] and [`Service::users`].
@@ -39,15 +39,15 @@ impl Link {
     /// Connects to the keeper, which reports what it holds and which cards have it. Nothing is ever sent to it.
     ///
     /// # Errors
-    /// Of the system, and where another user listens.
+    /// The error of a system call that failed; [`io::ErrorKind::PermissionDenied`] if another user listens.
     pub fn meet_keeper(&self) -> io::Result<Channel> {
         meet(&self.keeper_at, self.users.keeper)
     }
 
-    /// Starts a card through the launcher, with this end of its control channel; returns its process.
+    /// Starts a card through the launcher, with this end of its control channel; returns its process id.
     ///
     /// # Errors
-    /// That of the system; an error if another user listens, or if the launcher refuses.
+    /// The error of a system call that failed; an error if another user listens, or if the launcher refuses.
     pub fn start(&self, control: OwnedFd, level: Option<LevelLimit>) -> io::Result<u32> {
         let order = LaunchOrder::Start { version: CONTROL_VERSION, level };
         match self.ask(order, Some(control))? {

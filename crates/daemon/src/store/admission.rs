@@ -1,7 +1,7 @@
-//! Which tokens may be stored: complete ones, whose secret parts are wrapped under a master key of the
-//! home, or, of PKA keys and in key blocks of TR-31, under a transport key; and public keys.
+//! Which tokens may be stored: complete ones, whose secret parts are wrapped under a master key of the home; PKA keys
+//! and TR-31 key blocks that are wrapped under a transport key; and public keys.
 //!
-//! What a token holds is told by [`token::describe()`]. No key is touched: the daemon has none.
+//! [`token::describe()`] says what a token holds. No key is touched: the daemon has none.
 
 use token::{DescribeError, Format, Holds, Under, describe};
 use wire::bounds::{PKA_TOKEN_BYTES_MAX, TOKEN_BYTES_MAX};
@@ -24,7 +24,7 @@ pub enum TokenFault {
 }
 
 impl TokenFault {
-    /// The codes of a key-record verb.
+    /// The return and reason code with which a key-record verb refuses the token.
     pub const fn codes(self) -> Codes {
         match self {
             Self::ValidationValue => code::INTERNAL_TVV,
@@ -45,10 +45,10 @@ impl std::fmt::Display for TokenFault {
     }
 }
 
-/// Whether a token may be stored in this store.
+/// Refuses a token that may not be stored in this store.
 ///
 /// # Errors
-/// [`TokenFault`].
+/// [`TokenFault`] says why the token is refused.
 pub fn admit(store: Store, token: &[u8]) -> Result<(), TokenFault> {
     if token.is_empty() {
         return Err(TokenFault::Missing);

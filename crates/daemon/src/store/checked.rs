@@ -1,4 +1,4 @@
-//! What stands before every store: tokens that may not be stored reach none, and come out of none.
+//! The check in front of every store: tokens and chains that may not be stored do not get in, and are not found.
 
 use super::{Changes, Done, Job, KeyStore, Record, StoreError, admission};
 use link::world::{self, Event};
@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 use wire::chain;
 use wire::control::{Replacement, Store};
 
-/// A store behind the rules of [`admission`]. What it holds may have been written by others, and is looked at
-/// again when it is read.
+/// A store behind the rules of [`admission`]. Others may have written its records, so a token or chain is checked again
+/// when it is found.
 pub struct Checked<S>(pub S);
 
 impl<S: KeyStore> KeyStore for Checked<S> {

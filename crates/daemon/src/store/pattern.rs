@@ -21,7 +21,7 @@ impl From<Pattern> for String {
     }
 }
 
-/// What is wrong with a pattern.
+/// Why a pattern is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternError {
     /// More than 64 characters.
@@ -73,12 +73,12 @@ impl Pattern {
         Ok(Self(pattern))
     }
 
-    /// What every matching label begins with.
+    /// The characters before the first `*`, with which every matching label begins.
     pub fn prefix(&self) -> &str {
         self.0.split('*').next().unwrap_or_default()
     }
 
-    /// Whether a label matches. Takes at most length times length steps.
+    /// Whether a label matches. It takes at most as many steps as the product of both lengths.
     pub fn matches(&self, label: &str) -> bool {
         let (pattern, text) = (self.0.as_bytes(), label.as_bytes());
         let (mut p, mut t) = (0, 0);

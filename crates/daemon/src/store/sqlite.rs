@@ -35,7 +35,7 @@ impl SqliteStore {
     /// Opens the store, or makes an empty one.
     ///
     /// # Errors
-    /// [`StoreError::Newer`], [`StoreError::NotAKeyStore`], or [`StoreError::Failed`], in use included.
+    /// [`StoreError::Newer`], [`StoreError::NotAKeyStore`], or [`StoreError::Failed`], also if the file is in use.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let failed = failure("open", path);
         make_private(path)?;
@@ -126,7 +126,7 @@ impl SqliteStore {
         }
     }
 
-    /// Brings the tables of version 1, which did not say under which master key a record is, to those of version 2.
+    /// Converts tables of version 1, which did not say under which master key a record is, to version 2.
     fn add_master_keys(&self) -> Result<(), StoreError> {
         let failed = failure("bring to its present form", &self.path);
         let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
@@ -153,7 +153,7 @@ impl SqliteStore {
         transaction.commit().map_err(failed)
     }
 
-    /// Brings the tables of version 2, whose records had no certificate chains, to the present ones.
+    /// Converts tables of version 2, whose records had no certificate chains, to the present version.
     fn add_chains(&self) -> Result<(), StoreError> {
         self.connection
             .execute_batch(&format!(
@@ -204,7 +204,7 @@ impl KeyStore for SqliteStore {
         .map(|()| Done::Changed)
     }
 
-    /// Nothing: the file is open for this daemon alone.
+    /// Always [`Changes::NONE`]: the file is open for this daemon alone.
     fn changed(&self) -> Result<Changes, StoreError> {
         Ok(Changes::NONE)
     }
@@ -251,7 +251,7 @@ impl SqliteStore {
             return self.write(record, now_unix_s);
         }
         let failed = failure("write records to", &self.path);
-        // Taken back where it is dropped.
+        // A transaction that is dropped is rolled back.
         let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
         records.iter().try_for_each(|record| self.write(record, now_unix_s))?;
         transaction.commit().map_err(failed)
@@ -423,7 +423,7 @@ impl SqliteStore {
 
     fn replace(&self, replacements: &[Replacement], now_unix_s: u64) -> Result<Vec<bool>, StoreError> {
         let failed = failure("replace tokens of", &self.path);
-        // Taken back where it is dropped.
+        // A transaction that is dropped is rolled back.
         let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
         let one = |Replacement { record, token }: &Replacement| {
             self.change(
@@ -462,7 +462,7 @@ impl SqliteStore {
     /// work with this store need not wait for a long copy.
     ///
     /// # Errors
-    /// [`StoreError::Occupied`] where the file exists; or a failure of either file.
+    /// [`StoreError::Occupied`] if the file exists; or a failure of either file.
     pub fn backup(&self, to: &Path, between: &mut dyn FnMut()) -> Result<(), StoreError> {
         if to.exists() {
             return Err(StoreError::Occupied { path: to.to_owned() });
@@ -493,7 +493,7 @@ impl SqliteStore {
     }
 }
 
-/// Another program's database is not taken for a key store, nor one of a newer version.
+/// Refuses another program's database, and a key store of a newer version.
 fn check_identity(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let failed = failure("open", path);
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
@@ -517,7 +517,8 @@ fn check_identity(connection: &Connection, path: &Path) -> Result<(), StoreError
     Ok(())
 }
 
-/// Makes sure that the file is its owner's alone from its first instant, and no pipe, which SQLite would wait for.
+/// Makes the file if there is none, its owner's alone from its first instant; refuses a pipe, which SQLite would wait
+/// for.
 fn make_private(path: &Path) -> Result<(), StoreError> {
     use std::os::unix::fs::OpenOptionsExt;
     let opened = match home::trust::open_regular(path) {
@@ -545,7 +546,7 @@ fn sync(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What the system's answer means for a store.
+/// The cause that an error of the system stands for.
 pub(crate) fn system_cause(error: &std::io::Error) -> StorageCause {
     use std::io::ErrorKind;
     match error.kind() {
@@ -584,7 +585,7 @@ fn flags() -> OpenFlags {
     OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX
 }
 
-/// What the column of master keys says of a token; null for one that is under none.
+/// The column of master keys for a token; null if the token's key is under none.
 fn master_key(token: &[u8]) -> Option<Vec<u8>> {
     job::master_key_of(token).map(name_bytes)
 }
@@ -621,7 +622,7 @@ fn seconds(unix_s: u64) -> i64 {
     i64::try_from(unix_s).unwrap_or(i64::MAX)
 }
 
-/// "CRYP" in ASCII.
+/// Application id of the file in SQLite: "CRYP" in ASCII.
 const APPLICATION_ID: i64 = 0x4352_5950;
 const BUSY_WAIT: Duration = Duration::from_millis(200);
 const BACKUP_PAGES: i32 = 16;

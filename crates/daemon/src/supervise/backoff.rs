@@ -1,11 +1,11 @@
 //! How long to wait before a process that ended unasked is started again.
 //!
-//! Two kinds of ends are told apart. One whose process served and was then ended from outside, by a
-//! signal that a person or the kernel short of memory sends, says nothing against the process: it is
-//! started again at once, until such ends come faster than it can have been of use. Any other end -
-//! before it served, by a fault of its own, or by what it was asked - is likely to come again: each
-//! one in a row doubles the wait. One that served is never waited for for long, whatever ended it, and neither is one
-//! without which nobody serves ([`WAIT_ALONE_MAX`]): waits spare the machine, and must not take its cards away.
+//! Two kinds of ends are told apart. A process that served and was then ended by a signal, from a person or from a
+//! kernel short of memory, is not at fault. It is started again at once, until such ends come faster than the process
+//! can have been of use. Any other end is likely to come again: before the process served, by a fault of its own, or by
+//! a request. Each such end in a row doubles the wait. The wait stays short for a process that served, whatever ended
+//! it, and for one without which nobody serves ([`WAIT_ALONE_MAX`]): waits spare the machine, and must not take its
+//! cards away.
 
 use link::Ended;
 use rustix::process::Signal;
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// How long it had served; none for one that never did.
+    /// How long the process had served; `None` if it never did.
     pub served: Option<Duration>,
-    /// Whether it was ended from outside.
+    /// Whether a signal from outside ended the process.
     pub outside: bool,
 }
 
@@ -24,7 +24,7 @@ impl End {
     /// The end of a process that never came as far as serving.
     pub const AT_START: Self = Self { served: None, outside: false };
 
-    /// From what the system says of a process that ended; nothing of one that is not a child.
+    /// The end of a process as the system reports it; `ended` is none for a process that is not a child.
     pub fn of(served: Option<Duration>, ended: Option<Ended>) -> Self {
         let signals = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP];
         let outside = matches!(ended, Some(Ended::Signal(number))
@@ -33,14 +33,14 @@ impl End {
     }
 }
 
-/// Counts ends, and forgets them again as the process serves.
+/// Counts ends of a process, and forgets them again as the process serves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Backoff {
     failures: u32,
 }
 
 impl Backoff {
-    /// A process ended at `now`: when to start the next one.
+    /// Counts an end at `now`, and returns when to start the next process.
     pub fn after(&mut self, end: End, now: Instant) -> Instant {
         let (at_once, wait_max) = match end {
             End { served: Some(_), outside: true } => (KILLS_AT_ONCE, WAIT_KILLED_MAX),
@@ -66,7 +66,7 @@ impl Backoff {
         self.failures = self.failures.saturating_sub(forgotten);
     }
 
-    /// Ends in a row, as far as they are not forgotten.
+    /// Number of ends in a row that are not forgotten.
     pub fn failures(&self) -> u32 {
         self.failures
     }
@@ -75,25 +75,25 @@ impl Backoff {
 const WAIT_MIN: Duration = Duration::from_millis(100);
 /// Longest wait between two starts of a process that does not come as far as serving.
 pub const WAIT_MAX: Duration = Duration::from_secs(30);
-/// Longest wait after a process that served was ended from outside. A start takes some 40 ms of a processor: as often
-/// as that may happen, it takes a sixth of one.
+/// Longest wait after a process that served was ended from outside. A start takes some 40 ms of a processor: starts at
+/// this rate take a sixth of it.
 pub const WAIT_KILLED_MAX: Duration = Duration::from_millis(250);
-/// Longest wait after a process that served ended by itself: whoever knows a request that ends cards
-/// must not keep everyone else from them. With the start itself it is less than two seconds.
+/// Longest wait after a process that served ended by itself: somebody who knows a request that ends cards must not keep
+/// everyone else from them. The wait and the start together are less than two seconds.
 pub const WAIT_SERVED_MAX: Duration = Duration::from_secs(1);
-/// Longest wait where no other process serves in its place.
+/// Longest wait if no other process serves in its place.
 pub const WAIT_ALONE_MAX: Duration = Duration::from_secs(1);
 const _: () =
     assert!(WAIT_ALONE_MAX.as_millis() + START_MS < 2_000 && WAIT_SERVED_MAX.as_millis() + START_MS < 2_000);
-/// What a start takes on a machine that has much else to do, in milliseconds.
+/// Time that a start takes on a machine that has much else to do, in milliseconds.
 const START_MS: u128 = 500;
-/// A process that served this long has nothing against it.
+/// A process that served this long before its end has all earlier ends forgotten.
 pub const LASTING: Duration = Duration::from_secs(20);
 /// One end is forgotten for each such span that a process served before it was ended from outside.
 const FORGOTTEN_EVERY: Duration = Duration::from_millis(400);
-/// Ends from outside that are answered at once, one right after the other.
+/// Number of ends from outside in a row after each of which the next process is started at once.
 const KILLS_AT_ONCE: u32 = 5;
-/// Ends that are remembered.
+/// Upper bound of the ends that are remembered.
 const FAILURES_MAX: u32 = 40;
 
 #[cfg(test)]

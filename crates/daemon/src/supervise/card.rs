@@ -1,4 +1,4 @@
-//! One card as the daemon sees it: its process, its channel, and where it stands.
+//! One card as the daemon sees it: its process, its channel, and its phase.
 //!
 //! ```text
 //!            start                Ready                 order
@@ -28,60 +28,60 @@ use std::time::{Duration, Instant};
 use wire::control::{CardOrder, CardRow, CardState, Isolation, Personality};
 use wire::registers::HeldRegisters;
 
-/// Where a card stands with the daemon.
+/// The phase of a card's process as the daemon sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// No process; to be started at this time, or never where none.
+    /// No process; to be started at this time, or never if `None`.
     Down(Option<Instant>),
-    /// Started; is to say ready until this time.
+    /// Started; must say that it is ready by this time.
     Starting(Instant),
-    /// Started by an earlier daemon; is to answer until this time.
+    /// Started by an earlier daemon; must answer by this time.
     Adopting(Instant),
-    /// Said ready.
+    /// The card said that it is ready.
     Serving,
-    /// Said, before it served, that a self-check failed.
+    /// The card said, before it served, that a self-check failed.
     Broken,
     /// Ordered to stop; killed at this time.
     Stopping(Instant),
 }
 
-/// What comes next of a card that was to be replaced because its keeper is gone.
+/// The next step for a card that is to be replaced because its keeper is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewal {
-    /// It is to be replaced now.
+    /// The card is to be replaced now.
     Replace,
-    /// It is on its way down or up.
+    /// The card is on its way down or up: nothing is done yet.
     Wait,
-    /// Nothing: it was replaced, it is no coprocessor any more, or it does not come back.
+    /// No step: the card was replaced, is no coprocessor any more, or does not come back.
     Done,
 }
 
 /// A running process of a card or of the keeper.
 pub struct Running<O> {
-    /// Who it is.
+    /// Process id and start time.
     pub identity: Identity,
-    /// Its descriptor, which becomes readable when it ends.
+    /// Descriptor of the process, which becomes readable when the process ends.
     pub pidfd: PidFd,
     /// The control channel.
     pub channel: Outbox<O>,
-    /// What that is watched for.
+    /// The events that the channel is watched for.
     pub watched: Interest,
     /// When this daemon started or met it.
     pub since: Instant,
     /// Since when it serves, as far as this daemon knows.
     pub serving: Option<Instant>,
-    /// When it was killed, which it takes a moment to end of.
+    /// When it was killed; it takes a moment to end.
     pub killed: Option<Instant>,
-    /// Since when it no longer listens. It is about to end, or has given this daemon up.
+    /// When it closed its channel: it is about to end, or has given this daemon up.
     pub closed: Option<Instant>,
-    /// Whether it was killed since it got nowhere with what it was asked.
+    /// Whether the process was killed because it made no progress with its requests.
     pub hangs: bool,
-    /// Whose requests it held when it said that it failed.
+    /// The tenants whose requests it held when it said that it failed.
     pub present: Option<Present>,
 }
 
 impl<O> Running<O> {
-    /// One that was just started, or met.
+    /// A process that was just started, or met.
     pub fn new(identity: Identity, pidfd: PidFd, channel: Outbox<O>, now: Instant) -> Self {
         let (serving, killed, closed) = (None, None, None);
         Self {
@@ -98,8 +98,9 @@ impl<O> Running<O> {
         }
     }
 
-    /// Whether it may have ended of what it was asked: it served, and crashed, ended itself, or was killed because it
-    /// got nowhere. What people and the kernel send says nothing of requests, and neither does an end that nobody saw.
+    /// Whether requests may have ended the process: it served, and then crashed, exited with a failure, or was killed
+    /// because it made no progress. Signals from people and the kernel say nothing of requests, and neither does an end
+    /// that nobody saw.
     pub fn died_of_work(&self, ended: Option<Ended>) -> bool {
         let by_itself = match ended {
             Some(Ended::Code(code)) => code != 0,
@@ -109,14 +110,14 @@ impl<O> Running<O> {
         self.serving.is_some() && (self.hangs || (by_itself && self.killed.is_none()))
     }
 
-    /// How its end at this time is to be taken, by what the system said of it.
+    /// The end of the process at this time, as [`Backoff`] counts it; `ended` is what the system reports.
     pub fn end(&self, ended: Option<Ended>, now: Instant) -> End {
         let end = End::of(self.serving.map(|serving| now.saturating_duration_since(serving)), ended);
-        // What this daemon killed it killed for what the process did, or did not.
+        // A kill by this daemon counts as the process's own fault.
         End { outside: end.outside && self.killed.is_none(), ..end }
     }
 
-    /// Whether it closed its channel a while ago and still runs.
+    /// Whether the process closed its channel a while ago and still runs.
     pub fn is_deaf(&self, now: Instant) -> bool {
         self.closed.is_some_and(|closed| now.saturating_duration_since(closed) >= DEAF_WAIT)
     }
@@ -126,43 +127,44 @@ impl<O> Running<O> {
 pub struct Card {
     /// Index within the home.
     pub index: u32,
-    /// What it is to be; none for one that the settings no longer ask for.
+    /// The specification that the settings ask for; `None` if they no longer ask for the card.
     pub wanted: Option<Specification>,
-    /// Whether it is to take no requests.
+    /// Whether the card is to take no requests.
     pub quiesced: bool,
-    /// What the running process was started as.
+    /// The specification that the running process was started with.
     pub running_as: Option<Specification>,
-    /// Which file it runs; none where another program started it.
+    /// The file that the process runs; `None` if another program started it.
     pub program: Option<FileMark>,
-    /// Where it stands.
+    /// The phase of its process.
     pub phase: Phase,
-    /// Tells its process from all others that have been this card.
+    /// Number that tells its process from all others that have been this card.
     pub generation: u64,
-    /// Times that it had to be started again.
+    /// Number of times that it had to be started again.
     pub restarts: u32,
-    /// Waits between failures.
+    /// The waits before it is started again after failures.
     pub backoff: Backoff,
-    /// The process.
+    /// The running process; `None` if there is none.
     pub process: Option<Running<CardOrder>>,
-    /// The status page, for reading.
+    /// Descriptor and mapping of its status page, for reading.
     pub status: Option<(OwnedFd, StatusView)>,
-    /// Its samples, for reading: handed out, and looked at for the master keys that it holds.
+    /// Descriptor and mapping of its samples, for reading: the first is handed out, the second shows the master keys
+    /// that it holds.
     pub samples: Option<(OwnedFd, SamplesView)>,
-    /// Queues attached or being attached.
+    /// Number of queues attached or being attached.
     pub queues: usize,
-    /// Name of the engine's level.
+    /// Name of its engine's instruction-set level.
     pub level: String,
-    /// Requests that it would like in one batch.
+    /// Number of requests that it would like in one batch.
     pub lanes: u32,
-    /// How it is confined.
+    /// How its process is confined.
     pub isolation: Isolation,
-    /// From start to ready in microseconds.
+    /// Time from start to ready in microseconds.
     pub start_us: u64,
     /// State after the last notice.
     pub state: CardState,
-    /// Which process of the keeper holds the other end of its socket; 0 for none.
+    /// Generation of the keeper's process that holds the other end of its socket; 0 for none.
     pub keeper_generation: u64,
-    /// Whether it holds the registers that the keeper handed out.
+    /// Whether the card holds the registers that the keeper handed out.
     pub is_served: bool,
     /// Whether an earlier daemon started its process.
     pub adopted: bool,
@@ -176,24 +178,24 @@ pub struct Card {
 /// keeper's after those of all cards. The process stands first in every version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessRow {
-    /// The process.
+    /// Process id and start time.
     pub identity: Identity,
-    /// Its generation.
+    /// Generation of the process: of the card, or of the keeper.
     pub generation: u64,
-    /// What a card was started as.
+    /// The specification that a card was started with; `None` for the keeper.
     pub card: Option<Specification>,
-    /// What the keeper was started as.
+    /// The specification that the keeper was started with; `None` for a card.
     pub keeper: Option<KeeperSpecification>,
     /// Generation of the keeper that serves a card; 0 for none.
     pub keeper_generation: u64,
     /// Times that a card had to be started again.
     pub restarts: u32,
-    /// Which file it runs; none where another program started it.
+    /// The file that the process runs; `None` if another program started it.
     pub program: Option<FileMark>,
 }
 
 impl Row for ProcessRow {
-    /// With a list of all processors of the largest machines.
+    /// Enough for a list of all processors of the largest machines.
     const BYTES: usize = 4096;
 }
 
@@ -232,7 +234,7 @@ impl Card {
         self.phase == Phase::Serving && self.state == CardState::Ready
     }
 
-    /// Whether nothing more is to be expected before it serves: it does, or it cannot.
+    /// Whether the card serves, or cannot: then nobody waits for it any longer.
     pub fn is_settled(&self) -> bool {
         match self.phase {
             Phase::Serving => true,
@@ -244,18 +246,20 @@ impl Card {
         }
     }
 
-    /// Whether it runs as a coprocessor whose master keys come from another process of the keeper than the current one,
-    /// which hands it no changes. An accelerator has no keeper, and neither has a coprocessor that waits for one.
+    /// Whether it runs as a coprocessor with master keys from another process of the keeper than the one of generation
+    /// `current`, which hands it no changes. An accelerator has no keeper, and neither has a coprocessor that waits for
+    /// one.
     pub fn is_of_another_keeper(&self, current: u64) -> bool {
         let runs_as = self.running_as.as_ref().map(|of| of.personality);
         runs_as == Some(Personality::Coprocessor) && ![0, current].contains(&self.keeper_generation)
     }
 
-    /// What comes next of a card that was to be replaced because its keeper is gone.
+    /// The next step for a card that is to be replaced because its keeper is gone; `current` is the generation of the
+    /// present keeper.
     pub fn renewal(&self, current: u64) -> Renewal {
         match self.phase {
             Phase::Serving if self.is_of_another_keeper(current) => Renewal::Replace,
-            // One that does not come back does not keep the others from being replaced.
+            // A card that does not come back does not keep the others from being replaced.
             Phase::Starting(_) | Phase::Stopping(_) | Phase::Down(Some(_)) if !self.is_settled() => {
                 Renewal::Wait
             }
@@ -263,25 +267,26 @@ impl Card {
         }
     }
 
-    /// Has a card without which no other of its kind serves not wait for longer than it must.
+    /// Shortens the wait of a card that is down to [`WAIT_ALONE_MAX`] after its end, since no other of its kind serves.
     pub fn hasten(&mut self) {
         if let Phase::Down(Some(at)) = self.phase {
             self.phase = Phase::Down(Some(at.min(self.ended + WAIT_ALONE_MAX)));
         }
     }
 
-    /// Which master keys it says it holds.
+    /// The master keys that it holds, as its samples say.
     pub fn held(&self) -> HeldRegisters {
         self.samples.as_ref().map_or(HeldRegisters::NONE, |(_, samples)| samples.registers())
     }
 
-    /// The card as a client sees it who may use these domains: without keys of any of them it is sealed.
+    /// The card as seen by a client that may use these domains: a coprocessor without keys of any of them is sealed.
+    /// `None` if the card neither runs nor is wanted.
     pub fn row(&self, may_use: impl Fn(u16) -> bool) -> Option<CardRow> {
         let specification = self.running_as.as_ref().or(self.wanted.as_ref())?;
         let state = match self.phase {
             Phase::Broken => CardState::Failed,
             Phase::Down(_) | Phase::Adopting(_) => CardState::Created,
-            // Its own page knows more than its notices while it starts.
+            // While a card starts, its status page tells more than its notices.
             Phase::Starting(_) => self.status.as_ref().map_or(CardState::Created, |(_, view)| view.state()),
             Phase::Serving | Phase::Stopping(_) => self.state,
         };
@@ -307,20 +312,20 @@ impl Card {
         })
     }
 
-    /// Sends an order; a card that cannot take it is dead or stopped, which shows elsewhere.
+    /// Sends an order. A card that cannot take it is dead or stopped, which is found elsewhere.
     pub fn order(&mut self, order: CardOrder, descriptors: Vec<OwnedFd>) {
         if let Some(process) = &mut self.process {
             process.channel.send(order, descriptors);
         }
     }
 
-    /// Has the process quiesce, or serve again, as it is wanted.
+    /// Orders the process to quiesce, or to serve again, as the card is to be.
     pub fn order_quiesced(&mut self) {
         let order = if self.quiesced { CardOrder::Quiesce } else { CardOrder::Resume };
         self.order(order, Vec::new());
     }
 
-    /// Notes that it serves from now on.
+    /// Notes that the card serves from now on.
     pub fn note_serving(&mut self, now: Instant) {
         self.phase = Phase::Serving;
         if let Some(process) = &mut self.process {
@@ -328,9 +333,9 @@ impl Card {
         }
     }
 
-    /// Notes that a check of the process's own failed. One that did not come as far as serving is not started
-    /// again before the settings are read anew; one that served ends by itself, as by any fault: whatever it was
-    /// asked, its place is not left empty for good.
+    /// Notes that a self-check of the process failed. A card that has not served yet is not started again before the
+    /// settings are read anew. A card that served ends by itself, and is started again as after any fault: no request
+    /// can leave its place empty for good.
     pub fn note_failed(&mut self) {
         if !matches!(self.phase, Phase::Serving | Phase::Stopping(_)) {
             self.phase = Phase::Broken;
@@ -338,15 +343,15 @@ impl Card {
         self.state = CardState::Failed;
     }
 
-    /// Whether its process may have ended of what it was asked, by what the system said of its end, rather than since
-    /// it was told to stop.
+    /// Whether requests may have ended its process, by what the system reports of the end; false if the card was told
+    /// to stop.
     pub fn died_of_work(&self, ended: Option<Ended>) -> bool {
         let is_stopping = matches!(self.phase, Phase::Stopping(_));
         !is_stopping && self.process.as_ref().is_some_and(|process| process.died_of_work(ended))
     }
 
-    /// Notes that the process is gone, what the system said of its end, and when to start the next
-    /// one; true where it should have lived.
+    /// Notes that the process is gone, what the system reports of its end, and when to start the next one; true if the
+    /// card was not told to stop.
     pub fn note_end(&mut self, ended: Option<Ended>, now: Instant) -> bool {
         let end = self.process.take().map_or(End::AT_START, |process| process.end(ended, now));
         let failed = !matches!(self.phase, Phase::Stopping(_));
@@ -359,7 +364,7 @@ impl Card {
         (self.is_served, self.adopted) = (false, false);
         self.phase = match (self.phase, &self.wanted) {
             (_, None) => Phase::Down(None),
-            // What failed its self-check once is not tried again before the settings are read anew.
+            // A card that failed its self-check is not tried again before the settings are read anew.
             (Phase::Broken, _) => Phase::Broken,
             (Phase::Stopping(_), _) => Phase::Down(Some(now)),
             _ => Phase::Down(Some(self.backoff.after(end, now))),

@@ -1,9 +1,9 @@
-//! Numbers of processes: each process of a card has one that no other of the same index ever had.
+//! Generations: each process of a card has a number that no other of the same index ever had.
 //!
-//! Clients tell processes of a card by it: one that broke the rules is not attached to again, and counters of
-//! different generations do not compare. So it goes on where it stopped, though the card was removed and added
-//! again, and though every process of the home has ended in between. It is written down before the process is
-//! started; the places of all indices are made beforehand, so that a full disk does not make it repeat.
+//! Clients tell processes of a card by their generations: a process that broke the rules is not attached to again, and
+//! counters of different generations do not compare. So the numbers go on where they stopped, even if the card was
+//! removed and added again, and every process of the home has ended in between. A number is written down before its
+//! process is started; the places of all indices are made beforehand, so that a full disk does not make numbers repeat.
 
 use crate::rows::{Row, Rows};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ impl Row for u64 {
     const BYTES: usize = 16;
 }
 
-/// The generations that were given.
+/// The last generation that each card was given.
 pub struct Generations {
     rows: Rows<u64>,
     given: BTreeMap<u32, u64>,
@@ -25,7 +25,7 @@ impl Generations {
     /// Opens the file, or makes it.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn open(path: &Path) -> io::Result<Self> {
         let rows = Rows::open(path)?;
         let given: BTreeMap<u32, u64> = rows.load()?.into_iter().collect();
@@ -41,7 +41,7 @@ impl Generations {
         *given = generation.max(*given);
     }
 
-    /// The generation of the next process of this card.
+    /// Gives the next process of this card its generation, and writes it down.
     pub fn next(&mut self, index: u32) -> u64 {
         let given = self.given.entry(index).or_default();
         *given += 1;

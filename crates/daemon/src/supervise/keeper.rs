@@ -11,17 +11,17 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 use wire::control::{ClientReply, Isolation, KeeperOrder, OfficerOrder, RegisterRow, Served, Unsealing};
 
-/// What the keeper is started as; one of another specification is replaced.
+/// The specification that the keeper is started with; a keeper of another specification is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeeperSpecification {
-    /// Domains, from 0.
+    /// Number of domains, which count from 0.
     pub domains: u16,
     /// The number that a development home's master keys are derived from.
     pub insecure_seed: Option<u64>,
 }
 
 impl KeeperSpecification {
-    /// What the settings ask for.
+    /// The specification that the settings ask for.
     pub fn wanted(settings: &Settings) -> Self {
         let insecure_seed = settings.development.map(|development| development.insecure_seed);
         Self { domains: settings.cards.domains, insecure_seed }
@@ -33,61 +33,61 @@ impl KeeperSpecification {
 pub enum Ask {
     /// Start or adoption: answered by its readiness.
     Ready,
-    /// A coprocessor is to be served.
+    /// A coprocessor is to be handed its registers.
     Serve,
     /// An officer's order.
     Officer {
-        /// Who asked.
+        /// The client that asked.
         client: u64,
-        /// Whether the registers differ after success.
+        /// Changes of the registers if the order succeeds.
         changes: Changes,
     },
-    /// The registers, asked for after a change; then the reply is passed on.
+    /// A question for the registers after a change, before the client that made the change is answered.
     Refresh {
-        /// Who waits.
+        /// The client that waits.
         client: u64,
-        /// What for.
+        /// The reply that the client then gets.
         reply: Box<ClientReply>,
     },
 }
 
 /// An officer's order that is not passed on yet.
 pub struct Ordered {
-    /// Who asked.
+    /// The client that asked.
     pub client: u64,
     /// The order.
     pub order: OfficerOrder,
-    /// The sealed registers of the home, where it needs them.
+    /// The sealed registers of the home, if the order needs them.
     pub sealed_registers: Option<Vec<u8>>,
 }
 
-/// New master keys that cards are being given.
+/// An officer's order whose new master keys are on their way to cards.
 #[derive(Debug)]
 pub struct Spreading {
-    /// Who waits.
+    /// The client that waits.
     pub client: u64,
-    /// What for.
+    /// The reply that the client gets when all cards have the keys.
     pub reply: ClientReply,
     /// Domains that are not done yet, one bit each.
     pub domains: u16,
 }
 
-/// What a successful officer's order changes.
+/// Changes that a successful officer's order makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changes {
-    /// Nothing.
+    /// No registers.
     Nothing,
     /// The new registers.
     New,
-    /// What cards work with.
+    /// The registers that cards work with.
     Current,
 }
 
 impl Changes {
-    /// What an order changes.
+    /// The changes that an order makes if it succeeds.
     pub fn of(order: &OfficerOrder) -> Self {
         match order {
-            // Here nothing waits for a second officer.
+            // Orders through the daemon do not wait for a second officer.
             OfficerOrder::Pending | OfficerOrder::Confirm { .. } | OfficerOrder::MayLoad { .. } => {
                 Self::Nothing
             }
@@ -102,39 +102,39 @@ impl Changes {
 
 /// The keeper of a home.
 pub struct Keeper {
-    /// What it is to be.
+    /// The specification that the settings ask for.
     pub wanted: KeeperSpecification,
-    /// What the running process was started as.
+    /// The specification that the running process was started with.
     pub running_as: Option<KeeperSpecification>,
-    /// Which file it runs; none where another program started it.
+    /// The file that the process runs; `None` if another program started it.
     pub program: Option<FileMark>,
-    /// Where it stands, as for a card; it is never [`Phase::Broken`].
+    /// The phase of its process, as for a card; never [`Phase::Broken`].
     pub phase: Phase,
-    /// Counts the processes that have been the keeper.
+    /// Generation: counts the processes that have been the keeper.
     pub generation: u64,
-    /// Waits between failures.
+    /// The waits before it is started again after failures.
     pub backoff: Backoff,
-    /// The process.
+    /// The running process; `None` if there is none.
     pub process: Option<Running<KeeperOrder>>,
-    /// Orders not answered yet, in order.
+    /// Orders not answered yet, in the order in which they were sent.
     pub asks: VecDeque<Ask>,
-    /// When the first of them was sent, or became the first.
+    /// When the oldest of these orders was sent, or became the oldest.
     pub asked: Instant,
-    /// Ends of socket pairs of coprocessors that started while it was not ready.
+    /// Coprocessors that started while it was not ready, with its ends of their socket pairs.
     pub awaiting: Vec<(u32, OwnedFd)>,
-    /// An order that waits for the end of cards which would not hear of what it changes.
+    /// An order that waits until no card is left that would not learn of its change.
     pub held: Option<Ordered>,
-    /// Orders that were carried out, but for what cards have not got yet.
+    /// Orders that were carried out, except that some cards have not got the new keys yet.
     pub spreading: Vec<Spreading>,
     /// Cards that it served when it was adopted.
     pub cards: Vec<Served>,
-    /// Its registers when it last said.
+    /// The keeper's registers, as it last reported them.
     pub registers: Vec<RegisterRow>,
-    /// How it is confined.
+    /// How its process is confined.
     pub isolation: Isolation,
     /// How it was unsealed as it started.
     pub unsealing: Unsealing,
-    /// Whether it was given a credential as it started, and has not said yet what came of it.
+    /// Whether the keeper was given a credential as it started, and has not yet reported the outcome.
     pub trying: bool,
 }
 
@@ -162,12 +162,12 @@ impl Keeper {
         }
     }
 
-    /// Whether it answers orders.
+    /// Whether the keeper answers orders.
     pub fn is_serving(&self) -> bool {
         self.phase == Phase::Serving
     }
 
-    /// Whether nothing more is to be expected before it serves.
+    /// Whether waiting for it to serve is over: it serves, or has failed several times.
     pub fn is_settled(&self) -> bool {
         self.is_serving() || self.backoff.failures() > FAILURES_SETTLED
     }
@@ -183,14 +183,14 @@ impl Keeper {
         }
     }
 
-    /// Takes the order that a notice answers.
+    /// Takes the oldest order, which a notice at `now` answers; `None` if no order waits for an answer.
     pub fn answered(&mut self, now: Instant) -> Option<Ask> {
         self.asked = now;
         self.asks.pop_front()
     }
 
-    /// Notes that the process is gone; returns what it owed. The one of a secure home comes back
-    /// without keys: an officer unseals it again, and running cards keep theirs meanwhile.
+    /// Notes that the process is gone, and returns the orders that it has not answered. The keeper of a secure home
+    /// comes back without keys: an officer unseals it again, and running cards keep theirs meanwhile.
     pub fn note_end(&mut self, ended: Option<Ended>, now: Instant) -> VecDeque<Ask> {
         let end = self.process.take().map_or(End::AT_START, |process| process.end(ended, now));
         self.running_as = None;

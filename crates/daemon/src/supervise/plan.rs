@@ -5,29 +5,29 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use wire::control::{CONTROL_VERSION, CardStart, LevelLimit, Personality, PollMode, TokenForms};
 
-/// What a card is, but for its index and generation. A card whose specification changes is replaced.
+/// The properties of a card except its index and generation. A card whose specification changes is replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Specification {
-    /// What it is for.
+    /// Coprocessor or accelerator.
     pub personality: Personality,
-    /// Domains, from 0.
+    /// Number of domains, which count from 0.
     pub domains: u16,
-    /// How it waits.
+    /// How the card waits for requests.
     pub poll: PollMode,
-    /// Keep requests of different tenants out of one batch.
+    /// Whether requests of different tenants are kept out of one batch.
     pub separate_tenants: bool,
-    /// Serve weak algorithms.
+    /// Whether weak algorithms are served.
     pub weak_algorithms: bool,
     /// Forms of internal tokens.
     pub tokens: TokenForms,
-    /// Processors that it may use; none for all.
+    /// Processors that it may use; `None` for all.
     pub processors: Option<Vec<u32>>,
     /// Highest instruction-set level; not part of [`CardStart`] but of the card's environment.
     pub level: Option<LevelLimit>,
 }
 
 impl Specification {
-    /// What a card of this specification is told at its start.
+    /// The start order for a card of this specification.
     pub fn start(&self, index: u32, generation: u64) -> CardStart {
         CardStart {
             version: CONTROL_VERSION,
@@ -60,7 +60,7 @@ pub fn wanted(settings: &Settings) -> BTreeMap<u32, (Specification, bool)> {
     cards.into_iter().map(|(index, card)| (index, (specification(&card), card.quiesced))).collect()
 }
 
-/// Holds the cards that the settings ask for to a level, unless they are held to a lower one.
+/// Limits the cards that the settings ask for to a level, unless they are limited to a lower one.
 pub fn limit(settings: &mut Settings, level: Option<LevelLimit>) {
     let lower = |set: Option<LevelLimit>| set.into_iter().chain(level).min();
     settings.cards.level = lower(settings.cards.level);

@@ -1,4 +1,4 @@
-//! What the system tells of a process: who it is, whether it is stopped, how much memory it holds.
+//! What the system tells of a process: its identity, whether it is stopped, how much memory it holds.
 
 use link::{PidFd, world};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use std::io::Read;
 pub struct Identity {
     /// Process id.
     pub pid: u32,
-    /// Start time in clock ticks since the machine's.
+    /// Start time in clock ticks since the machine's boot.
     pub start_ticks: u64,
 }
 
@@ -23,7 +23,7 @@ impl Identity {
     /// A descriptor of this very process; `None` where it has ended.
     pub fn open(&self) -> Option<PidFd> {
         let descriptor = PidFd::open(self.pid).ok()?;
-        // Compared after the descriptor stands: from here on the id cannot move to another process.
+        // Compared after the descriptor is open: a process that has this id and start time now had them then.
         (Self::of(self.pid)? == *self).then_some(descriptor)
     }
 }
@@ -41,21 +41,22 @@ pub fn resident_bytes() -> u64 {
 }
 
 /// Leaves no core file from here on, and lets no process of the same user trace this one or read its memory: seeds,
-/// credentials and sealed passphrases pass through it. Programs that it starts begin anew.
+/// credentials and sealed passphrases pass through it. Programs that it starts can be traced again, and leave no core
+/// file.
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the system call that failed.
 pub fn keep_out_of_dumps() -> std::io::Result<()> {
     use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
-/// Makes this program the leader of a session of its own, so that it outlives that of its caller.
-/// One that was started at a terminal stays where the terminal's signals reach it.
+/// Makes this program the leader of a session of its own, so that it outlives the session of its caller. A program that
+/// was started at a terminal stays in the session that the terminal's signals reach.
 pub fn own_session() {
     if !rustix::termios::isatty(rustix::stdio::stdin()) {
-        // Refused to the leader of a group, which a service manager or a shell made apart already.
+        // Refused to the leader of a process group, which a service manager or a shell has set apart already.
         let _ = rustix::process::setsid();
     }
 }
@@ -65,7 +66,7 @@ struct Stat {
     start_ticks: u64,
 }
 
-/// Longest `stat`: a name of 64 bytes and 51 numbers of up to 20 digits.
+/// Upper bound of the length of `stat`, in bytes: a name of 64 bytes and 51 numbers of up to 20 digits.
 const STAT_BYTES_MAX: usize = 1280;
 
 /// Fields 3 and 22 of `/proc/<pid>/stat` (proc_pid_stat(5)); the name before them may hold anything.
@@ -74,7 +75,7 @@ fn stat(pid: u32) -> Option<Stat> {
         let world::Process { start_ticks, is_stopped } = simulated?;
         return Some(Stat { state: if is_stopped { b'T' } else { b'S' }, start_ticks });
     }
-    // Read at once: asked at every attach, and the system makes the text anew for each piece that is read of it.
+    // Read in one piece: this happens at every attach, and the system makes the text anew for each read.
     let mut text = [0; STAT_BYTES_MAX];
     let length = File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut text)).ok()?;
     let text = &text[..length];

@@ -25,8 +25,8 @@ pub struct Program {
     verified: bool,
 }
 
-/// Tells a file from every other that lies, or lay, at the same path. While a process runs a file that was removed, no
-/// other gets its number.
+/// Identifies a file among all that lie, or lay, at the same path. While a process runs a file that was removed, no
+/// other file gets its inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileMark {
     device: u64,
@@ -37,7 +37,7 @@ pub struct FileMark {
 }
 
 impl FileMark {
-    /// Of the file at a path; none where there is none.
+    /// The mark of the file at a path; `None` if there is no file.
     pub fn at(path: &Path) -> Option<Self> {
         std::fs::metadata(path).ok().map(|metadata| Self::of(&metadata))
     }
@@ -56,29 +56,29 @@ impl FileMark {
 /// Why a program may not be run.
 #[derive(Debug)]
 pub enum ProgramError {
-    /// It or its manifest cannot be read.
+    /// The program or its manifest cannot be read.
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system call that failed.
         cause: io::Error,
     },
-    /// Another user decides what lies there.
+    /// Another user can change the program or its manifest.
     Distrusted(home::HomeError),
-    /// The manifest does not name it.
+    /// The manifest does not name the program.
     NotListed {
-        /// The program.
+        /// Path of the program.
         path: PathBuf,
-        /// The manifest.
+        /// Path of the manifest.
         manifest: PathBuf,
     },
-    /// It is not the program that was installed.
+    /// The program is not the one that was installed.
     Changed {
-        /// The program.
+        /// Path of the program.
         path: PathBuf,
-        /// SHA-256 by the manifest.
+        /// SHA-256 by the manifest, in hexadecimal.
         expected: String,
-        /// SHA-256 of the file.
+        /// SHA-256 of the file, in hexadecimal.
         found: String,
     },
 }
@@ -104,18 +104,18 @@ impl std::fmt::Display for ProgramError {
 impl std::error::Error for ProgramError {}
 
 impl Program {
-    /// Opens a program that no other user decides on ([`home::trust`]) and, where there is a manifest (lines of
+    /// Opens a program that no other user can change ([`home::trust`]) and, if there is a manifest (lines of
     /// `sha256sum`), compares its hash.
     ///
     /// # Errors
-    /// [`ProgramError`].
+    /// [`ProgramError`] says why the program may not be run.
     pub fn open(path: &Path, manifest: Option<&Path>) -> Result<Self, ProgramError> {
         let unreadable = |path: &Path| {
             let path = path.to_owned();
             move |cause| ProgramError::Unreadable { path, cause }
         };
         let file = File::open(path).map_err(unreadable(path))?;
-        // Not where a child finds its control channel: that would take the program's place before it is executed.
+        // Not at the number of a child's control channel, which would take the program's place before it is executed.
         let above = rustix::io::fcntl_dupfd_cloexec(&file, CONTROL_DESCRIPTOR + 1);
         let mut file = File::from(above.map_err(|errno| unreadable(path)(errno.into()))?);
         home::trust::file(path).map_err(ProgramError::Distrusted)?;
@@ -138,27 +138,27 @@ impl Program {
         Ok(Self { file, path: path.to_owned(), verified: manifest.is_some() })
     }
 
-    /// Whether it was compared with a manifest.
+    /// Whether the program was compared with a manifest.
     pub fn is_verified(&self) -> bool {
         self.verified
     }
 
-    /// Which file it is.
+    /// The mark of the program's file; `None` if the system does not tell it.
     pub fn mark(&self) -> Option<FileMark> {
         self.file.metadata().ok().map(|metadata| FileMark::of(&metadata))
     }
 
-    /// Runs it in place of this program, with what it inherits of environment and standard streams; the system's answer
-    /// where it cannot be.
+    /// Executes the program in place of this one, with the present environment and standard streams. It returns only if
+    /// that fails, with the error of the system.
     pub fn take_over(&self, arguments: &[&OsStr]) -> io::Error {
         let mut command = Command::new(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
         command.arg0(&self.path).args(arguments).exec()
     }
 
-    /// Runs it as [`Program::run`] does, or as the simulation does where this is one.
+    /// Starts the program as [`Program::run`] does; in a simulation, has the simulation start it.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn start(
         &self,
         arguments: &[&str],
@@ -174,11 +174,11 @@ impl Program {
         Ok(Started { pid: child.id(), child: Some(child) })
     }
 
-    /// Runs it: `control` as descriptor 3, output to the end of the file `log`, and an environment
-    /// that holds nothing but the level, where one is set.
+    /// Runs the program: `control` as descriptor 3, output to the end of the file `log`, and an environment that holds
+    /// nothing but the level, if one is set.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn run(
         &self,
         arguments: &[&str],
@@ -191,10 +191,10 @@ impl Program {
         command.stdout(out.try_clone()?).stderr(out).spawn()
     }
 
-    /// As [`Program::run`] runs it, but for its output, which is the caller's.
+    /// The command with which [`Program::run`] starts the program, except for its output, which the caller sets.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the system call that failed.
     pub fn command(
         &self,
         arguments: &[&str],
@@ -217,20 +217,20 @@ impl Program {
 
 /// A process that was started; it is not reaped before its end was seen by a descriptor.
 pub struct Started {
-    /// Its number.
+    /// Process id.
     pub pid: u32,
     child: Option<Child>,
 }
 
 impl From<u32> for Started {
-    /// One that another process started, which collects it too.
+    /// A process that another process started, and will reap.
     fn from(pid: u32) -> Self {
         Self { pid, child: None }
     }
 }
 
 impl Started {
-    /// Ends a process that cannot be watched.
+    /// Kills and reaps a child that cannot be watched.
     pub fn abandon(self) {
         if let Some(mut child) = self.child {
             let _ = child.kill();

@@ -22,17 +22,18 @@ use wire::{Codes, code};
 
 const VERSION: u16 = 0x0101;
 const COMMENT_BYTES: usize = 20;
-/// Hours and minutes, one byte each.
+/// First minute of a day, as its hour and minute in one byte each; [`LAST_MINUTE`] has the same form.
 const FIRST_MINUTE: u16 = 0x0000;
 const LAST_MINUTE: u16 = 0x173B;
 const ALL_DAYS: u8 = 0xFE;
-/// What a segment begins with. One that would be shorter than this is joined to the one before it.
+/// Length of a segment's head in bytes. A gap between points that is shorter than a head is filled, rather than begin
+/// another segment.
 const SEGMENT_HEAD_BYTES: u16 = 8;
 
-/// Answers.
+/// Answers LSTROLES or GET-ROLE.
 ///
 /// # Errors
-/// Codes for keywords that are not served (8/33, 8/34, 8/35); 8/21 where no role is named, 8/772 where it is not the
+/// Codes for keywords that are not served (8/33, 8/34, 8/35); 8/21 if no role is named, 8/772 if the role is not the
 /// caller's.
 pub fn answer(arguments: &Arguments<'_>, facts: &Facts<'_>) -> Result<Answer, Codes> {
     let request: Request<'_> = super::request(arguments)?;
@@ -72,7 +73,7 @@ fn record(name: &str, points: &PointSet) -> Vec<u8> {
     record
 }
 
-/// The eight points that begin with number `8 * byte`.
+/// The bits of the eight points from number `8 * byte` on, the first one highest.
 fn bits(byte: u16, points: &PointSet) -> u8 {
     let its = POINTS.iter().filter(|entry| entry.number / 8 == byte && points.is_set(entry.point));
     its.fold(0, |bits, entry| bits | 0x80 >> (entry.number % 8))
@@ -131,7 +132,7 @@ mod tests {
         usize::from(u16::from_be_bytes([record[at], record[at + 1]]))
     }
 
-    /// As openCryptoki looks for a point.
+    /// Whether a record permits a point, by the search that openCryptoki makes.
     fn is_set(record: &[u8], point: usize) -> bool {
         let mut at = 33;
         for _ in 0..number(record, 29) {

@@ -1,4 +1,4 @@
-//! DES_Key_Record_Delete, AES_Key_Record_Delete, PKA_Key_Record_Delete: a record goes, or its token.
+//! DES_Key_Record_Delete, AES_Key_Record_Delete, PKA_Key_Record_Delete: deletes a record, or only its token.
 
 use super::{Answer, Call};
 use crate::store::{Job, KeyStore, StoreError};
@@ -17,10 +17,10 @@ struct Delete {
     token_only: bool,
 }
 
-/// Reads a call.
+/// Reads a call that deletes a record or its token.
 ///
 /// # Errors
-/// 8/35 where there is not one keyword, 8/33 where it is none of the verb's, 8/32 for the label, 8/21 where a field
+/// 8/35 unless there is exactly one keyword, 8/33 if it is not one of the verb's, 8/32 for the label, 8/21 if a field
 /// is not as long as it must be.
 pub fn read(arguments: &Arguments<'_>) -> Result<Box<dyn Call>, Codes> {
     let (store, label, deletion) = match arguments.verb() {

@@ -1,14 +1,14 @@
-//! Cryptographic_Facility_Query (CSUACFQ): the master-key registers of the caller's domain, and what there is of cards
-//! and domains for the caller. Nothing of other domains, tenants and roles is in it.
+//! Cryptographic_Facility_Query (CSUACFQ): the master-key registers of the caller's domain, and the cards and domains
+//! that the caller may use. It tells nothing of other domains, tenants and roles.
 //!
 //! | keyword | elements of the rule array |
 //! |---|---|
 //! | STATCCA | new, current, old symmetric register; version; day of the build; role |
-//! | STATCCAE | those, then new, current, old asymmetric register |
+//! | STATCCAE | those of STATCCA, then new, current, old asymmetric register |
 //! | STATAES, STATAPKA | new, current, old register; longest key in bits |
-//! | STATCRD2 | cards that the caller may use; of hardware there is none, and its 13 elements are blank; serial number |
+//! | STATCRD2 | number of cards that the caller may use; 13 blanks, since there is no hardware; serial number |
 //! | STATICSA | serial number; new, current, old of the symmetric, the asymmetric and the AES register |
-//! | STATICSB | those, and the APKA register |
+//! | STATICSB | those of STATICSA, and the APKA register |
 //!
 //! A new register is `1` empty, `2` partly filled, `3` full; a current or an old one `1` empty, `2` filled. STATICSA
 //! and STATICSB give verification patterns in `verb_data`, in blocks of length, tag and value, big-endian; a register
@@ -26,20 +26,20 @@ use wire::verb::cryptographic_facility_query::{self as query, Request};
 /// One element of the rule array.
 type Element = [u8; KEYWORD_BYTES];
 
-/// Nothing.
+/// An element without content.
 const BLANK: Element = [b' '; KEYWORD_BYTES];
 /// The day on which the code was built: unknown, since the same sources give the same program on any day.
 const BUILD_DAY: &str = "00000000";
-/// Longest AES key, and longest key of an elliptic curve, in bits.
+/// Longest AES key in bits; [`CURVE_BITS`] is the longest key of an elliptic curve.
 const AES_BITS: &str = "256";
 const CURVE_BITS: &str = "521";
-/// Elements of STATCRD2 between the number of cards and the serial number.
+/// Number of elements of STATCRD2 between the number of cards and the serial number.
 const HARDWARE: usize = 13;
 
-/// Answers a query.
+/// Answers the query of these arguments.
 ///
 /// # Errors
-/// Codes for keywords that are not served (8/33), not one query (8/34), or more of them than two (8/35).
+/// 8/33 for keywords that are not served, 8/34 unless they name exactly one query, 8/35 for more than two keywords.
 pub fn answer(arguments: &Arguments<'_>, facts: &Facts<'_>) -> Result<Answer, Codes> {
     let request: Request<'_> = super::request(arguments)?;
     let (elements, data) = match request.query {
@@ -79,7 +79,7 @@ fn element(text: &str) -> Element {
     element
 }
 
-/// What STATCCA gives.
+/// The elements of STATCCA.
 fn common(facts: &Facts<'_>) -> Vec<Element> {
     let mut elements = states(facts, Register::Sym).to_vec();
     elements.extend([element(wire::verb::CCA_LEVEL), element(BUILD_DAY), super::role_id(&facts.role.name)]);
@@ -92,7 +92,7 @@ fn of_register(facts: &Facts<'_>, register: Register, bits: &str) -> Vec<Element
     elements
 }
 
-/// New, current and old register.
+/// The states of the new, the current and the old register, each as a digit.
 fn states(facts: &Facts<'_>, register: Register) -> [Element; 3] {
     let row = row(facts, register);
     let new = match row.map_or(NewState::Empty, |row| row.new_state) {
@@ -109,8 +109,8 @@ fn row<'a>(facts: &Facts<'a>, register: Register) -> Option<&'a RegisterRow> {
     facts.registers.iter().find(|row| row.domain == facts.domain && row.register == register)
 }
 
-/// Serial number, the states of these registers, and the patterns that go with them. Those of the APKA register are the
-/// last.
+/// Serial number and states of these registers as elements, and their patterns as blocks. The patterns of the APKA
+/// register come last.
 fn patterns(facts: &Facts<'_>, registers: &[Register]) -> (Vec<Element>, Vec<u8>) {
     let mut elements = vec![facts.serial];
     elements.extend(registers.iter().flat_map(|register| states(facts, *register)));
@@ -123,13 +123,13 @@ fn patterns(facts: &Facts<'_>, registers: &[Register]) -> (Vec<Element>, Vec<u8>
         ]
     };
     let mut data = Vec::new();
-    // Old, current, new: tags go down. Hashes by MDC-4 are of 16 bytes; of the SYM register there is none, but its
-    // pattern.
+    // Old, current, new: tags go down. MDC-4 hashes have 16 bytes; the SYM register has no such hash, and its pattern
+    // stands there.
     for (register, tag) in [(Register::Sym, 0x0F02), (Register::Asym, 0x0F05)] {
         blocks::<16>(&mut data, tag, of(register));
     }
     blocks::<8>(&mut data, 0x0F08, of(Register::Sym));
-    // The pattern by which a new symmetric key may be authenticated, which there is none of.
+    // The pattern by which a new symmetric key could be authenticated: there is none.
     block::<8>(&mut data, 0x0F09, None);
     blocks::<8>(&mut data, 0x0F0C, of(Register::Aes));
     if registers.contains(&Register::Apka) {
@@ -138,7 +138,7 @@ fn patterns(facts: &Facts<'_>, registers: &[Register]) -> (Vec<Element>, Vec<u8>
     (elements, data)
 }
 
-/// The blocks of an old, a current and a new register, of which the old one has this tag.
+/// The blocks of an old, a current and a new register; the old one's has this tag.
 fn blocks<const N: usize>(data: &mut Vec<u8>, tag: u16, patterns: [Option<MasterKeyPattern>; 3]) {
     for (below, pattern) in (0..).zip(patterns) {
         block::<N>(data, tag - below, pattern);

@@ -11,14 +11,14 @@ use wire::{Codes, Label};
 struct Read {
     store: Store,
     label: Label,
-    /// Bytes that the caller has room for; any DES token fits.
+    /// Length of the caller's buffer in bytes; 0 for DES, whose tokens always fit.
     room: usize,
 }
 
-/// Reads a call.
+/// Reads a call that reads a record.
 ///
 /// # Errors
-/// 8/35 where there are keywords, 8/32 for the label, 8/21 where that is not a field of a label.
+/// 8/35 if there are keywords, 8/32 for the label, 8/21 if its field is not as long as a label's.
 pub fn read(arguments: &Arguments<'_>) -> Result<Box<dyn Call>, Codes> {
     let (store, label, room) = match arguments.verb() {
         Verb::DesKeyRecordRead => {

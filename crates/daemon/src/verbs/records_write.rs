@@ -1,6 +1,6 @@
-//! key-records-write: a record made with its key, or one or two given other keys, both or neither.
+//! key-records-write: creates a record with its key, or gives one or two records other keys, both or neither.
 //!
-//! What a verb made on a card for the labels in its key identifiers comes this way.
+//! Keys that a verb made on a card for the labels in its key identifiers are stored by this verb.
 
 use super::{Answer, Call};
 use crate::store::{Job, KeyStore, Record, StoreError};
@@ -16,11 +16,11 @@ struct RecordsWrite {
     records: Vec<Record>,
 }
 
-/// Reads a call.
+/// Reads a call that writes records.
 ///
 /// # Errors
-/// 8/35 where there is not one keyword, 8/33 where it is none of the verb's, 8/34 for two records to be made or one
-/// label twice, 8/32 for a label, 8/47 for a token that no store holds, 8/21 where a field is not as long as its
+/// 8/35 unless there is exactly one keyword, 8/33 if it is not one of the verb's, 8/34 for two records to be made or
+/// one label twice, 8/32 for a label, 8/47 for a token that no store holds, 8/21 if a field is not as long as its
 /// length says.
 pub fn read(arguments: &Arguments<'_>) -> Result<Box<dyn Call>, Codes> {
     let request: Request<'_> = super::request(arguments)?;

@@ -37,7 +37,7 @@ fn token_of(store: Store) -> Vec<u8> {
     }
 }
 
-/// What a caller in order gives for each parameter.
+/// The value that a correct caller gives for each parameter.
 struct Sound {
     label: [u8; LABEL_BYTES],
     second: [u8; LABEL_BYTES],

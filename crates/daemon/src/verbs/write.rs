@@ -1,4 +1,4 @@
-//! DES_Key_Record_Write, AES_Key_Record_Write, PKA_Key_Record_Write: another token for a record that is there.
+//! DES_Key_Record_Write, AES_Key_Record_Write, PKA_Key_Record_Write: replaces the token of an existing record.
 
 use super::{Answer, Call};
 use crate::store::{Job, KeyStore, Record, StoreError};
@@ -12,10 +12,10 @@ use wire::{Codes, Label, code};
 #[derive(Debug)]
 struct Write(Record);
 
-/// Reads a call.
+/// Reads a call that replaces a token.
 ///
 /// # Errors
-/// 8/35 where there are keywords, 8/32 for the label, 8/21 where a field is not as long as its length says.
+/// 8/35 if there are keywords, 8/32 for the label, 8/21 if a field is not as long as its length says.
 pub fn read(arguments: &Arguments<'_>) -> Result<Box<dyn Call>, Codes> {
     let (store, label, token) = match arguments.verb() {
         Verb::DesKeyRecordWrite => {

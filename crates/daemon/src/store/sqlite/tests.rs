@@ -14,7 +14,7 @@ fn opened() -> (tempfile::TempDir, SqliteStore) {
     (folder, store)
 }
 
-/// The least that has the form of a certificate.
+/// The shortest bytes that have the form of a certificate.
 const CERTIFICATE: &[u8] = &[0x30, 0x07, 0x30, 0x00, 0x30, 0x00, 0x03, 0x01, 0x00];
 
 fn public_token() -> Vec<u8> {
