@@ -1,9 +1,9 @@
-//! Format-preserving encryption FF1 (NIST SP 800-38G revision 1): digits of any radix from 2 to 255 become as many
-//! digits.
+//! Format-preserving encryption FF1 (NIST SP 800-38G revision 1): a text of digits in a radix from 2 to 255 becomes
+//! another text of the same length.
 //!
-//! The blocks to encipher under AES are asked for one at a time, so that those of many requests can share a pass: while
-//! [`Ff1::block`] gives one, it is enciphered and handed to [`Ff1::take`]. All requests of one radix and of texts and
-//! tweaks of one length ask equally often. [`Ff1::run`] does it for one alone.
+//! The caller enciphers AES blocks one at a time, so that blocks of many requests can share a pass: as long as
+//! [`Ff1::block`] returns a block, it is enciphered and given to [`Ff1::take`]. Requests of the same radix, text length
+//! and tweak length need equally many blocks. [`Ff1::run`] serves a single request.
 //!
 //! ```text
 //! P = 01 02 01 radix (3) 0A u (1) n (4) t (4)          of n digits the left half has u, the tweak has t bytes
@@ -24,29 +24,29 @@ pub use number::Radix;
 
 use zeroize::{Zeroize, Zeroizing};
 
-/// The most digits of a text: time grows with their square.
+/// At most this many digits in a text: time grows with the square of their number.
 pub const DIGITS_MAX: usize = 512;
-/// The most bytes of a tweak.
+/// At most this many bytes in a tweak.
 pub const TWEAK_BYTES_MAX: usize = 512;
-/// Fewer texts than this could be tried one by one (revision 1, section 5.2).
+/// Texts of a given length must number at least this, or all could be tried (revision 1, section 5.2).
 const TEXTS_MIN: u32 = 1_000_000;
 const ROUNDS: u8 = 10;
 /// Length of a block of AES in bytes.
 const BLOCK: usize = 16;
 
-/// Which way.
+/// Encipher or decipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// Encipher.
+    /// Text to ciphertext.
     Encipher,
-    /// Decipher.
+    /// Ciphertext to text.
     Decipher,
 }
 
-/// Why digits are not enciphered.
+/// Why a text cannot be enciphered or deciphered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// There are fewer than a million texts of so few digits.
+    /// Fewer than a million texts have this length.
     TooShort,
     /// The text has more than [`DIGITS_MAX`] digits.
     TooLong,
@@ -66,32 +66,33 @@ impl std::fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Digits on their way through the rounds. All that it holds is wiped.
+/// A text on its way through the rounds. The text, the tweak and all values computed from them are wiped.
 pub struct Ff1 {
     radix: Radix,
     direction: Direction,
-    /// The left half, then the right one, as the rounds before left them; they change places in each.
+    /// The left half, then the right half, after the rounds so far. Each round swaps them.
     halves: [Vec<u8>; 2],
-    /// P.
+    /// Block P: the radix, the number of rounds, and the lengths of text and tweak.
     parameters: [u8; BLOCK],
-    /// P enciphered, which every round begins with.
+    /// Block P enciphered, with which the CBC-MAC of every round starts.
     begun: [u8; BLOCK],
-    /// Q of this round.
+    /// Q of the current round.
     message: Vec<u8>,
-    /// Bytes of the number at the end of Q.
+    /// Length in bytes of the number at the end of Q.
     number_bytes: usize,
-    /// R, and the blocks that follow from it.
+    /// R of the current round, and the blocks that follow from it.
     stream: Vec<u8>,
     chain: [u8; BLOCK],
-    /// Rounds that are over.
+    /// The number of completed rounds.
     round: u8,
-    /// Blocks of this round that are enciphered.
+    /// The number of enciphered blocks in the current round.
     block: usize,
     is_begun: bool,
 }
 
 impl Ff1 {
-    /// Begins with digits below the radix, as [`Alphabet::digits`] gives them; zero stands for one that is not.
+    /// Starts with digits below the radix, as [`Alphabet::digits`] returns them. A digit that is not below the radix
+    /// counts as zero.
     ///
     /// # Errors
     /// [`Fault`].
@@ -117,7 +118,7 @@ impl Ff1 {
         (parameters[6], parameters[7]) = (ROUNDS, left as u8);
         parameters[8..12].copy_from_slice(&(digits.len() as u32).to_be_bytes());
         parameters[12..].copy_from_slice(&(tweak.len() as u32).to_be_bytes());
-        // As many bytes as the number has, in whole words, and one word more.
+        // The number's length rounded up to whole words of four bytes, plus one word.
         let stream_bytes = number_bytes.next_multiple_of(4) + 4;
         let mut new = Self {
             radix,
@@ -137,7 +138,7 @@ impl Ff1 {
         Ok(new)
     }
 
-    /// The block to encipher next; `None` behind the last round.
+    /// The block to encipher next; `None` after the last round.
     pub fn block(&self) -> Option<[u8; BLOCK]> {
         if self.round == ROUNDS {
             return None;
@@ -151,13 +152,13 @@ impl Ff1 {
             let part = &self.message[self.block * BLOCK..][..BLOCK];
             block.iter_mut().zip(part).for_each(|(byte, other)| *byte ^= other);
         } else {
-            // The chain stays R meanwhile. No stream is so long that its number needs two bytes.
+            // The chain remains R here. The block's number fits a byte, since no stream is long enough for more.
             block[BLOCK - 1] ^= (self.block - messages + 1) as u8;
         }
         Some(block)
     }
 
-    /// Takes the block, enciphered. Behind the last round it does nothing.
+    /// Takes the enciphered block. Does nothing after the last round.
     pub fn take(&mut self, enciphered: &[u8; BLOCK]) {
         if self.round == ROUNDS {
             return;
@@ -183,12 +184,12 @@ impl Ff1 {
         }
     }
 
-    /// The digits; before the last round is over, not those of the result.
+    /// The current digits; the result only after the last round.
     pub fn digits(&self) -> Zeroizing<Vec<u8>> {
         Zeroizing::new(self.halves.concat())
     }
 
-    /// The result, with the blocks enciphered by this function.
+    /// Runs all rounds with `encipher` for the blocks, and returns the result.
     pub fn run(mut self, mut encipher: impl FnMut([u8; BLOCK]) -> [u8; BLOCK]) -> Zeroizing<Vec<u8>> {
         while let Some(block) = self.block() {
             self.take(&encipher(block));
@@ -196,7 +197,7 @@ impl Ff1 {
         self.digits()
     }
 
-    /// Writes the number of the half that stays, and that of the round, into Q.
+    /// Writes the round's number and the number of the unchanged half into Q.
     fn begin_round(&mut self) {
         if self.round == ROUNDS {
             return;
@@ -235,10 +236,11 @@ impl Drop for Ff1 {
         self.message.zeroize();
         self.stream.zeroize();
         self.chain.zeroize();
+        self.begun.zeroize();
     }
 }
 
-/// Nothing of it is shown.
+/// Shows no field: they are secret.
 impl std::fmt::Debug for Ff1 {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Ff1")
